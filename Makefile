@@ -1,0 +1,35 @@
+# The two commands to know: `make run` (build, then the standard melt on two ranks) and `make test` (everything CI runs).
+
+RANKS ?= 2
+SCENARIO ?= configs/lj-melt.toml
+
+.PHONY: help setup build run test bench ase-venv
+
+help:
+	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
+	@echo "make test   formatting, lints, all tests with and without MPI, trajectories read by ASE"
+	@echo "make bench  micro-benchmarks"
+	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	cargo build --release
+
+run: build
+	scripts/mpirun.sh $(RANKS) target/release/md-cli run $(SCENARIO)
+
+test: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo test --workspace
+	cargo test --workspace --no-default-features
+	scripts/test-ase.sh
+
+bench: setup
+	cargo bench --workspace
+
+ase-venv:
+	scripts/test-ase.sh --only-venv

@@ -1,0 +1,19 @@
+//! The driver: from a scenario to a running simulation.
+//!
+//! [`setup`] turns a scenario and its particle file into core objects; [`initial`] places particles and velocities;
+//! [`simulation`] holds the state of one rank and the time step; [`halo`] moves particles and ghosts between ranks;
+//! [`clock`] measures the phases.
+
+mod checks;
+pub mod clock;
+pub mod error;
+pub mod halo;
+pub mod initial;
+mod measure;
+pub mod setup;
+pub mod simulation;
+
+pub use error::{RunError, Scope};
+pub use measure::RowVector;
+pub use setup::Setup;
+pub use simulation::Simulation;

@@ -1,0 +1,243 @@
+//! From a checked scenario to the objects of md-core: everything that is the same for the whole run.
+
+use md_core::grid::{GridError, axis, balanced_count, most_cells};
+use md_core::lattice::{Lattice, LatticeKind};
+use md_core::partition::{Ownership, Rect, Stripe, choose_grid};
+use md_core::potential::{LennardJones, Mixing, Shift, Well};
+use md_core::rebuild::RebuildPolicy;
+use md_core::{Boundary, CellGrid, Dimension, Domain, Partition, Potential, Shell, SimdLevel};
+
+use super::error::RunError;
+use crate::input::InputParticles;
+use crate::scenario::{self, Scenario, ScenarioError, ScenarioSource};
+
+/// Chooses a narrower instruction set than the CPU's widest, e.g. `MD_SIMD=avx2+fma`.
+const SIMD_VARIABLE: &str = "MD_SIMD";
+
+/// Where the particles come from.
+#[derive(Debug, Clone)]
+pub enum ParticleSource {
+    /// A lattice that fills the box.
+    Lattice(Lattice),
+    /// A file, read and checked.
+    File(InputParticles),
+}
+
+/// What does not change during a run.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The global box.
+    pub domain: Domain,
+    /// Its cells.
+    pub grid: CellGrid,
+    /// Who owns them.
+    pub partition: Partition,
+    /// Import shell.
+    pub shell: Shell,
+    /// Pair potential.
+    pub potential: Potential,
+    /// Mass per species.
+    pub masses: Vec<f64>,
+    /// When to rebuild.
+    pub rebuild: RebuildPolicy,
+    /// Vector width.
+    pub simd: SimdLevel,
+    /// The particles.
+    pub particles: ParticleSource,
+}
+
+impl Setup {
+    /// For `ranks` ranks. `file` is the particle file, already read.
+    ///
+    /// # Errors
+    /// What only shows once box and ranks are known, each at its key: a box too small for the cutoff or too thin for
+    /// the ranks, species that do not match the file.
+    pub fn new(
+        source: &ScenarioSource,
+        scenario: &Scenario,
+        file: Option<InputParticles>,
+        ranks: usize,
+    ) -> Result<Self, RunError> {
+        let masses = masses(source, scenario, file.as_ref())?;
+        let particles = match file {
+            Some(file) => ParticleSource::File(file),
+            None => ParticleSource::Lattice(lattice(source, scenario)?),
+        };
+        let domain = domain(scenario, &particles);
+        let at = |error| ScenarioError::from(located(source, error));
+        let reach = scenario.interaction.cutoff + scenario.neighbor.skin;
+        let most = most_cells(&domain, reach).map_err(at)?;
+        let (grid, partition) = divide(scenario, &domain, most, ranks).map_err(at)?;
+        Ok(Self {
+            potential: potential(scenario).map_err(|error| {
+                ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
+            })?,
+            shell: shell(scenario.parallel.shell),
+            rebuild: match scenario.neighbor.rebuild.every {
+                Some(steps) => RebuildPolicy::Every(steps),
+                None => RebuildPolicy::Displacement,
+            },
+            simd: simd_level(),
+            domain,
+            grid,
+            partition,
+            masses,
+            particles,
+        })
+    }
+
+    /// Number of particles of the whole system.
+    pub fn atoms(&self) -> u64 {
+        match &self.particles {
+            ParticleSource::Lattice(lattice) => lattice.len(),
+            ParticleSource::File(file) => file.ids.len() as u64,
+        }
+    }
+
+    /// Ranks per dimension as `2x1x1`, or `-`.
+    pub fn grid_text(&self) -> String {
+        self.partition.rank_grid().map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
+    }
+
+    /// Length of the shortest cell edge in a dimension with motion: nobody may move further between two rebuilds.
+    pub fn shortest_edge(&self) -> f64 {
+        let edge = |dim: usize| self.domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
+        (0..self.domain.dimension.count()).map(edge).fold(f64::INFINITY, f64::min)
+    }
+}
+
+fn simd_level() -> SimdLevel {
+    let wanted = std::env::var(SIMD_VARIABLE).unwrap_or_default();
+    let named = SimdLevel::ALL.into_iter().find(|level| level.name() == wanted && level.is_available());
+    named.unwrap_or_else(SimdLevel::detect)
+}
+
+fn located(source: &ScenarioSource, error: GridError) -> ScenarioError {
+    let message = error.to_string();
+    match error {
+        GridError::BoxTooSmall { dim, .. } => ScenarioError::at(
+            source,
+            "interaction.cutoff",
+            message,
+            format!("a larger box along {}, a smaller cutoff or a smaller skin", axis(dim)),
+        ),
+        GridError::WrongGrid(..) => {
+            ScenarioError::at(source, "parallel.grid", message, "a grid whose product is the number of ranks")
+        }
+        _ => ScenarioError::at(source, "parallel", message, "fewer ranks, another partition or a larger box"),
+    }
+}
+
+fn divide(
+    scenario: &Scenario,
+    domain: &Domain,
+    most: [i32; 3],
+    ranks: usize,
+) -> Result<(CellGrid, Partition), GridError> {
+    match scenario.parallel.partition {
+        scenario::Partition::Stripe => {
+            let grid = CellGrid::new(*domain, most);
+            let stripe = Stripe::new(&grid, ranks)?;
+            Ok((grid, Partition::Stripe(stripe)))
+        }
+        // Validation has refused the partitions to come.
+        _ => {
+            let rank_grid = match scenario.parallel.grid {
+                Some(grid) => grid,
+                None => choose_grid(domain, most, ranks)?,
+            };
+            let rect = Rect::new(rank_grid, most, ranks)?;
+            let counts = [0, 1, 2].map(|dim| balanced_count(most[dim], rank_grid[dim] as i32));
+            Ok((CellGrid::new(*domain, counts), Partition::Rect(rect)))
+        }
+    }
+}
+
+fn domain(scenario: &Scenario, particles: &ParticleSource) -> Domain {
+    let (origin, lengths) = match particles {
+        ParticleSource::Lattice(lattice) => ([0.0; 3], lattice.lengths()),
+        ParticleSource::File(file) => (file.origin, file.lengths),
+    };
+    Domain {
+        dimension: if scenario.simulation.dimension == 2 { Dimension::Two } else { Dimension::Three },
+        origin,
+        lengths,
+        boundary: scenario.system.boundary.map(|boundary| match boundary {
+            scenario::Boundary::Periodic => Boundary::Periodic,
+            scenario::Boundary::Reflecting => Boundary::Reflecting,
+        }),
+    }
+}
+
+fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, ScenarioError> {
+    let Some(lattice) = &scenario.system.lattice else {
+        return Err(ScenarioError::at(source, "system", "no source of particles", "give `lattice` or `file`"));
+    };
+    let kind = match lattice.kind {
+        scenario::LatticeKind::Fcc => LatticeKind::Fcc,
+        scenario::LatticeKind::Bcc => LatticeKind::Bcc,
+        scenario::LatticeKind::Sc => LatticeKind::Sc,
+        scenario::LatticeKind::Hex => LatticeKind::Hex,
+        scenario::LatticeKind::Sq => LatticeKind::Sq,
+    };
+    let spacing = lattice.spacing.or_else(|| lattice.density.map(|density| kind.spacing(density)));
+    Ok(Lattice::new(kind, spacing.unwrap_or(1.0), lattice.cells))
+}
+
+fn shell(shell: scenario::Shell) -> Shell {
+    match shell {
+        scenario::Shell::Full => Shell::Full,
+        // Validation has refused the eighth shell.
+        scenario::Shell::Half | scenario::Shell::Eighth => Shell::Half,
+    }
+}
+
+/// Masses of the scenario, or of the file where it has some. A mass given in both places must agree.
+fn masses(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    file: Option<&InputParticles>,
+) -> Result<Vec<f64>, ScenarioError> {
+    const DEFAULT_MASS: f64 = 1.0;
+    let of_species: Vec<f64> = scenario.species.iter().map(|species| species.mass).collect();
+    let Some(file) = file else { return Ok(of_species) };
+    let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
+    if types > of_species.len() {
+        let message = format!("the file has {types} atom types, the scenario {} species", of_species.len());
+        return Err(ScenarioError::at(source, "species", message, "give one [[species]] per atom type, in order"));
+    }
+    let choose = |(index, &mass): (usize, &f64)| match file.masses.get(index) {
+        Some(&in_file) if mass != DEFAULT_MASS && mass != in_file => {
+            let message = format!("mass {mass} of species {} contradicts {in_file} in the file", index + 1);
+            Err(ScenarioError::at(source, &format!("species[{index}].mass"), message, "remove one of the two"))
+        }
+        Some(&in_file) => Ok(in_file),
+        None => Ok(mass),
+    };
+    of_species.iter().enumerate().map(choose).collect()
+}
+
+fn potential(scenario: &Scenario) -> Result<Potential, md_core::potential::LennardJonesError> {
+    let interaction = &scenario.interaction;
+    let wells: Vec<Well> =
+        scenario.species.iter().map(|s| Well { epsilon: s.epsilon, sigma: s.sigma }).collect();
+    let index = |name: &str| scenario.species.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
+    let overrides: Vec<_> = interaction
+        .pair
+        .iter()
+        .map(|pair| {
+            let well = Well { epsilon: pair.epsilon, sigma: pair.sigma };
+            (index(&pair.species[0]), index(&pair.species[1]), well)
+        })
+        .collect();
+    let mixing = match interaction.mixing {
+        scenario::Mixing::LorentzBerthelot => Mixing::LorentzBerthelot,
+        scenario::Mixing::Geometric => Mixing::Geometric,
+    };
+    let shift = match interaction.shift {
+        scenario::Shift::None => Shift::None,
+        scenario::Shift::Energy => Shift::Energy,
+        scenario::Shift::Force => Shift::Force,
+    };
+    LennardJones::new(&wells, mixing, &overrides, interaction.cutoff, shift).map(Potential::LennardJones)
+}

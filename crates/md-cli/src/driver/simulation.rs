@@ -1,0 +1,239 @@
+//! The state of one rank and the time step.
+
+use md_comm::{Traffic, World};
+use md_core::force::{CellWork, Sums, System};
+use md_core::halo::Region;
+use md_core::integrate::Integrator;
+use md_core::migrate::take_migrants;
+use md_core::potential::{PairPotential, Tail};
+use md_core::rebuild::{Due, RebuildWatch, Verdict};
+use md_core::{HaloPlan, LocalCells, Method, PairSums, Particles};
+
+use super::clock::PhaseClock;
+use super::error::RunError;
+use super::halo::{HaloExchange, HaloState};
+use super::initial;
+use super::setup::Setup;
+use crate::report::Phase;
+use crate::scenario::{self, Scenario};
+
+/// When the halo's messages are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HaloWait {
+    /// After the inner work.
+    AfterInnerWork,
+    /// Before any work.
+    BeforeWork,
+}
+
+/// Whether the ghosts hold the positions of this step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ghosts {
+    /// Just made by a rebuild.
+    Fresh,
+    /// To be refreshed.
+    Stale,
+}
+
+/// One rank of a running simulation.
+pub struct Simulation<'a> {
+    pub(super) world: &'a dyn World,
+    pub(super) setup: &'a Setup,
+    pub(super) timestep: f64,
+    plan: HaloPlan,
+    pub(super) particles: Particles,
+    pub(super) cells: LocalCells,
+    method: Method,
+    pub(super) halo: HaloExchange,
+    integrator: Integrator,
+    pub(super) watch: RebuildWatch,
+    halo_wait: HaloWait,
+    pub(super) clock: PhaseClock,
+    pub(super) tail: Tail,
+    pub(super) traffic_before: Traffic,
+    pub(super) step: u64,
+    /// Rebuilds after the initial one.
+    pub(super) rebuilds: u64,
+    pub(super) dangerous_rebuilds: u64,
+    /// Pair sums of this rank at the last step that computed them.
+    pub(super) pairs: PairSums,
+}
+
+impl<'a> Simulation<'a> {
+    /// Places the particles and computes the forces of step 0. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; particles on top of each other.
+    pub fn new(world: &'a dyn World, setup: &'a Setup, scenario: &Scenario) -> Result<Self, RunError> {
+        let plan = HaloPlan::new(&setup.grid, &setup.partition, setup.shell, world.rank());
+        let particles = initial::particles(setup, scenario, world)?;
+        let counts = count_species(&particles, setup.masses.len(), world)?;
+        let tail = if scenario.interaction.tail_correction {
+            setup.potential.tail(&counts, setup.domain.volume(), setup.domain.dimension)
+        } else {
+            Tail::default()
+        };
+        let timestep = scenario.simulation.timestep;
+        let mut simulation = Self {
+            timestep,
+            halo: HaloExchange::open(world, &plan)?,
+            method: match scenario.neighbor.method {
+                scenario::Method::DirectSum => Method::DirectSum,
+                // Validation has refused the methods to come.
+                scenario::Method::Cells | scenario::Method::Clusters => Method::Cells(CellWork::new()),
+            },
+            integrator: Integrator::new(timestep, &setup.masses, setup.simd),
+            watch: RebuildWatch::new(setup.rebuild, scenario.neighbor.skin, setup.simd),
+            halo_wait: if scenario.parallel.overlap { HaloWait::AfterInnerWork } else { HaloWait::BeforeWork },
+            clock: PhaseClock::default(),
+            cells: LocalCells::default(),
+            traffic_before: Traffic::default(),
+            step: 0,
+            rebuilds: 0,
+            dangerous_rebuilds: 0,
+            pairs: PairSums::default(),
+            world,
+            setup,
+            plan,
+            particles,
+            tail,
+        };
+        simulation.move_and_rebuild()?;
+        simulation.compute_forces(Ghosts::Fresh, Sums::Compute)?;
+        simulation.check_overlaps()?;
+        Ok(simulation)
+    }
+
+    /// One step of velocity Verlet:
+    /// half kick and drift; then either migrate, make the border and rebuild the neighbourhood, or refresh the ghosts;
+    /// forces, inner ones while the halo is in flight; forces of ghosts return home; half kick.
+    /// Leaves positions, velocities and forces at t + dt.
+    pub fn step(&mut self, sums: Sums) -> Result<(), RunError> {
+        self.step += 1;
+        self.clock.time(Phase::Integrate, || {
+            self.integrator.kick_and_drift(&mut self.particles, &self.setup.domain);
+        });
+        let ghosts = match self.rebuild_due()? {
+            Due::Yes => {
+                self.rebuild()?;
+                Ghosts::Fresh
+            }
+            Due::No => Ghosts::Stale,
+        };
+        self.compute_forces(ghosts, sums)?;
+        self.clock.time(Phase::Integrate, || self.integrator.kick(&mut self.particles));
+        Ok(())
+    }
+
+    /// Refreshes stale ghosts and adds up all forces. The order of the sums is the same with and without overlap, and
+    /// so are the bits.
+    fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
+        if ghosts == Ghosts::Stale {
+            self.with_halo(HaloExchange::start_refresh)?;
+        }
+        let finish_first = self.halo_wait == HaloWait::BeforeWork;
+        if ghosts == Ghosts::Stale && finish_first {
+            self.with_halo(HaloExchange::finish_refresh)?;
+        }
+        let mut pairs = self.add_forces(Region::Inner, sums);
+        if ghosts == Ghosts::Stale && !finish_first {
+            self.with_halo(HaloExchange::finish_refresh)?;
+        }
+        pairs += self.add_forces(Region::Boundary, sums);
+        self.with_halo(HaloExchange::return_forces)?;
+        if sums == Sums::Compute {
+            self.pairs = pairs;
+        }
+        Ok(())
+    }
+
+    fn add_forces(&mut self, region: Region, sums: Sums) -> PairSums {
+        let Self { setup, plan, particles, cells, method, clock, .. } = self;
+        clock.time(Phase::Force, || {
+            if region == Region::Inner {
+                particles.clear_forces();
+            }
+            let (domain, potential, simd) = (&setup.domain, &setup.potential, setup.simd);
+            method.add_forces(System { domain, potential, plan, cells, simd }, particles, region, sums)
+        })
+    }
+
+    fn with_halo<R>(
+        &mut self,
+        work: impl FnOnce(&mut HaloExchange, &mut HaloState, &mut PhaseClock) -> R,
+    ) -> R {
+        let Self { setup, plan, particles, cells, halo, clock, .. } = self;
+        work(halo, &mut HaloState { particles, cells, plan, domain: &setup.domain }, clock)
+    }
+
+    /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
+    fn rebuild_due(&mut self) -> Result<Due, RunError> {
+        match self.watch.count_step() {
+            Verdict::Decided(due) => Ok(due),
+            Verdict::AskAllRanks => {
+                let mut largest = [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
+                self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
+                Ok(self.watch.decide(largest[0]))
+            }
+        }
+    }
+
+    /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
+    fn rebuild(&mut self) -> Result<(), RunError> {
+        let reach = self.setup.shortest_edge();
+        let mut largest = [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
+        self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
+        if largest[0] > reach * reach {
+            self.report_lost(reach)?;
+        }
+        self.rebuilds += 1;
+        self.dangerous_rebuilds += u64::from(self.watch.is_dangerous(largest[0]));
+        self.move_and_rebuild()
+    }
+
+    /// Migrates, sorts, makes the border and the method's work. *Collective.*
+    fn move_and_rebuild(&mut self) -> Result<(), RunError> {
+        let Self { setup, plan, particles, cells, halo, clock, method, watch, .. } = self;
+        clock.time(Phase::Migrate, || {
+            setup.domain.wrap(particles);
+            match take_migrants(particles, &setup.grid, plan, &setup.partition, halo.outgoing()) {
+                Some(stray) => Err(RunError::Stray(stray.id, stray.position)),
+                None => halo.migrate(particles),
+            }
+        })?;
+        clock.time(Phase::Neighbor, || cells.sort(particles, &setup.grid, plan));
+        clock.time(Phase::Border, || {
+            halo.border(&mut HaloState { particles, cells, plan, domain: &setup.domain })
+        })?;
+        clock.time(Phase::Neighbor, || {
+            method.rebuild(plan, cells);
+            watch.rebuilt(particles);
+        });
+        Ok(())
+    }
+
+    /// Rebuilds after the initial one.
+    pub fn rebuilds(&self) -> u64 {
+        self.rebuilds
+    }
+
+    /// Rebuilds that came too late.
+    pub fn dangerous_rebuilds(&self) -> u64 {
+        self.dangerous_rebuilds
+    }
+
+    /// Closes the exchange contexts. *Collective.*
+    pub fn finalise(self) -> Result<(), RunError> {
+        self.halo.finalise()
+    }
+}
+
+/// Particles per species over all ranks. *Collective.*
+fn count_species(particles: &Particles, species: usize, world: &dyn World) -> Result<Vec<u64>, RunError> {
+    let mut counts = vec![0.0; species];
+    for &kind in &particles.species[..particles.owned()] {
+        counts[kind as usize] += 1.0;
+    }
+    world.sum(&mut counts)?;
+    Ok(counts.into_iter().map(|count| count as u64).collect())
+}

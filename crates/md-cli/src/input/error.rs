@@ -1,0 +1,82 @@
+//! Errors of particle files: file, line, the offending text, what was expected.
+
+use std::fmt;
+
+/// Why a particle file was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub struct InputError {
+    /// Name of the file as given.
+    pub file: String,
+    /// Line, from 1; `None` where the fault is none of a line.
+    pub line: Option<usize>,
+    /// What is wrong.
+    #[source]
+    pub problem: Problem,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(formatter, "{}:{line}: {}", self.file, self.problem),
+            None => write!(formatter, "{}: {}", self.file, self.problem),
+        }
+    }
+}
+
+/// What is wrong with a particle file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum Problem {
+    #[error("the file is empty")]
+    Empty,
+    #[error("`{text}` is not {expected} ({place})")]
+    Malformed { text: String, expected: &'static str, place: &'static str },
+    #[error("`{text}` is not finite ({place})")]
+    NotFinite { text: String, place: &'static str },
+    #[error("found {found} columns in `{text}`, expected {expected}")]
+    Columns { text: String, found: usize, expected: String },
+    #[error("cannot make sense of `{text}`: {expected}")]
+    Unexpected { text: String, expected: String },
+    #[error("the file ends too early: {promised} {what} promised, {found} found")]
+    Truncated { what: &'static str, promised: u64, found: u64 },
+    #[error("more {what} than the {promised} promised, the first one too many is `{text}`")]
+    TooMany { what: &'static str, promised: u64, text: String },
+    #[error("{what} is missing: {expected}")]
+    Missing { what: String, expected: String },
+    #[error("{what} is given twice")]
+    Twice { what: String },
+    #[error("{what} is not supported: {supported}")]
+    Unsupported { what: String, supported: String },
+    #[error("the mass of type {kind} must be above 0, found `{text}`")]
+    Mass { kind: u32, text: String },
+    #[error("type {kind} does not exist: the types are 1 to {largest}")]
+    TypeRange { kind: i64, largest: u32 },
+    #[error("id {id} cannot be: ids start at 1")]
+    IdRange { id: i64 },
+    #[error("id {id} is given twice, first in line {first}")]
+    DuplicateId { id: u64, first: usize },
+    #[error("a velocity for id {id}, but there is no such atom")]
+    UnknownId { id: u64 },
+    #[error("there is no species `{name}`: {expected}")]
+    UnknownSpecies { name: String, expected: String },
+    #[error("the species is `{name}`, type {expected} of the scenario, but the type column says {kind}")]
+    Contradiction { name: String, expected: u32, kind: u32 },
+    #[error("the box must have a positive edge along {axis}, found {length:?}")]
+    Box { axis: char, length: f64 },
+}
+
+/// Where a reader is, to make errors with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Here<'t> {
+    /// Name of the file.
+    pub(super) file: &'t str,
+    /// Line, from 1.
+    pub(super) line: Option<usize>,
+}
+
+impl Here<'_> {
+    /// An error at this place.
+    pub(super) fn error(self, problem: Problem) -> InputError {
+        InputError { file: self.file.to_owned(), line: self.line, problem }
+    }
+}

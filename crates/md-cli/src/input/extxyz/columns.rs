@@ -1,0 +1,135 @@
+//! The columns that `Properties` names.
+
+use super::comment::Comment;
+use crate::input::error::{InputError, Problem};
+use crate::input::fields::Line;
+
+/// What a file without `Properties` has.
+const DEFAULT: &str = "species:S:1:pos:R:3";
+const FORM: &str =
+    "`Properties` is `name:type:columns`, joined by `:`, types S, R, I, L, e.g. species:S:1:pos:R:3";
+
+/// Where the columns stand.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    /// Number of columns.
+    pub(super) width: usize,
+    position: usize,
+    species: Option<usize>,
+    kind: Option<usize>,
+    id: Option<usize>,
+    velocity: Option<usize>,
+}
+
+impl Columns {
+    /// Reads `Properties`.
+    pub(super) fn parse(line: Line<'_>, comment: &Comment<'_>) -> Result<Self, InputError> {
+        let text = comment.get("Properties").unwrap_or(DEFAULT);
+        let parts: Vec<&str> = text.split(':').collect();
+        let mut columns = Self::default();
+        let mut position = None;
+        let mut momenta = false;
+        for property in parts.chunks(3) {
+            let [name, kind, count] = property else {
+                return Err(line.unexpected(FORM));
+            };
+            let start = columns.width;
+            let slot = match *name {
+                "pos" => Some((&mut position, "R", "3")),
+                "species" => Some((&mut columns.species, "S", "1")),
+                "type" => Some((&mut columns.kind, "I", "1")),
+                "id" => Some((&mut columns.id, "I", "1")),
+                "vel" | "velo" | "velocities" => Some((&mut columns.velocity, "R", "3")),
+                _ => None,
+            };
+            if let Some((slot, own_kind, own_count)) = slot {
+                if (*kind, *count) != (own_kind, own_count) {
+                    return Err(line.unexpected(format!("`{name}` must be `{name}:{own_kind}:{own_count}`")));
+                }
+                if slot.replace(start).is_some() {
+                    return Err(line.here.error(Problem::Twice { what: format!("column `{name}`") }));
+                }
+            }
+            momenta |= *name == "momenta";
+            columns.width += width(line, kind, count)?;
+        }
+        columns.checked(line, position, momenta)
+    }
+
+    fn checked(mut self, line: Line<'_>, position: Option<usize>, momenta: bool) -> Result<Self, InputError> {
+        let missing = |what: &str, form: &str| {
+            let (what, expected) = (format!("column {what}"), format!("`{form}` in `Properties`"));
+            line.here.error(Problem::Missing { what, expected })
+        };
+        self.position = position.ok_or_else(|| missing("`pos`", "pos:R:3"))?;
+        if self.species.is_none() && self.kind.is_none() {
+            return Err(missing("`species` or `type`", "species:S:1"));
+        }
+        if momenta && self.velocity.is_none() {
+            let supported = "give velocities, `velo:R:3`".to_owned();
+            return Err(line
+                .here
+                .error(Problem::Unsupported { what: "column `momenta`".to_owned(), supported }));
+        }
+        Ok(self)
+    }
+
+    /// Whether there are velocities.
+    pub(super) fn has_velocity(&self) -> bool {
+        self.velocity.is_some()
+    }
+
+    /// The id of a row, if there is such a column.
+    pub(super) fn id(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<u64>, InputError> {
+        self.id.map(|column| line.id(fields[column], "column id")).transpose()
+    }
+
+    /// The position of a row.
+    pub(super) fn position(&self, line: Line<'_>, fields: &[&str]) -> Result<[f64; 3], InputError> {
+        line.vector(&fields[self.position..self.position + 3], "column pos")
+    }
+
+    /// The velocity of a row; zero without such a column.
+    pub(super) fn velocity(&self, line: Line<'_>, fields: &[&str]) -> Result<[f64; 3], InputError> {
+        match self.velocity {
+            Some(column) => line.vector(&fields[column..column + 3], "column of velocities"),
+            None => Ok([0.0; 3]),
+        }
+    }
+
+    /// The type of a row: of its type column, else of its species. Where both are there they must agree, unless the
+    /// scenario does not have the species: then its name is taken as a mere label.
+    pub(super) fn kind(
+        &self,
+        line: Line<'_>,
+        fields: &[&str],
+        species: &[String],
+    ) -> Result<u32, InputError> {
+        let name = self.species.map(|column| fields[column]);
+        let named = name.and_then(|name| species.iter().zip(1..).find(|(own, _)| *own == name));
+        let named = named.map(|(_, kind): (_, u32)| kind);
+        let largest = u32::try_from(species.len()).unwrap_or(u32::MAX);
+        let column = self.kind.map(|column| line.kind(fields[column], largest, "column type")).transpose()?;
+        match (column, named) {
+            (Some(kind), Some(expected)) if kind != expected => {
+                let name = name.unwrap_or_default().to_owned();
+                Err(line.here.error(Problem::Contradiction { name, expected, kind }))
+            }
+            (Some(kind), _) | (None, Some(kind)) => Ok(kind),
+            (None, None) => {
+                let name = name.unwrap_or_default().to_owned();
+                let expected = format!("the scenario has `{}`", species.join("`, `"));
+                Err(line.here.error(Problem::UnknownSpecies { name, expected }))
+            }
+        }
+    }
+}
+
+fn width(line: Line<'_>, kind: &str, count: &str) -> Result<usize, InputError> {
+    // More columns than this are a damaged line, not data.
+    const MOST: usize = 1000;
+    match count.parse() {
+        Ok(count) if (1..=MOST).contains(&count) && matches!(kind, "S" | "R" | "I" | "L") => Ok(count),
+        _ => Err(line.unexpected(FORM)),
+    }
+}

@@ -1,0 +1,78 @@
+//! The comment line: `key=value` entries, values with spaces in quotes.
+
+use crate::input::error::{InputError, Problem};
+use crate::input::fields::{AXES, Line};
+
+/// Entries of the comment line, in order.
+#[derive(Debug)]
+pub(super) struct Comment<'t>(Vec<(&'t str, &'t str)>);
+
+impl<'t> Comment<'t> {
+    /// Takes the line apart; a word without `=` is an entry without a value.
+    pub(super) fn parse(line: Line<'t>) -> Result<Self, InputError> {
+        let mut entries = Vec::new();
+        let mut rest = line.text;
+        while !rest.is_empty() {
+            let end = rest.find(|letter: char| letter == '=' || letter.is_whitespace()).unwrap_or(rest.len());
+            let (key, after) = rest.split_at(end);
+            let (value, after) = match after.strip_prefix('=') {
+                Some(after) => value(after).ok_or_else(|| {
+                    line.unexpected(format!("the value of `{key}` has an opening quote but no closing one"))
+                })?,
+                None => ("", after),
+            };
+            entries.push((key, value));
+            rest = after.trim_start();
+        }
+        Ok(Self(entries))
+    }
+
+    /// The value of an entry; keys are compared without regard to case.
+    pub(super) fn get(&self, key: &str) -> Option<&'t str> {
+        self.0.iter().find(|(own, _)| own.eq_ignore_ascii_case(key)).map(|(_, value)| *value)
+    }
+
+    /// Lower corner and edges of the box.
+    pub(super) fn region(&self, line: Line<'_>) -> Result<([f64; 3], [f64; 3]), InputError> {
+        const FORM: &str = "`Lattice=\"ax 0 0 0 by 0 0 0 cz\"` in the comment line";
+        let lattice = self.get("Lattice").ok_or_else(|| {
+            line.here.error(Problem::Missing { what: "`Lattice`".to_owned(), expected: FORM.to_owned() })
+        })?;
+        let numbers: Vec<f64> = lattice
+            .split_whitespace()
+            .map(|text| line.number(text, "an edge of the box: Lattice"))
+            .collect::<Result<_, _>>()?;
+        let [ax, ay, az, bx, by, bz, cx, cy, cz] = numbers[..] else {
+            return Err(line.unexpected(format!("`Lattice` has {} numbers, expected {FORM}", numbers.len())));
+        };
+        if [ay, az, bx, bz, cx, cy].iter().any(|edge| *edge != 0.0) {
+            let what = format!("the triclinic box `{lattice}`");
+            let supported = "the box must be orthogonal: \"ax 0 0 0 by 0 0 0 cz\"".to_owned();
+            return Err(line.here.error(Problem::Unsupported { what, supported }));
+        }
+        let lengths = [ax, by, cz];
+        match AXES.into_iter().zip(lengths).find(|(_, length)| *length <= 0.0) {
+            Some((axis, length)) => Err(line.here.error(Problem::Box { axis, length })),
+            None => Ok((self.origin(line)?, lengths)),
+        }
+    }
+
+    fn origin(&self, line: Line<'_>) -> Result<[f64; 3], InputError> {
+        let Some(origin) = self.get("Origin") else {
+            return Ok([0.0; 3]);
+        };
+        let fields: Vec<&str> = origin.split_whitespace().collect();
+        if fields.len() != 3 {
+            return Err(line.unexpected(format!("`Origin` has {} numbers, expected 3", fields.len())));
+        }
+        line.vector(&fields, "the lower corner of the box: Origin")
+    }
+}
+
+/// A value and what follows it; `None` when a quote is not closed.
+fn value(text: &str) -> Option<(&str, &str)> {
+    match text.chars().next() {
+        Some(quote @ ('"' | '\'')) => text[1..].split_once(quote),
+        _ => Some(text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()))),
+    }
+}

@@ -1,0 +1,132 @@
+use super::*;
+
+const SMALL: &str = r#"3
+Lattice="10 0 0 0 8 0 0 0 2.5" Origin="-5 0 0" Properties=species:S:1:pos:R:3:velo:R:3:forces:R:3:id:I:1 Time=0.5
+B 1 2 2 0 1 0 9 9 9 3
+A -4 1 0 1 0 0 9 9 9 1
+A 4 0 1 0 0 -1.5e-3 9 9 9 2
+"#;
+
+fn species() -> Vec<String> {
+    vec!["A".to_owned(), "B".to_owned()]
+}
+
+fn message(text: &str) -> String {
+    parse("a.extxyz", text, &species()).unwrap_err().to_string()
+}
+
+/// The error after one change.
+fn after(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "nothing to replace: {from}");
+    message(&SMALL.replacen(from, to, 1))
+}
+
+#[test]
+fn a_small_file_is_read_and_sorted_by_id() {
+    let expected = InputParticles {
+        origin: [-5.0, 0.0, 0.0],
+        lengths: [10.0, 8.0, 2.5],
+        masses: Vec::new(),
+        ids: vec![1, 2, 3],
+        types: vec![1, 1, 2],
+        positions: vec![[-4.0, 1.0, 0.0], [4.0, 0.0, 1.0], [1.0, 2.0, 2.0]],
+        velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]],
+    };
+    assert_eq!(parse("a.extxyz", SMALL, &species()).unwrap(), expected);
+    for name in ["vel", "velocities"] {
+        let text = SMALL.replace("velo:", &format!("{name}:"));
+        assert_eq!(parse("a.extxyz", &text, &species()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn the_first_of_several_frames_is_read() {
+    let later = SMALL.replace("B 1 2 2", "B 5 5 1");
+    assert_eq!(parse("a", &format!("{SMALL}{later}"), &species()), parse("a", SMALL, &species()));
+}
+
+#[test]
+fn properties_default_to_species_and_position() {
+    let particles = parse("a", "2\nlattice='5 0 0 0 5 0 0 0 5'\nB 1 2 3\nA 0 0 0\n", &species()).unwrap();
+    assert_eq!((particles.ids, particles.types), (vec![1, 2], vec![2, 1]));
+    assert!(particles.velocities.is_empty());
+}
+
+#[test]
+fn a_type_column_goes_before_foreign_species() {
+    let text = "1\nLattice=\"5 0 0 0 5 0 0 0 5\" Properties=species:S:1:pos:R:3:type:I:1\nAr 1 2 3 2\n";
+    assert_eq!(parse("a", text, &species()).unwrap().types, [2]);
+    let own = text.replace("Ar", "A");
+    let expected = "a.extxyz:3: the species is `A`, type 1 of the scenario, but the type column says 2";
+    assert_eq!(message(&own), expected);
+    let beyond = text.replace("3 2\n", "3 7\n");
+    assert_eq!(message(&beyond), "a.extxyz:3: type 7 does not exist: the types are 1 to 2");
+}
+
+#[test]
+fn every_fault_of_the_comment_line_is_named() {
+    for (from, to, expected) in [
+        ("Lattice=", "Box=", "a.extxyz:2: `Lattice` is missing: `Lattice=\"ax 0 0 0 by 0 0 0 cz\"`"),
+        (
+            "10 0 0 0 8",
+            "10 1 0 0 8",
+            "a.extxyz:2: the triclinic box `10 1 0 0 8 0 0 0 2.5` is not supported: ",
+        ),
+        ("10 0 0 0 8", "10 0 0 8", "`Lattice` has 8 numbers, expected `Lattice=\"ax"),
+        ("10 0 0 0 8", "nan 0 0 0 8", "a.extxyz:2: `nan` is not finite (an edge of the box: Lattice)"),
+        ("10 0 0 0 8", "-10 0 0 0 8", "a.extxyz:2: the box must have a positive edge along x, found -10.0"),
+        ("\"-5 0 0\"", "\"-5 0\"", "`Origin` has 2 numbers, expected 3"),
+        ("0\" Prop", "0 Prop", "the value of `Origin` has an opening quote but no closing one"),
+        ("id:I:1", "id:I", "`Properties` is `name:type:columns`"),
+        ("id:I:1", "id:X:1", "`id` must be `id:I:1`"),
+        ("forces:R:3", "forces:R:0", "`Properties` is `name:type:columns`"),
+        ("pos:R:3", "place:R:3", "a.extxyz:2: column `pos` is missing: `pos:R:3` in `Properties`"),
+        ("species:S:1", "element:S:1", "a.extxyz:2: column `species` or `type` is missing: "),
+        ("velo:", "pos:", "a.extxyz:2: column `pos` is given twice"),
+        ("velo:", "momenta:", "a.extxyz:2: column `momenta` is not supported: give velocities, `velo:R:3`"),
+    ] {
+        let found = after(from, to);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn every_fault_of_a_row_is_named() {
+    for (from, to, expected) in [
+        ("3\n", "x\n", "a.extxyz:1: cannot make sense of `x`: line 1 must be the number of particles"),
+        ("3\n", "0\n", "a.extxyz:1: cannot make sense of `0`: "),
+        ("3\n", "4\n", "a.extxyz:5: the file ends too early: 4 particles promised, 3 found"),
+        ("3\n", "18446744073709551615\n", "18446744073709551615 particles promised, 3 found"),
+        ("3\n", "2\n", "a.extxyz:5: more particles than the 2 promised, the first one too many is `A 4 0 1"),
+        ("A -4", "C -4", "a.extxyz:4: there is no species `C`: the scenario has `A`, `B`"),
+        ("A -4", "A -4x", "a.extxyz:4: `-4x` is not a number (column pos)"),
+        ("A -4", "A inf", "a.extxyz:4: `inf` is not finite (column pos)"),
+        (
+            "A -4",
+            "A",
+            "a.extxyz:4: found 10 columns in `A 1 0 1 0 0 9 9 9 1`, expected 11 as `Properties` says",
+        ),
+        ("-1.5e-3", "NaN", "a.extxyz:5: `NaN` is not finite (column of velocities)"),
+        ("9 1\n", "9 3\n", "a.extxyz:4: id 3 is given twice, first in line 3"),
+        ("9 1\n", "9 -1\n", "a.extxyz:4: id -1 cannot be: ids start at 1"),
+        ("9 1\n", "9 1.5\n", "a.extxyz:4: `1.5` is not an integer (column id)"),
+    ] {
+        let found = after(from, to);
+        assert!(found.contains(expected), "{found}");
+    }
+    assert_eq!(message(""), "a.extxyz: the file is empty");
+    assert!(message("3").starts_with("a.extxyz: the comment line is missing: "));
+}
+
+#[test]
+fn one_damaged_byte_gives_particles_or_an_error() {
+    for position in 0..SMALL.len() {
+        for damage in ["", "x", "\"", "-", ":", "\n", "9", "\u{e4}"] {
+            let text = format!("{}{damage}{}", &SMALL[..position], &SMALL[position + 1..]);
+            match parse("a.extxyz", &text, &species()) {
+                Ok(particles) => assert_eq!(particles.ids.len(), particles.positions.len()),
+                Err(error) => assert!(error.to_string().starts_with("a.extxyz:"), "{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Lines and their fields.
+
+use super::InputParticles;
+use super::error::{Here, InputError, Problem};
+
+/// Names of the axes in messages.
+pub(super) const AXES: [char; 3] = ['x', 'y', 'z'];
+
+/// One line of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'t> {
+    /// Where it stands.
+    pub(super) here: Here<'t>,
+    /// Its text, trimmed.
+    pub(super) text: &'t str,
+}
+
+impl<'t> Line<'t> {
+    /// The fields, separated by white space.
+    pub(super) fn fields(self) -> Vec<&'t str> {
+        self.text.split_whitespace().collect()
+    }
+
+    /// A finite number.
+    pub(super) fn number(self, text: &str, place: &'static str) -> Result<f64, InputError> {
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            Ok(_) => Err(self.here.error(Problem::NotFinite { text: text.to_owned(), place })),
+            Err(_) => Err(self.malformed(text, "a number", place)),
+        }
+    }
+
+    /// Three finite numbers in consecutive fields.
+    pub(super) fn vector(self, fields: &[&str], place: &'static str) -> Result<[f64; 3], InputError> {
+        let [x, y, z] = fields else {
+            return Err(self.columns(fields.len(), "3 numbers"));
+        };
+        Ok([self.number(x, place)?, self.number(y, place)?, self.number(z, place)?])
+    }
+
+    /// An integer, also a negative one.
+    pub(super) fn integer(self, text: &str, place: &'static str) -> Result<i64, InputError> {
+        text.parse().map_err(|_| self.malformed(text, "an integer", place))
+    }
+
+    /// A particle's id.
+    pub(super) fn id(self, text: &str, place: &'static str) -> Result<u64, InputError> {
+        let id = self.integer(text, place)?;
+        match u64::try_from(id) {
+            Ok(id) if id > 0 => Ok(id),
+            _ => Err(self.here.error(Problem::IdRange { id })),
+        }
+    }
+
+    /// A type number from 1 to `largest`.
+    pub(super) fn kind(self, text: &str, largest: u32, place: &'static str) -> Result<u32, InputError> {
+        let kind = self.integer(text, place)?;
+        match u32::try_from(kind) {
+            Ok(kind) if (1..=largest).contains(&kind) => Ok(kind),
+            _ => Err(self.here.error(Problem::TypeRange { kind, largest })),
+        }
+    }
+
+    /// The error for a wrong number of columns.
+    pub(super) fn columns(self, found: usize, expected: &str) -> InputError {
+        let (text, expected) = (self.text.to_owned(), expected.to_owned());
+        self.here.error(Problem::Columns { text, found, expected })
+    }
+
+    /// The error for a line that means nothing here.
+    pub(super) fn unexpected(self, expected: impl Into<String>) -> InputError {
+        let (text, expected) = (self.text.to_owned(), expected.into());
+        self.here.error(Problem::Unexpected { text, expected })
+    }
+
+    fn malformed(self, text: &str, expected: &'static str, place: &'static str) -> InputError {
+        self.here.error(Problem::Malformed { text: text.to_owned(), expected, place })
+    }
+}
+
+/// One particle and the line it comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    /// Line, from 1.
+    pub(super) line: usize,
+    /// Global id.
+    pub(super) id: u64,
+    /// Type number.
+    pub(super) kind: u32,
+    /// Position.
+    pub(super) position: [f64; 3],
+}
+
+/// Sorts by id and refuses an id that stands twice.
+pub(super) fn sort_by_id(file: &str, records: &mut [Record]) -> Result<(), InputError> {
+    records.sort_unstable_by_key(|record| (record.id, record.line));
+    let twice = records.windows(2).find(|pair| pair[0].id == pair[1].id);
+    twice.map_or(Ok(()), |pair| {
+        let problem = Problem::DuplicateId { id: pair[0].id, first: pair[0].line };
+        Err(Here { file, line: Some(pair[1].line) }.error(problem))
+    })
+}
+
+/// Sorted records as arrays; box, masses and velocities are left empty.
+pub(super) fn particles(records: &[Record]) -> InputParticles {
+    InputParticles {
+        ids: records.iter().map(|record| record.id).collect(),
+        types: records.iter().map(|record| record.kind).collect(),
+        positions: records.iter().map(|record| record.position).collect(),
+        ..InputParticles::default()
+    }
+}

@@ -1,0 +1,162 @@
+use super::*;
+
+/// Line 1 is the title, line 3 the number of atoms.
+const SMALL: &str = "title
+# comment
+3 atoms   # of which
+2 atom types
+0 bonds
+
+0 10 xlo xhi
+-5.0 5e0 ylo yhi
+0 2.5 zlo zhi
+0 0 0 xy xz yz
+
+Masses
+
+2 4.0
+1 1 # A
+
+Atoms # atomic
+
+3 1 1 2 2 0 0 -1
+1 2 0.5 -4 1 0 0 0
+2 1 9 4 0 1 0 0
+
+Velocities
+
+2 0 0 1
+1 1 0 0
+3 0 -1.5e-3 0
+";
+
+fn message(text: &str) -> String {
+    parse("data.lammps", text).unwrap_err().to_string()
+}
+
+/// The error after one change.
+fn after(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "nothing to replace: {from}");
+    message(&SMALL.replacen(from, to, 1))
+}
+
+#[test]
+fn a_small_file_is_read_and_sorted_by_id() {
+    let particles = parse("data.lammps", SMALL).unwrap();
+    let expected = InputParticles {
+        origin: [0.0, -5.0, 0.0],
+        lengths: [10.0, 10.0, 2.5],
+        masses: vec![1.0, 4.0],
+        ids: vec![1, 2, 3],
+        types: vec![2, 1, 1],
+        positions: vec![[0.5, -4.0, 1.0], [9.0, 4.0, 0.0], [1.0, 2.0, 2.0]],
+        velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -0.0015, 0.0]],
+    };
+    assert_eq!(particles, expected);
+}
+
+#[test]
+fn masses_and_velocities_may_be_left_out() {
+    let start = SMALL.find("Masses").unwrap();
+    let (atoms, velocities) = (SMALL.find("Atoms").unwrap(), SMALL.find("Velocities").unwrap());
+    let text = format!("{}{}", &SMALL[..start], &SMALL[atoms..velocities]);
+    let particles = parse("data.lammps", &text).unwrap();
+    assert!(particles.masses.is_empty() && particles.velocities.is_empty());
+    assert_eq!(particles.ids, [1, 2, 3]);
+}
+
+#[test]
+fn windows_line_ends_are_read() {
+    assert_eq!(parse("a", &SMALL.replace('\n', "\r\n")), parse("a", SMALL));
+}
+
+#[test]
+fn every_fault_of_the_header_is_named() {
+    for (from, to, expected) in [
+        (
+            "3 atoms",
+            "x atoms",
+            "data.lammps:3: cannot make sense of `x atoms`: `x` must be an integer of at least 1",
+        ),
+        ("3 atoms", "0 atoms", "`0` must be an integer of at least 1"),
+        ("3 atoms", "-3 atoms", "`-3` must be an integer of at least 1"),
+        ("3 atoms   # of which\n", "", "data.lammps: header line `N atoms` is missing: "),
+        ("2 atom types\n", "", "data.lammps: header line `N atom types` is missing: "),
+        ("0 2.5 zlo zhi\n", "", "data.lammps: header line `LO HI zlo zhi` is missing: "),
+        ("0 bonds", "7 bonds", "data.lammps:5: cannot make sense of `7 bonds`: the header has `N atoms`"),
+        ("0 bonds", "3 atoms", "data.lammps:5: header line `3 atoms` is given twice"),
+        ("0 10 xlo", "0 0 xlo", "data.lammps:7: the box must have a positive edge along x, found 0.0"),
+        ("0 10 xlo", "0 -1 xlo", "data.lammps:7: the box must have a positive edge along x, found -1.0"),
+        ("0 10 xlo", "O 10 xlo", "data.lammps:7: `O` is not a number (a bound of the box)"),
+        ("0 10 xlo", "0 nan xlo", "data.lammps:7: `nan` is not finite (a bound of the box)"),
+        ("0 10 xlo", "0 1O xlo", "data.lammps:7: `1O` is not a number (a bound of the box)"),
+        ("0 0 0 xy", "0 0.1 0 xy", "data.lammps:10: the triclinic box `0 0.1 0 xy xz yz` is not supported: "),
+    ] {
+        let found = after(from, to);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn every_fault_of_a_section_is_named() {
+    for (from, to, expected) in [
+        ("Masses", "Pair Coeffs", "data.lammps:12: section `Pair Coeffs` is not supported: the sections are"),
+        ("Atoms # atomic", "Atoms # full", "data.lammps:17: `Atoms # full` is not supported: the atom style"),
+        ("Velocities", "Atoms", "data.lammps:23: section `Atoms` is given twice"),
+        ("2 4.0", "2 -4.0", "data.lammps:14: the mass of type 2 must be above 0, found `-4.0`"),
+        ("2 4.0", "2 0", "data.lammps:14: the mass of type 2 must be above 0, found `0`"),
+        ("2 4.0", "2 inf", "data.lammps:14: `inf` is not finite (a mass: type mass)"),
+        ("2 4.0", "3 4.0", "data.lammps:14: type 3 does not exist: the types are 1 to 2"),
+        ("2 4.0", "1 4.0", "data.lammps:15: the mass of type 1 is given twice"),
+        ("2 4.0", "2", "data.lammps:14: found 1 columns in `2`, expected a mass: type mass"),
+        ("2 4.0\n", "", "data.lammps:14: the file ends too early: 2 masses promised, 1 found"),
+        ("1 2 0.5", "1 3 0.5", "data.lammps:20: type 3 does not exist: the types are 1 to 2"),
+        ("1 2 0.5", "1 0 0.5", "data.lammps:20: type 0 does not exist: the types are 1 to 2"),
+        ("1 2 0.5", "1 2 O.5", "data.lammps:20: `O.5` is not a number (an atom: id type x y z [ix iy iz])"),
+        ("1 2 0.5", "1 2 nan", "data.lammps:20: `nan` is not finite (an atom: id type x y z [ix iy iz])"),
+        ("1 2 0.5", "1 2 1e999", "data.lammps:20: `1e999` is not finite"),
+        ("1 2 0.5", "x 2 0.5", "data.lammps:20: `x` is not an integer (an atom: "),
+        ("1 2 0.5", "0 2 0.5", "data.lammps:20: id 0 cannot be: ids start at 1"),
+        ("1 2 0.5", "3 2 0.5", "data.lammps:20: id 3 is given twice, first in line 19"),
+        ("1 2 0.5 -4", "1 2 0.5", "data.lammps:20: found 7 columns in `1 2 0.5 1 0 0 0`, expected an atom: "),
+        ("1 2 0.5 -4 1 0 0 0\n", "", "data.lammps:20: the file ends too early: 3 atoms promised, 2 found"),
+        (
+            "3 atoms",
+            "2 atoms",
+            "data.lammps:21: more atoms than the 2 promised, the first one too many is `2 1 9",
+        ),
+        ("3 0 -1.5e-3", "4 0 -1.5e-3", "data.lammps:27: a velocity for id 4, but there is no such atom"),
+        ("3 0 -1.5e-3", "1 0 -1.5e-3", "data.lammps:27: id 1 is given twice, first in line 26"),
+        ("3 0 -1.5e-3", "3 0 -inf", "data.lammps:27: `-inf` is not finite (a velocity: id vx vy vz)"),
+        (
+            "3 0 -1.5e-3",
+            "3 0",
+            "data.lammps:27: found 3 columns in `3 0 0`, expected a velocity: id vx vy vz",
+        ),
+        ("1 1 0 0\n", "", "data.lammps:26: the file ends too early: 3 velocities promised, 2 found"),
+    ] {
+        let found = after(from, to);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn a_file_without_atoms_is_refused() {
+    let end = SMALL.find("Atoms").unwrap();
+    let expected = "data.lammps: section `Atoms` is missing: a section `Atoms # atomic` with 3 lines";
+    assert_eq!(message(&SMALL[..end]), expected);
+    assert_eq!(message(" \n"), "data.lammps: the file is empty");
+}
+
+#[test]
+fn one_damaged_byte_gives_particles_or_an_error() {
+    for position in 0..SMALL.len() {
+        for damage in ["", "x", "\"", "-", ":", "\n", "9", "\u{e4}"] {
+            let text = format!("{}{damage}{}", &SMALL[..position], &SMALL[position + 1..]);
+            match parse("data.lammps", &text) {
+                Ok(particles) => assert_eq!(particles.ids.len(), particles.positions.len()),
+                Err(error) => assert!(error.to_string().starts_with("data.lammps:"), "{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Reading a scenario and its particle file: rank 0 reads, the others are told.
+
+use std::fs;
+use std::path::Path;
+
+use md_comm::World;
+
+use crate::args::ScenarioArgs;
+use crate::driver::RunError;
+use crate::input::{self, InputParticles};
+use crate::scenario::{self, InputFormat, Scenario, ScenarioSource};
+
+/// Everything a run starts from, the same on all ranks.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    /// The scenario's text and overrides.
+    pub source: ScenarioSource,
+    /// The scenario, checked.
+    pub scenario: Scenario,
+    /// The particle file, where there is one.
+    pub particles: Option<InputParticles>,
+}
+
+impl Inputs {
+    /// In a process of its own.
+    ///
+    /// # Errors
+    /// An unreadable file, a fault in the scenario or in the particle file.
+    pub fn read(args: &ScenarioArgs) -> Result<Self, RunError> {
+        Self::with(args, |path| read_text(path))
+    }
+
+    /// In a world of ranks: rank 0 reads, the others receive what it has read, or its error. *Collective.*
+    ///
+    /// # Errors
+    /// As [`Inputs::read`], the same on all ranks; communication.
+    pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
+        Self::with(args, |path| {
+            let mut message = Vec::new();
+            if world.rank() == 0 {
+                message = match read_text(path) {
+                    Ok(text) => [b"+", text.as_bytes()].concat(),
+                    Err(RunError::Unreadable { reason, .. }) => [b"-", reason.as_bytes()].concat(),
+                    Err(other) => return Err(other),
+                };
+            }
+            world.broadcast(0, &mut message)?;
+            let text = String::from_utf8_lossy(message.get(1..).unwrap_or_default()).into_owned();
+            if message.first() == Some(&b'+') { Ok(text) } else { Err(unreadable(path, text)) }
+        })
+    }
+
+    fn with(args: &ScenarioArgs, read: impl Fn(&Path) -> Result<String, RunError>) -> Result<Self, RunError> {
+        let name = args.scenario.display().to_string();
+        let source = ScenarioSource { name, text: read(&args.scenario)?, overrides: args.overrides() };
+        let scenario = scenario::load(&source)?;
+        let particles = match &scenario.system.file {
+            None => None,
+            Some(file) => {
+                let folder = args.scenario.parent().unwrap_or(Path::new(""));
+                let path = folder.join(&file.path);
+                let (name, text) = (path.display().to_string(), read(&path)?);
+                let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
+                Some(match file.format {
+                    InputFormat::LammpsData => input::lammps_data::parse(&name, &text)?,
+                    InputFormat::Extxyz => input::extxyz::parse(&name, &text, &species)?,
+                })
+            }
+        };
+        Ok(Self { source, scenario, particles })
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, RunError> {
+    fs::read_to_string(path).map_err(|error| unreadable(path, error.to_string()))
+}
+
+fn unreadable(path: &Path, reason: String) -> RunError {
+    RunError::Unreadable { path: path.display().to_string(), reason }
+}

@@ -1,0 +1,64 @@
+//! One line of advice after a run in which ranks waited much for each other.
+
+use super::statistics::{Spread, percent, spread};
+use crate::report::{Phase, RankTiming};
+
+/// Waiting below this share of the run is not worth a word.
+const WORTH_MENTIONING_PERCENT: f64 = 10.0;
+
+/// The phases in which a rank works by itself, so that their sum shows how the work is divided.
+const WORK: [Phase; 3] = [Phase::Integrate, Phase::Neighbor, Phase::Force];
+
+/// What to try, if the ranks waited for each other or were unevenly loaded by more than a tenth.
+pub fn advice(ranks: &[RankTiming]) -> Option<String> {
+    let total_s = spread(ranks.iter().map(|rank| seconds(rank, Phase::Total))).avg;
+    let wait_s = spread(ranks.iter().map(|rank| seconds(rank, Phase::HaloWait))).avg;
+    let waiting = percent(wait_s, total_s);
+    let Spread { avg, max, .. } = spread(ranks.iter().map(work_s));
+    let lost_to_imbalance = percent(max - avg, total_s);
+    if lost_to_imbalance >= WORTH_MENTIONING_PERCENT {
+        return Some(format!(
+            "the slowest rank computes for {:.0} % longer than the average, which costs {lost_to_imbalance:.0} % of \
+             the run; divide the work differently with parallel.partition or parallel.grid",
+            percent(max - avg, avg)
+        ));
+    }
+    (waiting >= WORTH_MENTIONING_PERCENT).then(|| {
+        format!(
+            "{waiting:.0} % of the run is spent waiting for other ranks although the work is evenly divided; try \
+             another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores"
+        )
+    })
+}
+
+fn seconds(rank: &RankTiming, phase: Phase) -> f64 {
+    rank.phases[phase as usize].seconds
+}
+
+fn work_s(rank: &RankTiming) -> f64 {
+    WORK.iter().map(|&phase| seconds(rank, phase)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixtures::two_ranks;
+
+    #[test]
+    fn imbalance_is_named_before_the_waiting_it_causes() {
+        insta::assert_snapshot!(advice(&two_ranks()).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work differently with parallel.partition or parallel.grid");
+    }
+
+    #[test]
+    fn waiting_without_imbalance_points_at_the_exchange() {
+        let [rank, _] = two_ranks();
+        insta::assert_snapshot!(advice(&[rank.clone(), rank]).unwrap(), @"31 % of the run is spent waiting for other ranks although the work is evenly divided; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
+    }
+
+    #[test]
+    fn a_good_run_gets_no_advice() {
+        let [_, rank] = two_ranks();
+        assert_eq!(advice(&[rank.clone(), rank]), None);
+        assert_eq!(advice(&[]), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! The report at the end of a run, in the shape users of LAMMPS know.
+
+use super::advice::advice;
+use super::number::significant;
+use super::rates::{atom_steps_per_s, ns_per_atom_step, steps_per_s};
+use super::statistics::{PhaseStatistics, Spread, percent, phase_statistics, spread};
+use crate::report::{RankTiming, RunContext, RunFacts};
+
+/// Significant digits, as in LAMMPS's table.
+const DIGITS: usize = 5;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+const ATOM_STEPS_PER_MEGA_ATOM_STEP: f64 = 1e6;
+
+/// The whole report.
+pub fn run_report(ranks: &[RankTiming], context: &RunContext, facts: &RunFacts) -> String {
+    [
+        performance_lines(context, facts),
+        phase_table(&phase_statistics(ranks)),
+        particle_lines(ranks),
+        check_lines(context, facts),
+        advice(ranks).map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
+    ]
+    .concat()
+}
+
+/// Length of the loop, speed, and who did the work.
+fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
+    let RunContext { ranks, threads, steps, atoms, backend, shell, exchange, partition, grid, .. } = context;
+    let steps_per_s = steps_per_s(context, facts);
+    format!(
+        "\nLoop time of {} on {ranks} ranks for {steps} steps with {atoms} atoms\n\n\
+         Performance: {:.3} tau/day, {:.3} timesteps/s, {:.3} Matom-step/s, {} ns/atom-step\n\
+         {ranks} ranks x {threads} threads, grid {grid}, backend {backend}, shell {shell}, exchange {exchange}, \
+         partition {partition}, {} precision, {}\n",
+        significant(facts.wall_s, 6),
+        steps_per_s * facts.timestep * SECONDS_PER_DAY,
+        steps_per_s,
+        atom_steps_per_s(context, facts) / ATOM_STEPS_PER_MEGA_ATOM_STEP,
+        significant(ns_per_atom_step(context, facts), DIGITS),
+        context.precision,
+        facts.simd,
+    )
+}
+
+/// A row per phase.
+fn phase_table(phases: &[PhaseStatistics]) -> String {
+    let header = "\nTimes in seconds over ranks; the phases are the rows of timing.csv:\n\
+        Section       |    calls |  min time  |  avg time  |  max time  |%varavg| %total\n";
+    let rule = format!("{}\n", "-".repeat(79));
+    let rows = phases.iter().map(phase_row).collect::<String>();
+    [header, &rule, &rows].concat()
+}
+
+fn phase_row(row: &PhaseStatistics) -> String {
+    let [min, avg, max] = [row.min_s, row.avg_s, row.max_s].map(|seconds| significant(seconds, DIGITS));
+    format!(
+        "{:<13} | {:>8} | {min:<10} | {avg:<10} | {max:<10} | {:>5.1} | {:>6.2}\n",
+        row.phase.name(),
+        row.calls,
+        row.varavg_percent,
+        row.share_percent
+    )
+}
+
+/// How the particles lie on the ranks.
+fn particle_lines(ranks: &[RankTiming]) -> String {
+    let owned = spread(ranks.iter().map(|rank| rank.owned as f64));
+    let ghosts = spread(ranks.iter().map(|rank| rank.ghosts as f64));
+    format!("\n{}{}", spread_line("Owned: ", owned), spread_line("Ghosts:", ghosts))
+}
+
+fn spread_line(label: &str, Spread { min, avg, max }: Spread) -> String {
+    format!("{label} {:>10} ave {max:>10.0} max {min:>10.0} min\n", significant(avg, 8))
+}
+
+/// Counts and the energy, by which a user judges whether the run can be trusted.
+fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
+    let (computed, useful) = (facts.computed_pairs_per_atom, facts.useful_pairs_per_atom);
+    format!(
+        "\nPairs per atom: {} computed, {} within the cutoff ({:.1} %)\n\
+         Rebuilds: {}, of which dangerous (a particle had moved by more than half the skin): {}\n\
+         Lost particles: {}\n\
+         Energy drift: {} per atom over {} steps\n",
+        significant(computed, DIGITS),
+        significant(useful, DIGITS),
+        percent(useful, computed),
+        facts.rebuilds,
+        facts.dangerous_rebuilds,
+        facts.lost_particles,
+        significant(facts.energy_drift_per_atom, DIGITS),
+        context.steps,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixtures::{context, facts, two_ranks};
+
+    #[test]
+    fn the_report_of_a_run() {
+        insta::assert_snapshot!(run_report(&two_ranks(), &context(), &facts()), @r"
+
+        Loop time of 1 on 2 ranks for 100 steps with 16000 atoms
+
+        Performance: 43200.000 tau/day, 100.000 timesteps/s, 1.600 Matom-step/s, 625 ns/atom-step
+        2 ranks x 1 threads, grid 2x1x1, backend p2p, shell half, exchange direct, partition rect, double precision, avx512
+
+        Times in seconds over ranks; the phases are the rows of timing.csv:
+        Section       |    calls |  min time  |  avg time  |  max time  |%varavg| %total
+        -------------------------------------------------------------------------------
+        integrate     |      200 | 0.05       | 0.05       | 0.05       |   0.0 |   5.00
+        migrate       |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        border        |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        neighbor      |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        halo_pack     |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        halo_transfer |      101 | 0.0375     | 0.0375     | 0.0375     |   0.0 |   3.75
+        halo_wait     |      101 | 0.0125     | 0.1625     | 0.3125     |  92.3 |  16.25
+        halo_unpack   |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        force         |      101 | 0.6        | 0.75       | 0.9        |  20.0 |  75.00
+        force_return  |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        output        |        2 | 3.5578e-05 | 3.5578e-05 | 3.5578e-05 |   0.0 |   0.00
+        other         |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        total         |        1 | 1          | 1          | 1          |   0.0 | 100.00
+
+        Owned:        8000 ave       8037 max       7963 min
+        Ghosts:       9000 ave       9000 max       9000 min
+
+        Pairs per atom: 108 computed, 27 within the cutoff (25.0 %)
+        Rebuilds: 5, of which dangerous (a particle had moved by more than half the skin): 1
+        Lost particles: 0
+        Energy drift: -0.0089259 per atom over 100 steps
+
+        Advice: the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work differently with parallel.partition or parallel.grid
+        ");
+    }
+
+    #[test]
+    fn a_run_of_no_steps_has_a_report() {
+        let context = RunContext { steps: 0, ..context() };
+        let facts = RunFacts { wall_s: 0.0, ..facts() };
+        let text = run_report(&[], &context, &facts);
+        let performance = text.lines().find(|line| line.starts_with("Performance:")).unwrap();
+        assert_eq!(
+            performance,
+            "Performance: 0.000 tau/day, 0.000 timesteps/s, 0.000 Matom-step/s, 0 ns/atom-step"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What can go wrong with outputs, said so that a user knows what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A failed output. [`OutputError::Create`] happens before the run and is a matter of what the user asked for; the
+/// others happen in or after it.
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// The directory or a file could not be set up before the run.
+    #[error("cannot {action} `{}`: {reason}\n{}", path.display(), advice(reason))]
+    Create {
+        /// What was tried, as in "cannot ...".
+        action: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// A file could not be written once the run was under way, e.g. because the disk is full.
+    #[error("cannot write `{}`: {reason}; {intact}", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+        /// What of the file can still be used.
+        intact: Intact,
+    },
+    /// A file would overwrite what the run was started from.
+    #[error(
+        "`{}` is an input of this run and would be overwritten\nchoose another output directory with --output DIR",
+        path.display()
+    )]
+    OverwritesInput {
+        /// The input.
+        path: PathBuf,
+    },
+    /// A number that JSON cannot express.
+    #[error("cannot write `{file}`: `{key}` is not a finite number")]
+    NotFinite {
+        /// Name of the file.
+        file: &'static str,
+        /// Full key, e.g. `phases.force.avg_s`.
+        key: String,
+    },
+    /// Data that does not fit the file's format.
+    #[error("cannot write `{file}`: {reason}")]
+    Encode {
+        /// Name of the file.
+        file: String,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+/// What is left of a file whose writing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intact {
+    /// No record was written yet.
+    Nothing,
+    /// All records up to this step.
+    UpToStep(u64),
+    /// The file is written in one piece and does not exist now; those written before it do.
+    EarlierFiles,
+}
+
+impl fmt::Display for Intact {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => write!(formatter, "nothing of it was written"),
+            Self::UpToStep(step) => {
+                write!(formatter, "what it holds up to step {step} is intact and readable")
+            }
+            Self::EarlierFiles => write!(formatter, "files written before it are intact and readable"),
+        }
+    }
+}
+
+/// What a user can do about a directory or file that cannot be created.
+fn advice(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            "a file stands where a directory is needed: move it, or choose another directory with --output DIR"
+        }
+        io::ErrorKind::IsADirectory => {
+            "a directory stands where a file is needed: move it, or choose another directory with --output DIR"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, or choose a directory on another disk with --output DIR"
+        }
+        _ => "choose a directory you may write to with --output DIR, or set output.directory in the scenario",
+    }
+}

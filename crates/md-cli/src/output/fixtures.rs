@@ -1,0 +1,78 @@
+//! Fixed data for the tests of the formatting functions.
+
+use crate::report::{Phase, PhaseTime, RankTiming, RunContext, RunFacts, Thermo};
+
+pub(super) fn thermo_rows() -> [Thermo; 2] {
+    let start = Thermo {
+        step: 0,
+        time: 0.0,
+        temperature: 1.44,
+        potential_per_atom: -6.773368053259247,
+        kinetic_per_atom: 2.1599325,
+        total_per_atom: -4.613435553259247,
+        pressure: -5.019707296,
+    };
+    let end = Thermo {
+        step: 100,
+        time: 0.5,
+        temperature: 0.7574531,
+        potential_per_atom: -5.7585055,
+        kinetic_per_atom: 1.136144,
+        total_per_atom: -4.6223615,
+        pressure: 0.20726105,
+    };
+    [start, end]
+}
+
+/// Two ranks of one second each; the second computes forces for longer, the first waits for it.
+pub(super) fn two_ranks() -> [RankTiming; 2] {
+    [rank(0.6, 0.3125, 8037), rank(0.9, 0.0125, 7963)]
+}
+
+fn rank(force_s: f64, wait_s: f64, owned: u64) -> RankTiming {
+    let mut timing =
+        RankTiming { messages: 1300, bytes: 104_000_000, owned, ghosts: 9000, ..RankTiming::default() };
+    let mut set = |phase: Phase, calls, seconds| timing.phases[phase as usize] = PhaseTime { calls, seconds };
+    set(Phase::Integrate, 200, 0.05);
+    set(Phase::Force, 101, force_s);
+    set(Phase::HaloTransfer, 101, 0.0375);
+    set(Phase::HaloWait, 101, wait_s);
+    set(Phase::Output, 2, 3.5578e-5);
+    set(Phase::Total, 1, 1.0);
+    timing
+}
+
+pub(super) fn context() -> RunContext {
+    RunContext {
+        backend: "p2p".to_owned(),
+        shell: "half".to_owned(),
+        exchange: "direct".to_owned(),
+        partition: "rect".to_owned(),
+        grid: "2x1x1".to_owned(),
+        ranks: 2,
+        threads: 1,
+        precision: "double".to_owned(),
+        atoms: 16000,
+        steps: 100,
+        seed: 87287,
+        mpi_library: "Open MPI v4.1.4, package: Debian".to_owned(),
+        host: "node-1".to_owned(),
+        version: "0.1.0".to_owned(),
+    }
+}
+
+pub(super) fn facts() -> RunFacts {
+    RunFacts {
+        wall_s: 1.0,
+        timestep: 0.005,
+        simd: "avx512".to_owned(),
+        useful_pairs_per_atom: 27.0,
+        computed_pairs_per_atom: 108.0,
+        rebuilds: 5,
+        dangerous_rebuilds: 1,
+        lost_particles: 0,
+        energy_drift_per_atom: -0.0089259,
+        rma_component: "none".to_owned(),
+        git: "0123456".to_owned(),
+    }
+}

@@ -1,0 +1,42 @@
+//! What a run leaves behind: files in the output directory, text on the screen, a progress bar.
+//!
+//! Formatting is kept apart from writing: functions such as [`timing::timing_csv`] turn measured data into bytes and
+//! do no I/O; [`OutputDirectory`] and [`RecordFile`] put bytes on disk. The directory and the files that grow during a
+//! run are opened before it starts, so that a wrong path fails in second 0 and not after an hour.
+//!
+//! | file | written | by |
+//! | --- | --- | --- |
+//! | `scenario.toml` | at the start | [`OutputDirectory::write_scenario`] |
+//! | `thermo.csv` | row by row | [`ThermoWriter`] |
+//! | trajectory | frame by frame | [`TrajectoryWriter`] |
+//! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
+
+mod csv_bytes;
+mod directory;
+mod elements;
+mod error;
+mod number;
+mod rates;
+mod record_file;
+
+pub mod advice;
+pub mod breakdown;
+pub mod extxyz;
+pub mod forces;
+pub mod progress;
+pub mod screen;
+pub mod statistics;
+pub mod summary;
+pub mod thermo;
+pub mod timing;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use directory::{KnownFile, OutputDirectory};
+pub use error::{Intact, OutputError};
+pub use extxyz::{FrameBox, SpeciesLabel, TrajectoryWriter};
+pub use progress::{Progress, ProgressMode};
+pub use record_file::RecordFile;
+pub use screen::{Screen, Verbosity};
+pub use thermo::ThermoWriter;

@@ -1,0 +1,127 @@
+//! A file that grows by whole records.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::{Intact, OutputError};
+
+/// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
+/// between: a killed run leaves whole records, and a record that does not fit on the disk is cut off again.
+#[derive(Debug)]
+pub struct RecordFile {
+    file: File,
+    path: PathBuf,
+    intact_bytes: u64,
+    intact: Intact,
+}
+
+impl RecordFile {
+    /// Creates or empties the file and writes what stands before the first record.
+    pub(super) fn create(path: PathBuf, preamble: &[u8]) -> Result<Self, OutputError> {
+        let failed = |action, reason| OutputError::Create { action, path: path.clone(), reason };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|reason| failed("create the folder of", reason))?;
+        }
+        let mut file = File::create(&path).map_err(|reason| failed("create", reason))?;
+        file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
+        Ok(Self { file, path, intact_bytes: preamble.len() as u64, intact: Intact::Nothing })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends one record, which belongs to `step`.
+    pub(super) fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
+        match self.file.write_all(record) {
+            Ok(()) => {
+                self.intact_bytes += record.len() as u64;
+                self.intact = Intact::UpToStep(step);
+                Ok(())
+            }
+            Err(reason) => {
+                self.cut_off_partial_record();
+                Err(self.write_error(reason))
+            }
+        }
+    }
+
+    /// Makes sure that everything has reached the disk: network file systems report a full disk only now.
+    pub fn finish(self) -> Result<(), OutputError> {
+        match self.file.sync_all() {
+            Err(reason) if !is_unsupported(&reason) => Err(self.write_error(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The write has already failed; if this fails too, a reader finds one incomplete record at the end.
+    fn cut_off_partial_record(&mut self) {
+        if self.file.set_len(self.intact_bytes).is_ok() {
+            self.file.seek(SeekFrom::Start(self.intact_bytes)).ok();
+        }
+    }
+
+    fn write_error(&self, reason: io::Error) -> OutputError {
+        OutputError::Write { path: self.path.clone(), reason, intact: self.intact }
+    }
+}
+
+/// Pipes and devices cannot be synchronised, and need not be.
+fn is_unsupported(reason: &io::Error) -> bool {
+    matches!(reason.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}
+
+#[cfg(test)]
+impl RecordFile {
+    /// A file on which every write fails with "no space left on device".
+    pub(super) fn on_full_disk(intact: Intact) -> Self {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        Self { file, path: PathBuf::from("out/full"), intact_bytes: 0, intact }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_record_is_on_disk_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sub/rows.csv");
+        let mut file = RecordFile::create(path.clone(), b"step\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "step\n");
+        file.append(b"0\n", 0).unwrap();
+        file.append(b"10\n", 10).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n10\n");
+        file.finish().unwrap();
+    }
+
+    #[test]
+    fn a_partial_record_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let mut file = RecordFile::create(path.clone(), b"step\n").unwrap();
+        file.append(b"0\n", 0).unwrap();
+        file.file.write_all(b"1").unwrap();
+        file.cut_off_partial_record();
+        file.append(b"2\n", 2).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n2\n");
+    }
+
+    #[test]
+    fn a_full_disk_names_the_file_the_reason_and_what_is_intact() {
+        let error = RecordFile::on_full_disk(Intact::UpToStep(400)).append(b"500\n", 500).unwrap_err();
+        insta::assert_snapshot!(error, @"cannot write `out/full`: No space left on device (os error 28); what it holds up to step 400 is intact and readable");
+        let error = RecordFile::on_full_disk(Intact::Nothing).append(b"0\n", 0).unwrap_err();
+        assert!(error.to_string().ends_with("nothing of it was written"), "{error}");
+    }
+
+    #[test]
+    fn a_full_disk_before_the_run_is_an_error_of_creation() {
+        let error = RecordFile::create(PathBuf::from("/dev/full"), b"step\n").unwrap_err();
+        assert!(matches!(error, OutputError::Create { .. }), "{error}");
+        assert!(error.to_string().contains("free some space"), "{error}");
+    }
+}

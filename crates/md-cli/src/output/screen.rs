@@ -1,0 +1,174 @@
+//! Text on standard output.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::error::{Intact, OutputError};
+use super::number::significant;
+use crate::report::Thermo;
+
+/// Significant digits of the thermo table, as LAMMPS prints them.
+const THERMO_DIGITS: usize = 8;
+
+/// How much a run says on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Tables and the final report.
+    #[default]
+    Normal,
+    /// Nothing; errors still appear on standard error.
+    Quiet,
+}
+
+/// Standard output. A reader that goes away (`md-cli run ... | head`) ends the text, never the run.
+pub struct Screen {
+    stream: Box<dyn Write + Send>,
+    verbosity: Verbosity,
+    reader: Reader,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Listening,
+    Gone,
+}
+
+impl fmt::Debug for Screen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Screen").field("verbosity", &self.verbosity).finish_non_exhaustive()
+    }
+}
+
+impl Screen {
+    /// The program's standard output.
+    pub fn stdout(verbosity: Verbosity) -> Self {
+        Self::new(Box::new(io::stdout()), verbosity)
+    }
+
+    /// Any stream.
+    pub fn new(stream: Box<dyn Write + Send>, verbosity: Verbosity) -> Self {
+        Self { stream, verbosity, reader: Reader::Listening }
+    }
+
+    /// Shows news of a run. It is also in the files, so a stream that cannot take it is no reason to end the run: the
+    /// screen falls silent.
+    pub fn print(&mut self, text: &str) {
+        if self.verbosity == Verbosity::Normal && self.reader == Reader::Listening && self.send(text).is_err()
+        {
+            self.reader = Reader::Gone;
+        }
+    }
+
+    /// Writes what a command was asked for (a schema, a scenario), also when quiet. A reader that has gone away has
+    /// seen enough; any other failure is an error.
+    pub fn write_result(&mut self, text: &str) -> Result<(), OutputError> {
+        match self.send(text) {
+            Err(reason) if reason.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::Write {
+                path: PathBuf::from("standard output"),
+                reason,
+                intact: Intact::Nothing,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn send(&mut self, text: &str) -> io::Result<()> {
+        self.stream.write_all(text.as_bytes())?;
+        self.stream.flush()
+    }
+}
+
+/// Column names of the thermo table, with LAMMPS's words.
+pub fn thermo_header() -> String {
+    thermo_columns(["Step", "Temp", "PotEng", "KinEng", "TotEng", "Press"].map(str::to_owned))
+}
+
+/// One row of the thermo table.
+pub fn thermo_row(row: &Thermo) -> String {
+    let [temperature, potential, kinetic, total, pressure] =
+        [row.temperature, row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom, row.pressure]
+            .map(|value| significant(value, THERMO_DIGITS));
+    thermo_columns([row.step.to_string(), temperature, potential, kinetic, total, pressure])
+}
+
+fn thermo_columns([step, temperature, potential, kinetic, total, pressure]: [String; 6]) -> String {
+    format!("{step:>10} {temperature:>14} {potential:>14} {kinetic:>14} {total:>14} {pressure:>14}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::output::fixtures::thermo_rows;
+
+    /// Takes some writes, then fails with the given error.
+    struct Stream {
+        shown: Arc<Mutex<Vec<u8>>>,
+        writes_left: usize,
+        failure: io::ErrorKind,
+    }
+
+    impl Write for Stream {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.writes_left == 0 {
+                return Err(self.failure.into());
+            }
+            self.writes_left -= 1;
+            self.shown.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn screen(
+        verbosity: Verbosity,
+        writes_left: usize,
+        failure: io::ErrorKind,
+    ) -> (Screen, Arc<Mutex<Vec<u8>>>) {
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let stream = Stream { shown: Arc::clone(&shown), writes_left, failure };
+        (Screen::new(Box::new(stream), verbosity), shown)
+    }
+
+    #[test]
+    fn the_thermo_table_is_aligned() {
+        let [start, end] = thermo_rows();
+        let blown_up = Thermo { pressure: f64::NAN, potential_per_atom: 1.5e12, ..end };
+        let text = [thermo_header(), thermo_row(&start), thermo_row(&end), thermo_row(&blown_up)].concat();
+        insta::assert_snapshot!(text, @r"
+        Step           Temp         PotEng         KinEng         TotEng          Press
+           0           1.44     -6.7733681      2.1599325     -4.6134356     -5.0197073
+         100      0.7574531     -5.7585055       1.136144     -4.6223615     0.20726105
+         100      0.7574531        1.5e+12       1.136144     -4.6223615            NaN
+        ");
+    }
+
+    #[test]
+    fn a_broken_pipe_silences_the_screen() {
+        let (mut screen, shown) = screen(Verbosity::Normal, 1, io::ErrorKind::BrokenPipe);
+        screen.print("seen\n");
+        screen.print("lost\n");
+        screen.print("lost\n");
+        screen.write_result("lost\n").unwrap();
+        assert_eq!(*shown.lock().unwrap(), b"seen\n");
+    }
+
+    #[test]
+    fn a_full_disk_fails_only_what_was_asked_for() {
+        let (mut screen, _) = screen(Verbosity::Normal, 0, io::ErrorKind::StorageFull);
+        screen.print("a table\n");
+        assert!(screen.write_result("the schema\n").is_err());
+    }
+
+    #[test]
+    fn quiet_keeps_results() {
+        let (mut screen, shown) = screen(Verbosity::Quiet, 9, io::ErrorKind::BrokenPipe);
+        screen.print("a table\n");
+        screen.write_result("the schema\n").unwrap();
+        assert_eq!(*shown.lock().unwrap(), b"the schema\n");
+    }
+}

@@ -1,0 +1,102 @@
+//! Times of the phases, reduced over ranks.
+
+use crate::report::{Phase, RankTiming};
+
+/// One phase over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PhaseStatistics {
+    /// Which phase.
+    pub phase: Phase,
+    /// How often it was entered (the most over ranks; nearly always the same on all).
+    pub calls: u64,
+    /// Shortest time of a rank in seconds.
+    pub min_s: f64,
+    /// Average over ranks in seconds.
+    pub avg_s: f64,
+    /// Longest time of a rank in seconds.
+    pub max_s: f64,
+    /// Largest deviation of a rank from the average, in percent of the average.
+    pub varavg_percent: f64,
+    /// Average in percent of the average total.
+    pub share_percent: f64,
+}
+
+/// Smallest, average and largest of some values.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spread {
+    /// Smallest.
+    pub min: f64,
+    /// Average; between the two others also where rounding would put it outside.
+    pub avg: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// Spread of values; all zero where there is none.
+pub fn spread(values: impl Iterator<Item = f64> + Clone) -> Spread {
+    let count = values.clone().count();
+    if count == 0 {
+        return Spread::default();
+    }
+    let min = values.clone().fold(f64::INFINITY, f64::min);
+    let max = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    let avg = (values.sum::<f64>() / count as f64).max(min).min(max);
+    Spread { min, avg, max }
+}
+
+/// All phases in the order of [`Phase::ALL`].
+pub fn phase_statistics(ranks: &[RankTiming]) -> [PhaseStatistics; Phase::ALL.len()] {
+    let total_s = phase_spread(ranks, Phase::Total).avg;
+    Phase::ALL.map(|phase| {
+        let Spread { min, avg, max } = phase_spread(ranks, phase);
+        PhaseStatistics {
+            phase,
+            calls: ranks.iter().map(|rank| rank.phases[phase as usize].calls).max().unwrap_or(0),
+            min_s: min,
+            avg_s: avg,
+            max_s: max,
+            varavg_percent: percent((max - avg).max(avg - min), avg),
+            share_percent: percent(avg, total_s),
+        }
+    })
+}
+
+fn phase_spread(ranks: &[RankTiming], phase: Phase) -> Spread {
+    spread(ranks.iter().map(|rank| rank.phases[phase as usize].seconds))
+}
+
+/// `part` in percent of `whole`; nothing is 0 % of nothing.
+pub(super) fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixtures::two_ranks;
+
+    #[test]
+    fn deviation_and_share_are_percentages_of_averages() {
+        let statistics = phase_statistics(&two_ranks());
+        let force = statistics[Phase::Force as usize];
+        assert_eq!((force.calls, force.min_s, force.avg_s, force.max_s), (101, 0.6, 0.75, 0.9));
+        assert!((force.varavg_percent - 20.0).abs() < 1e-12);
+        assert!((force.share_percent - 75.0).abs() < 1e-12);
+        assert_eq!(statistics[Phase::Total as usize].share_percent, 100.0);
+    }
+
+    #[test]
+    fn nothing_measured_gives_zeros() {
+        for ranks in [vec![], vec![RankTiming::default()]] {
+            for row in phase_statistics(&ranks) {
+                assert_eq!((row.avg_s, row.varavg_percent, row.share_percent), (0.0, 0.0, 0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn the_average_of_equal_values_is_that_value() {
+        let spread = spread([0.1; 3].into_iter());
+        assert_eq!((spread.min, spread.avg, spread.max), (0.1, 0.1, 0.1));
+    }
+}

@@ -1,0 +1,76 @@
+//! `thermo.csv`: the thermodynamic state over time.
+
+use super::csv_bytes;
+use super::directory::{KnownFile, OutputDirectory};
+use super::error::OutputError;
+use super::record_file::RecordFile;
+use crate::report::Thermo;
+
+const COLUMNS: [&str; 7] =
+    ["step", "time", "temperature", "potential_per_atom", "kinetic_per_atom", "total_per_atom", "pressure"];
+
+/// Writes one row per [`Thermo`]; each is on disk when [`ThermoWriter::write`] returns.
+#[derive(Debug)]
+pub struct ThermoWriter {
+    file: RecordFile,
+}
+
+impl ThermoWriter {
+    /// Creates the file and writes the column names.
+    pub fn create(directory: &OutputDirectory) -> Result<Self, OutputError> {
+        let header = csv_bytes::header_line(KnownFile::Thermo, &COLUMNS)?;
+        Ok(Self { file: directory.create_records(KnownFile::Thermo.name(), &header)? })
+    }
+
+    /// Appends a row.
+    pub fn write(&mut self, row: &Thermo) -> Result<(), OutputError> {
+        self.file.append(&thermo_line(row)?, row.step)
+    }
+
+    /// Makes sure that all rows have reached the disk.
+    pub fn finish(self) -> Result<(), OutputError> {
+        self.file.finish()
+    }
+}
+
+fn thermo_line(row: &Thermo) -> Result<Vec<u8>, OutputError> {
+    let energies = (row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom);
+    csv_bytes::rows(KnownFile::Thermo, [(row.step, row.time, row.temperature, energies, row.pressure)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::error::Intact;
+    use crate::output::fixtures::thermo_rows;
+
+    #[test]
+    fn rows_are_whole_lines_under_the_column_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = ThermoWriter::create(&OutputDirectory::create(folder.path()).unwrap()).unwrap();
+        for row in thermo_rows() {
+            writer.write(&row).unwrap();
+        }
+        let text = std::fs::read_to_string(folder.path().join("thermo.csv")).unwrap();
+        insta::assert_snapshot!(text, @r"
+        step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure
+        0,0.0,1.44,-6.773368053259247,2.1599325,-4.613435553259247,-5.019707296
+        100,0.5,0.7574531,-5.7585055,1.136144,-4.6223615,0.20726105
+        ");
+        writer.finish().unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_ends_with_the_last_intact_step() {
+        let mut writer = ThermoWriter { file: RecordFile::on_full_disk(Intact::UpToStep(0)) };
+        let error = writer.write(&thermo_rows()[1]).unwrap_err().to_string();
+        assert!(error.contains("up to step 0 is intact"), "{error}");
+    }
+
+    #[test]
+    fn a_state_that_blew_up_can_be_seen_in_the_file() {
+        let row = Thermo { temperature: f64::NAN, pressure: f64::INFINITY, ..thermo_rows()[0] };
+        let line = String::from_utf8(thermo_line(&row).unwrap()).unwrap();
+        assert!(line.contains("NaN") && line.contains("inf"), "{line}");
+    }
+}

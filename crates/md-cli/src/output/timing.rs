@@ -1,0 +1,125 @@
+//! `timing.csv` and `timing_ranks.csv`: where the time went.
+
+use serde::Serialize;
+
+use super::csv_bytes;
+use super::directory::KnownFile;
+use super::error::OutputError;
+use super::statistics::phase_statistics;
+use crate::report::{Phase, RankTiming, RunContext};
+
+/// Columns of `timing.csv` before those of the context.
+const PHASE_COLUMNS: [&str; 7] =
+    ["phase", "calls", "min_s", "avg_s", "max_s", "varavg_percent", "share_percent"];
+
+/// Columns of `timing_ranks.csv` before those of the context. `messages` and `bytes` are what the rank sent over the
+/// whole run, so they are the same in all of its rows.
+const RANK_COLUMNS: [&str; 6] = ["rank", "phase", "calls", "time_s", "messages", "bytes"];
+
+/// Columns that make a row stand alone, in the order of [`context_values`].
+pub const CONTEXT_COLUMNS: [&str; 14] = [
+    "backend",
+    "shell",
+    "exchange",
+    "partition",
+    "grid",
+    "ranks",
+    "threads",
+    "precision",
+    "atoms",
+    "steps",
+    "seed",
+    "mpi_library",
+    "host",
+    "version",
+];
+
+/// One row per phase, reduced over ranks.
+pub fn timing_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
+    let rows = phase_statistics(ranks).map(|row| {
+        let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
+        (row.phase.name(), row.calls, times, context_values(context))
+    });
+    table(KnownFile::Timing, &PHASE_COLUMNS, rows)
+}
+
+/// One row per rank and phase. `ranks` is in the order of the ranks.
+pub fn timing_ranks_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
+    let rows = ranks.iter().enumerate().flat_map(|(rank, timing)| {
+        Phase::ALL.map(|phase| {
+            let time = timing.phases[phase as usize];
+            let sent = (timing.messages, timing.bytes);
+            (rank, phase.name(), time.calls, time.seconds, sent, context_values(context))
+        })
+    });
+    table(KnownFile::TimingRanks, &RANK_COLUMNS, rows)
+}
+
+/// Values of [`CONTEXT_COLUMNS`].
+pub fn context_values(context: &RunContext) -> impl Serialize + '_ {
+    let strategy = (&context.backend, &context.shell, &context.exchange, &context.partition, &context.grid);
+    let size = (context.ranks, context.threads, &context.precision, context.atoms, context.steps);
+    (strategy, size, context.seed, &context.mpi_library, &context.host, &context.version)
+}
+
+fn table<R: Serialize>(
+    file: KnownFile,
+    columns: &[&str],
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Vec<u8>, OutputError> {
+    let all_columns: Vec<&str> = columns.iter().chain(&CONTEXT_COLUMNS).copied().collect();
+    let mut bytes = csv_bytes::header_line(file, &all_columns)?;
+    bytes.extend(csv_bytes::rows(file, rows)?);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixtures::{context, two_ranks};
+
+    #[test]
+    fn a_row_per_phase() {
+        let text = String::from_utf8(timing_csv(&two_ranks(), &context()).unwrap()).unwrap();
+        let (first, context) =
+            text.lines().nth(1).unwrap().split_at("integrate,200,0.05,0.05,0.05,0.0,5.0".len());
+        assert_eq!(first, "integrate,200,0.05,0.05,0.05,0.0,5.0");
+        insta::assert_snapshot!(text.replace(context, ""), @r"
+        phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version
+        integrate,200,0.05,0.05,0.05,0.0,5.0
+        migrate,0,0.0,0.0,0.0,0.0,0.0
+        border,0,0.0,0.0,0.0,0.0,0.0
+        neighbor,0,0.0,0.0,0.0,0.0,0.0
+        halo_pack,0,0.0,0.0,0.0,0.0,0.0
+        halo_transfer,101,0.0375,0.0375,0.0375,0.0,3.75
+        halo_wait,101,0.0125,0.1625,0.3125,92.3076923076923,16.25
+        halo_unpack,0,0.0,0.0,0.0,0.0,0.0
+        force,101,0.6,0.75,0.9,20.000000000000004,75.0
+        force_return,0,0.0,0.0,0.0,0.0,0.0
+        output,2,0.000035578,0.000035578,0.000035578,0.0,0.0035578
+        other,0,0.0,0.0,0.0,0.0,0.0
+        total,1,1.0,1.0,1.0,0.0,100.0
+        ");
+    }
+
+    #[test]
+    fn a_row_per_rank_and_phase() {
+        let text = String::from_utf8(timing_ranks_csv(&two_ranks(), &context()).unwrap()).unwrap();
+        let chosen: Vec<&str> =
+            text.lines().filter(|line| line.contains("rank,") || line.contains(",force,")).collect();
+        insta::assert_snapshot!(chosen.join("\n"), @r#"
+        rank,phase,calls,time_s,messages,bytes,backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version
+        0,force,101,0.6,1300,104000000,p2p,half,direct,rect,2x1x1,2,1,double,16000,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
+        1,force,101,0.9,1300,104000000,p2p,half,direct,rect,2x1x1,2,1,double,16000,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
+        "#);
+        assert_eq!(text.lines().count(), 1 + 2 * Phase::ALL.len());
+    }
+
+    #[test]
+    fn every_row_has_every_column() {
+        let bytes = timing_csv(&two_ranks(), &context()).unwrap();
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        assert_eq!(reader.headers().unwrap().len(), PHASE_COLUMNS.len() + CONTEXT_COLUMNS.len());
+        assert!(reader.records().all(|record| &record.unwrap()[18] == "Open MPI v4.1.4, package: Debian"));
+    }
+}

@@ -1,0 +1,61 @@
+//! What is wrong with a scenario, before it is known where in the text that stands.
+
+use super::path::KeyPath;
+
+/// Which part of a `key = value` an error points at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The key itself.
+    Key,
+    /// Its value.
+    Value,
+}
+
+/// A fault and the keys it concerns.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Finding {
+    /// The keys at fault, the main one first.
+    pub(super) paths: Vec<KeyPath>,
+    /// What is pointed at.
+    pub(super) part: Part,
+    /// What is wrong.
+    pub(super) message: String,
+    /// A few words beside the mark in the text.
+    pub(super) label: Option<String>,
+    /// What would be right.
+    pub(super) help: String,
+}
+
+impl Finding {
+    /// A fault of the value at `path`.
+    pub(super) fn new(path: impl Into<KeyPath>, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            paths: vec![path.into()],
+            part: Part::Value,
+            message: message.into(),
+            label: None,
+            help: help.into(),
+        }
+    }
+
+    /// Points at the key instead of its value.
+    pub(super) fn at_key(mut self) -> Self {
+        self.part = Part::Key;
+        self
+    }
+
+    /// Puts a few words beside the mark in the text.
+    pub(super) fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Names another key that takes part; when an override set it, the override is what the error shows.
+    pub(super) fn or_at(mut self, path: impl Into<KeyPath>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+}
+
+/// Outcome of a check.
+pub(super) type Checked = Result<(), Finding>;

@@ -1,0 +1,144 @@
+//! The shape of a scenario: known keys, types, allowed names, required keys.
+
+use toml::{Table, Value};
+
+use super::describe::found;
+use super::finding::Finding;
+use super::path::KeyPath;
+use super::schema::{Kind, ModelSchema, Node};
+use super::suggest::{listed, nearest};
+
+/// What to do about keys that are required and not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// They may still come from an override.
+    Allowed,
+    /// They are errors.
+    Refused,
+}
+
+/// Everything in `tree` that does not fit the schema.
+pub(super) fn check(tree: &Table, schema: &ModelSchema, missing: Missing) -> Vec<Finding> {
+    let mut walk = Walk { root: schema.root(), missing, findings: Vec::new() };
+    walk.table(&KeyPath::default(), tree, schema.root());
+    walk.findings
+}
+
+struct Walk<'s> {
+    root: Node<'s>,
+    missing: Missing,
+    findings: Vec<Finding>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, path: &KeyPath, table: &Table, node: Node<'_>) {
+        for (key, value) in table {
+            match node.key(key) {
+                Some(below) => self.value(&path.key(key), value, below),
+                None => self.findings.push(self.unknown_key(path, key, node)),
+            }
+        }
+        if self.missing == Missing::Refused {
+            let absent = node.required().into_iter().filter(|key| !table.contains_key(*key));
+            self.findings.extend(absent.map(|key| missing_key(path, key, node)));
+        }
+    }
+
+    fn value(&mut self, path: &KeyPath, value: &Value, node: Node<'_>) {
+        let kind = node.kind();
+        match (&kind, value) {
+            (Kind::Table, Value::Table(table)) => self.table(path, table, node),
+            (Kind::Array(length), Value::Array(entries)) if length.is_none_or(|n| n == entries.len()) => {
+                if let Some(below) = node.entry() {
+                    for (index, entry) in entries.iter().enumerate() {
+                        self.value(&path.index(index), entry, below);
+                    }
+                }
+            }
+            (Kind::Choice(names), Value::String(name)) if !names.contains(&name.as_str()) => {
+                self.findings.push(unknown_name(path, name, names));
+            }
+            (Kind::Choice(_) | Kind::Text, Value::String(_))
+            | (Kind::Number, Value::Float(_) | Value::Integer(_))
+            | (Kind::Boolean, Value::Boolean(_)) => {}
+            (Kind::Integer(bounds), Value::Integer(number))
+                if u64::try_from(*number).is_ok_and(|n| n <= bounds.fits) => {}
+            _ => self.findings.push(wrong_type(path, &kind, value, node)),
+        }
+    }
+
+    fn unknown_key(&self, path: &KeyPath, key: &str, node: Node<'_>) -> Finding {
+        let keys = node.keys();
+        let help = match nearest(key, keys.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => match self.table_with(key) {
+                Some(owner) => format!("`{key}` is a key of [{owner}]"),
+                None => format!("valid keys: {}", listed(keys)),
+            },
+        };
+        let message = format!("unknown key `{key}` {}", path.inside());
+        Finding::new(path.key(key), message, help).at_key().label("unknown key")
+    }
+
+    /// The table at the top that has such a key, for keys that were put into the wrong one.
+    fn table_with(&self, key: &str) -> Option<String> {
+        let names = self.root.keys().into_iter();
+        let mut owners = names.filter(|name| {
+            let table = self.root.key(name).map(|node| node.entry().unwrap_or(node));
+            table.is_some_and(|table| table.key(key).is_some())
+        });
+        owners.next().map(str::to_owned)
+    }
+}
+
+fn missing_key(path: &KeyPath, key: &str, node: Node<'_>) -> Finding {
+    let below = node.key(key);
+    let meaning = below.map_or("", Node::description);
+    let message = match below.map(Node::kind) {
+        Some(Kind::Table) if path.segments().is_empty() => format!("missing table [{key}]"),
+        _ => format!("missing key `{key}` {}", path.inside()),
+    };
+    let help = match below.map(Node::kind) {
+        Some(Kind::Choice(names)) => format!("`{key}`: {meaning} Allowed: {}", listed(names)),
+        Some(kind) => format!("`{key}`, {}: {meaning}", expected(&kind)),
+        None => meaning.to_owned(),
+    };
+    Finding::new(path.key(key), message, help).at_key().label(format!("`{key}` is missing here"))
+}
+
+fn unknown_name(path: &KeyPath, name: &str, names: &[&str]) -> Finding {
+    let allowed = listed(names.iter().copied());
+    let help = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? Allowed: {allowed}"),
+        None => format!("allowed: {allowed}"),
+    };
+    Finding::new(path.clone(), format!("`{path}` cannot be {name:?}"), help).label("unknown name")
+}
+
+fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) -> Finding {
+    let expected = match (kind, value) {
+        (Kind::Integer(bounds), Value::Integer(1..)) => format!("an integer up to {}", bounds.largest),
+        _ => expected(kind),
+    };
+    let message = format!("`{path}` must be {expected}, found {}", found(value));
+    let help = match kind {
+        Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
+        Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
+        _ if node.description().is_empty() => format!("give {expected}"),
+        _ => format!("`{path}`: {}", node.description()),
+    };
+    Finding::new(path.clone(), message, help).label(format!("expected {expected}"))
+}
+
+fn expected(kind: &Kind<'_>) -> String {
+    match kind {
+        Kind::Table => "a table".to_owned(),
+        Kind::Array(None) => "an array".to_owned(),
+        Kind::Array(Some(length)) => format!("an array of {length}"),
+        Kind::Choice(_) => "a name".to_owned(),
+        Kind::Text => "a string".to_owned(),
+        Kind::Number => "a number".to_owned(),
+        Kind::Integer(bounds) => format!("an integer of at least {}", bounds.smallest),
+        Kind::Boolean => "true or false".to_owned(),
+    }
+}

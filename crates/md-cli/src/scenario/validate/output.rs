@@ -1,0 +1,59 @@
+//! `[output]`
+
+use std::path::Path;
+
+use super::checks::{at_least_one, not_yet};
+use crate::scenario::finding::{Checked, Finding};
+use crate::scenario::model::{Output, Simulation, Trajectory};
+
+pub(super) fn check(output: &Output, simulation: &Simulation) -> Checked {
+    if output.directory.trim().is_empty() {
+        let help = "give the folder of all files, for example \"out\"";
+        return Err(Finding::new("output.directory", "`output.directory` is empty", help));
+    }
+    at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
+    if let Some(trajectory) = &output.trajectory {
+        check_trajectory(trajectory, simulation.steps)?;
+    }
+    if output.checkpoint.is_some() {
+        let help = "leave the key out: a run cannot be resumed yet";
+        return Err(
+            Finding::new("output.checkpoint", "`output.checkpoint` is not available yet", help).at_key()
+        );
+    }
+    Ok(())
+}
+
+fn check_trajectory(trajectory: &Trajectory, steps: u64) -> Checked {
+    check_path(&trajectory.path)?;
+    let every = trajectory.every;
+    at_least_one("output.trajectory.every", every, "steps between two frames")?;
+    if every > steps {
+        let message = format!(
+            "`output.trajectory.every` is {every}, but the run has {steps} steps: \
+             no frame after step 0 would be written"
+        );
+        let help = format!("give at most {steps}, or leave the trajectory out");
+        return Err(Finding::new("output.trajectory.every", message, help).or_at("simulation.steps"));
+    }
+    Ok(())
+}
+
+fn check_path(path: &str) -> Checked {
+    const KEY: &str = "output.trajectory.path";
+    let plain = Path::new(path).file_name().is_some_and(|name| name == path);
+    if !plain || path.contains('\\') {
+        let message = format!("`{KEY}` must be a plain file name, found {path:?}");
+        return Err(Finding::new(KEY, message, "it is put into `output.directory`, e.g. \"traj.extxyz\""));
+    }
+    match Path::new(path).extension() {
+        Some(extension) if extension == "extxyz" => Ok(()),
+        Some(_) => {
+            Err(not_yet(KEY, &format!("{path:?}"), "the extension gives the format; available: `.extxyz`"))
+        }
+        None => {
+            let message = format!("`{KEY} = {path:?}` has no extension, which gives the format");
+            Err(Finding::new(KEY, message, "available: `.extxyz`"))
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `[parallel]`
+
+use super::checks::{at_least_one, available, not_yet, positive};
+use crate::scenario::describe::name_of;
+use crate::scenario::finding::{Checked, Finding};
+use crate::scenario::model::{Backend, ExchangeKind, Parallel, Partition, Shell, Simulation};
+
+pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
+    available("parallel.backend", &parallel.backend, &[Backend::Local, Backend::P2p])?;
+    available("parallel.shell", &parallel.shell, &[Shell::Full, Shell::Half])?;
+    available("parallel.exchange", &parallel.exchange, &[ExchangeKind::Direct])?;
+    available("parallel.partition", &parallel.partition, &[Partition::Rect, Partition::Stripe])?;
+    if parallel.rma.is_some() {
+        let help = "leave the table out: it belongs to one-sided backends, available are `local`, `p2p`";
+        return Err(Finding::new("parallel.rma", "[parallel.rma] is not available yet", help));
+    }
+    check_grid(parallel, simulation)?;
+    check_ranks(parallel)?;
+    at_least_one("parallel.threads", parallel.threads, "threads per rank; available: 1")?;
+    if parallel.threads > 1 {
+        let help = "available: 1; use more ranks instead";
+        return Err(not_yet("parallel.threads", &parallel.threads.to_string(), help));
+    }
+    positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
+}
+
+fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {
+    let Some(grid) = parallel.grid else {
+        return Ok(());
+    };
+    if parallel.partition != Partition::Rect {
+        let message = format!("partition `{}` takes no `grid`", name_of(parallel.partition));
+        let finding = Finding::new("parallel.grid", message, "leave it out, or use `partition = \"rect\"`");
+        return Err(finding.at_key().or_at("parallel.partition"));
+    }
+    for (axis, ranks) in grid.into_iter().enumerate() {
+        let help = "ranks along x, y and z; their product is the number of ranks";
+        at_least_one(&format!("parallel.grid[{axis}]"), ranks, help)?;
+    }
+    if simulation.dimension == 2 && grid[2] != 1 {
+        let message = format!("a 2D simulation cannot be divided in z, found {} ranks there", grid[2]);
+        let help = format!("write `grid = [{}, {}, 1]`", grid[0], grid[1]);
+        return Err(Finding::new("parallel.grid[2]", message, help));
+    }
+    Ok(())
+}
+
+fn check_ranks(parallel: &Parallel) -> Checked {
+    at_least_one("parallel.ranks", parallel.ranks, "ranks as threads of this process, for `local` only")?;
+    if parallel.ranks > 1 && parallel.backend != Backend::Local {
+        let backend = name_of(parallel.backend);
+        let message =
+            format!("`parallel.ranks = {}` needs backend `local`, found `{backend}`", parallel.ranks);
+        let help = format!("start `mpirun -n {}` for `{backend}`, or use `local`", parallel.ranks);
+        return Err(Finding::new("parallel.ranks", message, help).or_at("parallel.backend"));
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! `[system]`
+
+use super::checks::{at_least_one, not_negative, positive};
+use crate::scenario::describe::name_of;
+use crate::scenario::finding::{Checked, Finding};
+use crate::scenario::model::{Boundary, InputFile, Lattice, LatticeKind, Simulation, System};
+
+pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
+    match (&system.lattice, &system.file) {
+        (Some(lattice), None) => check_lattice(lattice, simulation)?,
+        (None, Some(file)) => check_file(file)?,
+        (Some(_), Some(_)) => {
+            let message = "both `system.lattice` and `system.file` are given";
+            let finding = Finding::new("system.file", message, "keep one source of particles");
+            return Err(finding.at_key().or_at("system.lattice"));
+        }
+        (None, None) => {
+            let help = "give `lattice = { kind = \"fcc\", density = 0.8442, cells = [20, 20, 20] }` \
+                        or `file = { path = \"data.lammps\", format = \"lammps-data\" }`";
+            return Err(Finding::new("system", "[system] has no source of particles", help));
+        }
+    }
+    if let Some(temperature) = system.temperature {
+        not_negative("system.temperature", temperature, "leave the key out for particles at rest")?;
+    }
+    check_boundary(&system.boundary, simulation)
+}
+
+fn check_file(file: &InputFile) -> Checked {
+    if file.path.trim().is_empty() {
+        let help = "give a path, relative to the scenario's folder";
+        return Err(Finding::new("system.file.path", "`system.file.path` is empty", help));
+    }
+    Ok(())
+}
+
+fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {
+    check_kind(lattice.kind, simulation)?;
+    match (lattice.density, lattice.spacing) {
+        (Some(density), None) => {
+            positive("system.lattice.density", density, "particles per volume, for example 0.8442")?;
+        }
+        (None, Some(spacing)) => {
+            positive("system.lattice.spacing", spacing, "the edge of the unit cell, for example 1.68")?;
+        }
+        (Some(_), Some(_)) => {
+            let message = "both `density` and `spacing` of the lattice are given";
+            let finding =
+                Finding::new("system.lattice.spacing", message, "keep one: each follows from the other");
+            return Err(finding.at_key().or_at("system.lattice.density"));
+        }
+        (None, None) => {
+            let message = "the lattice has neither `density` nor `spacing`";
+            return Err(Finding::new("system.lattice", message, "give one, for example `density = 0.8442`"));
+        }
+    }
+    for (axis, cells) in lattice.cells.into_iter().enumerate() {
+        let path = format!("system.lattice.cells[{axis}]");
+        at_least_one(&path, cells, "unit cells along x, y and z, for example [20, 20, 20]")?;
+    }
+    if simulation.dimension == 2 && lattice.cells[2] != 1 {
+        let message = format!("a 2D lattice has one layer, found {} cells in z", lattice.cells[2]);
+        let help = format!("write `cells = [{}, {}, 1]`", lattice.cells[0], lattice.cells[1]);
+        return Err(Finding::new("system.lattice.cells[2]", message, help));
+    }
+    Ok(())
+}
+
+fn check_kind(kind: LatticeKind, simulation: &Simulation) -> Checked {
+    let (own_dimension, others) = match kind {
+        LatticeKind::Hex | LatticeKind::Sq => (2, "`fcc`, `bcc`, `sc`"),
+        LatticeKind::Fcc | LatticeKind::Bcc | LatticeKind::Sc => (3, "`hex`, `sq`"),
+    };
+    let dimension = simulation.dimension;
+    if dimension == own_dimension {
+        return Ok(());
+    }
+    let message =
+        format!("lattice `{}` is {own_dimension}D, but the simulation is {dimension}D", name_of(kind));
+    let help = format!("lattices in {dimension}D: {others}; or set `simulation.dimension = {own_dimension}`");
+    Err(Finding::new("system.lattice.kind", message, help).or_at("simulation.dimension"))
+}
+
+fn check_boundary(boundary: &[Boundary; 3], simulation: &Simulation) -> Checked {
+    if simulation.dimension == 2 && boundary[2] == Boundary::Reflecting {
+        let message = "a 2D simulation has no motion in z, so nothing can be reflected there";
+        let help = "write \"periodic\" as the third boundary";
+        return Err(Finding::new("system.boundary[2]", message, help).or_at("simulation.dimension"));
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! From the command line to ranks: who runs a command, who prints, which exit code.
+//!
+//! | started as | backend | ranks |
+//! | --- | --- | --- |
+//! | `mpirun -n P md-cli` | over MPI | P processes |
+//! | `md-cli` | over MPI | one process |
+//! | `md-cli` | `local` | `parallel.ranks` threads |
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use clap::Parser;
+use md_comm::{CommError, World, launch, local};
+
+use crate::args::{Cli, Command, RunArgs};
+use crate::commands::{self, backends::backends, check::check};
+use crate::driver::{RunError, Scope};
+use crate::inputs::Inputs;
+use crate::output::{Screen, Verbosity};
+use crate::scenario::{Backend, schema};
+
+const BAD_INPUT: u8 = 2;
+const COMMUNICATION_FAILED: u8 = 3;
+const RUN_FAILED: u8 = 1;
+
+/// Runs the program and returns its exit code.
+pub fn main() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            if is_first_process() {
+                // If the terminal is gone there is nobody to tell.
+                let _ = error.print();
+            }
+            return if error.use_stderr() { BAD_INPUT } else { 0 };
+        }
+    };
+    match cli.command {
+        Command::Schema => show(&schema()),
+        Command::Backends => show_backends(),
+        Command::Check(args) => {
+            let ranks = |inputs: &Inputs| match launch::started_by_launcher() {
+                Some(ranks) => ranks,
+                None => inputs.scenario.parallel.ranks,
+            };
+            let checked = Inputs::read(&args).and_then(|inputs| check(&inputs, ranks(&inputs)));
+            checked.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
+        Command::Compare(_) => refuse("`md-cli compare` is not available yet"),
+        Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),
+        Command::Run(args) => compute(&args, |world, inputs| commands::run::run(world, inputs, &args)),
+        Command::Forces(args) => compute(&args, commands::forces::forces),
+    }
+}
+
+/// Runs `work` on every rank of the world that launcher and scenario ask for.
+fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
+    match launch::started_by_launcher() {
+        Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => {
+            print_error(&format!(
+                "started by mpirun with {ranks} ranks, but this program was built without MPI: it would run {ranks} \
+                 copies of the same simulation; build it with MPI (the default), or start it once with \
+                 --set parallel.backend=local --set parallel.ranks={ranks}"
+            ));
+            COMMUNICATION_FAILED
+        }
+        Some(_) if cfg!(feature = "mpi") => over_mpi(&|world| {
+            let inputs = Inputs::read_on_first_rank(&args.scenario, world)?;
+            match inputs.scenario.parallel.backend {
+                Backend::Local if world.ranks() > 1 => Err(local_under_launcher(world.ranks())),
+                _ => work(world, &inputs),
+            }
+        }),
+        _ => match Inputs::read(&args.scenario) {
+            Err(error) => fail_alone(&error),
+            Ok(inputs) if inputs.scenario.parallel.backend == Backend::Local => over_threads(&inputs, work),
+            Ok(inputs) => over_mpi(&|world| work(world, &inputs)),
+        },
+    }
+}
+
+fn local_under_launcher(ranks: usize) -> RunError {
+    let reason = format!(
+        "it runs its ranks as threads of one process, but {ranks} processes were started; use backend p2p, or start \
+         md-cli without mpirun"
+    );
+    RunError::Communication(CommError::Unavailable { backend: "local", reason })
+}
+
+fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
+    let watchdog = Duration::from_secs_f64(inputs.scenario.parallel.watchdog_s);
+    let ended = local::run(inputs.scenario.parallel.ranks, watchdog, |world| {
+        end(world, work(world, inputs))
+    });
+    let codes = ended.into_iter().map(|code| {
+        code.unwrap_or_else(|panic| {
+            print_error(&panic.to_string());
+            RUN_FAILED
+        })
+    });
+    codes.max().unwrap_or(0)
+}
+
+#[cfg(feature = "mpi")]
+fn over_mpi(work: &dyn Fn(&dyn World) -> Result<(), RunError>) -> u8 {
+    /// Until the scenario's own limit is known.
+    const WATCHDOG: Duration = Duration::from_secs(60);
+    match md_comm::mpi::start(WATCHDOG) {
+        Ok(world) => end(&world, work(&world)),
+        Err(error) => fail_alone(&RunError::Communication(error)),
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+fn over_mpi(_work: &dyn Fn(&dyn World) -> Result<(), RunError>) -> u8 {
+    print_error(
+        "this scenario's backend needs MPI, but this program was built without; \
+         use --set parallel.backend=local, or build with MPI (the default)",
+    );
+    COMMUNICATION_FAILED
+}
+
+/// Says what went wrong, once, and makes sure that all ranks end.
+fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
+    let Err(error) = result else { return 0 };
+    let code = error.exit_code();
+    match error.scope() {
+        Scope::AllRanks if world.rank() == 0 => print_error(&render(&error)),
+        Scope::AllRanks => (),
+        Scope::ThisRank => {
+            print_error(&format!("rank {}: {}", world.rank(), render(&error)));
+            world.abort(i32::from(code));
+        }
+        // The rank that failed first has the exit code.
+        Scope::Elsewhere => return 0,
+    }
+    code
+}
+
+fn show_backends() -> u8 {
+    #[cfg(feature = "mpi")]
+    {
+        over_mpi(&|world| {
+            if world.rank() == 0 {
+                show(&backends(&world.library()));
+            }
+            Ok(())
+        })
+    }
+    #[cfg(not(feature = "mpi"))]
+    show(&backends("none (built without MPI)"))
+}
+
+/// Prints a command's result on the first process.
+fn show(text: &str) -> u8 {
+    if !is_first_process() {
+        return 0;
+    }
+    match Screen::stdout(Verbosity::Normal).write_result(text) {
+        Ok(()) => 0,
+        Err(error) => fail_alone(&RunError::Output(error)),
+    }
+}
+
+fn fail_alone(error: &RunError) -> u8 {
+    if is_first_process() {
+        print_error(&render(error));
+    }
+    error.exit_code()
+}
+
+fn refuse(what: &str) -> u8 {
+    if is_first_process() {
+        print_error(what);
+    }
+    BAD_INPUT
+}
+
+fn render(error: &RunError) -> String {
+    match error {
+        RunError::Scenario(error) if std::io::stderr().is_terminal() => error.render_coloured(),
+        RunError::Scenario(error) => error.render(),
+        other => other.to_string(),
+    }
+}
+
+fn print_error(text: &str) {
+    // If the terminal is gone there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "error: {}", text.trim_end());
+}
+
+/// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.
+fn is_first_process() -> bool {
+    const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+    RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
+}

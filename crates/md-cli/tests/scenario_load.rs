@@ -1,0 +1,211 @@
+//! Scenarios that are right: overrides, defaults, the effective scenario, the schema.
+
+mod scenario_common;
+
+use insta::assert_snapshot;
+use md_cli::scenario::{Backend, Rebuild, ScenarioError, Shell, effective_toml, load, schema};
+use scenario_common::{MELT, layer, source, valid};
+
+#[test]
+fn overrides_take_toml_values_and_bare_words() {
+    let scenario = valid(
+        MELT,
+        &[
+            "parallel.backend=p2p",
+            "parallel.shell=\"full\"",
+            "system.lattice.cells=[32,32,32]",
+            "interaction.cutoff=3",
+            "species[0].mass=2",
+            "species.1.mass = 4.5",
+            "neighbor.rebuild={ displacement = true }",
+            "simulation.title=2048",
+            "system.lattice.cells[1]=16",
+        ],
+    );
+    assert_eq!(scenario.parallel.backend, Backend::P2p);
+    assert_eq!(scenario.parallel.shell, Shell::Full);
+    assert_eq!(scenario.system.lattice.unwrap().cells, [32, 16, 32]);
+    assert_eq!(scenario.interaction.cutoff, 3.0);
+    assert_eq!([scenario.species[0].mass, scenario.species[1].mass], [2.0, 4.5]);
+    assert_eq!(scenario.neighbor.rebuild, Rebuild { every: None, displacement: Some(true) });
+    assert_eq!(scenario.simulation.title, "2048");
+}
+
+#[test]
+fn later_overrides_win() {
+    assert_eq!(valid(MELT, &["simulation.steps=5000", "simulation.steps=600"]).simulation.steps, 600);
+}
+
+#[test]
+fn an_override_gives_what_the_file_leaves_out() {
+    let text = layer("[8, 8, 1]", "periodic").replace("steps = 10\n", "");
+    assert_eq!(valid(&text, &["simulation.steps=7"]).simulation.steps, 7);
+}
+
+#[test]
+fn the_default_species_can_be_overridden() {
+    let scenario = valid(&layer("[8, 8, 1]", "periodic"), &["species[0].mass=2"]);
+    assert_eq!(scenario.species.len(), 1);
+    assert_eq!((scenario.species[0].name.as_str(), scenario.species[0].mass), ("A", 2.0));
+}
+
+#[test]
+fn the_effective_scenario_is_the_same_scenario() {
+    let awkward =
+        ["interaction.cutoff=2.5000000000000004", "simulation.timestep=1e-7", "species[0].mass=1e22"];
+    let file = ["system={ file = { path = 'a \"b\".lammps', format = \"lammps-data\" } }"];
+    let two = layer("[8, 8, 1]", "periodic");
+    let one_species = MELT.replace("fraction = 0.9\n", "");
+    for (text, overrides) in [
+        (MELT, [].as_slice()),
+        (MELT, awkward.as_slice()),
+        (&one_species, file.as_slice()),
+        (&two, [].as_slice()),
+        (&two, ["simulation.seed=9223372036854775807"].as_slice()),
+    ] {
+        let scenario = valid(text, overrides);
+        let effective = effective_toml(&scenario);
+        assert_eq!(valid(&effective, &[]), scenario, "{effective}");
+        assert_eq!(effective_toml(&valid(&effective, &[])), effective);
+    }
+}
+
+#[test]
+fn the_effective_scenario_looks_like_one_a_user_writes() {
+    assert_snapshot!(effective_toml(&valid(MELT, &[])), @r#"
+    [simulation]
+    title = "LJ melt"
+    dimension = 3
+    timestep = 0.005
+    steps = 1000
+    seed = 87287
+
+    [system]
+    lattice = { kind = "fcc", density = 0.8442, cells = [20, 20, 20] }
+    temperature = 1.44
+    boundary = ["periodic", "periodic", "periodic"]
+
+    [[species]]
+    name = "A"
+    mass = 1.0
+    epsilon = 1.0
+    sigma = 1.0
+    fraction = 0.9
+
+    [[species]]
+    name = "B"
+    mass = 2.0
+    epsilon = 0.5
+    sigma = 1.1
+
+    [interaction]
+    kind = "lennard-jones"
+    cutoff = 2.5
+    shift = "none"
+    mixing = "lorentz-berthelot"
+    tail_correction = false
+
+    [[interaction.pair]]
+    species = ["A", "B"]
+    epsilon = 1.5
+    sigma = 0.8
+
+    [neighbor]
+    method = "cells"
+    skin = 0.3
+    rebuild = { every = 20 }
+    precision = "double"
+
+    [integrator]
+    kind = "velocity-verlet"
+
+    [parallel]
+    backend = "local"
+    shell = "half"
+    exchange = "direct"
+    partition = "rect"
+    overlap = true
+    threads = 1
+    ranks = 1
+    watchdog_s = 60.0
+
+    [output]
+    directory = "out/lj-melt"
+    thermo = { every = 100 }
+    trajectory = { path = "traj.extxyz", every = 500 }
+    "#);
+}
+
+#[test]
+fn the_schema_knows_every_key_and_every_name() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    let text = schema.to_string();
+    for name in ["cutoff", "direct-sum", "rma-lock-epoch", "lammps-data", "watchdog_s", "exclusiveMinimum"] {
+        assert!(text.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn the_driver_can_raise_errors_at_a_key() {
+    let error = |overrides: &[&str], path: &str| {
+        ScenarioError::at(
+            &source(MELT, overrides),
+            path,
+            "the cutoff is more than half the box",
+            "use more cells",
+        )
+    };
+    assert_snapshot!(error(&[], "interaction.cutoff").render(), @r#"
+     × the cutoff is more than half the box
+       ╭─[melt.toml:26:10]
+    25 │ kind = "lennard-jones"
+    26 │ cutoff = 2.5
+       ·          ───
+    27 │ shift = "none"
+       ╰────
+     help: use more cells
+    "#);
+    assert_snapshot!(error(&["interaction.cutoff=30"], "interaction.cutoff").render(), @r"
+     × the cutoff is more than half the box
+      ╭─[command line:1:26]
+    1 │ --set interaction.cutoff=30
+      ·                          ──
+      ╰────
+     help: use more cells
+    ");
+    assert_snapshot!(error(&[], "parallel.grid").render(), @r#"
+     × the cutoff is more than half the box
+       ╭─[melt.toml:41:1]
+    40 │ 
+    41 │ [parallel]
+       · ──────────
+    42 │ backend = "local"
+       ╰────
+     help: use more cells
+    "#);
+    assert_snapshot!(error(&[], "integrator.kind").render(), @r"
+    × melt.toml: the cutoff is more than half the box
+    help: use more cells
+    ");
+    assert_eq!(error(&[], "interaction.cutoff").key_path(), "interaction.cutoff");
+}
+
+#[test]
+fn colours_are_for_terminals_only() {
+    let error = ScenarioError::at(&source(MELT, &[]), "interaction.cutoff", "too large", "smaller");
+    assert!(error.render_coloured().contains('\u{1b}'));
+    assert!(!error.render().contains('\u{1b}'));
+}
+
+#[test]
+fn one_damaged_byte_gives_a_scenario_or_a_readable_error() {
+    for position in 0..MELT.len() {
+        for damage in ["", "x", "\"", "-", "]", "\n", "\u{e4}"] {
+            let text = format!("{}{damage}{}", &MELT[..position], &MELT[position + 1..]);
+            if let Err(error) = load(&source(&text, &[])) {
+                assert!(error.render().contains("melt.toml"), "{}", error.render());
+            }
+        }
+    }
+}

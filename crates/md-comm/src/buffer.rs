@@ -1,0 +1,80 @@
+//! A byte buffer whose first byte is 64-byte aligned, without unsafe code.
+//!
+//! Structure: a vector of cache-line sized blocks, seen as bytes through `bytemuck`. Advantage: the alignment comes from
+//! the type, so that packed `f64` arrays can be cast in place and rows start on a cache line. Disadvantage: memory is
+//! zeroed once when it grows; it is never given back.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Alignment of every buffer, in bytes: one cache line, and the widest SIMD register.
+pub const ALIGNMENT: usize = 64;
+
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Block([u8; ALIGNMENT]);
+
+/// Growable bytes with an aligned start. Shrinking keeps the memory.
+#[derive(Debug, Clone, Default)]
+pub struct AlignedBuffer {
+    blocks: Vec<Block>,
+    length: usize,
+}
+
+impl AlignedBuffer {
+    /// A zeroed buffer of `length` bytes.
+    pub fn new(length: usize) -> Self {
+        let mut buffer = Self::default();
+        buffer.set_length(length);
+        buffer
+    }
+
+    /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes are unspecified.
+    pub fn set_length(&mut self, length: usize) {
+        let blocks = length.div_ceil(ALIGNMENT);
+        if blocks > self.blocks.len() {
+            self.blocks.resize(blocks, Block::zeroed());
+        }
+        self.length = length;
+    }
+
+    /// Bytes that fit without a new allocation.
+    pub fn capacity(&self) -> usize {
+        self.blocks.len() * ALIGNMENT
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.blocks)[..self.length]
+    }
+
+    /// The bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_is_aligned_and_length_exact() {
+        for length in [0, 1, 63, 64, 65, 1000] {
+            let buffer = AlignedBuffer::new(length);
+            assert_eq!(buffer.bytes().len(), length);
+            assert_eq!(buffer.bytes().as_ptr() as usize % ALIGNMENT, 0);
+        }
+    }
+
+    #[test]
+    fn shrinking_and_growing_back_keeps_the_memory() {
+        let mut buffer = AlignedBuffer::new(200);
+        buffer.bytes_mut().fill(7);
+        let start = buffer.bytes().as_ptr();
+        buffer.set_length(3);
+        assert_eq!(buffer.bytes(), [7; 3]);
+        buffer.set_length(200);
+        assert_eq!(buffer.bytes().as_ptr(), start);
+        assert_eq!(buffer.capacity(), 256);
+    }
+}

@@ -1,0 +1,97 @@
+//! The world's collectives against values computed from rank and size.
+
+use std::time::{Duration, Instant};
+
+use super::random::Random;
+use super::{Check, Flaws};
+use crate::{CommError, World};
+
+/// How long rank 0 keeps the others at the barrier.
+const BARRIER_DELAY: Duration = Duration::from_millis(20);
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new("gather_all", gather_all),
+    Check::new("gather to every root", gather),
+    Check::new("broadcast from every root", broadcast),
+    Check::new("sum is in rank order, bit by bit", sum),
+    Check::new("max", max),
+    Check::new("barrier holds everybody", barrier),
+];
+
+fn bytes_of(rank: usize, length: usize) -> Vec<u8> {
+    let mut random = Random::keyed(&[rank as u64, length as u64]);
+    (0..length).map(|_| random.next() as u8).collect()
+}
+
+fn gather_all(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for length in [0, 1, 8, 1000] {
+        let all = world.gather_all(&bytes_of(world.rank(), length))?;
+        let expected: Vec<u8> = (0..world.ranks()).flat_map(|rank| bytes_of(rank, length)).collect();
+        flaws.expect(all == expected, || format!("gather_all of {length} bytes"));
+    }
+    Ok(())
+}
+
+fn gather(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let length = |rank: usize, root: usize| (rank + root) % 3 * 100_000 + rank;
+    for root in 0..world.ranks() {
+        let all = world.gather(root, &bytes_of(world.rank(), length(world.rank(), root)))?;
+        let expected: Vec<_> = (0..world.ranks()).map(|rank| bytes_of(rank, length(rank, root))).collect();
+        let right = if world.rank() == root { all == expected } else { all.is_empty() };
+        flaws.expect(right, || format!("gather to {root}"));
+    }
+    Ok(())
+}
+
+fn broadcast(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for root in 0..world.ranks() {
+        for length in [0, 1, 10_000] {
+            let mut bytes = if world.rank() == root { bytes_of(root, length) } else { vec![1; 5] };
+            world.broadcast(root, &mut bytes)?;
+            flaws.expect(bytes == bytes_of(root, length), || format!("broadcast of {length} from {root}"));
+        }
+    }
+    Ok(())
+}
+
+/// Values whose sum depends on the order.
+fn value(rank: usize, i: usize) -> f64 {
+    let mantissa = Random::keyed(&[rank as u64, i as u64]).below(1 << 50) as f64;
+    mantissa * 10_f64.powi((rank * 7 + i) as i32 % 30)
+}
+
+fn sum(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for width in [0, 1, 20] {
+        let mut values: Vec<f64> = (0..width).map(|i| value(world.rank(), i)).collect();
+        world.sum(&mut values)?;
+        let sum = |i| (1..world.ranks()).fold(value(0, i), |sum, rank| sum + value(rank, i));
+        let right = (0..width).all(|i| values[i].to_bits() == f64::to_bits(sum(i)));
+        flaws.expect(right, || format!("sum of {width} values"));
+    }
+    Ok(())
+}
+
+fn max(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let last = (world.ranks() - 1) as f64;
+    let rank = world.rank() as f64;
+    let mut values = [rank, -rank, -5.0];
+    world.max(&mut values)?;
+    flaws.expect(values == [last, 0.0, -5.0], || format!("max gave {values:?}"));
+    Ok(())
+}
+
+/// Rank 0 leaves the first barrier after everybody has read the clock, so a real second barrier takes everybody at
+/// least as long as rank 0 sleeps, however slowly threads are scheduled.
+fn barrier(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for _ in 0..3 {
+        let begun = Instant::now();
+        world.barrier()?;
+        if world.rank() == 0 {
+            std::thread::sleep(BARRIER_DELAY);
+        }
+        world.barrier()?;
+        let waited = begun.elapsed();
+        flaws.expect(waited >= BARRIER_DELAY, || format!("left the barrier after {waited:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Capacities that were too small: negotiation makes room and loses nothing.
+
+use super::player::{Pace, Player};
+use super::script::Rule;
+use super::topology::{balanced, half_shell, ring, torus_by_rank};
+use super::{Check, Flaws};
+use crate::{CommError, Growth, Slots, World};
+
+const ROUNDS: usize = 4;
+const LAST_STAGE: u32 = 4;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new("a capacity of one byte grows", one_byte),
+    Check::new("several negotiations in a row", several_in_a_row),
+    Check::new("growth on one rank only", one_rank_only),
+    Check::new("fixed lengths follow, up and down", fixed_lengths),
+    Check::new("a reverse context has the grown capacities", reverse_after_growth),
+    Check::new("a reverse context grows by itself", reverse_grows),
+    Check::new("a need that fits changes nothing", no_growth),
+];
+
+fn open<'w>(world: &dyn World, flaws: &'w Flaws, rule: Rule, slots: Slots) -> Result<Player<'w>, CommError> {
+    let edges = torus_by_rank(world, balanced(world.ranks()));
+    let mut player = Player::open(world, flaws, edges, (rule, slots, 1))?;
+    player.pace = Pace::Skewed;
+    Ok(player)
+}
+
+fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let mut player = open(world, flaws, Rule::Varying(1), slots)?;
+        for stage in 1..=LAST_STAGE {
+            player.rounds(ROUNDS)?;
+            player.negotiate(stage, Growth::Grown)?;
+        }
+        player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn several_in_a_row(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let mut player = open(world, flaws, Rule::Varying(1), Slots::Double)?;
+    for stage in 1..=LAST_STAGE {
+        player.negotiate(stage, Growth::Grown)?;
+        player.negotiate(stage, Growth::Unchanged)?;
+    }
+    player.rounds(ROUNDS)?;
+    player.close()
+}
+
+fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for grower in 0..world.ranks() {
+        let edges = ring(world, world.ranks());
+        let mut player = Player::open(world, flaws, edges, (Rule::Varying(1), Slots::Single, 1))?;
+        player.only_grower(grower);
+        for stage in 1..=2 {
+            player.rounds(1)?;
+            player.negotiate(stage, Growth::Grown)?;
+        }
+        player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn fixed_lengths(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let mut player = open(world, flaws, Rule::Fixed(1), slots)?;
+        let steps = [
+            (2, Growth::Grown),
+            (2, Growth::Unchanged),
+            (1, Growth::Unchanged),
+            (0, Growth::Unchanged),
+            (3, Growth::Grown),
+        ];
+        for (stage, growth) in steps {
+            player.rounds(2)?;
+            player.negotiate(stage, growth)?;
+        }
+        player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn reverse_after_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for rule in [Rule::Fixed(1), Rule::Varying(1)] {
+        let edges = half_shell(world, balanced(world.ranks()));
+        let mut forward = Player::open(world, flaws, edges, (rule, Slots::Single, 1))?;
+        forward.negotiate(2, Growth::Grown)?;
+        let mut reverse = forward.reversed(2)?;
+        for _ in 0..ROUNDS {
+            forward.play()?;
+            reverse.play()?;
+        }
+        reverse.close()?;
+        forward.close()?;
+    }
+    Ok(())
+}
+
+fn reverse_grows(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let edges = half_shell(world, balanced(world.ranks()));
+    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(1), Slots::Single, 1))?;
+    let mut reverse = forward.reversed(2)?;
+    for stage in 1..=2 {
+        forward.negotiate(stage, Growth::Grown)?;
+        reverse.negotiate(stage, Growth::Grown)?;
+        forward.rounds(2)?;
+        reverse.rounds(2)?;
+    }
+    reverse.close()?;
+    forward.close()
+}
+
+fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let mut player = open(world, flaws, Rule::Varying(50), Slots::Single)?;
+    for _ in 0..ROUNDS {
+        player.play()?;
+        player.negotiate(0, Growth::Unchanged)?;
+    }
+    player.close()
+}

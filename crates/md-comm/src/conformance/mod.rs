@@ -1,0 +1,102 @@
+//! The suite every transport must pass: it knows only [`World`] and [`crate::Exchange`].
+//!
+//! Structure: a list of named checks, each a function that plays exchanges and notes flaws. Every payload is a function
+//! of (context, sender, receiver, channel, sequence number, length), so that a receiver knows each byte it must get, and
+//! stale, swapped, truncated or foreign messages all show. Advantage: one specification for all transports, in code.
+//! Disadvantage: it samples interleavings (seeded skew), it cannot enumerate them.
+//!
+//! A flaw in a payload is noted and the exchange goes on, so that all ranks stay in step and the report is complete. A
+//! [`CommError`] where none belongs ends the suite; the caller must then call [`World::abort`].
+
+mod collectives;
+#[cfg(test)]
+mod faulty;
+mod flaws;
+mod growth;
+mod misuse;
+mod order;
+mod payload;
+mod player;
+mod random;
+mod script;
+mod topologies;
+mod topology;
+
+use crate::{CommError, World};
+pub use flaws::Flaws;
+
+/// What a check does on every rank.
+type Run = fn(&dyn World, &Flaws) -> Result<(), CommError>;
+
+/// One named check.
+#[derive(Debug, Clone, Copy)]
+pub struct Check {
+    /// What holds if it passes.
+    pub name: &'static str,
+    run: Run,
+}
+
+impl Check {
+    const fn new(name: &'static str, run: Run) -> Self {
+        Self { name, run }
+    }
+}
+
+/// A check that did not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Name of the check.
+    pub check: &'static str,
+    /// What was seen, on which rank.
+    pub what: String,
+}
+
+/// Outcome of the suite on one rank. All ranks agree on which checks failed; rank 0 has everybody's flaws.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// Checks that passed on all ranks.
+    pub passed: Vec<&'static str>,
+    /// Checks that failed on some rank.
+    pub failed: Vec<Failure>,
+    /// The error that ended the suite early. The ranks are out of step: call [`World::abort`].
+    pub broken: Option<CommError>,
+}
+
+/// All checks, in the order they run.
+pub fn checks() -> impl Iterator<Item = Check> {
+    [topologies::CHECKS, order::CHECKS, growth::CHECKS, misuse::CHECKS, collectives::CHECKS]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// Runs all checks. *Collective.*
+pub fn run(world: &dyn World) -> Report {
+    let mut report = Report::default();
+    for check in checks() {
+        match judge(world, check) {
+            Ok(None) => report.passed.push(check.name),
+            Ok(Some(what)) => report.failed.push(Failure { check: check.name, what }),
+            Err(error) => {
+                let what = format!("rank {}: {error}", world.rank());
+                report.failed.push(Failure { check: check.name, what });
+                report.broken = Some(error);
+                break;
+            }
+        }
+    }
+    report
+}
+
+/// Runs one check and shares the verdict; `Some` describes the flaws.
+fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
+    let flaws = Flaws::default();
+    (check.run)(world, &flaws)?;
+    let flawed = world.gather_all(&[u8::from(!flaws.is_empty())])?;
+    if flawed.iter().all(|&flawed| flawed == 0) {
+        return Ok(None);
+    }
+    let described = world.gather(0, flaws.describe(world.rank()).as_bytes())?;
+    let text: Vec<_> = described.iter().map(|text| String::from_utf8_lossy(text)).collect();
+    Ok(Some(if text.is_empty() { "see rank 0".to_owned() } else { text.concat() }))
+}

@@ -1,0 +1,146 @@
+//! Time and order: reverse contexts, several contexts at once, ranks out of step, polling.
+
+use super::player::{Pace, Player, Receive};
+use super::script::Rule;
+use super::topology::{balanced, chain, half_shell, ring, torus_by_rank};
+use super::{Check, Flaws};
+use crate::{CommError, EdgeId, Slots, World};
+
+const BYTES: usize = 100;
+const FEW: usize = 8;
+const MANY: usize = 400;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new("reverse context alone", reverse_alone),
+    Check::new("forward and reverse alternate as in a time step", forward_and_reverse),
+    Check::new("contexts open at once and interleaved", interleaved),
+    Check::new("a context opened after another was ended", reopened),
+    Check::new("ranks out of step", skewed),
+    Check::new("a sender runs ahead", sender_ahead),
+    Check::new("polling with progress and try_next", polling),
+    Check::new("hundreds of exchanges", hundreds),
+    Check::new("an edge packed twice sends its last content", packed_twice),
+];
+
+fn reverse_alone(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for rule in [Rule::Fixed(BYTES), Rule::Varying(BYTES)] {
+        let edges = half_shell(world, balanced(world.ranks()));
+        let forward = Player::open(world, flaws, edges, (rule, Slots::Single, 1))?;
+        let mut reverse = forward.reversed(2)?;
+        reverse.rounds(FEW)?;
+        reverse.close()?;
+        forward.close()?;
+    }
+    Ok(())
+}
+
+fn forward_and_reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let edges = half_shell(world, balanced(world.ranks()));
+        let mut positions = Player::open(world, flaws, edges, (Rule::Fixed(BYTES), slots, 1))?;
+        let mut forces = positions.reversed(2)?;
+        (positions.pace, forces.pace) = (Pace::Skewed, Pace::Skewed);
+        for _ in 0..FEW {
+            positions.send()?;
+            positions.receive(Receive::Waiting)?;
+            forces.send()?;
+            positions.complete()?;
+            forces.receive(Receive::Waiting)?;
+            forces.complete()?;
+        }
+        forces.close()?;
+        positions.close()?;
+    }
+    Ok(())
+}
+
+fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let open = |salt, rule, slots| {
+        let edges = torus_by_rank(world, balanced(world.ranks()));
+        Player::open(world, flaws, edges, (rule, slots, salt))
+    };
+    let mut players = vec![
+        open(1, Rule::Fixed(BYTES), Slots::Single)?,
+        open(2, Rule::Varying(BYTES), Slots::Double)?,
+        open(3, Rule::Varying(BYTES), Slots::Single)?,
+    ];
+    for round in 0..FEW {
+        // Every rank receives in another order; everything is under way before anybody waits.
+        let mut order = [0, 1, 2];
+        order.rotate_left((world.rank() + round) % 3);
+        order.into_iter().try_for_each(|i| players[i].send())?;
+        order.into_iter().try_for_each(|i| players[i].receive(Receive::Waiting))?;
+        order.into_iter().rev().try_for_each(|i| players[i].complete())?;
+    }
+    players.into_iter().try_for_each(Player::close)
+}
+
+fn reopened(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for salt in 0..FEW as u64 {
+        let mut player =
+            Player::open(world, flaws, chain(world), (Rule::Varying(BYTES), Slots::Single, salt))?;
+        player.pace = Pace::Skewed;
+        player.rounds(2)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn skewed(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let edges = torus_by_rank(world, balanced(world.ranks()));
+        let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), slots, 1))?;
+        player.pace = Pace::Skewed;
+        player.rounds(10 * FEW)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+/// On one-way edges nothing holds the first rank back but the slots: it gets as far ahead as they let it.
+fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let mut player = Player::open(world, flaws, chain(world), (Rule::Varying(BYTES), slots, 1))?;
+        if world.rank() > 0 {
+            player.pace = Pace::Skewed;
+        }
+        player.rounds(10 * FEW)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let edges = half_shell(world, balanced(world.ranks()));
+        let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), slots, 1))?;
+        player.pace = Pace::Skewed;
+        for _ in 0..FEW {
+            player.exchange.progress()?;
+            player.send()?;
+            player.exchange.progress()?;
+            player.receive(Receive::Polling)?;
+            player.complete()?;
+            player.exchange.progress()?;
+        }
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn hundreds(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let edges = ring(world, world.ranks());
+    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Slots::Double, 1))?;
+    player.rounds(MANY)?;
+    player.close()
+}
+
+fn packed_twice(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let edges = ring(world, world.ranks());
+    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Slots::Single, 1))?;
+    for _ in 0..FEW {
+        player.exchange.send_buffer(EdgeId(0), BYTES)?.fill(0xEE);
+        player.play()?;
+    }
+    player.close()
+}

@@ -1,0 +1,217 @@
+//! Plays exchanges of one context and checks every arrival.
+
+use std::time::{Duration, Instant};
+
+use super::flaws::Flaws;
+use super::random::Random;
+use super::script::{Direction, Rule, Script};
+use crate::{ALIGNMENT, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Sizes, Slots, World};
+
+/// A polling receive gives up after this time.
+const POLLING_LIMIT: Duration = Duration::from_secs(30);
+/// Longest sleep of a dawdling rank.
+const LONGEST_SLEEP_US: usize = 200;
+
+/// Whether ranks dawdle at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    Steady,
+    Skewed,
+}
+
+/// How messages are received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Receive {
+    /// With `next`.
+    Waiting,
+    /// With `progress` and `try_next`.
+    Polling,
+}
+
+/// One context being exercised on one rank.
+pub(super) struct Player<'w> {
+    flaws: &'w Flaws,
+    pub(super) exchange: Box<dyn Exchange>,
+    pub(super) script: Script,
+    pub(super) pace: Pace,
+    random: Random,
+    seen: Vec<bool>,
+    sent_bytes: u64,
+}
+
+impl<'w> Player<'w> {
+    /// Opens a context; `salt` tells its messages from other contexts'.
+    pub(super) fn open(
+        world: &dyn World,
+        flaws: &'w Flaws,
+        edges: Vec<Edge>,
+        (rule, slots, salt): (Rule, Slots, u64),
+    ) -> Result<Self, CommError> {
+        let (direction, sequence, stage, grower) = (Direction::Forward, 0, 0, None);
+        let mut script = Script { rank: world.rank(), edges, rule, direction, salt, sequence, stage, grower };
+        for (i, need) in script.needs().into_iter().enumerate() {
+            script.edges[i].send_capacity = need;
+        }
+        let sizes = match rule {
+            Rule::Fixed(_) => Sizes::Fixed,
+            Rule::Varying(_) => Sizes::Variable,
+        };
+        let edges = script.edges.clone();
+        let exchange = world.open(ExchangeSpec { name: "conformance", edges, sizes, slots })?;
+        Ok(Self::new(flaws, exchange, script))
+    }
+
+    fn new(flaws: &'w Flaws, exchange: Box<dyn Exchange>, script: Script) -> Self {
+        let random = Random::keyed(&[script.salt, script.rank as u64]);
+        let seen = vec![false; script.edges.len()];
+        Self { flaws, exchange, script, pace: Pace::Steady, random, seen, sent_bytes: 0 }
+    }
+
+    /// The context along the same edges the other way.
+    pub(super) fn reversed(&self, salt: u64) -> Result<Self, CommError> {
+        let exchange = self.exchange.reverse()?;
+        let edges = exchange.spec().edges.clone();
+        let direction = Direction::Reversed;
+        let script = Script { direction, salt, edges, sequence: 0, ..self.script.clone() };
+        Ok(Self::new(self.flaws, exchange, script))
+    }
+
+    /// One whole exchange.
+    pub(super) fn play(&mut self) -> Result<(), CommError> {
+        self.send()?;
+        self.receive(Receive::Waiting)?;
+        self.complete()
+    }
+
+    /// So many exchanges.
+    pub(super) fn rounds(&mut self, count: usize) -> Result<(), CommError> {
+        (0..count).try_for_each(|_| self.play())
+    }
+
+    /// Packs and starts all edges in a random order, then initiates.
+    pub(super) fn send(&mut self) -> Result<(), CommError> {
+        let edges = &self.script.edges;
+        let mut order: Vec<usize> = (0..edges.len()).filter(|&i| edges[i].flow.sends()).collect();
+        self.random.shuffle(&mut order);
+        for i in order {
+            self.dawdle();
+            self.pack(EdgeId(i))?;
+            self.exchange.start(EdgeId(i))?;
+        }
+        self.exchange.initiate()
+    }
+
+    fn pack(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let (stamp, length) = self.script.outgoing(edge);
+        let bytes = self.exchange.send_buffer(edge, length)?;
+        let aligned = (bytes.as_ptr() as usize).is_multiple_of(ALIGNMENT);
+        self.flaws
+            .expect(bytes.len() == length, || format!("send buffer of {stamp:?}: {} bytes", bytes.len()));
+        self.flaws.expect(aligned, || format!("send buffer of {stamp:?} is not aligned"));
+        stamp.fill(bytes);
+        self.sent_bytes += length as u64;
+        Ok(())
+    }
+
+    /// Receives and verifies everything; afterwards neither `next` nor `try_next` may have more.
+    pub(super) fn receive(&mut self, how: Receive) -> Result<(), CommError> {
+        self.seen.fill(false);
+        match how {
+            Receive::Waiting => while self.arrival(Receive::Waiting)? {},
+            Receive::Polling => self.poll_for_all()?,
+        }
+        for i in 0..self.seen.len() {
+            let expected = self.script.edges[i].flow.receives();
+            self.flaws.expect(self.seen[i] == expected, || format!("edge {i}: delivered {}", self.seen[i]));
+        }
+        let more = self.exchange.try_next()?.is_some() || self.exchange.next()?.is_some();
+        self.flaws.expect(!more, || "a message after the last one".to_owned());
+        Ok(())
+    }
+
+    fn poll_for_all(&mut self) -> Result<(), CommError> {
+        let begun = Instant::now();
+        let awaited = self.script.edges.iter().filter(|edge| edge.flow.receives()).count();
+        let mut arrived = 0;
+        while arrived < awaited && begun.elapsed() < POLLING_LIMIT {
+            self.exchange.progress()?;
+            if self.arrival(Receive::Polling)? {
+                arrived += 1;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes and verifies one message; whether there was one.
+    fn arrival(&mut self, how: Receive) -> Result<bool, CommError> {
+        self.dawdle();
+        let arrival = match how {
+            Receive::Waiting => self.exchange.next()?,
+            Receive::Polling => self.exchange.try_next()?,
+        };
+        let Some(arrival) = arrival else { return Ok(false) };
+        if let Some(flaw) = self.script.flaw(&arrival) {
+            self.flaws.note(flaw);
+        }
+        let EdgeId(i) = arrival.edge;
+        let again = self.seen.get_mut(i).is_some_and(|seen| std::mem::replace(seen, true));
+        self.flaws.expect(!again, || format!("edge {i} delivered twice"));
+        Ok(true)
+    }
+
+    pub(super) fn complete(&mut self) -> Result<(), CommError> {
+        self.dawdle();
+        self.exchange.complete()?;
+        self.script.sequence += 1;
+        Ok(())
+    }
+
+    /// Negotiates the lengths of a growth stage and compares what the transport says about it.
+    pub(super) fn negotiate(&mut self, stage: u32, expected: Growth) -> Result<(), CommError> {
+        self.script.stage = stage;
+        let needs = self.script.needs();
+        let growth = self.exchange.negotiate(&needs)?;
+        self.flaws.expect(growth == expected, || format!("stage {stage}: {growth:?}, not {expected:?}"));
+        let spec = self.exchange.spec();
+        for (i, (edge, need)) in spec.edges.iter().zip(needs).enumerate() {
+            let enough = match spec.sizes {
+                Sizes::Fixed => edge.send_capacity == need,
+                Sizes::Variable => edge.send_capacity >= need,
+            };
+            let flaw = || format!("edge {i} has {} bytes, needs {need}", edge.send_capacity);
+            self.flaws.expect(enough || !edge.flow.sends(), flaw);
+        }
+        Ok(())
+    }
+
+    /// Restricts growth to one rank's messages.
+    pub(super) fn only_grower(&mut self, rank: Rank) {
+        self.script.grower = Some(rank);
+    }
+
+    /// Compares the traffic counters and ends the context.
+    pub(super) fn close(self) -> Result<(), CommError> {
+        let sending = self.script.edges.iter().filter(|edge| edge.flow.sends()).count() as u64;
+        let traffic = self.exchange.traffic();
+        let (messages, bytes) = (sending * self.script.sequence, self.sent_bytes);
+        let right = traffic.messages == messages && traffic.bytes == bytes;
+        self.flaws.expect(right, || format!("{traffic:?}, sent were {messages} messages, {bytes} bytes"));
+        self.exchange.finalise()
+    }
+
+    fn dawdle(&mut self) {
+        if self.pace == Pace::Steady {
+            return;
+        }
+        match self.random.below(8) {
+            0 => {
+                let sleep_us = self.random.below(LONGEST_SLEEP_US);
+                std::thread::sleep(Duration::from_micros(sleep_us as u64));
+            }
+            1 | 2 => std::thread::yield_now(),
+            _ => {}
+        }
+    }
+}

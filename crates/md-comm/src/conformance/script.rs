@@ -1,0 +1,109 @@
+//! Which message must have which length and content: known to both ends of every edge.
+
+use super::payload::Stamp;
+use super::random::Random;
+use crate::{ALIGNMENT, Arrival, Edge, EdgeId, Rank};
+
+/// How much longer messages become per growth stage: more than any head-room a transport adds.
+const GROWTH_PER_STAGE: usize = 7;
+/// Fixed lengths of different edges differ by less than this.
+const SPREAD: usize = 16;
+
+/// Which lengths messages have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Every message of an edge is as long as the last; at least so many bytes.
+    Fixed(usize),
+    /// Anything from 0 to so many bytes, another length in each exchange.
+    Varying(usize),
+}
+
+/// Whether the context was opened or made by `reverse`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Forward,
+    Reversed,
+}
+
+/// The script of one context on one rank.
+#[derive(Debug, Clone)]
+pub(super) struct Script {
+    pub(super) rank: Rank,
+    pub(super) edges: Vec<Edge>,
+    pub(super) rule: Rule,
+    pub(super) direction: Direction,
+    /// Tells the context's messages from those of others.
+    pub(super) salt: u64,
+    /// Number of the exchange.
+    pub(super) sequence: u64,
+    /// Growth stage; messages of stage s are 7^s times as long.
+    pub(super) stage: u32,
+    /// Only this rank's messages grow (`None`: all).
+    pub(super) grower: Option<Rank>,
+}
+
+impl Script {
+    /// Identity and length of this exchange's message on a sending edge.
+    pub(super) fn outgoing(&self, EdgeId(i): EdgeId) -> (Stamp, usize) {
+        let Edge { peer, send_channel: channel, .. } = self.edges[i];
+        self.message(Stamp { sender: self.rank, receiver: peer, channel, ..self.blank() })
+    }
+
+    /// What is wrong with an arrival, if anything.
+    pub(super) fn flaw(&self, arrival: &Arrival<'_>) -> Option<String> {
+        let EdgeId(i) = arrival.edge;
+        let Some(edge) = self.edges.get(i).filter(|edge| edge.flow.receives()) else {
+            return Some(format!("a message on edge {i}, which does not receive"));
+        };
+        if !(arrival.bytes.as_ptr() as usize).is_multiple_of(ALIGNMENT) {
+            return Some(format!("edge {i}: the arrival is not aligned"));
+        }
+        let Edge { peer: sender, receive_channel: channel, .. } = *edge;
+        let (stamp, length) = self.message(Stamp { sender, receiver: self.rank, channel, ..self.blank() });
+        stamp.flaw(length, arrival.bytes)
+    }
+
+    /// What every sending edge needs at the current stage (0 for the others).
+    pub(super) fn needs(&self) -> Vec<usize> {
+        let need = |edge: &Edge| {
+            let Edge { peer: receiver, send_channel: channel, .. } = *edge;
+            let stamp = Stamp { sender: self.rank, receiver, channel, ..self.blank() };
+            if edge.flow.sends() { self.longest(stamp) } else { 0 }
+        };
+        self.edges.iter().map(need).collect()
+    }
+
+    fn blank(&self) -> Stamp {
+        Stamp { salt: self.salt, sender: 0, receiver: 0, channel: 0, sequence: self.sequence }
+    }
+
+    fn message(&self, stamp: Stamp) -> (Stamp, usize) {
+        let longest = self.longest(stamp);
+        let length = match self.rule {
+            Rule::Fixed(_) => longest,
+            Rule::Varying(_) => match stamp.random().below(8) {
+                0 => 0,
+                1 => longest,
+                _ => stamp.random().below(longest + 1),
+            },
+        };
+        (stamp, length)
+    }
+
+    /// Longest message of an edge. A reversed edge has the lengths of the edge it reverses.
+    fn longest(&self, Stamp { sender, receiver, channel, .. }: Stamp) -> usize {
+        let (from, to) = match self.direction {
+            Direction::Forward => (sender, receiver),
+            Direction::Reversed => (receiver, sender),
+        };
+        let grows = self.grower.is_none_or(|grower| grower == from);
+        let factor = if grows { GROWTH_PER_STAGE.pow(self.stage) } else { 1 };
+        match self.rule {
+            Rule::Fixed(base) => {
+                let link = Random::keyed(&[from as u64, to as u64, u64::from(channel)]).below(SPREAD);
+                factor * (base + link)
+            }
+            Rule::Varying(most) => factor * most,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Every shape of neighbourhood, with fixed and varying lengths, one and two slots.
+
+use super::player::Player;
+use super::script::Rule;
+use super::topology::{balanced, chain, half_shell, pairs, ring, torus_by_direction, torus_by_rank};
+use super::{Check, Flaws};
+use crate::{CommError, Edge, MAX_CHANNEL, Slots, World};
+
+/// Exchanges per combination.
+const ROUNDS: usize = 6;
+const BYTES: usize = 300;
+/// Large enough that an MPI library hands messages over by rendezvous instead of eagerly.
+const LARGE_BYTES: usize = 200_000;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new("ring both ways", |world, flaws| play(world, flaws, || ring(world, world.ranks()))),
+    Check::new("two edges between two ranks", |world, flaws| play(world, flaws, || pairs(world, 2))),
+    Check::new("all channels between two ranks", |world, flaws| {
+        play(world, flaws, || pairs(world, MAX_CHANNEL + 1))
+    }),
+    Check::new("torus, one edge per neighbouring rank", |world, flaws| {
+        play(world, flaws, || torus_by_rank(world, balanced(world.ranks())))
+    }),
+    Check::new("torus, one edge per direction", |world, flaws| {
+        play(world, flaws, || torus_by_direction(world, balanced(world.ranks())))
+    }),
+    Check::new("torus with one rank in two dimensions", flat_tori),
+    Check::new("one-way chain", |world, flaws| play(world, flaws, || chain(world))),
+    Check::new("half shell", |world, flaws| {
+        play(world, flaws, || half_shell(world, balanced(world.ranks())))
+    }),
+    Check::new("no edges on the last rank", |world, flaws| {
+        play(world, flaws, || ring(world, world.ranks() - 1))
+    }),
+    Check::new("no edges at all", |world, flaws| play(world, flaws, Vec::new)),
+    Check::new("messages of zero bytes", |world, flaws| {
+        one(world, flaws, torus_by_rank(world, balanced(world.ranks())), (Rule::Varying(0), Slots::Single))
+    }),
+    Check::new("large messages", |world, flaws| {
+        one(world, flaws, ring(world, world.ranks()), (Rule::Fixed(LARGE_BYTES), Slots::Single))?;
+        one(world, flaws, ring(world, world.ranks()), (Rule::Varying(LARGE_BYTES), Slots::Double))
+    }),
+];
+
+fn flat_tori(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let ranks = world.ranks();
+    for grid in [[ranks, 1, 1], [1, ranks, 1], [1, 1, ranks]] {
+        let setting = (Rule::Varying(BYTES), Slots::Double);
+        one(world, flaws, torus_by_direction(world, grid), setting)?;
+        one(world, flaws, torus_by_rank(world, grid), setting)?;
+    }
+    Ok(())
+}
+
+fn play(world: &dyn World, flaws: &Flaws, edges: impl Fn() -> Vec<Edge>) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        for rule in [Rule::Fixed(BYTES), Rule::Varying(BYTES)] {
+            one(world, flaws, edges(), (rule, slots))?;
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    world: &dyn World,
+    flaws: &Flaws,
+    edges: Vec<Edge>,
+    (rule, slots): (Rule, Slots),
+) -> Result<(), CommError> {
+    let mut player = Player::open(world, flaws, edges, (rule, slots, 0))?;
+    player.rounds(ROUNDS)?;
+    player.close()
+}

@@ -1,0 +1,78 @@
+//! What can go wrong between ranks.
+
+use crate::{Channel, Rank};
+
+/// An error of the communication layer. Every variant ends the run: the program aborts all ranks.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommError {
+    /// A message larger than the edge's capacity.
+    #[error("{context}: a message of {bytes} bytes to rank {peer} exceeds the negotiated {capacity} bytes")]
+    CapacityExceeded {
+        /// Name of the context.
+        context: &'static str,
+        /// The edge's other end.
+        peer: Rank,
+        /// Bytes asked for.
+        bytes: usize,
+        /// Bytes agreed.
+        capacity: usize,
+    },
+    /// The contract was violated by the caller.
+    #[error("{context}: {what}")]
+    Misuse {
+        /// Name of the context.
+        context: &'static str,
+        /// Which rule was broken.
+        what: String,
+    },
+    /// A message arrived that the contract does not allow: the two ends of an edge disagree.
+    #[error("{context}: the message from rank {peer} (channel {channel}) {what}")]
+    Mismatch {
+        /// Name of the context.
+        context: &'static str,
+        /// The sender.
+        peer: Rank,
+        /// Channel it came along.
+        channel: Channel,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// An MPI call failed.
+    #[error("{call} failed: {message}")]
+    Mpi {
+        /// Name of the MPI function.
+        call: &'static str,
+        /// The library's text for the error code.
+        message: String,
+    },
+    /// Another rank failed first (backend `local`).
+    #[error("rank {rank} failed; this rank ends too")]
+    PeerFailed {
+        /// The rank that failed.
+        rank: Rank,
+    },
+    /// The watchdog's limit passed while waiting.
+    #[error("{context}: rank {rank} waited {waited_s:.0} s for {awaited}")]
+    Timeout {
+        /// Name of the context.
+        context: &'static str,
+        /// The waiting rank.
+        rank: Rank,
+        /// Seconds waited.
+        waited_s: f64,
+        /// The edges still awaited, in words.
+        awaited: String,
+    },
+    /// The requested transport cannot be used here.
+    #[error("backend `{backend}` is not available: {reason}")]
+    Unavailable {
+        /// Name as in a scenario.
+        backend: &'static str,
+        /// Why, and what would help.
+        reason: String,
+    },
+    /// Communication could not be set up.
+    #[error("communication could not be set up: {0}")]
+    Setup(String),
+}

@@ -1,0 +1,125 @@
+//! Running a command with a time limit, output collected, nothing left behind.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// How long a launcher may take to end its ranks before it is killed.
+const TERMINATION_GRACE: Duration = Duration::from_secs(3);
+/// How long to wait for the rest of the output; a survivor may hold the pipe open.
+const OUTPUT_GRACE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit status; `None` if it did not end in time and was killed.
+    pub status: Option<ExitStatus>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it printed to the error stream.
+    pub stderr: String,
+    /// Time until it had ended.
+    pub duration: Duration,
+}
+
+impl Finished {
+    /// Whether it ended in time with success.
+    pub fn succeeded(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+}
+
+/// Runs a command in its own process group. If it has not ended after `limit`, the group is asked to end, then killed.
+///
+/// # Errors
+/// If the command cannot be started or waited for.
+pub fn run_with_timeout(mut command: Command, limit: Duration) -> io::Result<Finished> {
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let begun = Instant::now();
+    let mut child = command.spawn()?;
+    let stdout = child.stdout.take().map(collect);
+    let stderr = child.stderr.take().map(collect);
+    let status = wait(&mut child, limit)?;
+    let duration = begun.elapsed();
+    if status.is_none() {
+        end_group(&mut child)?;
+    }
+    Ok(Finished { status, stdout: text(stdout.as_ref()), stderr: text(stderr.as_ref()), duration })
+}
+
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || begun.elapsed() > limit {
+            return Ok(status);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Both signals are sent always, the second one for members that outlived the first. A launcher passes the polite signal on to ranks that are in process groups of their own; the other one is for a
+/// launcher that does not react.
+fn end_group(child: &mut Child) -> io::Result<()> {
+    for signal in ["TERM", "KILL"] {
+        // The spelling of POSIX; a shell's builtin is there even where no `kill` program is installed.
+        let group = format!("kill -s {signal} -- -{}", child.id());
+        Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status()?;
+        wait(child, TERMINATION_GRACE)?;
+    }
+    Ok(())
+}
+
+/// Reads a stream to its end on a thread, piece by piece.
+fn collect(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut piece = vec![0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut piece) {
+            if sender.send(piece[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+fn text(pieces: Option<&Receiver<Vec<u8>>>) -> String {
+    let mut bytes = Vec::new();
+    while let Some(Ok(piece)) = pieces.map(|pieces| pieces.recv_timeout(OUTPUT_GRACE)) {
+        bytes.extend(piece);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn output_and_status_are_reported() {
+        let finished =
+            run_with_timeout(shell("echo out; echo err >&2; exit 3"), Duration::from_secs(10)).unwrap();
+        assert_eq!(finished.status.unwrap().code(), Some(3));
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
+    }
+
+    #[test]
+    fn a_hanging_command_is_killed_with_its_children() {
+        let begun = Instant::now();
+        let finished =
+            run_with_timeout(shell("echo begun; sleep 60 & wait"), Duration::from_millis(200)).unwrap();
+        assert!(finished.status.is_none());
+        assert_eq!(finished.stdout, "begun\n");
+        assert!(begun.elapsed() < TERMINATION_GRACE, "{:?}", begun.elapsed());
+    }
+}

@@ -1,0 +1,52 @@
+//! The ledger's part in opening, negotiating and reversing a context.
+
+use super::Ledger;
+use crate::negotiation::{Change, decode_length, grown_capacity};
+use crate::{CommError, Edge, EdgeId, ExchangeSpec, Flow};
+
+impl Ledger {
+    /// The largest message (for fixed sizes: the exact one) that may arrive along an edge.
+    pub(crate) fn receive_capacity(&self, edge: EdgeId) -> usize {
+        self.receive_capacity[edge.0]
+    }
+
+    /// Takes note of what the sender of an edge said about its capacity.
+    pub(crate) fn learn_capacity(&mut self, edge: EdgeId, message: &[u8]) -> Result<(), CommError> {
+        let length = decode_length(message);
+        let length = length.ok_or_else(|| self.mismatch(edge, "is no capacity".to_owned()))?;
+        self.receive_capacity[edge.0] = length;
+        Ok(())
+    }
+
+    /// `negotiate`: what `need` would change on this rank. Changes nothing.
+    pub(crate) fn change(&self, need: &[usize]) -> Result<Change, CommError> {
+        self.expect_idle("negotiated")?;
+        if need.len() != self.spec.edges.len() {
+            let what = format!("negotiated {} lengths for {} edges", need.len(), self.spec.edges.len());
+            return Err(self.misuse(what));
+        }
+        let sending = self.spec.edges.iter().zip(need).filter(|(edge, _)| edge.flow.sends());
+        let change = sending.map(|(edge, &need)| Change::of(self.spec.sizes, edge.send_capacity, need));
+        Ok(change.max().unwrap_or(Change::None))
+    }
+
+    /// Makes `need` valid for the sending edges.
+    pub(crate) fn apply(&mut self, need: &[usize]) {
+        for (edge, &need) in self.spec.edges.iter_mut().zip(need).filter(|(edge, _)| edge.flow.sends()) {
+            edge.send_capacity = grown_capacity(self.spec.sizes, edge.send_capacity, need);
+        }
+    }
+
+    /// The same edges the other way; what the peers could send to this rank, this rank can now send to them.
+    pub(crate) fn reversed_spec(&self) -> ExchangeSpec {
+        let reversed = |(edge, &send_capacity): (&Edge, &usize)| Edge {
+            peer: edge.peer,
+            send_channel: edge.receive_channel,
+            receive_channel: edge.send_channel,
+            flow: edge.flow.reversed(),
+            send_capacity: if edge.flow == Flow::SendOnly { 0 } else { send_capacity },
+        };
+        let edges = self.spec.edges.iter().zip(&self.receive_capacity).map(reversed).collect();
+        ExchangeSpec { edges, ..self.spec.clone() }
+    }
+}

@@ -1,0 +1,182 @@
+//! The bookkeeping every transport shares: which edge is in which state of the current exchange, who may call what when.
+//!
+//! Structure: a small state machine without any data movement. A transport asks the ledger first and moves bytes only
+//! if it agrees, so that all transports reject the same misuse with the same words. A refused call changes nothing: the
+//! caller may go on as if it had not been made. Advantage: a new backend cannot forget a rule. Disadvantage: one branch
+//! per call that a production-only transport could skip; it does not show next to a message.
+
+mod capacities;
+mod words;
+
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Rank, Sizes, Traffic};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outgoing {
+    Idle,
+    Packing { bytes: usize },
+    Started,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Between exchanges, or edges are being packed.
+    Packing,
+    /// After `initiate`, before `complete`.
+    Receiving,
+}
+
+/// State of one context on one rank.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    rank: Rank,
+    spec: ExchangeSpec,
+    receive_capacity: Vec<usize>,
+    outgoing: Vec<Outgoing>,
+    arrived: Vec<bool>,
+    awaited: usize,
+    phase: Phase,
+    traffic: Traffic,
+}
+
+impl Ledger {
+    /// Checks the spec as far as one rank can and starts the books. The peers' capacities are still unknown.
+    pub(crate) fn new(rank: Rank, ranks: usize, spec: ExchangeSpec) -> Result<Self, CommError> {
+        spec.check(ranks)?;
+        let edges = spec.edges.len();
+        let mut ledger = Self {
+            rank,
+            spec,
+            receive_capacity: vec![0; edges],
+            outgoing: vec![Outgoing::Idle; edges],
+            arrived: vec![false; edges],
+            awaited: 0,
+            phase: Phase::Packing,
+            traffic: Traffic::default(),
+        };
+        ledger.forget_exchange();
+        Ok(ledger)
+    }
+
+    pub(crate) fn spec(&self) -> &ExchangeSpec {
+        &self.spec
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    pub(crate) fn edge(&self, edge: EdgeId) -> Result<&Edge, CommError> {
+        self.spec.edges.get(edge.0).ok_or_else(|| self.misuse(format!("there is no edge {}", edge.0)))
+    }
+
+    /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed.
+    pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
+        let Edge { peer, flow, send_capacity: capacity, .. } = *self.edge(edge)?;
+        if !flow.sends() {
+            return Err(self.misuse(format!("edge {} does not send", edge.0)));
+        }
+        if self.outgoing[edge.0] == Outgoing::Started {
+            return Err(self.misuse(format!("edge {} was started already", edge.0)));
+        }
+        if bytes > capacity {
+            return Err(CommError::CapacityExceeded { context: self.spec.name, peer, bytes, capacity });
+        }
+        if self.spec.sizes == Sizes::Fixed && bytes != capacity {
+            let what = format!("edge {} sends exactly {capacity} bytes, not {bytes}", edge.0);
+            return Err(self.misuse(what));
+        }
+        self.outgoing[edge.0] = Outgoing::Packing { bytes };
+        Ok(())
+    }
+
+    /// `start`: the length of the message that may leave now.
+    pub(crate) fn start(&mut self, edge: EdgeId) -> Result<usize, CommError> {
+        self.edge(edge)?;
+        match self.outgoing[edge.0] {
+            Outgoing::Packing { bytes } => {
+                self.outgoing[edge.0] = Outgoing::Started;
+                self.traffic.messages += 1;
+                self.traffic.bytes += bytes as u64;
+                Ok(bytes)
+            }
+            Outgoing::Started => Err(self.misuse(format!("edge {} was started already", edge.0))),
+            Outgoing::Idle => Err(self.misuse(format!("edge {} was not packed before its start", edge.0))),
+        }
+    }
+
+    pub(crate) fn initiate(&mut self) -> Result<(), CommError> {
+        if self.phase == Phase::Receiving {
+            return Err(self.misuse("initiated twice".to_owned()));
+        }
+        let late = self
+            .edge_ids()
+            .find(|&EdgeId(i)| self.spec.edges[i].flow.sends() && self.outgoing[i] != Outgoing::Started);
+        if let Some(EdgeId(i)) = late {
+            let what = format!("initiated before edge {i} (rank {}) was started", self.spec.edges[i].peer);
+            return Err(self.misuse(what));
+        }
+        self.phase = Phase::Receiving;
+        Ok(())
+    }
+
+    /// `next`, `try_next`: only after `initiate`, because active-target epochs cannot deliver earlier.
+    pub(crate) fn expect_initiated(&self) -> Result<(), CommError> {
+        match self.phase {
+            Phase::Receiving => Ok(()),
+            Phase::Packing => Err(self.misuse("used before initiate".to_owned())),
+        }
+    }
+
+    pub(crate) fn awaits(&self, edge: EdgeId) -> bool {
+        self.spec.edges[edge.0].flow.receives() && !self.arrived[edge.0]
+    }
+
+    pub(crate) fn all_arrived(&self) -> bool {
+        self.awaited == 0
+    }
+
+    /// Books an arrival after checking its length.
+    pub(crate) fn arrive<'a>(&mut self, edge: EdgeId, bytes: &'a [u8]) -> Result<Arrival<'a>, CommError> {
+        let capacity = self.receive_capacity(edge);
+        let fits = match self.spec.sizes {
+            Sizes::Fixed => bytes.len() == capacity,
+            Sizes::Variable => bytes.len() <= capacity,
+        };
+        if !fits {
+            return Err(self.mismatch(edge, format!("has {} bytes, agreed were {capacity}", bytes.len())));
+        }
+        if !self.awaits(edge) {
+            return Err(self.mismatch(edge, "is the second of one exchange".to_owned()));
+        }
+        self.arrived[edge.0] = true;
+        self.awaited -= 1;
+        Ok(Arrival { edge, bytes })
+    }
+
+    /// `complete`: only when everything has been delivered.
+    pub(crate) fn complete(&mut self) -> Result<(), CommError> {
+        self.expect_initiated()?;
+        if !self.all_arrived() {
+            return Err(self.misuse(format!("completed before the arrival of {}", self.awaited_edges())));
+        }
+        self.forget_exchange();
+        Ok(())
+    }
+
+    /// For collective operations on the context: nothing may be in flight.
+    pub(crate) fn expect_idle(&self, operation: &str) -> Result<(), CommError> {
+        let idle = self.phase == Phase::Packing && self.outgoing.iter().all(|&state| state == Outgoing::Idle);
+        if idle { Ok(()) } else { Err(self.misuse(format!("{operation} inside an exchange"))) }
+    }
+
+    pub(crate) fn edge_ids(&self) -> impl Iterator<Item = EdgeId> + use<> {
+        (0..self.spec.edges.len()).map(EdgeId)
+    }
+
+    fn forget_exchange(&mut self) {
+        self.phase = Phase::Packing;
+        self.outgoing.fill(Outgoing::Idle);
+        self.arrived.fill(false);
+        self.awaited = self.spec.edges.iter().filter(|edge| edge.flow.receives()).count();
+    }
+}

@@ -1,0 +1,53 @@
+//! Moving bytes between ranks: one exchange contract, many transports.
+//!
+//! A run has a [`World`] of ranks; a world opens [`Exchange`] contexts from an [`ExchangeSpec`]. Which transport moves
+//! the bytes is chosen where the world is started ([`local::run`] or `mpi::start`) and is invisible afterwards.
+//! [`conformance`] is the suite that every transport passes.
+//!
+//! ```
+//! use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Slots, World, local};
+//! use std::time::Duration;
+//!
+//! /// Every rank sends its number to the next one.
+//! fn pass_on(world: &dyn World) -> Result<u8, CommError> {
+//!     let (rank, ranks) = (world.rank(), world.ranks());
+//!     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 1 };
+//!     let edges = vec![edge((rank + 1) % ranks, Flow::SendOnly), edge((rank + ranks - 1) % ranks, Flow::ReceiveOnly)];
+//!     let spec = ExchangeSpec { name: "numbers", edges, sizes: Sizes::Fixed, slots: Slots::Single };
+//!     let mut numbers = world.open(spec)?;
+//!     numbers.send_buffer(EdgeId(0), 1)?[0] = rank as u8;
+//!     numbers.start(EdgeId(0))?;
+//!     numbers.initiate()?;
+//!     let received = numbers.next()?.map_or(0, |arrival| arrival.bytes[0]);
+//!     numbers.complete()?;
+//!     numbers.finalise()?;
+//!     Ok(received)
+//! }
+//!
+//! let received = local::run(3, Duration::from_secs(60), pass_on);
+//! assert_eq!(received, [Ok(Ok(2)), Ok(Ok(0)), Ok(Ok(1))]);
+//! ```
+#![cfg_attr(not(feature = "mpi"), forbid(unsafe_code))]
+
+mod backend;
+mod buffer;
+pub mod conformance;
+mod error;
+mod exchange;
+pub mod launch;
+mod ledger;
+pub mod local;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+mod negotiation;
+#[cfg(feature = "mpi")]
+mod patience;
+mod spec;
+mod world;
+
+pub use backend::Backend;
+pub use buffer::{ALIGNMENT, AlignedBuffer};
+pub use error::CommError;
+pub use exchange::{Arrival, Exchange, Growth, Traffic};
+pub use spec::{Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Slots};
+pub use world::World;

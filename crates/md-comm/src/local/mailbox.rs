@@ -1,0 +1,142 @@
+//! One mailbox per rank: queues by (kind, context, sender, channel), first in, first out.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::buffer::AlignedBuffer;
+use crate::{Channel, Rank};
+
+/// What a message is for; part of its address, so that a collective called out of order cannot take another's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// An exchange's message.
+    Payload,
+    /// A buffer coming back to its sender: the slot is free again.
+    FreeSlot,
+    /// A capacity, at opening or negotiation.
+    Capacity,
+    GatherAll,
+    Gather,
+    Broadcast,
+}
+
+/// Address of a queue inside a mailbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Address {
+    pub(super) kind: Kind,
+    pub(super) context: u64,
+    pub(super) from: Rank,
+    pub(super) channel: Channel,
+}
+
+/// Why a wait ended without a message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum NoMessage {
+    PeerFailed(Rank),
+    Expired { waited_s: f64 },
+}
+
+#[derive(Debug, Default)]
+struct Mailbox {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queues: HashMap<Address, VecDeque<AlignedBuffer>>,
+    failed: Option<Rank>,
+}
+
+impl Mailbox {
+    /// A thread that panics while it holds the lock leaves complete queues behind, so poisoning is not an error here.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the threads of one world share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    mailboxes: Vec<Mailbox>,
+    watchdog: Duration,
+}
+
+impl Shared {
+    pub(super) fn new(ranks: usize, watchdog: Duration) -> Self {
+        Self { mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(), watchdog }
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    /// Puts a message into a rank's mailbox. Never blocks.
+    pub(super) fn post(&self, to: Rank, address: Address, message: AlignedBuffer) {
+        let mailbox = &self.mailboxes[to];
+        mailbox.lock().queues.entry(address).or_default().push_back(message);
+        mailbox.changed.notify_all();
+    }
+
+    /// The first message of any of the queues, if one is there. `Err` if a rank has failed.
+    pub(super) fn try_take<I>(
+        &self,
+        of: Rank,
+        choices: I,
+    ) -> Result<Option<(usize, AlignedBuffer)>, NoMessage>
+    where
+        I: Iterator<Item = (usize, Address)>,
+    {
+        self.mailboxes[of].lock().take(choices)
+    }
+
+    /// The first message of any of the queues; waits for it. `choices` is asked again after every change.
+    pub(super) fn take<I>(
+        &self,
+        of: Rank,
+        choices: impl Fn() -> I,
+    ) -> Result<(usize, AlignedBuffer), NoMessage>
+    where
+        I: Iterator<Item = (usize, Address)>,
+    {
+        let mailbox = &self.mailboxes[of];
+        let begun = Instant::now();
+        let mut state = mailbox.lock();
+        loop {
+            if let Some(found) = state.take(choices())? {
+                return Ok(found);
+            }
+            let waited = begun.elapsed();
+            let Some(left) = self.watchdog.checked_sub(waited).filter(|left| !left.is_zero()) else {
+                return Err(NoMessage::Expired { waited_s: waited.as_secs_f64() });
+            };
+            state = mailbox.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Forgets all queues of a finished context.
+    pub(super) fn forget(&self, of: Rank, context: u64) {
+        self.mailboxes[of].lock().queues.retain(|address, _| address.context != context);
+    }
+
+    /// Wakes and fails every present and future wait of every rank. The first failure is the one reported.
+    pub(super) fn fail(&self, rank: Rank) {
+        for mailbox in &self.mailboxes {
+            mailbox.lock().failed.get_or_insert(rank);
+            mailbox.changed.notify_all();
+        }
+    }
+}
+
+impl State {
+    fn take<I>(&mut self, mut choices: I) -> Result<Option<(usize, AlignedBuffer)>, NoMessage>
+    where
+        I: Iterator<Item = (usize, Address)>,
+    {
+        if let Some(rank) = self.failed {
+            return Err(NoMessage::PeerFailed(rank));
+        }
+        Ok(choices.find_map(|(i, address)| Some((i, self.queues.get_mut(&address)?.pop_front()?))))
+    }
+}

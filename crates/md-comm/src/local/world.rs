@@ -1,0 +1,149 @@
+//! Collectives of the `local` transport, as plain messages: everybody to everybody, everybody to root, root to everybody.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::exchange::LocalExchange;
+use super::mailbox::{Address, Kind, NoMessage, Shared};
+use crate::buffer::AlignedBuffer;
+use crate::{CommError, Exchange, ExchangeSpec, Rank, World};
+
+/// Collectives are messages of context 0; exchanges count from 1.
+const WORLD_CONTEXT: u64 = 0;
+
+/// One rank's view of the world.
+#[derive(Debug)]
+pub(super) struct LocalWorld {
+    member: Member,
+}
+
+/// What a rank and its contexts share.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) rank: Rank,
+    pub(super) shared: Arc<Shared>,
+    /// Opening is collective, so that all ranks count to the same numbers.
+    contexts: Rc<Cell<u64>>,
+}
+
+impl Member {
+    pub(super) fn next_context(&self) -> u64 {
+        let number = self.contexts.get() + 1;
+        self.contexts.set(number);
+        number
+    }
+
+    fn post(&self, kind: Kind, to: Rank, bytes: &[u8]) {
+        let address = Address { kind, context: WORLD_CONTEXT, from: self.rank, channel: 0 };
+        self.shared.post(to, address, copy_of(bytes));
+    }
+
+    fn take(&self, kind: Kind, from: Rank) -> Result<AlignedBuffer, CommError> {
+        let address = Address { kind, context: WORLD_CONTEXT, from, channel: 0 };
+        let found = self.shared.take(self.rank, || [(0, address)].into_iter());
+        found.map(|(_, message)| message).map_err(|none| match none {
+            NoMessage::PeerFailed(rank) => CommError::PeerFailed { rank },
+            NoMessage::Expired { waited_s } => {
+                let (rank, awaited) = (self.rank, format!("rank {from}"));
+                CommError::Timeout { context: kind.name(), rank, waited_s, awaited }
+            }
+        })
+    }
+
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        (0..self.shared.ranks()).for_each(|to| self.post(Kind::GatherAll, to, mine));
+        let mut all = Vec::with_capacity(mine.len() * self.shared.ranks());
+        for from in 0..self.shared.ranks() {
+            let message = self.take(Kind::GatherAll, from)?;
+            if message.bytes().len() != mine.len() {
+                let what = format!("rank {from} gave {} bytes, not {}", message.bytes().len(), mine.len());
+                return Err(CommError::Misuse { context: Kind::GatherAll.name(), what });
+            }
+            all.extend_from_slice(message.bytes());
+        }
+        Ok(all)
+    }
+
+    pub(super) fn barrier(&self) -> Result<(), CommError> {
+        self.gather_all(&[]).map(drop)
+    }
+
+    /// The largest `level` of all ranks.
+    pub(super) fn highest(&self, level: u8) -> Result<u8, CommError> {
+        Ok(self.gather_all(&[level])?.into_iter().max().unwrap_or(level))
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::GatherAll => "gather_all",
+            Self::Gather => "gather",
+            Self::Broadcast => "broadcast",
+            Self::Payload | Self::FreeSlot | Self::Capacity => "exchange",
+        }
+    }
+}
+
+impl LocalWorld {
+    pub(super) fn new(rank: Rank, shared: Arc<Shared>) -> Self {
+        Self { member: Member { rank, shared, contexts: Rc::default() } }
+    }
+}
+
+impl World for LocalWorld {
+    fn rank(&self) -> Rank {
+        self.member.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.member.shared.ranks()
+    }
+
+    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+        Ok(Box::new(LocalExchange::open(self.member.clone(), spec)?))
+    }
+
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.member.gather_all(mine)
+    }
+
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        if self.rank() == root {
+            (0..self.ranks())
+                .filter(|&to| to != root)
+                .for_each(|to| self.member.post(Kind::Broadcast, to, bytes));
+        } else {
+            *bytes = self.member.take(Kind::Broadcast, root)?.bytes().to_vec();
+        }
+        Ok(())
+    }
+
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.member.post(Kind::Gather, root, mine);
+        if self.rank() != root {
+            return Ok(Vec::new());
+        }
+        (0..self.ranks()).map(|from| Ok(self.member.take(Kind::Gather, from)?.bytes().to_vec())).collect()
+    }
+
+    fn barrier(&self) -> Result<(), CommError> {
+        self.member.barrier()
+    }
+
+    fn abort(&self, _exit_code: i32) {
+        self.member.shared.fail(self.rank());
+    }
+
+    fn library(&self) -> String {
+        "none".to_owned()
+    }
+}
+
+/// A message with these bytes.
+pub(super) fn copy_of(bytes: &[u8]) -> AlignedBuffer {
+    let mut message = AlignedBuffer::new(bytes.len());
+    message.bytes_mut().copy_from_slice(bytes);
+    message
+}

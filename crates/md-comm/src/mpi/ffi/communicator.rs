@@ -1,0 +1,170 @@
+//! A communicator of our own and the collectives on it, all non-blocking inside, so that the watchdog sees them.
+#![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
+
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use mpi::environment::Universe;
+use mpi::ffi;
+
+use super::{blank_status, byte, check, count, null_request};
+use crate::patience::Patience;
+use crate::{CommError, Rank};
+
+/// How long to wait, and for whom to report it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::mpi) struct Limit {
+    pub(in crate::mpi) watchdog: Duration,
+    pub(in crate::mpi) rank: Rank,
+}
+
+/// A duplicate of the world's communicator: its messages never match anybody else's. Freed by `MPI_Finalize`, because
+/// `MPI_Comm_free` is collective and `Drop` also runs when another rank is gone.
+#[derive(Debug)]
+pub(in crate::mpi) struct Communicator {
+    pub(super) raw: ffi::MPI_Comm,
+    /// Handles are plain integers in some libraries; MPI calls are funneled through one thread.
+    one_thread: PhantomData<*mut ()>,
+}
+
+impl Communicator {
+    /// Duplicates the world's communicator. *Collective.* MPI-3.1 sections 6.4.2, 8.3.1.
+    pub(in crate::mpi) fn duplicate_world(_running: &Universe) -> Result<Self, CommError> {
+        // SAFETY: MPI is running (witness); errors are returned from here on; `raw` receives the new handle.
+        let raw = unsafe {
+            let mut raw = ffi::RSMPI_COMM_NULL;
+            for handle in [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] {
+                let code = ffi::MPI_Comm_set_errhandler(handle, ffi::RSMPI_ERRORS_RETURN);
+                check("MPI_Comm_set_errhandler", code)?;
+            }
+            check("MPI_Comm_dup", ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &raw mut raw))?;
+            check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN))?;
+            raw
+        };
+        Ok(Self { raw, one_thread: PhantomData })
+    }
+
+    /// This process's rank and the number of ranks.
+    pub(in crate::mpi) fn rank_and_ranks(&self) -> Result<(Rank, usize), CommError> {
+        let (mut rank, mut ranks) = (0, 0);
+        // SAFETY: the handle is valid while MPI runs; each call writes one integer.
+        unsafe {
+            check("MPI_Comm_rank", ffi::MPI_Comm_rank(self.raw, &raw mut rank))?;
+            check("MPI_Comm_size", ffi::MPI_Comm_size(self.raw, &raw mut ranks))?;
+        }
+        Ok((rank as Rank, ranks as usize))
+    }
+
+    /// Largest tag. MPI-3.1 section 8.1.2.
+    pub(in crate::mpi) fn largest_tag(&self) -> Result<i32, CommError> {
+        // The attribute is set on the predefined world communicator; a duplicate need not have it.
+        let mut value: *const c_int = std::ptr::null();
+        let mut found = 0;
+        // SAFETY: for this key the library writes a pointer to an integer that lives until finalisation.
+        unsafe {
+            let code = ffi::MPI_Comm_get_attr(
+                ffi::RSMPI_COMM_WORLD,
+                ffi::MPI_TAG_UB as c_int,
+                (&raw mut value).cast(),
+                &raw mut found,
+            );
+            check("MPI_Comm_get_attr", code)?;
+            if found == 0 || value.is_null() {
+                return Err(CommError::Setup("the MPI library names no largest tag".to_owned()));
+            }
+            Ok(*value)
+        }
+    }
+
+    /// MPI-3.1 section 5.12.5. *Collective.*
+    pub(in crate::mpi) fn gather_all(
+        &self,
+        mine: Vec<u8>,
+        ranks: usize,
+        limit: Limit,
+    ) -> Result<Vec<u8>, CommError> {
+        if mine.is_empty() {
+            // Empty vectors share one dangling address, and the library refuses equal buffers.
+            return Ok(Vec::new());
+        }
+        let bytes = count("MPI_Iallgather", mine.len())?;
+        let mut all = vec![0_u8; mine.len() * ranks];
+        let mut request = null_request();
+        // SAFETY: `all` has room for every rank's `bytes`; both vectors are kept by `finish` until the call is over.
+        let code = unsafe {
+            let (from, to) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
+            ffi::MPI_Iallgather(from, bytes, byte(), to, bytes, byte(), self.raw, &raw mut request)
+        };
+        check("MPI_Iallgather", code)?;
+        finish("MPI_Iallgather", request, (mine, all), limit).map(|(_, all)| all)
+    }
+
+    /// `root`'s bytes on every rank; the same length everywhere. MPI-3.1 section 5.12.2. *Collective.*
+    pub(in crate::mpi) fn broadcast(
+        &self,
+        root: Rank,
+        mut bytes: Vec<u8>,
+        limit: Limit,
+    ) -> Result<Vec<u8>, CommError> {
+        let length = count("MPI_Ibcast", bytes.len())?;
+        let mut request = null_request();
+        // SAFETY: the vector has `length` bytes and is kept by `finish` until the call is over.
+        let code = unsafe {
+            let start = bytes.as_mut_ptr().cast();
+            ffi::MPI_Ibcast(start, length, byte(), root as c_int, self.raw, &raw mut request)
+        };
+        check("MPI_Ibcast", code)?;
+        finish("MPI_Ibcast", request, bytes, limit)
+    }
+
+    /// The largest value of all ranks. MPI-3.1 section 5.12.8. *Collective.*
+    pub(in crate::mpi) fn highest(&self, value: u8, limit: Limit) -> Result<u8, CommError> {
+        let mut values = Box::new([value, 0]);
+        let mut request = null_request();
+        let [mine, result] = &mut *values;
+        let (mine, result) = ((&raw const *mine).cast(), (&raw mut *result).cast());
+        // SAFETY: both values are in one heap block, kept by `finish` until the call is over.
+        let code = unsafe {
+            ffi::MPI_Iallreduce(mine, result, 1, byte(), ffi::RSMPI_MAX, self.raw, &raw mut request)
+        };
+        check("MPI_Iallreduce", code)?;
+        finish("MPI_Iallreduce", request, values, limit).map(|values| values[1])
+    }
+
+    /// MPI-3.1 section 5.12.1. *Collective.*
+    pub(in crate::mpi) fn barrier(&self, limit: Limit) -> Result<(), CommError> {
+        let mut request = null_request();
+        // SAFETY: the call uses no buffer; `finish` ends the request.
+        check("MPI_Ibarrier", unsafe { ffi::MPI_Ibarrier(self.raw, &raw mut request) })?;
+        finish("MPI_Ibarrier", request, (), limit)
+    }
+}
+
+/// Waits for a collective and gives back the buffers it used. If it does not end in time they are leaked: the library
+/// may still write to them, and a collective cannot be cancelled.
+fn finish<T>(
+    call: &'static str,
+    mut request: ffi::MPI_Request,
+    kept: T,
+    Limit { watchdog, rank }: Limit,
+) -> Result<T, CommError> {
+    let mut patience = Patience::new(watchdog);
+    loop {
+        let (mut done, mut status) = (0, blank_status());
+        // SAFETY: the request is active and ours alone; its buffers are in `kept`.
+        let code = unsafe { ffi::MPI_Test(&raw mut request, &raw mut done, &raw mut status) };
+        if let Err(error) = check(call, code) {
+            std::mem::forget(kept);
+            return Err(error);
+        }
+        if done != 0 {
+            return Ok(kept);
+        }
+        if let Err(expired) = patience.pause() {
+            std::mem::forget(kept);
+            let awaited = "all ranks".to_owned();
+            return Err(CommError::Timeout { context: call, rank, waited_s: expired.waited_s, awaited });
+        }
+    }
+}

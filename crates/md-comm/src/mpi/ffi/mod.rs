@@ -1,0 +1,107 @@
+//! The only unsafe code of the crate: raw MPI calls behind safe functions.
+//!
+//! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
+//! buffers they use. The rules that make the wrappers safe:
+//! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
+//!    something made from it and kept by the same owner);
+//! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
+//!    while the request is active, and is leaked, not freed, if the request cannot be ended;
+//! 3. every return code is checked; handles return errors instead of aborting;
+//! 4. no message is longer than the receive posted for it: senders check against a capacity that the receiver has
+//!    learned from them before it posts. The library's truncation error is no protection: Open MPI 4.1.4 reports it, but
+//!    its single-copy path (1562 bytes to oneself, 5000 bytes to a neighbour on the node) writes the whole message
+//!    behind the end of the buffer.
+//!
+//! Advantage over rsmpi's scoped requests: `initiate` and `complete` can be two methods of one object. Disadvantage:
+//! the rules are ours to keep; hence no other file may be unsafe.
+#![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
+
+mod communicator;
+mod transfers;
+
+use std::ffi::{CStr, c_char, c_int};
+
+use mpi::ffi;
+
+use crate::CommError;
+pub(super) use communicator::{Communicator, Limit};
+pub(super) use transfers::{Cancelled, Transfers};
+
+/// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
+fn check(call: &'static str, code: c_int) -> Result<(), CommError> {
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Ok(());
+    }
+    Err(CommError::Mpi { call, message: error_text(code) })
+}
+
+fn error_text(code: c_int) -> String {
+    let mut text: [c_char; ffi::MPI_MAX_ERROR_STRING as usize + 1] =
+        [0; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: the buffer has the size the standard asks for, plus a terminator that stays zero.
+    let outcome = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &raw mut length) };
+    if outcome == ffi::MPI_SUCCESS as c_int { text_of(&text) } else { format!("error code {code}") }
+}
+
+/// Version line of the library (MPI-3.1 section 8.1.1). May be called at any time.
+pub(super) fn library_version() -> Result<String, CommError> {
+    // SAFETY: reading a constant of the C library.
+    let size = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };
+    let mut text: Vec<c_char> = vec![0; size as usize + 1];
+    let mut length = 0;
+    // SAFETY: the buffer has the size the standard asks for, plus a terminator that stays zero.
+    let code = unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr(), &raw mut length) };
+    check("MPI_Get_library_version", code)?;
+    Ok(text_of(&text))
+}
+
+/// Text up to the first zero byte.
+fn text_of(text: &[c_char]) -> String {
+    let bytes: &[u8] = bytemuck::cast_slice(text);
+    let text = CStr::from_bytes_until_nul(bytes).map(CStr::to_string_lossy).unwrap_or_default();
+    text.trim_end().to_owned()
+}
+
+/// Whether MPI calls are possible now (MPI-3.1 section 8.7). May be called at any time, from any thread.
+fn is_running() -> bool {
+    let (mut initialised, mut finalised) = (0, 0);
+    // SAFETY: both calls are allowed at any time and write one integer.
+    let codes =
+        unsafe { [ffi::MPI_Initialized(&raw mut initialised), ffi::MPI_Finalized(&raw mut finalised)] };
+    codes == [ffi::MPI_SUCCESS as c_int; 2] && initialised != 0 && finalised == 0
+}
+
+/// Ends all ranks (MPI-3.1 section 8.7). Returns only if MPI is not running here.
+pub(super) fn abort_all(exit_code: i32) {
+    if is_running() {
+        // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook it may come from
+        // another thread than the funneled one: the process ends either way.
+        unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
+    }
+}
+
+/// A length as MPI's `int`.
+fn count(call: &'static str, bytes: usize) -> Result<c_int, CommError> {
+    c_int::try_from(bytes).map_err(|_| {
+        let message = format!("a message of {bytes} bytes is longer than 2 GiB");
+        CommError::Mpi { call, message }
+    })
+}
+
+/// A request that nothing is pending on.
+fn null_request() -> ffi::MPI_Request {
+    // SAFETY: reading a constant of the C library.
+    unsafe { ffi::RSMPI_REQUEST_NULL }
+}
+
+fn byte() -> ffi::MPI_Datatype {
+    // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen cannot see; an 8-bit
+    // unsigned integer is moved unchanged between ranks of one architecture.)
+    unsafe { ffi::RSMPI_UINT8_T }
+}
+
+fn blank_status() -> ffi::MPI_Status {
+    // SAFETY: a C struct of integers, for which zero is a value; MPI overwrites it.
+    unsafe { std::mem::zeroed() }
+}

@@ -1,0 +1,71 @@
+//! Messages that are taken back.
+#![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
+
+use std::time::Duration;
+
+use mpi::ffi;
+
+use super::super::{blank_status, check, is_running};
+use super::Transfers;
+use crate::CommError;
+use crate::patience::Patience;
+
+/// How long `Drop` tries to end a request before it gives the buffer up.
+const DROP_LIMIT: Duration = Duration::from_secs(1);
+
+/// What became of a cancelled receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mpi) enum Cancelled {
+    /// Nothing had arrived.
+    Clean,
+    /// A message had been matched already and is in the buffer.
+    Delivered,
+}
+
+impl Transfers {
+    /// Takes a posted receive back; it must be active. Waits until the library has let go of the buffer.
+    pub(in crate::mpi) fn cancel(&mut self, i: usize, watchdog: Duration) -> Result<Cancelled, CommError> {
+        let message = || "a message that should not be under way is still arriving".to_owned();
+        self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
+    }
+
+    /// Cancels a message; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
+    /// message is cancelled, or it completes as if nothing had been said.
+    fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
+        let mut patience = Patience::new(limit);
+        let request = &raw mut self.requests[i];
+        // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
+        check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
+        loop {
+            let (mut done, mut cancelled, mut status) = (0, 0, blank_status());
+            // SAFETY: as above; the status is read only after the library has written it.
+            unsafe {
+                check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
+                if done != 0 {
+                    let code = ffi::MPI_Test_cancelled(&raw const status, &raw mut cancelled);
+                    self.active -= 1;
+                    check("MPI_Test_cancelled", code)?;
+                    return Ok(Some(if cancelled == 0 { Cancelled::Delivered } else { Cancelled::Clean }));
+                }
+            }
+            if patience.pause().is_err() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Drop for Transfers {
+    /// Leaves no active request behind that could write to freed memory, also while unwinding. A message that cannot
+    /// be ended keeps its buffer for ever.
+    fn drop(&mut self) {
+        if self.active == 0 || !is_running() {
+            return;
+        }
+        for i in 0..self.requests.len() {
+            if self.is_active(i) && !matches!(self.end(i, DROP_LIMIT), Ok(Some(_))) {
+                std::mem::forget(std::mem::take(&mut self.buffers[i]));
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Tags: every context has a number, every message of it the tag (number, channel).
+
+use std::collections::BTreeSet;
+
+use crate::{Channel, CommError, MAX_CHANNEL};
+
+/// Tags per context.
+const TAGS_PER_CONTEXT: i32 = MAX_CHANNEL as i32 + 1;
+
+/// Number of a context; the same on all ranks because contexts are opened and ended collectively.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ContextNumber(i32);
+
+impl ContextNumber {
+    /// For messages that belong to no exchange.
+    pub(super) const WORLD: Self = Self(0);
+
+    /// The MPI tag of its messages on a channel.
+    pub(super) fn tag(self, channel: Channel) -> i32 {
+        self.0 * TAGS_PER_CONTEXT + i32::from(channel)
+    }
+}
+
+/// The numbers in use. A number is given out again only after `finalise`, whose barrier makes sure that no rank still
+/// awaits messages with its tags; a context that is merely dropped keeps its number.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    used: BTreeSet<ContextNumber>,
+    largest: ContextNumber,
+}
+
+impl Numbers {
+    /// All numbers whose tags the library can represent.
+    pub(super) fn new(largest_tag: i32) -> Self {
+        let largest = ContextNumber((largest_tag - i32::from(MAX_CHANNEL)) / TAGS_PER_CONTEXT);
+        Self { used: BTreeSet::from([ContextNumber::WORLD]), largest }
+    }
+
+    /// The smallest free number.
+    pub(super) fn take(&mut self) -> Result<ContextNumber, CommError> {
+        let free = (0..=self.largest.0).map(ContextNumber).find(|number| !self.used.contains(number));
+        let number = free.ok_or_else(|| {
+            CommError::Setup(format!("more than {} exchange contexts are open", self.largest.0))
+        })?;
+        self.used.insert(number);
+        Ok(number)
+    }
+
+    /// Makes a number free again.
+    pub(super) fn release(&mut self, number: ContextNumber) {
+        self.used.remove(&number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the standard guarantees for `MPI_TAG_UB`.
+    const SMALLEST_UPPER_BOUND: i32 = 32_767;
+
+    #[test]
+    fn tags_stay_below_the_upper_bound() {
+        let mut numbers = Numbers::new(SMALLEST_UPPER_BOUND);
+        let mut last = ContextNumber::WORLD;
+        while let Ok(number) = numbers.take() {
+            last = number;
+        }
+        assert_eq!(last.tag(MAX_CHANNEL), SMALLEST_UPPER_BOUND);
+    }
+
+    #[test]
+    fn released_numbers_come_back() {
+        let mut numbers = Numbers::new(SMALLEST_UPPER_BOUND);
+        let first = numbers.take().unwrap();
+        let second = numbers.take().unwrap();
+        assert_ne!(first.tag(0), second.tag(0));
+        numbers.release(first);
+        assert_eq!(numbers.take().unwrap(), first);
+    }
+}

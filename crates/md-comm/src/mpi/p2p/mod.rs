@@ -1,0 +1,187 @@
+//! Non-blocking two-sided messages: the baseline every one-sided transport has to beat.
+//!
+//! Structure: per edge one receive, posted before anybody can send (when the context is opened, then in `complete` for
+//! the next exchange), and one or two send buffers. `start` posts the send; arrivals are handed out in the order in which
+//! `MPI_Testsome` reports them. Advantage: no synchronisation beyond the messages; small messages go straight into the
+//! user's buffer. Disadvantage: matching and, for large messages, a rendezvous on the receiver's side: about three
+//! latencies instead of one.
+//!
+//! Negotiation: every rank first takes its posted receives back, then a maximum over all ranks tells whether anything
+//! changes. Nobody leaves that collective before everybody has entered it, so that the first message of the new length
+//! cannot meet a receive of the old one; at worst it waits in MPI's queue until the new one is posted.
+
+mod receives;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::ffi::Transfers;
+use super::numbers::ContextNumber;
+use super::world::Inner;
+use crate::ledger::Ledger;
+use crate::negotiation::Change;
+use crate::patience::Patience;
+use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Slots, Traffic};
+
+/// A context over `MPI_Isend`/`MPI_Irecv`.
+#[derive(Debug)]
+pub(super) struct P2p {
+    ledger: Ledger,
+    number: ContextNumber,
+    /// One or two sets of send buffers, used in turn.
+    sends: Vec<Transfers>,
+    /// The set this exchange packs.
+    slot: usize,
+    receives: Transfers,
+    /// Arrived, not handed out yet.
+    ready: VecDeque<usize>,
+    /// Last, so that MPI is finalised after the requests are gone.
+    world: Rc<Inner>,
+}
+
+impl P2p {
+    /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
+    pub(super) fn open(world: Rc<Inner>, spec: ExchangeSpec) -> Result<Self, CommError> {
+        let ledger = Ledger::new(world.rank, world.ranks, spec)?;
+        let number = world.numbers.borrow_mut().take()?;
+        let edges = &ledger.spec().edges;
+        let slots = match ledger.spec().slots {
+            Slots::Single => 1,
+            Slots::Double => 2,
+        };
+        let outgoing = || Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity));
+        let sends = (0..slots).map(|_| outgoing()).collect();
+        let receives = Transfers::incoming(edges.iter().map(|_| 0));
+        let ready = VecDeque::with_capacity(edges.len());
+        let mut context = Self { ledger, number, sends, slot: 0, receives, ready, world };
+        context.tell_capacities()?;
+        context.post_receives()?;
+        Ok(context)
+    }
+
+    /// Notes what has arrived and lets MPI move what is under way.
+    fn poll(&mut self) -> Result<(), CommError> {
+        self.receives.poll(|i| self.ready.push_back(i))?;
+        self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
+    }
+
+    /// Waits until the messages sent from a set of buffers have left it.
+    fn finish_sends(&mut self, slot: usize) -> Result<(), CommError> {
+        let mut patience = Patience::new(self.world.watchdog);
+        while self.sends[slot].any_active() {
+            self.poll()?;
+            patience.pause().map_err(|expired| {
+                let edges = self.ledger.spec().edges.iter().enumerate();
+                let stuck = edges.filter(|&(i, _)| self.sends[slot].is_active(i));
+                let name = |(_, edge): (usize, &Edge)| {
+                    format!("rank {} (channel {}) to receive", edge.peer, edge.send_channel)
+                };
+                let stuck: Vec<_> = stuck.map(name).collect();
+                self.ledger.timeout(expired.waited_s, stuck.join(", "))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn finish_all_sends(&mut self) -> Result<(), CommError> {
+        (0..self.sends.len()).try_for_each(|slot| self.finish_sends(slot))
+    }
+
+    fn deliver(&mut self, edge: usize) -> Result<Option<Arrival<'_>>, CommError> {
+        self.ledger.arrive(EdgeId(edge), self.receives.bytes(edge)?).map(Some)
+    }
+}
+
+impl Exchange for P2p {
+    fn spec(&self) -> &ExchangeSpec {
+        self.ledger.spec()
+    }
+
+    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        self.ledger.pack(edge, bytes)?;
+        self.sends[self.slot].bytes_mut(edge.0, bytes)
+    }
+
+    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        self.ledger.start(edge)?;
+        let Edge { peer, send_channel, .. } = *self.ledger.edge(edge)?;
+        self.sends[self.slot].send(edge.0, &self.world.data, (peer, self.number.tag(send_channel)))
+    }
+
+    fn initiate(&mut self) -> Result<(), CommError> {
+        self.ledger.initiate()
+    }
+
+    fn progress(&mut self) -> Result<(), CommError> {
+        self.poll()
+    }
+
+    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        self.ledger.expect_initiated()?;
+        if self.ready.is_empty() {
+            self.poll()?;
+        }
+        match self.ready.pop_front() {
+            Some(edge) => self.deliver(edge),
+            None => Ok(None),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        self.ledger.expect_initiated()?;
+        if self.ledger.all_arrived() {
+            return Ok(None);
+        }
+        let mut patience = Patience::new(self.world.watchdog);
+        loop {
+            if let Some(edge) = self.ready.pop_front() {
+                return self.deliver(edge);
+            }
+            self.poll()?;
+            if self.ready.is_empty() {
+                let awaited = || self.ledger.awaited_edges();
+                patience.pause().map_err(|expired| self.ledger.timeout(expired.waited_s, awaited()))?;
+            }
+        }
+    }
+
+    /// With two slots the sends of this exchange may still be under way; those of the last one, whose buffers come next,
+    /// are finished.
+    fn complete(&mut self) -> Result<(), CommError> {
+        self.ledger.complete()?;
+        self.post_receives()?;
+        self.slot = (self.slot + 1) % self.sends.len();
+        self.finish_sends(self.slot)
+    }
+
+    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
+        Ok(Box::new(Self::open(Rc::clone(&self.world), self.ledger.reversed_spec())?))
+    }
+
+    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
+        let mine = self.ledger.change(need)?;
+        self.finish_all_sends()?;
+        self.withdraw_receives()?;
+        let level = self.world.control.highest(mine.level(), self.world.limit())?;
+        let change = Change::from_level(level);
+        if change != Change::None {
+            self.ledger.apply(need);
+            self.tell_capacities()?;
+        }
+        self.post_receives()?;
+        Ok(change.growth())
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.ledger.traffic()
+    }
+
+    fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
+        self.ledger.expect_idle("finalised")?;
+        self.finish_all_sends()?;
+        self.withdraw_receives()?;
+        self.world.control.barrier(self.world.limit())?;
+        self.world.numbers.borrow_mut().release(self.number);
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! The world of an MPI run: starting, ending and aborting it.
+//!
+//! One owner ([`Inner`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; the world and all contexts share
+//! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
+//! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
+//! itself, through the panic hook.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use mpi::Threading;
+use mpi::environment::Universe;
+
+use super::ffi::{self, Communicator, Limit};
+use super::numbers::Numbers;
+use super::p2p::P2p;
+use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, World};
+
+/// Exit code of all ranks when one panics.
+const PANIC_EXIT_CODE: i32 = 1;
+
+/// This process as a rank of an MPI run.
+#[derive(Debug, Clone)]
+pub struct MpiWorld {
+    inner: Rc<Inner>,
+    backend: Backend,
+}
+
+/// Initialises MPI (thread level `MPI_THREAD_FUNNELED`, MPI-3.1 section 12.4.3) with backend `p2p`. Works under a
+/// launcher and as a plain process, then with one rank. To be called once per process, on the main thread.
+///
+/// From here on a panic prints its message and ends all ranks with exit code 1.
+///
+/// # Errors
+/// [`CommError::Setup`] if MPI was initialised already or cannot be used from threads, [`CommError::Mpi`] if a call
+/// fails.
+pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
+    let setup = |what: &str| CommError::Setup(what.to_owned());
+    let (universe, level) = mpi::initialize_with_threading(Threading::Funneled)
+        .ok_or_else(|| setup("MPI was initialised already in this process"))?;
+    abort_on_panic();
+    if level < Threading::Funneled {
+        return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
+    }
+    Ok(MpiWorld { inner: Rc::new(Inner::new(universe, watchdog)?), backend: Backend::P2p })
+}
+
+/// Keeps the earlier hook, which prints the message, and ends all ranks: unwinding into `MPI_Finalize` would hang.
+fn abort_on_panic() {
+    let earlier = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        earlier(panic);
+        ffi::abort_all(PANIC_EXIT_CODE);
+    }));
+}
+
+/// What the world and its contexts share.
+pub(super) struct Inner {
+    pub(super) rank: Rank,
+    pub(super) ranks: usize,
+    pub(super) watchdog: Duration,
+    /// Messages of exchanges.
+    pub(super) data: Communicator,
+    /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
+    pub(super) control: Communicator,
+    pub(super) numbers: RefCell<Numbers>,
+    library: String,
+    /// `None` only while dropping.
+    universe: Option<Universe>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn new(universe: Universe, watchdog: Duration) -> Result<Self, CommError> {
+        let data = Communicator::duplicate_world(&universe)?;
+        let control = Communicator::duplicate_world(&universe)?;
+        let (rank, ranks) = data.rank_and_ranks()?;
+        let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
+        let library = ffi::library_version()?;
+        Ok(Self { rank, ranks, watchdog, data, control, numbers, library, universe: Some(universe) })
+    }
+
+    pub(super) fn limit(&self) -> Limit {
+        Limit { watchdog: self.watchdog, rank: self.rank }
+    }
+}
+
+impl MpiWorld {
+    /// The same world with another backend for the contexts opened from now on.
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend does not run over MPI.
+    pub fn with_backend(self, backend: Backend) -> Result<Self, CommError> {
+        match backend {
+            Backend::P2p => Ok(Self { backend, ..self }),
+            Backend::Local => {
+                let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
+                Err(CommError::Unavailable { backend: backend.name(), reason })
+            }
+        }
+    }
+}
+
+impl World for MpiWorld {
+    fn rank(&self) -> Rank {
+        self.inner.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.inner.ranks
+    }
+
+    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+        match self.backend {
+            // `with_backend` lets no other backend in.
+            Backend::P2p | Backend::Local => Ok(Box::new(P2p::open(Rc::clone(&self.inner), spec)?)),
+        }
+    }
+
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.control.gather_all(mine.to_vec(), self.inner.ranks, self.inner.limit())
+    }
+
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        self.inner.broadcast(root, bytes)
+    }
+
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.inner.gather(root, mine)
+    }
+
+    fn barrier(&self) -> Result<(), CommError> {
+        self.inner.control.barrier(self.inner.limit())
+    }
+
+    fn abort(&self, exit_code: i32) {
+        ffi::abort_all(exit_code);
+    }
+
+    fn library(&self) -> String {
+        self.inner.library.clone()
+    }
+}
+
+impl Drop for Inner {
+    /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic hook replaced.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            ffi::abort_all(PANIC_EXIT_CODE);
+        } else {
+            drop(self.universe.take());
+        }
+    }
+}

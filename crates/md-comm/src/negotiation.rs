@@ -1,0 +1,108 @@
+//! How capacities change at a negotiation, the same for all transports.
+
+use crate::{Growth, Sizes};
+
+/// What one negotiation changes; the maximum over all edges and ranks decides what everybody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Change {
+    /// All capacities suffice.
+    None,
+    /// Fixed lengths become shorter: peers must learn it, nothing grows.
+    Length,
+    /// A capacity grows.
+    Capacity,
+}
+
+impl Change {
+    /// What `need` does to one edge.
+    pub(crate) fn of(sizes: Sizes, old: usize, need: usize) -> Self {
+        match sizes {
+            _ if need > old => Self::Capacity,
+            Sizes::Fixed if need < old => Self::Length,
+            Sizes::Fixed | Sizes::Variable => Self::None,
+        }
+    }
+
+    /// As a number that an integer maximum can reduce.
+    pub(crate) fn level(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Length => 1,
+            Self::Capacity => 2,
+        }
+    }
+
+    /// The change with this [`Self::level`].
+    pub(crate) fn from_level(level: u8) -> Self {
+        match level {
+            0 => Self::None,
+            1 => Self::Length,
+            _ => Self::Capacity,
+        }
+    }
+
+    /// What the caller of `negotiate` is told.
+    pub(crate) fn growth(self) -> Growth {
+        if self == Self::Capacity { Growth::Grown } else { Growth::Unchanged }
+    }
+}
+
+/// The capacity after a negotiation. Variable lengths get head-room, max(1.3 need, 2 old), so that a slowly growing
+/// message does not renegotiate every time; a fixed length is exactly what is needed.
+pub(crate) fn grown_capacity(sizes: Sizes, old: usize, need: usize) -> usize {
+    match sizes {
+        Sizes::Fixed => need,
+        Sizes::Variable if need <= old => old,
+        Sizes::Variable => with_head_room(need).max(old.saturating_mul(2)),
+    }
+}
+
+/// 1.3 times `need`, rounded up.
+fn with_head_room(need: usize) -> usize {
+    need.saturating_add(need.saturating_mul(3).div_ceil(10))
+}
+
+/// Bytes of a length on its way to a peer.
+pub(crate) const LENGTH_BYTES: usize = size_of::<u64>();
+
+/// A capacity or length as a message.
+pub(crate) fn encode_length(length: usize) -> [u8; LENGTH_BYTES] {
+    (length as u64).to_le_bytes()
+}
+
+/// The length in a message; `None` if the message is no length.
+pub(crate) fn decode_length(bytes: &[u8]) -> Option<usize> {
+    usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variable_capacities_grow_with_head_room_and_never_shrink() {
+        assert_eq!(grown_capacity(Sizes::Variable, 100, 50), 100);
+        assert_eq!(grown_capacity(Sizes::Variable, 100, 101), 200);
+        assert_eq!(grown_capacity(Sizes::Variable, 1, 1000), 1300);
+    }
+
+    #[test]
+    fn fixed_lengths_follow_exactly_and_a_shrink_is_no_growth() {
+        assert_eq!(grown_capacity(Sizes::Fixed, 100, 50), 50);
+        assert_eq!(Change::of(Sizes::Fixed, 100, 50).growth(), Growth::Unchanged);
+        assert_eq!(Change::of(Sizes::Fixed, 100, 150).growth(), Growth::Grown);
+    }
+
+    #[test]
+    fn lengths_round_trip() {
+        assert_eq!(decode_length(&encode_length(123_456)), Some(123_456));
+        assert_eq!(decode_length(&[1, 2, 3]), None);
+    }
+
+    #[test]
+    fn levels_round_trip() {
+        for change in [Change::None, Change::Length, Change::Capacity] {
+            assert_eq!(Change::from_level(change.level()), change);
+        }
+    }
+}

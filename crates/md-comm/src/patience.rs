@@ -1,0 +1,67 @@
+//! How a rank waits: spin briefly, then let others run, and give up when the watchdog's limit has passed.
+//!
+//! The clock is read only now and then; on an oversubscribed machine the awaited rank may need this core, so that
+//! spinning for long would delay what is waited for by a scheduler quantum.
+
+use std::time::{Duration, Instant};
+
+/// Polls without giving up the core: about the time of a few message latencies.
+const SPINS: u32 = 256;
+/// Polls between two looks at the clock.
+const POLLS_PER_CLOCK: u32 = 64;
+
+/// The limit has passed after so many seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Expired {
+    pub(crate) waited_s: f64,
+}
+
+/// One wait.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    limit: Duration,
+    begun: Option<Instant>,
+    polls: u32,
+}
+
+impl Patience {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, begun: None, polls: 0 }
+    }
+
+    /// To be called after each poll that found nothing.
+    pub(crate) fn pause(&mut self) -> Result<(), Expired> {
+        self.polls = self.polls.wrapping_add(1);
+        if self.begun.is_none() && self.polls < SPINS {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        std::thread::yield_now();
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        if self.polls.is_multiple_of(POLLS_PER_CLOCK) {
+            let waited = begun.elapsed();
+            if waited > self.limit {
+                return Err(Expired { waited_s: waited.as_secs_f64() });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expires_after_its_limit() {
+        let mut patience = Patience::new(Duration::from_millis(5));
+        let begun = Instant::now();
+        let expired = loop {
+            if let Err(expired) = patience.pause() {
+                break expired;
+            }
+        };
+        assert!(begun.elapsed() >= Duration::from_millis(5));
+        assert!(expired.waited_s >= 0.005);
+    }
+}

@@ -1,0 +1,131 @@
+//! What an exchange looks like before it happens: edges, capacities, slots.
+//!
+//! An edge is a pair (peer rank, channel), never a direction in space: the transport does not know geometry. A message
+//! that rank A sends on its edge with `peer: B, send_channel: c` arrives at B on its edge with `peer: A,
+//! receive_channel: c`. Two ranks may share several edges, told apart by their channels, and an edge may lead to the
+//! rank itself.
+
+use std::collections::HashSet;
+
+use crate::CommError;
+
+/// Number of a rank in the world, from 0.
+pub type Rank = usize;
+
+/// Distinguishes several edges between the same two ranks; at most [`MAX_CHANNEL`].
+pub type Channel = u16;
+
+/// Largest channel number a spec may use (MPI tags carry it next to the context's number).
+pub const MAX_CHANNEL: Channel = 63;
+
+/// Index of an edge in [`ExchangeSpec::edges`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EdgeId(pub usize);
+
+/// Which way messages flow along an edge in every exchange of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// One message each way (possibly of zero bytes).
+    Both,
+    /// This rank only sends.
+    SendOnly,
+    /// This rank only receives.
+    ReceiveOnly,
+}
+
+impl Flow {
+    /// Whether this rank sends a message along the edge in every exchange.
+    pub fn sends(self) -> bool {
+        self != Self::ReceiveOnly
+    }
+
+    /// Whether this rank receives a message along the edge in every exchange.
+    pub fn receives(self) -> bool {
+        self != Self::SendOnly
+    }
+
+    /// The flow of the same edge in the reverse context.
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Both => Self::Both,
+            Self::SendOnly => Self::ReceiveOnly,
+            Self::ReceiveOnly => Self::SendOnly,
+        }
+    }
+}
+
+/// One edge of an exchange, as seen from this rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edge {
+    /// The other end; may be this rank itself.
+    pub peer: Rank,
+    /// Channel of the messages that leave here.
+    pub send_channel: Channel,
+    /// Channel of the messages that arrive here.
+    pub receive_channel: Channel,
+    /// Which way messages flow.
+    pub flow: Flow,
+    /// Bytes that one outgoing message may have; the peer learns it when the context is opened. Grows by
+    /// [`crate::Exchange::negotiate`]. Ignored (0) for `ReceiveOnly`.
+    pub send_capacity: usize,
+}
+
+/// Whether the length of a message may change from one exchange to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// Every message has exactly its edge's capacity as of the last negotiation: positions, forces, stencil faces.
+    /// Window backends need no length beside the payload.
+    Fixed,
+    /// A message may have any length up to the capacity: migration, border.
+    Variable,
+}
+
+/// How many messages per edge may be under way before the receiver must have released the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slots {
+    /// One buffer per edge: memory-lean, sender waits for the receiver.
+    Single,
+    /// Two buffers per edge, used alternately.
+    Double,
+}
+
+/// The description a context is opened from. Collective: every rank opens the same contexts in the same order, and
+/// edges match pairwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExchangeSpec {
+    /// Name in errors and watchdog reports, e.g. `positions`.
+    pub name: &'static str,
+    /// All edges of this rank.
+    pub edges: Vec<Edge>,
+    /// Fixed or variable message lengths.
+    pub sizes: Sizes,
+    /// Buffers per edge.
+    pub slots: Slots,
+}
+
+impl ExchangeSpec {
+    /// Checks what one rank can see of the rules: peers exist, channels are small enough, no two messages of one
+    /// exchange share peer and channel.
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] naming the edge.
+    pub(crate) fn check(&self, ranks: usize) -> Result<(), CommError> {
+        let misuse = |what: String| CommError::Misuse { context: self.name, what };
+        let mut sent = HashSet::new();
+        let mut received = HashSet::new();
+        for (i, edge) in self.edges.iter().enumerate() {
+            if edge.peer >= ranks {
+                return Err(misuse(format!("edge {i} leads to rank {} of {ranks}", edge.peer)));
+            }
+            if edge.send_channel.max(edge.receive_channel) > MAX_CHANNEL {
+                return Err(misuse(format!("edge {i} has a channel above {MAX_CHANNEL}")));
+            }
+            let clash = (edge.flow.sends() && !sent.insert((edge.peer, edge.send_channel)))
+                || (edge.flow.receives() && !received.insert((edge.peer, edge.receive_channel)));
+            if clash {
+                return Err(misuse(format!("edge {i} shares peer {} and channel with another", edge.peer)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The ranks of one run and the small collectives beside the exchanges.
+
+use crate::{CommError, Exchange, ExchangeSpec, Rank};
+
+/// All ranks of a run. One value per rank; everything marked *collective* is called by all ranks in the same order.
+///
+/// Collectives reduce in rank order on every rank, so that their results are bit-identical on all ranks and for all
+/// transports.
+pub trait World {
+    /// This rank's number.
+    fn rank(&self) -> Rank;
+
+    /// Number of ranks.
+    fn ranks(&self) -> usize;
+
+    /// Opens an exchange context. *Collective.*
+    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;
+
+    /// Every rank's bytes, in rank order, the same number from each. *Collective.*
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError>;
+
+    /// `root`'s bytes (any length) on every rank; the others' `bytes` are replaced. *Collective.*
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError>;
+
+    /// Every rank's bytes (any length each) on `root`, in rank order; an empty vector elsewhere. *Collective.*
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError>;
+
+    /// Returns when all ranks have called it. *Collective.*
+    fn barrier(&self) -> Result<(), CommError>;
+
+    /// Ends all ranks at once because this one has failed. Returns only for transports that end the others by making
+    /// their next wait fail ([`CommError::PeerFailed`]); MPI exits the process with `exit_code`.
+    fn abort(&self, exit_code: i32);
+
+    /// Version line of the MPI library, or `none`.
+    fn library(&self) -> String;
+
+    /// Sums `values` element by element over the ranks, in rank order. *Collective.*
+    fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
+        self.reduce(values, |sum, value| sum + value)
+    }
+
+    /// Element-wise maximum over the ranks. *Collective.*
+    fn max(&self, values: &mut [f64]) -> Result<(), CommError> {
+        self.reduce(values, f64::max)
+    }
+
+    /// Element-wise reduction over the ranks, from rank 0 upwards. *Collective.*
+    fn reduce(&self, values: &mut [f64], combine: fn(f64, f64) -> f64) -> Result<(), CommError> {
+        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&self.gather_all(bytemuck::cast_slice(values))?);
+        let width = values.len();
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = all.iter().skip(i).step_by(width).copied().reduce(combine).unwrap_or(*value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! What a rank does when this program runs under the launcher.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use md_comm::{CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi};
+
+use crate::{WATCHDOG, describe, run_suite};
+
+/// Variable that tells a child its role.
+pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
+/// Variable that tells a child the number of ranks it must see.
+pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
+/// Exit code a child aborts with on purpose.
+pub(crate) const ABORT_CODE: i32 = 7;
+/// The watchdog's limit where it is meant to bite.
+const SHORT_WATCHDOG: Duration = Duration::from_secs(1);
+/// A rank that keeps silent does so for longer than any other rank waits.
+const SILENCE: Duration = Duration::from_secs(60);
+const SMALL_BYTES: usize = 100;
+/// Too large for an MPI library to send before the receiver asks for it.
+const LARGE_BYTES: usize = 1 << 22;
+
+/// `Some` if this process is a rank.
+pub(crate) fn run_if_child() -> Option<ExitCode> {
+    let role = std::env::var(ROLE).ok();
+    if role.is_none() && launch::started_by_launcher().is_none() {
+        return None;
+    }
+    let outcome = match role.as_deref().unwrap_or("suite") {
+        "suite" => suite(),
+        "panic" => panic_on_one_rank(),
+        "abort" => abort_on_one_rank(),
+        "silent" => silent_peer(),
+        "absent" => absent_peer(),
+        "drop" => drop_in_flight(),
+        other => Err(CommError::Setup(format!("unknown role {other}"))),
+    };
+    Some(match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            println!("error: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn suite() -> Result<ExitCode, CommError> {
+    let world = mpi::start(WATCHDOG)?;
+    let expected =
+        std::env::var(EXPECTED_RANKS).ok().or(launch::started_by_launcher().map(|n| n.to_string()));
+    if expected.is_some_and(|expected| expected != world.ranks().to_string()) {
+        println!("rank {} sees {} ranks", world.rank(), world.ranks());
+        world.abort(1);
+    }
+    let outcome = describe(&run_suite(&world));
+    if world.rank() == 0 {
+        println!("{}: {outcome:?}", world.library());
+    }
+    Ok(ExitCode::from(u8::from(outcome.is_err())))
+}
+
+fn panic_on_one_rank() -> Result<ExitCode, CommError> {
+    let world = mpi::start(WATCHDOG)?;
+    world.barrier()?;
+    assert!(world.rank() != 1, "deliberate panic");
+    world.barrier()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn abort_on_one_rank() -> Result<ExitCode, CommError> {
+    let world = mpi::start(WATCHDOG)?;
+    let mut ring = open_ring(&world, SMALL_BYTES)?;
+    if world.rank() == 1 {
+        world.abort(ABORT_CODE);
+    }
+    send(&mut *ring)?;
+    while ring.next()?.is_some() {}
+    world.barrier()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Rank 1 opens the context and never sends.
+fn silent_peer() -> Result<ExitCode, CommError> {
+    let world = mpi::start(SHORT_WATCHDOG)?;
+    let mut ring = open_ring(&world, SMALL_BYTES)?;
+    keep_silent_on_rank_1(&world);
+    send(&mut *ring)?;
+    let error = loop {
+        match ring.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    report_and_abort(&world, error)
+}
+
+/// Rank 1 does not even open it.
+fn absent_peer() -> Result<ExitCode, CommError> {
+    let world = mpi::start(SHORT_WATCHDOG)?;
+    keep_silent_on_rank_1(&world);
+    let error = open_ring(&world, SMALL_BYTES).err();
+    report_and_abort(&world, error)
+}
+
+fn keep_silent_on_rank_1(world: &dyn World) {
+    if world.rank() == 1 {
+        std::thread::sleep(SILENCE);
+    }
+}
+
+fn report_and_abort(world: &dyn World, error: Option<CommError>) -> Result<ExitCode, CommError> {
+    let error = error.map_or_else(|| "no error".to_owned(), |error| error.to_string());
+    println!("rank {} saw: {error}", world.rank());
+    world.abort(ABORT_CODE);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Contexts dropped in the middle of an exchange leave nothing behind that could write to freed memory or keep the
+/// job from ending.
+fn drop_in_flight() -> Result<ExitCode, CommError> {
+    let world = mpi::start(WATCHDOG)?;
+    for bytes in [SMALL_BYTES, LARGE_BYTES] {
+        let mut ring = open_ring(&world, bytes)?;
+        send(&mut *ring)?;
+        drop(ring);
+        world.barrier()?;
+    }
+    let mut ring = open_ring(&world, SMALL_BYTES)?;
+    send(&mut *ring)?;
+    while ring.next()?.is_some() {}
+    ring.complete()?;
+    ring.finalise()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every rank sends to the next one.
+fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommError> {
+    let next = (world.rank() + 1) % world.ranks();
+    let previous = (world.rank() + world.ranks() - 1) % world.ranks();
+    let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: bytes };
+    let edges = vec![edge(next, Flow::SendOnly), edge(previous, Flow::ReceiveOnly)];
+    world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, slots: Slots::Single })
+}
+
+fn send(ring: &mut dyn Exchange) -> Result<(), CommError> {
+    let bytes = ring.spec().edges[0].send_capacity;
+    ring.send_buffer(EdgeId(0), bytes)?.fill(1);
+    ring.start(EdgeId(0))?;
+    ring.initiate()
+}

@@ -1,0 +1,83 @@
+//! The conformance suite on every transport: `local` in this process, MPI by re-executing this program under a
+//! launcher. The last line is `N passed, N failed`.
+#![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
+
+#[cfg(feature = "mpi")]
+mod child;
+#[cfg(feature = "mpi")]
+mod jobs;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use md_comm::conformance::{self, Report};
+use md_comm::{World, local};
+
+/// Worlds the suite is run on: one and two ranks per dimension are the special cases.
+const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Counts and prints outcomes.
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl Tally {
+    fn judge(&mut self, name: &str, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => {
+                self.passed += 1;
+                println!("ok      {name}");
+            }
+            Err(what) => {
+                self.failed += 1;
+                println!("FAILED  {name}\n        {what}");
+            }
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    #[cfg(feature = "mpi")]
+    if let Some(code) = child::run_if_child() {
+        return code;
+    }
+    let mut tally = Tally::default();
+    for ranks in RANKS {
+        tally.judge(&format!("local, {ranks} ranks"), on_threads(ranks));
+    }
+    #[cfg(feature = "mpi")]
+    jobs::run_all(&mut tally);
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    ExitCode::from(u8::from(tally.failed > 0))
+}
+
+/// Runs the suite; a rank that cannot go on ends the others.
+fn run_suite(world: &dyn World) -> Report {
+    let report = conformance::run(world);
+    if report.broken.is_some() {
+        println!("broken: {:?}", report.failed);
+        world.abort(1);
+    }
+    report
+}
+
+fn on_threads(ranks: usize) -> Result<(), String> {
+    for outcome in local::run(ranks, WATCHDOG, run_suite) {
+        describe(&outcome.map_err(|panicked| panicked.to_string())?)?;
+    }
+    Ok(())
+}
+
+/// The failures in words; also an error if checks are missing.
+fn describe(report: &Report) -> Result<(), String> {
+    let failed: Vec<_> =
+        report.failed.iter().map(|failure| format!("{}: {}", failure.check, failure.what)).collect();
+    if !failed.is_empty() {
+        return Err(failed.join("\n        "));
+    }
+    let (passed, expected) = (report.passed.len(), conformance::checks().count());
+    if passed == expected { Ok(()) } else { Err(format!("only {passed} of {expected} checks ran")) }
+}

@@ -1,0 +1,41 @@
+//! Finding the culprit when a run explodes.
+
+use crate::domain::Domain;
+use crate::particles::Particles;
+
+/// Two particles that push each other out of the simulation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overlap {
+    /// The particle with the largest force.
+    pub id: u64,
+    /// Its nearest neighbour.
+    pub neighbour: u64,
+    /// Their distance, \[length\].
+    pub distance: f64,
+    /// Magnitude of the force on the first, infinite if it is not a number, \[energy / length\].
+    pub force: f64,
+}
+
+/// The owned particle with the largest force and that force's magnitude; a force that is not a number counts as
+/// infinite.
+pub fn largest_force(particles: &Particles) -> Option<(usize, f64)> {
+    let magnitude = |index: usize| {
+        let force = particles.force_of(index).iter().map(|f| f * f).sum::<f64>().sqrt();
+        if force.is_nan() { f64::INFINITY } else { force }
+    };
+    (0..particles.owned()).map(|index| (index, magnitude(index))).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The particle at `index` and its nearest neighbour among owned particles and ghosts.
+pub fn overlap_at(particles: &Particles, index: usize, force: f64, domain: &Domain) -> Option<Overlap> {
+    let here = particles.position_of(index);
+    let distance2 = |other: usize| {
+        let d = domain.nearest_image(here, particles.position_of(other));
+        d.iter().map(|d| d * d).sum::<f64>()
+    };
+    let others = (0..particles.owned()).chain(particles.ghost_start()..particles.len());
+    let others = others.filter(|&other| particles.id[other] != particles.id[index]);
+    let (nearest, distance2) =
+        others.map(|other| (other, distance2(other))).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(Overlap { id: particles.id[index], neighbour: particles.id[nearest], distance: distance2.sqrt(), force })
+}

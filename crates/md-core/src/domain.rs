@@ -1,0 +1,153 @@
+//! The global box and what happens at its faces.
+
+use crate::particles::Particles;
+
+/// Number of space dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// One layer in z, no motion in z.
+    Two,
+    /// Full space.
+    Three,
+}
+
+impl Dimension {
+    /// As a number.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
+}
+
+/// What happens at a pair of opposite faces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boundary {
+    /// A particle that leaves comes back on the other side.
+    Periodic,
+    /// A particle bounces off elastically.
+    Reflecting,
+}
+
+/// The global simulation box, orthogonal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Domain {
+    /// Two or three dimensions.
+    pub dimension: Dimension,
+    /// Lower corner, \[length\].
+    pub origin: [f64; 3],
+    /// Edge lengths, \[length\]; in 2D the third is the thickness of the layer and enters nothing.
+    pub lengths: [f64; 3],
+    /// Boundary per dimension.
+    pub boundary: [Boundary; 3],
+}
+
+impl Domain {
+    /// Whether images exist along the dimension.
+    pub fn is_periodic(&self, dim: usize) -> bool {
+        dim < self.dimension.count() && self.boundary[dim] == Boundary::Periodic
+    }
+
+    /// Volume in 3D, area in 2D: what the pressure divides by.
+    pub fn volume(&self) -> f64 {
+        self.lengths[..self.dimension.count()].iter().product()
+    }
+
+    /// Upper corner.
+    pub fn upper(&self, dim: usize) -> f64 {
+        self.origin[dim] + self.lengths[dim]
+    }
+
+    /// Brings the owned particles of periodic dimensions back into the box. To be called at a rebuild only: in
+    /// between, ghosts are tied to the positions as they are.
+    pub fn wrap(&self, particles: &mut Particles) {
+        let owned = particles.owned();
+        for dim in (0..3).filter(|&dim| self.is_periodic(dim)) {
+            for x in &mut particles.position[dim][..owned] {
+                *x = self.wrap_coordinate(dim, *x);
+            }
+        }
+    }
+
+    /// The coordinate's image inside the box, for a periodic dimension.
+    #[inline]
+    pub fn wrap_coordinate(&self, dim: usize, x: f64) -> f64 {
+        let (low, high) = (self.origin[dim], self.upper(dim));
+        if x >= low && x < high {
+            return x;
+        }
+        let wrapped = low + (x - low).rem_euclid(self.lengths[dim]);
+        // rem_euclid of a tiny negative number rounds to the length itself.
+        if wrapped >= high { low } else { wrapped }
+    }
+
+    /// The position's image inside the box; dimensions with walls are left alone.
+    pub fn wrap_position(&self, position: [f64; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|dim| {
+            let x = position[dim];
+            if self.is_periodic(dim) { self.wrap_coordinate(dim, x) } else { x }
+        })
+    }
+
+    /// Mirrors owned particles that have passed a reflecting wall, and their velocities.
+    pub fn reflect(&self, particles: &mut Particles) {
+        let owned = particles.owned();
+        let walls = |dim: &usize| *dim < self.dimension.count() && !self.is_periodic(*dim);
+        for dim in (0..3).filter(walls) {
+            let (low, high) = (self.origin[dim], self.upper(dim));
+            let velocities = &mut particles.velocity[dim][..owned];
+            for (x, v) in particles.position[dim][..owned].iter_mut().zip(velocities) {
+                let mirror = if *x < low { low } else if *x > high { high } else { continue };
+                *x = 2.0 * mirror - *x;
+                *v = -*v;
+            }
+        }
+    }
+
+    /// Whether this domain has a reflecting wall.
+    pub fn has_walls(&self) -> bool {
+        (0..self.dimension.count()).any(|dim| self.boundary[dim] == Boundary::Reflecting)
+    }
+
+    /// Distance vector from `b` to `a`, the nearest image in periodic dimensions.
+    pub fn nearest_image(&self, a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|dim| {
+            let d = a[dim] - b[dim];
+            if self.is_periodic(dim) { d - self.lengths[dim] * (d / self.lengths[dim]).round() } else { d }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::particles::Particle;
+
+    fn domain(boundary: Boundary) -> Domain {
+        Domain { dimension: Dimension::Three, origin: [-1.0; 3], lengths: [4.0; 3], boundary: [boundary; 3] }
+    }
+
+    fn one(x: f64, v: f64) -> Particles {
+        [Particle { id: 1, species: 0, position: [x, 0.0, 0.0], velocity: [v, 0.0, 0.0] }].into_iter().collect()
+    }
+
+    #[test]
+    fn wrapping_brings_back_from_both_sides_and_never_lands_on_the_upper_face() {
+        for (x, expected) in [(-1.5, 2.5), (3.0, -1.0), (7.25, -0.75), (-1.0 - 1e-17, -1.0), (-1.0 - 2e-16, -1.0)] {
+            let mut particles = one(x, 0.0);
+            domain(Boundary::Periodic).wrap(&mut particles);
+            assert_eq!(particles.position[0][0], expected, "from {x}");
+        }
+    }
+
+    #[test]
+    fn walls_mirror_position_and_velocity() {
+        let mut particles = one(3.5, 2.0);
+        domain(Boundary::Reflecting).reflect(&mut particles);
+        assert_eq!((particles.position[0][0], particles.velocity[0][0]), (2.5, -2.0));
+        let mut particles = one(-1.25, -2.0);
+        domain(Boundary::Reflecting).reflect(&mut particles);
+        assert_eq!((particles.position[0][0], particles.velocity[0][0]), (-0.75, 2.0));
+    }
+}

@@ -1,0 +1,299 @@
+//! The inner loop of the linked-cell method.
+//!
+//! ```text
+//! for a block of ROWS particles i of one cell          coordinates spread over lanes, forces in registers
+//!   for each span, for each vector of LANES particles j
+//!     load x, y, z of j once; for each i: distance, mask, kernel, add to i, collect for j
+//!     subtract the collected force from j once
+//! ```
+//!
+//! Vectors are aligned: a span that starts or ends inside a vector has lanes masked there, and only there; the vectors
+//! between run without any test but the cutoff. Rows beyond the end of the cell get a position far outside, which the
+//! cutoff masks. Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves.
+
+use super::PairSums;
+use super::cells::{CellItem, CellSpan};
+use crate::halo::Reach;
+use crate::particles::Particles;
+use crate::potential::PairKernel;
+use crate::simd::multiply_add;
+use pulp::{Simd, WithSimd};
+
+/// Particles i per block: enough to pay for loading and storing j, few enough for the registers.
+const ROWS: usize = 2;
+
+/// Further than any cutoff, and its square is still a number.
+const FAR_AWAY: f64 = 1e150;
+
+const LANE_NUMBERS: [f64; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+
+/// One sweep over items; `SUMS`: compute energies too.
+pub(super) struct CellSweep<'a, K, const SUMS: bool> {
+    pub items: &'a [CellItem],
+    pub spans: &'a [CellSpan],
+    pub particles: &'a mut Particles,
+    pub cutoff: f64,
+    pub kernel: K,
+}
+
+impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
+    type Output = PairSums;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> PairSums {
+        let Particles { position, force, species, .. } = self.particles;
+        let mut sweep = Sweep {
+            simd,
+            kernel: self.kernel,
+            positions: position.each_ref().map(|column| S::as_simd_f64s(column.padded()).0),
+            species: S::as_simd_u64s(species.padded()).0,
+            forces: force.each_mut().map(|column| S::as_mut_simd_f64s(column.padded_mut()).0),
+            cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
+            lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
+            sums: Collected::zero(simd),
+            computed: 0,
+        };
+        let mut total = PairSums::default();
+        for item in self.items {
+            let spans = &self.spans[item.spans.clone()];
+            match item.reach {
+                Reach::Both => sweep.item::<SUMS, true>(item.particles, spans),
+                Reach::First => sweep.item::<SUMS, false>(item.particles, spans),
+            }
+            if SUMS {
+                total += sweep.take_sums(item.reach);
+            }
+        }
+        total
+    }
+}
+
+/// Energy, virial and useful pairs, per lane.
+#[derive(Clone, Copy)]
+struct Collected<S: Simd> {
+    energy: S::f64s,
+    virial: S::f64s,
+    pairs: S::f64s,
+}
+
+impl<S: Simd> Collected<S> {
+    #[inline(always)]
+    fn zero(simd: S) -> Self {
+        let zero = simd.splat_f64s(0.0);
+        Self { energy: zero, virial: zero, pairs: zero }
+    }
+}
+
+struct Sweep<'a, S: Simd, K> {
+    simd: S,
+    kernel: K,
+    positions: [&'a [S::f64s]; 3],
+    species: &'a [S::u64s],
+    forces: [&'a mut [S::f64s]; 3],
+    cutoff2: S::f64s,
+    lane_numbers: S::f64s,
+    sums: Collected<S>,
+    computed: usize,
+}
+
+/// A block of particles i.
+struct Block<S: Simd, R> {
+    first: usize,
+    position: [[S::f64s; 3]; ROWS],
+    force: [[S::f64s; 3]; ROWS],
+    row: [R; ROWS],
+}
+
+impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
+    #[inline(always)]
+    fn item<const SUMS: bool, const NEWTON: bool>(&mut self, cell: CellSpan, spans: &[CellSpan]) {
+        let (first, end) = (cell.first as usize, cell.end as usize);
+        for i in (first..end).step_by(ROWS) {
+            let rows = (end - i).min(ROWS);
+            let mut block = self.load_block(i, rows);
+            for span in spans {
+                self.sweep_span::<SUMS, NEWTON>(&mut block, *span);
+            }
+            self.store_block(&block, rows);
+        }
+    }
+
+    #[inline(always)]
+    fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Row<S>> {
+        let simd = self.simd;
+        let coordinate = |dim: usize, row: usize| {
+            let column: &[f64] = bytemuck::cast_slice(self.positions[dim]);
+            simd.splat_f64s(if row < rows { column[first + row] } else { FAR_AWAY })
+        };
+        let all_species: &[u64] = bytemuck::cast_slice(self.species);
+        let index: [usize; ROWS] = std::array::from_fn(|row| first + row.min(rows - 1));
+        Block {
+            first,
+            position: std::array::from_fn(|row| std::array::from_fn(|dim| coordinate(dim, row))),
+            force: [[simd.splat_f64s(0.0); 3]; ROWS],
+            row: index.map(|i| self.kernel.row(simd, all_species[i] as usize)),
+        }
+    }
+
+    #[inline(always)]
+    fn store_block(&mut self, block: &Block<S, K::Row<S>>, rows: usize) {
+        for (dim, forces) in self.forces.iter_mut().enumerate() {
+            let column: &mut [f64] = bytemuck::cast_slice_mut(forces);
+            for (row, force) in block.force.iter().enumerate().take(rows) {
+                column[block.first + row] += self.simd.reduce_sum_f64s(force[dim]);
+            }
+        }
+    }
+
+    /// The block against one span: masked vectors at the ends, plain ones between.
+    #[inline(always)]
+    fn sweep_span<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        block: &mut Block<S, K::Row<S>>,
+        span: CellSpan,
+    ) {
+        let lanes = S::F64_LANES;
+        let (first, end) = (span.first as usize, span.end as usize);
+        let is_own_cell = (first..end).contains(&block.first);
+        // Inside the own cell row k meets the particles after itself.
+        let start = if is_own_cell { block.first + 1 } else { first };
+        let plain_start = if is_own_cell { block.first + ROWS } else { first };
+        let (head, tail) = (start / lanes, end.div_ceil(lanes));
+        let plain = plain_start.div_ceil(lanes).min(tail)..(end / lanes).max(plain_start.div_ceil(lanes)).min(tail);
+        let lower = std::array::from_fn(|row| if is_own_cell { block.first + row + 1 } else { first });
+        for vector in head..plain.start {
+            self.masked::<SUMS, NEWTON>(block, vector, lower, end);
+        }
+        self.plain::<SUMS, NEWTON>(block, plain.clone());
+        for vector in plain.end..tail {
+            self.masked::<SUMS, NEWTON>(block, vector, lower, end);
+        }
+        if SUMS {
+            self.computed += (tail - head) * lanes * ROWS;
+        }
+    }
+
+    #[inline(always)]
+    fn plain<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        block: &mut Block<S, K::Row<S>>,
+        vectors: std::ops::Range<usize>,
+    ) {
+        let simd = self.simd;
+        // Slices of equal, known length: the compiler drops the bounds checks below.
+        let count = vectors.len();
+        let [xs, ys, zs] = self.positions.map(|column| &column[vectors.clone()][..count]);
+        let species = &self.species[vectors.clone()][..count];
+        let [fx, fy, fz] = self.forces.each_mut().map(|column| &mut column[vectors.clone()][..count]);
+        let mut sums = self.sums;
+        for v in 0..count {
+            let partner = Partner { position: [xs[v], ys[v], zs[v]], species: species[v] };
+            let cutoff = Mask::<S> { cutoff2: self.cutoff2, lanes: None };
+            let force = rows::<S, K, SUMS>(simd, self.kernel, block, partner, |_| cutoff, &mut sums);
+            if NEWTON {
+                fx[v] = simd.sub_f64s(fx[v], force[0]);
+                fy[v] = simd.sub_f64s(fy[v], force[1]);
+                fz[v] = simd.sub_f64s(fz[v], force[2]);
+            }
+        }
+        self.sums = sums;
+    }
+
+    /// One vector of which only particles from `lower[row]` up to `end` count.
+    #[inline(always)]
+    fn masked<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        block: &mut Block<S, K::Row<S>>,
+        vector: usize,
+        lower: [usize; ROWS],
+        end: usize,
+    ) {
+        let simd = self.simd;
+        let base = simd.splat_f64s((vector * S::F64_LANES) as f64);
+        let index = simd.add_f64s(base, self.lane_numbers);
+        let below_end = simd.less_than_f64s(index, simd.splat_f64s(end as f64));
+        let mask = |row: usize| {
+            let from = simd.greater_than_or_equal_f64s(index, simd.splat_f64s(lower[row] as f64));
+            Mask::<S> { cutoff2: self.cutoff2, lanes: Some(simd.and_m64s(from, below_end)) }
+        };
+        let position = self.positions.map(|column| column[vector]);
+        let partner = Partner { position, species: self.species[vector] };
+        let force = rows::<S, K, SUMS>(simd, self.kernel, block, partner, mask, &mut self.sums);
+        if NEWTON {
+            for (column, force) in self.forces.iter_mut().zip(force) {
+                column[vector] = simd.sub_f64s(column[vector], force);
+            }
+        }
+    }
+
+    fn take_sums(&mut self, reach: Reach) -> PairSums {
+        // A pair that its partner's rank computes as well counts half on each side.
+        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
+        let sums = std::mem::replace(&mut self.sums, Collected::zero(self.simd));
+        let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
+        PairSums {
+            energy: reduce(sums.energy),
+            virial: reduce(sums.virial),
+            useful_pairs: reduce(sums.pairs),
+            computed_pairs: std::mem::take(&mut self.computed) as f64,
+        }
+    }
+}
+
+/// A vector of particles j.
+#[derive(Clone, Copy)]
+struct Partner<S: Simd> {
+    position: [S::f64s; 3],
+    species: S::u64s,
+}
+
+/// Which lanes count.
+#[derive(Clone, Copy)]
+struct Mask<S: Simd> {
+    cutoff2: S::f64s,
+    lanes: Option<S::m64s>,
+}
+
+impl<S: Simd> Mask<S> {
+    #[inline(always)]
+    fn within(self, simd: S, r2: S::f64s) -> S::m64s {
+        let near = simd.less_than_f64s(r2, self.cutoff2);
+        match self.lanes {
+            Some(lanes) => simd.and_m64s(near, lanes),
+            None => near,
+        }
+    }
+}
+
+/// All rows of a block against one vector of partners; returns the force to subtract from the partners.
+#[inline(always)]
+fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
+    simd: S,
+    kernel: K,
+    block: &mut Block<S, K::Row<S>>,
+    partner: Partner<S>,
+    mask: impl Fn(usize) -> Mask<S>,
+    sums: &mut Collected<S>,
+) -> [S::f64s; 3] {
+    let zero = simd.splat_f64s(0.0);
+    let mut on_partner = [zero; 3];
+    for row in 0..ROWS {
+        let [dx, dy, dz]: [S::f64s; 3] =
+            std::array::from_fn(|dim| simd.sub_f64s(block.position[row][dim], partner.position[dim]));
+        let r2 = multiply_add(simd, dz, dz, multiply_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
+        let near = mask(row).within(simd, r2);
+        let (force, energy) = kernel.pairs(simd, block.row[row], partner.species, r2);
+        let force = simd.select_f64s(near, force, zero);
+        for (dim, d) in [dx, dy, dz].into_iter().enumerate() {
+            let f = simd.mul_f64s(force, d);
+            block.force[row][dim] = simd.add_f64s(block.force[row][dim], f);
+            on_partner[dim] = simd.add_f64s(on_partner[dim], f);
+        }
+        if SUMS {
+            sums.energy = simd.add_f64s(sums.energy, simd.select_f64s(near, energy, zero));
+            sums.virial = multiply_add(simd, force, r2, sums.virial);
+            sums.pairs = simd.add_f64s(sums.pairs, simd.select_f64s(near, simd.splat_f64s(1.0), zero));
+        }
+    }
+    on_partner
+}

@@ -1,0 +1,87 @@
+//! Forces between pairs. A method is one file beside this one and one line in [`Method`].
+
+mod cell_kernel;
+mod cells;
+mod direct_sum;
+
+pub use cells::{CellSpan, CellWork};
+
+use crate::cells::LocalCells;
+use crate::domain::Domain;
+use crate::halo::{HaloPlan, Region};
+use crate::particles::Particles;
+use crate::potential::Potential;
+use crate::simd::SimdLevel;
+
+/// What a sweep over pairs adds up, for this rank's share of the pairs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PairSums {
+    /// Potential energy.
+    pub energy: f64,
+    /// Sum of r . f.
+    pub virial: f64,
+    /// Pairs within the cutoff (a pair that two ranks compute counts half on each).
+    pub useful_pairs: f64,
+    /// Pairs whose distance was computed.
+    pub computed_pairs: f64,
+}
+
+impl std::ops::AddAssign for PairSums {
+    fn add_assign(&mut self, other: Self) {
+        self.energy += other.energy;
+        self.virial += other.virial;
+        self.useful_pairs += other.useful_pairs;
+        self.computed_pairs += other.computed_pairs;
+    }
+}
+
+/// Whether a sweep computes energies beside forces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sums {
+    /// Forces alone: the step's cheap path; the sums stay zero.
+    Skip,
+    /// Forces, energy, virial and pair counts.
+    Compute,
+}
+
+/// A way to find the pairs within the cutoff.
+#[derive(Debug, Clone)]
+pub enum Method {
+    /// Linked cells.
+    Cells(CellWork),
+    /// Every particle against every other: slow, simple, the reference.
+    DirectSum,
+}
+
+/// Everything a sweep reads.
+#[derive(Debug, Clone, Copy)]
+pub struct System<'a> {
+    /// The global box.
+    pub domain: &'a Domain,
+    /// The potential.
+    pub potential: &'a Potential,
+    /// The plan.
+    pub plan: &'a HaloPlan,
+    /// Which particles are in which cell.
+    pub cells: &'a LocalCells,
+    /// Vector width to use.
+    pub simd: SimdLevel,
+}
+
+impl Method {
+    /// To be called after the cells have been sorted and the ghosts laid out.
+    pub fn rebuild(&mut self, plan: &HaloPlan, cells: &LocalCells) {
+        match self {
+            Self::Cells(work) => work.rebuild(plan, cells),
+            Self::DirectSum => (),
+        }
+    }
+
+    /// Adds the forces of all pairs of the region to `particles.force`.
+    pub fn add_forces(&self, system: System, particles: &mut Particles, region: Region, sums: Sums) -> PairSums {
+        match self {
+            Self::Cells(work) => work.add_forces(system, particles, region, sums),
+            Self::DirectSum => direct_sum::add_forces(system, particles, region),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The global grid of cells: the unit of ownership.
+//!
+//! Cells are boxes with edges of at least cutoff + skin, so that all partners of a particle are in its own and the 26
+//! adjacent cells until somebody has moved by half the skin. A cell is named by three integers. Within the box they
+//! run from 0 to count - 1 (*primary* cells); one layer more on each periodic side names periodic images (*extended*
+//! coordinates, -1 and count). An image is never stored as a cell of its own kind: it is its primary cell plus a shift.
+
+use crate::domain::{Dimension, Domain};
+
+/// Integer coordinates of a cell, x first.
+pub type Cell = [i32; 3];
+
+/// The global grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellGrid {
+    counts: [i32; 3],
+    domain: Domain,
+    inverse_edge: [f64; 3],
+}
+
+/// Why no grid fits the box.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GridError {
+    /// A periodic box edge is shorter than cutoff + skin: a particle would need images of images.
+    #[error(
+        "the box is {length} long in {}, shorter than cutoff + skin = {reach}; \
+         one layer of periodic images cannot hold all neighbours", axis(*.dim)
+    )]
+    BoxTooSmall {
+        /// 0, 1, 2 for x, y, z.
+        dim: usize,
+        /// Edge of the box.
+        length: f64,
+        /// cutoff + skin.
+        reach: f64,
+    },
+    /// Fewer cells than ranks along a dimension, or in total.
+    #[error("the box is too thin for the ranks: {0}")]
+    TooThin(String),
+    /// The grid given by the user does not have one cell of ranks per rank.
+    #[error("the grid {0}x{1}x{2} has {3} places, but there are {4} ranks")]
+    WrongGrid(usize, usize, usize, usize, usize),
+}
+
+/// `x`, `y` or `z`.
+pub fn axis(dim: usize) -> char {
+    ['x', 'y', 'z'][dim]
+}
+
+/// The largest number of cells per dimension whose edges are at least `reach` = cutoff + skin.
+///
+/// # Errors
+/// [`GridError::BoxTooSmall`] for a periodic edge shorter than `reach`.
+pub fn most_cells(domain: &Domain, reach: f64) -> Result<Cell, GridError> {
+    let mut counts = [1; 3];
+    for (dim, count) in counts.iter_mut().enumerate().take(domain.dimension.count()) {
+        let length = domain.lengths[dim];
+        if domain.is_periodic(dim) && length < reach {
+            return Err(GridError::BoxTooSmall { dim, length, reach });
+        }
+        *count = ((length / reach) as i32).clamp(1, 1 << 20);
+    }
+    Ok(counts)
+}
+
+/// The number of cells, at most `most`, that is cheapest for `ranks` ranks along one dimension.
+///
+/// The slowest rank has ceil(n / ranks) layers, and the pairs computed per particle grow with the edge, 1/n, as does
+/// the number of particles per layer: the cost is ceil(n / ranks) / n^2. An even split wins where it costs at most
+/// a few percent, because a cell-granular cut must not unbalance a regular system.
+pub fn balanced_count(most: i32, ranks: i32) -> i32 {
+    const EVEN_SPLIT_MAY_COST: f64 = 1.03;
+    let cost = |n: i32| f64::from((n + ranks - 1) / ranks) / f64::from(n).powi(2);
+    let even = most - most % ranks;
+    let best = (ranks..=most).min_by(|&a, &b| cost(a).total_cmp(&cost(b)).then(b.cmp(&a))).unwrap_or(most);
+    if even > 0 && cost(even) <= EVEN_SPLIT_MAY_COST * cost(best) { even } else { best }
+}
+
+impl CellGrid {
+    /// A grid with `counts` cells over the domain.
+    pub fn new(domain: Domain, counts: Cell) -> Self {
+        let inverse_edge = [0, 1, 2].map(|dim| f64::from(counts[dim]) / domain.lengths[dim]);
+        Self { counts, domain, inverse_edge }
+    }
+
+    /// Cells per dimension.
+    pub fn counts(&self) -> Cell {
+        self.counts
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.counts.iter().map(|&n| n as usize).product()
+    }
+
+    /// A grid has at least one cell.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The box this grid divides.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// Whether the grid is one layer in z with no neighbours there.
+    pub fn is_flat(&self) -> bool {
+        self.domain.dimension == Dimension::Two
+    }
+
+    /// The primary cell of a position inside the box; positions outside are clamped to the border cells.
+    #[inline]
+    pub fn cell_of(&self, position: [f64; 3]) -> Cell {
+        [0, 1, 2].map(|dim| {
+            let scaled = (position[dim] - self.domain.origin[dim]) * self.inverse_edge[dim];
+            (scaled as i32).clamp(0, self.counts[dim] - 1)
+        })
+    }
+
+    /// The primary cell of an extended one and how many box lengths lie between; `None` outside a non-periodic face.
+    pub fn wrap(&self, cell: Cell) -> Option<(Cell, [i8; 3])> {
+        let mut primary = cell;
+        let mut shift = [0; 3];
+        for dim in 0..3 {
+            let count = self.counts[dim];
+            if (0..count).contains(&cell[dim]) {
+                continue;
+            }
+            if !self.domain.is_periodic(dim) {
+                return None;
+            }
+            primary[dim] = cell[dim].rem_euclid(count);
+            shift[dim] = cell[dim].div_euclid(count) as i8;
+        }
+        Some((primary, shift))
+    }
+
+    /// Number of a primary cell when counted x first, z last.
+    pub fn linear(&self, cell: Cell) -> usize {
+        let [nx, ny, _] = self.counts.map(|n| n as usize);
+        let [x, y, z] = cell.map(|c| c as usize);
+        (z * ny + y) * nx + x
+    }
+
+    /// The primary cell with that number.
+    pub fn at(&self, linear: usize) -> Cell {
+        let [nx, ny, _] = self.counts.map(|n| n as usize);
+        [linear % nx, linear / nx % ny, linear / (nx * ny)].map(|c| c as i32)
+    }
+}
+
+/// Order of cells in memory: z slowest, x fastest, so that rows along x are contiguous.
+pub fn storage_order(cell: &Cell) -> [i32; 3] {
+    [cell[2], cell[1], cell[0]]
+}
+
+/// Component-wise sum.
+pub fn add(a: Cell, b: Cell) -> Cell {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+/// Component-wise difference.
+pub fn subtract(a: Cell, b: Cell) -> Cell {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Boundary;
+
+    fn grid() -> CellGrid {
+        let boundary = [Boundary::Periodic, Boundary::Reflecting, Boundary::Periodic];
+        let domain =
+            Domain { dimension: Dimension::Three, origin: [-1.0, 0.0, 0.0], lengths: [4.0, 6.0, 3.0], boundary };
+        CellGrid::new(domain, [4, 3, 1])
+    }
+
+    #[test]
+    fn positions_find_their_cells_and_strays_are_clamped() {
+        assert_eq!(grid().cell_of([-0.5, 5.9, 0.1]), [0, 2, 0]);
+        assert_eq!(grid().cell_of([-1.5, 6.0, 3.0]), [0, 2, 0]);
+    }
+
+    #[test]
+    fn wrapping_gives_shift_and_stops_at_walls() {
+        assert_eq!(grid().wrap([-1, 0, 0]), Some(([3, 0, 0], [-1, 0, 0])));
+        assert_eq!(grid().wrap([4, 1, 1]), Some(([0, 1, 0], [1, 0, 1])));
+        assert_eq!(grid().wrap([0, 3, 0]), None);
+    }
+
+    #[test]
+    fn numbering_round_trips() {
+        let grid = grid();
+        assert!((0..grid.len()).all(|i| grid.linear(grid.at(i)) == i));
+    }
+
+    #[test]
+    fn cell_counts_divide_evenly_where_that_is_cheap() {
+        assert_eq!(balanced_count(19, 2), 18);
+        assert_eq!(balanced_count(5, 3), 5);
+        assert_eq!(balanced_count(7, 1), 7);
+        assert_eq!(balanced_count(3, 2), 3);
+    }
+}

@@ -1,0 +1,83 @@
+//! Velocity Verlet (Swope et al. 1982): half kick, drift, new forces, half kick.
+//!
+//! After [`kick_and_drift`] positions are at t + dt and velocities at t + dt/2; after the forces there, [`kick`] brings
+//! the velocities to t + dt.
+
+use crate::domain::Domain;
+use crate::particles::Particles;
+use crate::simd::SimdLevel;
+
+/// What integration needs beside the particles.
+#[derive(Debug, Clone)]
+pub struct Integrator {
+    /// Time step, \[time\].
+    timestep: f64,
+    /// timestep / (2 mass) per species.
+    half_step_per_mass: Vec<f64>,
+    simd: SimdLevel,
+}
+
+impl Integrator {
+    /// For particles of the given masses.
+    pub fn new(timestep: f64, masses: &[f64], simd: SimdLevel) -> Self {
+        let half_step_per_mass = masses.iter().map(|mass| 0.5 * timestep / mass).collect();
+        Self { timestep, half_step_per_mass, simd }
+    }
+
+    /// Half kick, then drift: v += f dt / 2m; x += v dt; bounces off reflecting walls.
+    pub fn kick_and_drift(&self, particles: &mut Particles, domain: &Domain) {
+        self.kick(particles);
+        let (owned, timestep) = (particles.owned(), self.timestep);
+        let columns = particles.position.iter_mut().zip(&particles.velocity);
+        for (position, velocity) in columns.take(domain.dimension.count()) {
+            let (position, velocity) = (&mut position[..owned], &velocity[..owned]);
+            self.simd.vectorise(|| {
+                for (x, v) in position.iter_mut().zip(velocity) {
+                    *x += timestep * v;
+                }
+            });
+        }
+        if domain.has_walls() {
+            domain.reflect(particles);
+        }
+    }
+
+    /// Half kick: v += f dt / 2m.
+    pub fn kick(&self, particles: &mut Particles) {
+        let owned = particles.owned();
+        let Particles { velocity, force, species, .. } = particles;
+        for (velocity, force) in velocity.iter_mut().zip(force) {
+            let (velocity, force) = (&mut velocity[..owned], &force[..owned]);
+            match self.half_step_per_mass[..] {
+                [factor] => self.simd.vectorise(|| {
+                    for (v, f) in velocity.iter_mut().zip(force) {
+                        *v += factor * *f;
+                    }
+                }),
+                _ => {
+                    for ((v, f), &kind) in velocity.iter_mut().zip(force).zip(&species[..owned]) {
+                        *v += self.half_step_per_mass[kind as usize] * *f;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Largest squared displacement of an owned particle since `reference` was taken; NaN if a position is NaN.
+pub fn largest_displacement2(particles: &Particles, reference: &[Vec<f64>; 3], simd: SimdLevel) -> f64 {
+    let owned = particles.owned();
+    let [x, y, z] = particles.position.each_ref().map(|column| &column[..owned]);
+    let [x0, y0, z0] = reference.each_ref().map(|column| &column[..owned]);
+    simd.vectorise(|| {
+        let mut largest = [0.0f64; 8];
+        let mut not_a_number = false;
+        for i in 0..owned {
+            let d2 = (x[i] - x0[i]).powi(2) + (y[i] - y0[i]).powi(2) + (z[i] - z0[i]).powi(2);
+            let lane = &mut largest[i % 8];
+            *lane = if d2 > *lane { d2 } else { *lane };
+            not_a_number |= d2.is_nan();
+        }
+        if not_a_number { f64::NAN } else { largest.into_iter().fold(0.0, f64::max) }
+    })
+}

@@ -1,0 +1,124 @@
+//! Initial positions: lattices that fill the box.
+
+use crate::domain::Dimension;
+
+/// A unit cell: edge lengths in units of the lattice constant and sites in units of the edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LatticeKind {
+    /// Face-centred cubic, 4 sites.
+    Fcc,
+    /// Body-centred cubic, 2 sites.
+    Bcc,
+    /// Simple cubic, 1 site.
+    Sc,
+    /// Hexagonal, 2D: 2 sites in a cell of 1 x sqrt(3).
+    Hex,
+    /// Square, 2D: 1 site.
+    Sq,
+}
+
+/// A lattice that fills a box of whole unit cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lattice {
+    kind: LatticeKind,
+    edges: [f64; 3],
+    cells: [u64; 3],
+}
+
+impl LatticeKind {
+    fn sites(self) -> &'static [[f64; 3]] {
+        match self {
+            Self::Fcc => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]],
+            Self::Bcc => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]],
+            Self::Hex => &[[0.0, 0.0, 0.0], [0.5, 0.5, 0.0]],
+            Self::Sc | Self::Sq => &[[0.0, 0.0, 0.0]],
+        }
+    }
+
+    fn aspect(self) -> [f64; 3] {
+        if self == Self::Hex { [1.0, 3f64.sqrt(), 1.0] } else { [1.0; 3] }
+    }
+
+    /// The dimension the lattice is made for.
+    pub fn dimension(self) -> Dimension {
+        match self {
+            Self::Hex | Self::Sq => Dimension::Two,
+            Self::Fcc | Self::Bcc | Self::Sc => Dimension::Three,
+        }
+    }
+
+    /// Lattice constant for a number density (per area in 2D).
+    pub fn spacing(self, density: f64) -> f64 {
+        let sites = self.sites().len() as f64;
+        let aspect: f64 = self.aspect().iter().product();
+        match self.dimension() {
+            Dimension::Two => (sites / (density * aspect)).sqrt(),
+            Dimension::Three => (sites / density).cbrt(),
+        }
+    }
+}
+
+impl Lattice {
+    /// `cells` unit cells per dimension with lattice constant `spacing`. In 2D the layer is one lattice constant thick.
+    pub fn new(kind: LatticeKind, spacing: f64, cells: [u32; 3]) -> Self {
+        let cells = if kind.dimension() == Dimension::Two { [cells[0], cells[1], 1] } else { cells };
+        Self { kind, edges: kind.aspect().map(|edge| edge * spacing), cells: cells.map(u64::from) }
+    }
+
+    /// Edge lengths of the box.
+    pub fn lengths(&self) -> [f64; 3] {
+        [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.edges[dim])
+    }
+
+    /// Number of sites.
+    pub fn len(&self) -> u64 {
+        self.cells.iter().product::<u64>() * self.kind.sites().len() as u64
+    }
+
+    /// Whether there is no site.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sites with their ids, from 1; unit cells x first, as LAMMPS numbers them. The box starts at the origin.
+    pub fn sites(&self) -> impl Iterator<Item = (u64, [f64; 3])> + '_ {
+        let sites = self.kind.sites();
+        let [nx, ny, nz] = self.cells;
+        let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (y, z)));
+        let cells = rows.flat_map(move |(y, z)| (0..nx).map(move |x| [x, y, z]));
+        let placed = cells.flat_map(move |cell| sites.iter().map(move |site| self.place(cell, site)));
+        placed.zip(1..).map(|(position, id)| (id, position))
+    }
+
+    fn place(&self, cell: [u64; 3], site: &[f64; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|dim| (cell[dim] as f64 + site[dim]) * self.edges[dim])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn densities_come_out() {
+        for kind in [LatticeKind::Fcc, LatticeKind::Bcc, LatticeKind::Sc, LatticeKind::Hex, LatticeKind::Sq] {
+            let lattice = Lattice::new(kind, kind.spacing(0.8442), [3, 4, 5]);
+            let size: f64 = lattice.lengths()[..kind.dimension().count()].iter().product();
+            assert!((lattice.len() as f64 / size - 0.8442).abs() < 1e-12, "{kind:?}");
+            assert_eq!(lattice.sites().count() as u64, lattice.len());
+        }
+    }
+
+    #[test]
+    fn nearest_neighbours() {
+        let shortest = |kind| {
+            let lattice = Lattice::new(kind, 1.0, [3, 3, 3]);
+            let sites: Vec<_> = lattice.sites().map(|(_, site)| site).collect();
+            let d2 = |b: &[f64; 3]| (0..3).map(|d| (sites[0][d] - b[d]).powi(2)).sum::<f64>();
+            sites[1..].iter().map(d2).fold(f64::INFINITY, f64::min).sqrt()
+        };
+        assert!((shortest(LatticeKind::Fcc) - 0.5f64.sqrt()).abs() < 1e-15);
+        assert!((shortest(LatticeKind::Bcc) - 0.75f64.sqrt()).abs() < 1e-15);
+        assert!((shortest(LatticeKind::Hex) - 1.0).abs() < 1e-15);
+    }
+}

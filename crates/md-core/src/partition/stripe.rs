@@ -1,0 +1,43 @@
+//! Consecutive cells in storage order, cut into equal pieces (`stripe` of Matthey & Hansen).
+//!
+//! Advantage: works for any number of ranks up to the number of cells, and a rank has few neighbours. Disadvantage:
+//! the surface does not shrink as ranks are added, so the halo outgrows the interior.
+
+use super::{Ownership, piece_of, piece_start};
+use crate::grid::{Cell, CellGrid, GridError};
+
+/// The stripe partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stripe {
+    /// Number of ranks.
+    pub ranks: usize,
+}
+
+impl Stripe {
+    /// A stripe for each of `ranks` ranks.
+    ///
+    /// # Errors
+    /// [`GridError::TooThin`] when there are more ranks than cells.
+    pub fn new(grid: &CellGrid, ranks: usize) -> Result<Self, GridError> {
+        if ranks > grid.len() {
+            let cells = grid.len();
+            return Err(GridError::TooThin(format!("{ranks} ranks, but only {cells} cells of at least cutoff + skin")));
+        }
+        Ok(Self { ranks })
+    }
+}
+
+impl Ownership for Stripe {
+    fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
+        piece_of(grid.len(), self.ranks, grid.linear(cell))
+    }
+
+    fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
+        let start = |part| piece_start(grid.len(), self.ranks, part);
+        (start(rank)..start(rank + 1)).map(|linear| grid.at(linear)).collect()
+    }
+
+    fn rank_grid(&self) -> Option<[usize; 3]> {
+        None
+    }
+}

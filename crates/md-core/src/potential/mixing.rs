@@ -1,0 +1,24 @@
+//! Parameters of unlike pairs.
+
+use super::Well;
+
+/// A combining rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mixing {
+    /// sigma: arithmetic mean (Lorentz 1881), epsilon: geometric mean (Berthelot 1898).
+    LorentzBerthelot,
+    /// Geometric mean of both.
+    Geometric,
+}
+
+impl Mixing {
+    /// The unlike pair's parameters.
+    pub fn mix(self, a: Well, b: Well) -> Well {
+        let epsilon = (a.epsilon * b.epsilon).sqrt();
+        let sigma = match self {
+            Self::LorentzBerthelot => 0.5 * (a.sigma + b.sigma),
+            Self::Geometric => (a.sigma * b.sigma).sqrt(),
+        };
+        Well { epsilon, sigma }
+    }
+}

@@ -1,0 +1,108 @@
+//! Pair potentials. A potential is one file beside this one and one line in [`Potential`].
+//!
+//! Each gives the pair term twice: once as plain scalar arithmetic ([`PairPotential::term`], the reference that
+//! direct summation and tests use) and once as SIMD kernels, made for the parameters at hand and handed to a
+//! [`KernelUser`], so that a loop over pairs is compiled for each.
+
+mod lennard_jones;
+mod mixing;
+
+pub use lennard_jones::{LennardJones, LennardJonesError, Shift, Well};
+pub use mixing::Mixing;
+
+use pulp::Simd;
+
+/// What one pair contributes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PairTerm {
+    /// Pair energy.
+    pub energy: f64,
+    /// -(dU/dr)/r: times the distance vector from j to i it is the force on i, \[energy / length^2\].
+    pub force_over_r: f64,
+}
+
+/// Mean-field correction for pairs beyond the cutoff, whole system.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tail {
+    /// Energy.
+    pub energy: f64,
+    /// Pressure.
+    pub pressure: f64,
+}
+
+/// A cut-off, spherically symmetric pair potential.
+pub trait PairPotential {
+    /// Cutoff radius, \[length\].
+    fn cutoff(&self) -> f64;
+
+    /// Number of species.
+    fn species(&self) -> usize;
+
+    /// The pair term at squared distance `r2` (less than the cutoff's square) of species `a` and `b`.
+    fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm;
+
+    /// Mean-field correction of energy and pressure for `counts[species]` particles in `volume`.
+    fn tail(&self, counts: &[u64], volume: f64, dimension: crate::Dimension) -> Tail;
+
+    /// Calls `user` with the SIMD kernel for these parameters.
+    fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output;
+}
+
+/// Energy and force of eight (or four, or two) pairs at once.
+pub trait PairKernel: Copy + Sync {
+    /// What is fixed for one particle i: its row of parameters, spread over the lanes.
+    type Row<S: Simd>: Copy;
+
+    /// Prepares the row of species `a`.
+    fn row<S: Simd>(&self, simd: S, a: usize) -> Self::Row<S>;
+
+    /// -(dU/dr)/r and U at the squared distances `r2`, for partners of the species in `b`. Lanes beyond the cutoff hold
+    /// anything, even infinities.
+    fn pairs<S: Simd>(&self, simd: S, row: Self::Row<S>, b: S::u64s, r2: S::f64s) -> (S::f64s, S::f64s);
+}
+
+/// A loop over pairs that wants a kernel.
+pub trait KernelUser {
+    /// What the loop returns.
+    type Output;
+
+    /// Runs the loop with `kernel`.
+    fn with<K: PairKernel>(self, kernel: K) -> Self::Output;
+}
+
+/// All potentials.
+#[derive(Debug, Clone)]
+pub enum Potential {
+    /// 12-6 Lennard-Jones.
+    LennardJones(LennardJones),
+}
+
+macro_rules! each {
+    ($potential:expr, $inner:ident => $call:expr) => {
+        match $potential {
+            Potential::LennardJones($inner) => $call,
+        }
+    };
+}
+
+impl PairPotential for Potential {
+    fn cutoff(&self) -> f64 {
+        each!(self, inner => inner.cutoff())
+    }
+
+    fn species(&self) -> usize {
+        each!(self, inner => inner.species())
+    }
+
+    fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
+        each!(self, inner => inner.term(a, b, r2))
+    }
+
+    fn tail(&self, counts: &[u64], volume: f64, dimension: crate::Dimension) -> Tail {
+        each!(self, inner => inner.tail(counts, volume, dimension))
+    }
+
+    fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output {
+        each!(self, inner => inner.with_kernel(user))
+    }
+}

@@ -1,0 +1,118 @@
+//! One binary for every CPU: the vector width is chosen when the program starts.
+//!
+//! Kernels are written once, generic over [`pulp::Simd`], and compiled for each level; [`SimdLevel::dispatch`] calls
+//! the widest one that the CPU has. `pulp` keeps the unsafe part (calling a function compiled for another instruction
+//! set) behind a safe token that only exists where the CPU was asked first.
+
+use pulp::WithSimd;
+
+/// An instruction set that kernels are compiled for, narrow to wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimdLevel {
+    /// What every CPU of the architecture has (`x86_64`: SSE2), one pair at a time.
+    Baseline,
+    /// Two lanes: `x86_64` since 2009.
+    Sse4,
+    /// Four lanes and fused multiply-add.
+    Avx2,
+    /// Eight lanes.
+    Avx512,
+    /// Two lanes, 64-bit ARM.
+    Neon,
+}
+
+impl SimdLevel {
+    /// All levels, narrow to wide.
+    pub const ALL: [Self; 5] = [Self::Baseline, Self::Sse4, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// The widest level of this CPU.
+    pub fn detect() -> Self {
+        Self::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Self::Baseline)
+    }
+
+    /// Whether this CPU has the level.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Baseline => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => pulp::x86::V2::try_new().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => pulp::x86::V3::try_new().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => pulp::x86::V4::try_new().is_some(),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => pulp::aarch64::Neon::try_new().is_some(),
+            #[cfg_attr(
+                any(target_arch = "x86_64", target_arch = "aarch64"),
+                expect(clippy::match_same_arms, reason = "the other architectures' levels")
+            )]
+            _ => false,
+        }
+    }
+
+    /// Name in summary.json.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Baseline if cfg!(target_arch = "x86_64") => "sse2",
+            Self::Baseline => "baseline",
+            Self::Sse4 => "sse4.2",
+            Self::Avx2 => "avx2+fma",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+        }
+    }
+
+    /// Runs `kernel` compiled for this level (for the baseline where the CPU lacks it).
+    #[inline]
+    pub fn dispatch<K: WithSimd>(self, kernel: K) -> K::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => match pulp::x86::V4::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => Self::Avx2.dispatch(kernel),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => match pulp::x86::V3::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => Self::Sse4.dispatch(kernel),
+            },
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => match pulp::aarch64::Neon::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => Self::Baseline.dispatch(kernel),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse4 => match pulp::x86::V2::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => Self::Baseline.dispatch(kernel),
+            },
+            _ => pulp::Simd::vectorize(pulp::Scalar, kernel),
+        }
+    }
+
+    /// Runs a plain loop compiled for this level, for the compiler to vectorise.
+    #[inline]
+    pub fn vectorise<R>(self, work: impl FnOnce() -> R) -> R {
+        struct Plain<F>(F);
+        impl<R, F: FnOnce() -> R> WithSimd for Plain<F> {
+            type Output = R;
+            #[inline(always)]
+            fn with_simd<S: pulp::Simd>(self, _simd: S) -> R {
+                (self.0)()
+            }
+        }
+        self.dispatch(Plain(work))
+    }
+}
+
+/// a b + c: fused where the CPU fuses. `pulp` would otherwise call a software routine for the exactly rounded result,
+/// at ten times the cost of the whole kernel.
+#[inline(always)]
+pub fn multiply_add<S: pulp::Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
+    const LANES_OF_THE_BASELINE: usize = 2;
+    if S::F64_LANES > LANES_OF_THE_BASELINE || cfg!(target_arch = "aarch64") {
+        simd.mul_add_e_f64s(a, b, c)
+    } else {
+        simd.add_f64s(simd.mul_f64s(a, b), c)
+    }
+}
