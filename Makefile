@@ -2,6 +2,7 @@
 
 RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .PHONY: help setup build run test bench ase-venv
 
@@ -18,7 +19,7 @@ build: setup
 	cargo build --release
 
 run: build
-	scripts/mpirun.sh $(RANKS) target/release/md-cli run $(SCENARIO)
+	scripts/mpirun.sh $(RANKS) $(TARGET)/release/md-cli run $(SCENARIO)
 
 test: setup
 	cargo fmt --all --check

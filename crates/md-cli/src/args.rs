@@ -82,7 +82,8 @@ impl ScenarioArgs {
     pub fn overrides(&self) -> Vec<String> {
         let mut overrides = self.set.clone();
         let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
-        overrides.extend(self.output.as_ref().map(|directory| format!("output.directory={}", quoted(directory))));
+        overrides
+            .extend(self.output.as_ref().map(|directory| format!("output.directory={}", quoted(directory))));
         overrides.extend(self.steps.map(|steps| format!("simulation.steps={steps}")));
         overrides.extend(self.threads.map(|threads| format!("parallel.threads={threads}")));
         overrides
@@ -108,8 +109,21 @@ mod tests {
 
     #[test]
     fn options_become_overrides_that_win() {
-        let cli = Cli::parse_from(["md-cli", "check", "a.toml", "--output", "a \"b\"", "--set", "simulation.steps=5", "--steps", "7"]);
+        let cli = Cli::parse_from([
+            "md-cli",
+            "check",
+            "a.toml",
+            "--output",
+            "a \"b\"",
+            "--set",
+            "simulation.steps=5",
+            "--steps",
+            "7",
+        ]);
         let Command::Check(args) = cli.command else { panic!("another command") };
-        assert_eq!(args.overrides(), ["simulation.steps=5", "output.directory='a \"b\"'", "simulation.steps=7"]);
+        assert_eq!(
+            args.overrides(),
+            ["simulation.steps=5", "output.directory='a \"b\"'", "simulation.steps=7"]
+        );
     }
 }

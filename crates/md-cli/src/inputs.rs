@@ -27,7 +27,7 @@ impl Inputs {
     /// # Errors
     /// An unreadable file, a fault in the scenario or in the particle file.
     pub fn read(args: &ScenarioArgs) -> Result<Self, RunError> {
-        Self::with(args, |path| read_text(path))
+        Self::with(args, read_text)
     }
 
     /// In a world of ranks: rank 0 reads, the others receive what it has read, or its error. *Collective.*

@@ -89,9 +89,7 @@ fn local_under_launcher(ranks: usize) -> RunError {
 
 fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     let watchdog = Duration::from_secs_f64(inputs.scenario.parallel.watchdog_s);
-    let ended = local::run(inputs.scenario.parallel.ranks, watchdog, |world| {
-        end(world, work(world, inputs))
-    });
+    let ended = local::run(inputs.scenario.parallel.ranks, watchdog, |world| end(world, work(world, inputs)));
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {
             print_error(&panic.to_string());

@@ -95,7 +95,8 @@ impl LocalCells {
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        let lists = self.first.capacity() + self.end.capacity() + self.order.capacity() + self.slots.capacity();
+        let lists =
+            self.first.capacity() + self.end.capacity() + self.order.capacity() + self.slots.capacity();
         lists * size_of::<u32>() + self.scratch.bytes() + self.scratch_ids.bytes()
     }
 }

@@ -37,5 +37,10 @@ pub fn overlap_at(particles: &Particles, index: usize, force: f64, domain: &Doma
     let others = others.filter(|&other| particles.id[other] != particles.id[index]);
     let (nearest, distance2) =
         others.map(|other| (other, distance2(other))).min_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(Overlap { id: particles.id[index], neighbour: particles.id[nearest], distance: distance2.sqrt(), force })
+    Some(Overlap {
+        id: particles.id[index],
+        neighbour: particles.id[nearest],
+        distance: distance2.sqrt(),
+        force,
+    })
 }

@@ -98,7 +98,13 @@ impl Domain {
             let (low, high) = (self.origin[dim], self.upper(dim));
             let velocities = &mut particles.velocity[dim][..owned];
             for (x, v) in particles.position[dim][..owned].iter_mut().zip(velocities) {
-                let mirror = if *x < low { low } else if *x > high { high } else { continue };
+                let mirror = if *x < low {
+                    low
+                } else if *x > high {
+                    high
+                } else {
+                    continue;
+                };
                 *x = 2.0 * mirror - *x;
                 *v = -*v;
             }
@@ -129,12 +135,16 @@ mod tests {
     }
 
     fn one(x: f64, v: f64) -> Particles {
-        [Particle { id: 1, species: 0, position: [x, 0.0, 0.0], velocity: [v, 0.0, 0.0] }].into_iter().collect()
+        [Particle { id: 1, species: 0, position: [x, 0.0, 0.0], velocity: [v, 0.0, 0.0] }]
+            .into_iter()
+            .collect()
     }
 
     #[test]
     fn wrapping_brings_back_from_both_sides_and_never_lands_on_the_upper_face() {
-        for (x, expected) in [(-1.5, 2.5), (3.0, -1.0), (7.25, -0.75), (-1.0 - 1e-17, -1.0), (-1.0 - 2e-16, -1.0)] {
+        for (x, expected) in
+            [(-1.5, 2.5), (3.0, -1.0), (7.25, -0.75), (-1.0 - 1e-17, -1.0), (-1.0 - 2e-16, -1.0)]
+        {
             let mut particles = one(x, 0.0);
             domain(Boundary::Periodic).wrap(&mut particles);
             assert_eq!(particles.position[0][0], expected, "from {x}");

@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn order_does_not_matter() {
-        let terms: Vec<f64> = (0..1000).map(|i| (f64::from(i) * 0.7311).sin() * 10f64.powi(i % 7 - 3)).collect();
+        let terms: Vec<f64> =
+            (0..1000).map(|i| (f64::from(i) * 0.7311).sin() * 10f64.powi(i % 7 - 3)).collect();
         let sum = |order: &mut dyn Iterator<Item = &f64>| {
             let mut sum = ExactSum::default();
             order.for_each(|&term| sum.add(term));

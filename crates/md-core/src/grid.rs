@@ -172,8 +172,12 @@ mod tests {
 
     fn grid() -> CellGrid {
         let boundary = [Boundary::Periodic, Boundary::Reflecting, Boundary::Periodic];
-        let domain =
-            Domain { dimension: Dimension::Three, origin: [-1.0, 0.0, 0.0], lengths: [4.0, 6.0, 3.0], boundary };
+        let domain = Domain {
+            dimension: Dimension::Three,
+            origin: [-1.0, 0.0, 0.0],
+            lengths: [4.0, 6.0, 3.0],
+            boundary,
+        };
         CellGrid::new(domain, [4, 3, 1])
     }
 

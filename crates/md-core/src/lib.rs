@@ -5,7 +5,7 @@
 //! keep the particles sorted; a [`Method`] adds pair forces from a [`Potential`]; [`integrate`] moves the particles.
 //!
 //! Reduced Lennard-Jones units throughout: mass m, length sigma, energy epsilon, time tau = sigma sqrt(m / epsilon),
-//! k_B = 1.
+//! `k_B` = 1.
 #![forbid(unsafe_code)]
 
 pub mod aligned;

@@ -67,7 +67,8 @@ impl SystemSums {
             temperature: self.twice_kinetic / degrees,
             potential_per_atom: (self.pairs.energy + tail.energy) / atoms,
             kinetic_per_atom: 0.5 * self.twice_kinetic / atoms,
-            pressure: (self.twice_kinetic + self.pairs.virial) / (dimensions * domain.volume()) + tail.pressure,
+            pressure: (self.twice_kinetic + self.pairs.virial) / (dimensions * domain.volume())
+                + tail.pressure,
         }
     }
 }

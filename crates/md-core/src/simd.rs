@@ -42,10 +42,6 @@ impl SimdLevel {
             Self::Avx512 => pulp::x86::V4::try_new().is_some(),
             #[cfg(target_arch = "aarch64")]
             Self::Neon => pulp::aarch64::Neon::try_new().is_some(),
-            #[cfg_attr(
-                any(target_arch = "x86_64", target_arch = "aarch64"),
-                expect(clippy::match_same_arms, reason = "the other architectures' levels")
-            )]
             _ => false,
         }
     }

@@ -49,7 +49,12 @@ pub fn remove_drift(particles: &mut Particles, masses: &[f64], total: &MomentumS
 }
 
 /// Scales all velocities so that the temperature is exactly `temperature` over `degrees_of_freedom`.
-pub fn rescale(particles: &mut Particles, twice_kinetic: ExactSum, temperature: f64, degrees_of_freedom: f64) {
+pub fn rescale(
+    particles: &mut Particles,
+    twice_kinetic: ExactSum,
+    temperature: f64,
+    degrees_of_freedom: f64,
+) {
     let present = twice_kinetic.value() / degrees_of_freedom;
     let factor = if present > 0.0 { (temperature / present).sqrt() } else { 0.0 };
     let owned = particles.owned();

@@ -14,7 +14,8 @@ pub fn backends(library: &str) -> String {
             Err(reason) => format!("not available: {reason}"),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{:width$}  {state}\n{:width$}  {}", backend.name(), "", backend.description());
+        let _ =
+            writeln!(text, "{:width$}  {state}\n{:width$}  {}", backend.name(), "", backend.description());
     }
     let _ = writeln!(text, "\nMPI library: {}", library.trim_end());
     let _ = writeln!(text, "RMA component: none in use (no one-sided backend yet)");

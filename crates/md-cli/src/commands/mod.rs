@@ -47,14 +47,14 @@ fn species_labels(scenario: &Scenario, masses: &[f64]) -> Vec<SpeciesLabel> {
 fn context(world: &dyn World, inputs: &Inputs, setup: &Setup, steps: u64) -> RunContext {
     let parallel = &inputs.scenario.parallel;
     RunContext {
-        backend: name_of(&parallel.backend),
-        shell: name_of(&parallel.shell),
-        exchange: name_of(&parallel.exchange),
-        partition: name_of(&parallel.partition),
+        backend: name_of(parallel.backend),
+        shell: name_of(parallel.shell),
+        exchange: name_of(parallel.exchange),
+        partition: name_of(parallel.partition),
         grid: setup.grid_text(),
         ranks: world.ranks(),
         threads: parallel.threads,
-        precision: name_of(&inputs.scenario.neighbor.precision),
+        precision: name_of(inputs.scenario.neighbor.precision),
         atoms: setup.atoms(),
         steps,
         seed: inputs.scenario.simulation.seed,

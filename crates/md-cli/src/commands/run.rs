@@ -52,7 +52,11 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), Run
 }
 
 /// Measures the present state, shows and writes it. *Collective.*
-fn record(simulation: &mut Simulation, outputs: &mut Option<Outputs>, inputs: &Inputs) -> Result<Thermo, RunError> {
+fn record(
+    simulation: &mut Simulation,
+    outputs: &mut Option<Outputs>,
+    inputs: &Inputs,
+) -> Result<Thermo, RunError> {
     let sums = simulation.system_sums()?;
     let thermo = simulation.thermo(&sums);
     if let Some(outputs) = outputs {
@@ -123,7 +127,12 @@ impl Outputs {
         self.trajectory.as_mut().map_or(Ok(()), |trajectory| trajectory.write(step, time, rows))
     }
 
-    fn finish(mut self, timings: &[RankTiming], context: &RunContext, facts: &RunFacts) -> Result<(), OutputError> {
+    fn finish(
+        mut self,
+        timings: &[RankTiming],
+        context: &RunContext,
+        facts: &RunFacts,
+    ) -> Result<(), OutputError> {
         self.progress.finish();
         self.thermo.finish()?;
         if let Some(trajectory) = self.trajectory {
@@ -136,4 +145,3 @@ impl Outputs {
         Ok(())
     }
 }
-

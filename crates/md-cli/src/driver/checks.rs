@@ -41,11 +41,17 @@ impl Simulation<'_> {
         }
         let mine = worst.filter(|(_, force)| *force >= largest[0]);
         let overlap = mine.and_then(|(i, force)| overlap_at(&self.particles, i, force, &self.setup.domain));
-        let words = overlap.map_or([0.0; 4], |o| [f64::from_bits(o.id), f64::from_bits(o.neighbour), o.distance, o.force]);
+        let words = overlap
+            .map_or([0.0; 4], |o| [f64::from_bits(o.id), f64::from_bits(o.neighbour), o.distance, o.force]);
         let all = self.world.gather_all(bytemuck::cast_slice(&words))?;
         let all: Vec<f64> = bytemuck::pod_collect_to_vec(&all);
         let found = all.chunks_exact(words.len()).find(|overlap| overlap[3] > 0.0);
-        let overlap = found.map(|o| Overlap { id: o[0].to_bits(), neighbour: o[1].to_bits(), distance: o[2], force: o[3] });
+        let overlap = found.map(|o| Overlap {
+            id: o[0].to_bits(),
+            neighbour: o[1].to_bits(),
+            distance: o[2],
+            force: o[3],
+        });
         Err(RunError::Exploded { step: self.step, overlap })
     }
 }
@@ -57,7 +63,8 @@ fn gather_examples(mine: &[LostParticle], world: &dyn World) -> Result<Vec<LostP
         let ([x, y, z], [dx, dy, dz]) = (lost.particle.position, lost.displacement);
         *words = [f64::from_bits(lost.particle.id), x, y, z, dx, dy, dz];
     }
-    let all: Vec<[f64; WORDS]> = bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(&words))?);
+    let all: Vec<[f64; WORDS]> =
+        bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(&words))?);
     // Ids start at 1: an id of 0 marks a place that was not filled.
     let filled = all.into_iter().filter(|words| words[0].to_bits() != 0);
     let mut examples: Vec<LostParticle> = filled

@@ -103,8 +103,11 @@ impl RunError {
     /// Exit code of the program (INTERFACE: 1 a check of the run, 2 bad input, 3 communication).
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Scenario(_) | Self::Input(_) | Self::Unreadable { .. } | Self::OutputElsewhere => 2,
-            Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
+            Self::Scenario(_)
+            | Self::Input(_)
+            | Self::Unreadable { .. }
+            | Self::OutputElsewhere
+            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
             Self::Communication(_) => 3,
             _ => 1,
         }
@@ -114,7 +117,10 @@ impl RunError {
     pub fn scope(&self) -> Scope {
         match self {
             Self::Communication(CommError::PeerFailed { .. }) | Self::OutputElsewhere => Scope::Elsewhere,
-            Self::Communication(CommError::Unavailable { .. }) => Scope::AllRanks,
+            Self::Communication(CommError::Unavailable { .. })
+            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => {
+                Scope::AllRanks
+            }
             Self::Output(_) | Self::Communication(_) | Self::Border(_) | Self::Stray(..) => Scope::ThisRank,
             _ => Scope::AllRanks,
         }

@@ -96,9 +96,11 @@ impl HaloExchange {
     pub fn border(&mut self, state: &mut HaloState) -> Result<(), RunError> {
         let HaloState { particles, cells, plan, domain } = state;
         self.needs.clear();
-        self.needs.extend(plan.edges.iter().map(|edge| {
-            halo::border_bytes(&edge.exports, halo::export_count(&edge.exports, cells))
-        }));
+        self.needs.extend(
+            plan.edges
+                .iter()
+                .map(|edge| halo::border_bytes(&edge.exports, halo::export_count(&edge.exports, cells))),
+        );
         self.border.negotiate(&self.needs)?;
         for (index, edge) in plan.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             let message = self.border.send_buffer(EdgeId(index), self.needs[index])?;
@@ -122,7 +124,8 @@ impl HaloExchange {
         self.needs.extend(plan.edges.iter().map(exported));
         self.positions.negotiate(&self.needs)?;
         if let Some(forces) = &mut self.forces {
-            let imported = |edge: &HaloEdge| edge.imports.clone().map(|slot| cells.count(slot)).sum::<usize>();
+            let imported =
+                |edge: &HaloEdge| edge.imports.clone().map(|slot| cells.count(slot)).sum::<usize>();
             self.needs.clear();
             self.needs.extend(plan.edges.iter().map(|edge| VECTOR_BYTES * imported(edge)));
             forces.negotiate(&self.needs)?;
@@ -175,7 +178,8 @@ impl HaloExchange {
         clock.time(Phase::HaloWait, || stage(context, &mut self.staged))?;
         clock.time(Phase::ForceReturn, || {
             context.complete()?;
-            for (edge, message) in plan.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).sends()) {
+            for (edge, message) in plan.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).sends())
+            {
                 halo::add_returned_forces(bytemuck::cast_slice(message), edge, particles, cells);
             }
             Ok(())

@@ -18,7 +18,8 @@ use crate::scenario::{Scenario, Species};
 /// Communication, while velocities are being normalised. *Collective.*
 pub fn particles(setup: &Setup, scenario: &Scenario, world: &dyn World) -> Result<Particles, RunError> {
     let rank = world.rank();
-    let owned = |position: &[f64; 3]| setup.partition.owner(&setup.grid, setup.grid.cell_of(*position)) == rank;
+    let owned =
+        |position: &[f64; 3]| setup.partition.owner(&setup.grid, setup.grid.cell_of(*position)) == rank;
     let seed = scenario.simulation.seed;
     let mut particles: Particles = match &setup.particles {
         ParticleSource::Lattice(lattice) => {
@@ -77,7 +78,8 @@ fn draw_velocities(
     world: &dyn World,
 ) -> Result<(), RunError> {
     let dimension = setup.domain.dimension;
-    let MomentumSums { momentum: [x, y, z], mass } = velocities::draw(particles, &setup.masses, seed, dimension);
+    let MomentumSums { momentum: [x, y, z], mass } =
+        velocities::draw(particles, &setup.masses, seed, dimension);
     let [x, y, z, mass] = sum_exactly([x, y, z, mass], world)?;
     let total = MomentumSums { momentum: [x, y, z], mass };
     let twice_kinetic = velocities::remove_drift(particles, &setup.masses, &total);

@@ -79,13 +79,15 @@ impl Simulation<'_> {
             self.particles.ghosts() as u64,
         ];
         words.extend(counts.map(|count| count as f64));
-        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&self.world.gather_all(bytemuck::cast_slice(&words))?);
+        let all: Vec<f64> =
+            bytemuck::pod_collect_to_vec(&self.world.gather_all(bytemuck::cast_slice(&words))?);
         Ok(all.chunks_exact(words.len()).map(rank_timing).collect())
     }
 
     /// All particles on rank 0, unsorted; nothing elsewhere. Positions are wrapped into the box. *Collective.*
     pub fn gather_rows(&self, vector: RowVector) -> Result<Vec<ParticleRow>, RunError> {
-        let mine: Vec<u8> = pack_rows(&self.particles, vector, |position| self.setup.domain.wrap_position(position));
+        let mine: Vec<u8> =
+            pack_rows(&self.particles, vector, |position| self.setup.domain.wrap_position(position));
         let all = self.world.gather(0, &mine)?;
         Ok(all.iter().flat_map(|bytes| unpack_rows(bytes)).collect())
     }

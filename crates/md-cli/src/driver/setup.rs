@@ -64,7 +64,7 @@ impl Setup {
             None => ParticleSource::Lattice(lattice(source, scenario)?),
         };
         let domain = domain(scenario, &particles);
-        let at = |error| ScenarioError::from(located(source, error));
+        let at = |error| located(source, &error);
         let reach = scenario.interaction.cutoff + scenario.neighbor.skin;
         let most = most_cells(&domain, reach).map_err(at)?;
         let (grid, partition) = divide(scenario, &domain, most, ranks).map_err(at)?;
@@ -112,14 +112,14 @@ fn simd_level() -> SimdLevel {
     named.unwrap_or_else(SimdLevel::detect)
 }
 
-fn located(source: &ScenarioSource, error: GridError) -> ScenarioError {
+fn located(source: &ScenarioSource, error: &GridError) -> ScenarioError {
     let message = error.to_string();
     match error {
         GridError::BoxTooSmall { dim, .. } => ScenarioError::at(
             source,
             "interaction.cutoff",
             message,
-            format!("a larger box along {}, a smaller cutoff or a smaller skin", axis(dim)),
+            format!("a larger box along {}, a smaller cutoff or a smaller skin", axis(*dim)),
         ),
         GridError::WrongGrid(..) => {
             ScenarioError::at(source, "parallel.grid", message, "a grid whose product is the number of ranks")
@@ -171,7 +171,12 @@ fn domain(scenario: &Scenario, particles: &ParticleSource) -> Domain {
 
 fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, ScenarioError> {
     let Some(lattice) = &scenario.system.lattice else {
-        return Err(ScenarioError::at(source, "system", "no source of particles", "give `lattice` or `file`"));
+        return Err(ScenarioError::at(
+            source,
+            "system",
+            "no source of particles",
+            "give `lattice` or `file`",
+        ));
     };
     let kind = match lattice.kind {
         scenario::LatticeKind::Fcc => LatticeKind::Fcc,
@@ -204,12 +209,22 @@ fn masses(
     let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
     if types > of_species.len() {
         let message = format!("the file has {types} atom types, the scenario {} species", of_species.len());
-        return Err(ScenarioError::at(source, "species", message, "give one [[species]] per atom type, in order"));
+        return Err(ScenarioError::at(
+            source,
+            "species",
+            message,
+            "give one [[species]] per atom type, in order",
+        ));
     }
     let choose = |(index, &mass): (usize, &f64)| match file.masses.get(index) {
         Some(&in_file) if mass != DEFAULT_MASS && mass != in_file => {
             let message = format!("mass {mass} of species {} contradicts {in_file} in the file", index + 1);
-            Err(ScenarioError::at(source, &format!("species[{index}].mass"), message, "remove one of the two"))
+            Err(ScenarioError::at(
+                source,
+                &format!("species[{index}].mass"),
+                message,
+                "remove one of the two",
+            ))
         }
         Some(&in_file) => Ok(in_file),
         None => Ok(mass),

@@ -84,7 +84,11 @@ impl<'a> Simulation<'a> {
             },
             integrator: Integrator::new(timestep, &setup.masses, setup.simd),
             watch: RebuildWatch::new(setup.rebuild, scenario.neighbor.skin, setup.simd),
-            halo_wait: if scenario.parallel.overlap { HaloWait::AfterInnerWork } else { HaloWait::BeforeWork },
+            halo_wait: if scenario.parallel.overlap {
+                HaloWait::AfterInnerWork
+            } else {
+                HaloWait::BeforeWork
+            },
             clock: PhaseClock::default(),
             cells: LocalCells::default(),
             traffic_before: Traffic::default(),
@@ -171,7 +175,8 @@ impl<'a> Simulation<'a> {
         match self.watch.count_step() {
             Verdict::Decided(due) => Ok(due),
             Verdict::AskAllRanks => {
-                let mut largest = [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
+                let mut largest =
+                    [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
                 self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
                 Ok(self.watch.decide(largest[0]))
             }

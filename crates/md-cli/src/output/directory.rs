@@ -103,20 +103,18 @@ impl OutputDirectory {
         self.write_named(file.name(), bytes)
     }
 
-    /// Writes the effective scenario and returns where. A scenario that was started from `scenario.toml` in this very
-    /// directory is left as it is: what ran then stands in `scenario-effective.toml`, if there is a difference.
+    /// Writes the effective scenario, before the run, and returns where. A scenario that was started from
+    /// `scenario.toml` in this very directory is left as it is: what ran then stands in `scenario-effective.toml`, if
+    /// there is a difference.
     pub fn write_scenario(&self, effective: &[u8]) -> Result<PathBuf, OutputError> {
         let path = self.path.join(KnownFile::Scenario.name());
-        if !self.is_input(&path) {
-            self.write_whole(KnownFile::Scenario, effective)?;
-            return Ok(path);
-        }
-        if fs::read(&path).is_ok_and(|input| input == effective) {
-            return Ok(path);
-        }
-        let aside = "scenario-effective.toml";
-        self.write_named(aside, effective)?;
-        Ok(self.path.join(aside))
+        let name = match self.is_input(&path) {
+            true if fs::read(&path).is_ok_and(|input| input == effective) => return Ok(path),
+            true => "scenario-effective.toml",
+            false => KnownFile::Scenario.name(),
+        };
+        self.write_named(name, effective).map_err(OutputError::before_the_run)?;
+        Ok(self.path.join(name))
     }
 
     fn is_input(&self, path: &Path) -> bool {

@@ -57,6 +57,16 @@ pub enum OutputError {
     },
 }
 
+impl OutputError {
+    /// The same failure where the run has not begun: there is nothing to save, but something to change.
+    pub(super) fn before_the_run(self) -> Self {
+        match self {
+            Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
+            other => other,
+        }
+    }
+}
+
 /// What is left of a file whose writing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intact {

@@ -159,7 +159,8 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let start = if is_own_cell { block.first + 1 } else { first };
         let plain_start = if is_own_cell { block.first + ROWS } else { first };
         let (head, tail) = (start / lanes, end.div_ceil(lanes));
-        let plain = plain_start.div_ceil(lanes).min(tail)..(end / lanes).max(plain_start.div_ceil(lanes)).min(tail);
+        let plain =
+            plain_start.div_ceil(lanes).min(tail)..(end / lanes).max(plain_start.div_ceil(lanes)).min(tail);
         let lower = std::array::from_fn(|row| if is_own_cell { block.first + row + 1 } else { first });
         for vector in head..plain.start {
             self.masked::<SUMS, NEWTON>(block, vector, lower, end);

@@ -53,7 +53,14 @@ enum Count {
     HalfHere,
 }
 
-fn add_pair(system: System, particles: &mut Particles, i: usize, j: usize, count: Count, sums: &mut PairSums) {
+fn add_pair(
+    system: System,
+    particles: &mut Particles,
+    i: usize,
+    j: usize,
+    count: Count,
+    sums: &mut PairSums,
+) {
     let (a, b) = (particles.position_of(i), particles.position_of(j));
     let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
@@ -63,10 +70,10 @@ fn add_pair(system: System, particles: &mut Particles, i: usize, j: usize, count
         return;
     }
     let term = system.potential.term(particles.species[i] as usize, particles.species[j] as usize, r2);
-    for dim in 0..3 {
-        particles.force[dim][i] += term.force_over_r * d[dim];
+    for (column, d) in particles.force.iter_mut().zip(d) {
+        column[i] += term.force_over_r * d;
         if count == Count::Once {
-            particles.force[dim][j] -= term.force_over_r * d[dim];
+            column[j] -= term.force_over_r * d;
         }
     }
     let weight = if count == Count::Once { 1.0 } else { 0.5 };

@@ -78,7 +78,13 @@ impl Method {
     }
 
     /// Adds the forces of all pairs of the region to `particles.force`.
-    pub fn add_forces(&self, system: System, particles: &mut Particles, region: Region, sums: Sums) -> PairSums {
+    pub fn add_forces(
+        &self,
+        system: System,
+        particles: &mut Particles,
+        region: Region,
+        sums: Sums,
+    ) -> PairSums {
         match self {
             Self::Cells(work) => work.add_forces(system, particles, region, sums),
             Self::DirectSum => direct_sum::add_forces(system, particles, region),

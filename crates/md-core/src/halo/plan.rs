@@ -99,7 +99,8 @@ impl HaloPlan {
         let images = sources.remove(&rank).unwrap_or_default();
         let owned_index = SlotIndex::new(&owned);
         let export = |cell: Cell, shift| Export { slot: owned_index.get(cell).unwrap_or(u32::MAX), shift };
-        let image_exports = images.iter().filter_map(|&ghost| grid.wrap(ghost.0)).map(|(p, s)| export(p, s)).collect();
+        let image_exports =
+            images.iter().filter_map(|&ghost| grid.wrap(ghost.0)).map(|(p, s)| export(p, s)).collect();
         let exports = exports(grid, partition, shell, rank, &owned);
 
         let mut ghosts: Vec<Cell> = images.into_iter().map(|ghost| ghost.0).collect();
@@ -244,7 +245,8 @@ fn exports(grid: &CellGrid, partition: &Partition, shell: Shell, rank: usize, ow
 
 fn import_offsets(grid: &CellGrid, shell: Shell) -> Vec<Cell> {
     let rules = shell.rules(grid.is_flat());
-    let mut offsets: Vec<Cell> = rules.iter().flat_map(|rule| [rule.a, rule.b]).filter(|o| *o != [0; 3]).collect();
+    let mut offsets: Vec<Cell> =
+        rules.iter().flat_map(|rule| [rule.a, rule.b]).filter(|o| *o != [0; 3]).collect();
     offsets.sort_unstable();
     offsets.dedup();
     offsets
@@ -305,8 +307,10 @@ mod tests {
     use crate::partition::{Rect, Stripe};
 
     fn grid(counts: Cell, boundary: Boundary) -> CellGrid {
-        let dimension = if counts[2] == 1 && boundary == Boundary::Periodic { Dimension::Two } else { Dimension::Three };
-        let domain = Domain { dimension, origin: [0.0; 3], lengths: counts.map(f64::from), boundary: [boundary; 3] };
+        let dimension =
+            if counts[2] == 1 && boundary == Boundary::Periodic { Dimension::Two } else { Dimension::Three };
+        let domain =
+            Domain { dimension, origin: [0.0; 3], lengths: counts.map(f64::from), boundary: [boundary; 3] };
         CellGrid::new(domain, counts)
     }
 
@@ -323,16 +327,26 @@ mod tests {
     fn imports_and_exports_match_on_every_edge() {
         for (counts, boundary) in [([4, 4, 4], Boundary::Periodic), ([5, 4, 3], Boundary::Reflecting)] {
             let grid = grid(counts, boundary);
-            for (ranks, shell) in [1, 2, 3, 4, 8].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half)]) {
-                for partition in partitions(ranks).into_iter().filter(|p| ranks != 8 || p.rank_grid().is_none() || counts[2] == 4) {
-                    let plans: Vec<_> = (0..ranks).map(|r| HaloPlan::new(&grid, &partition, shell, r)).collect();
+            for (ranks, shell) in
+                [1, 2, 3, 4, 8].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half)])
+            {
+                for partition in partitions(ranks)
+                    .into_iter()
+                    .filter(|p| ranks != 8 || p.rank_grid().is_none() || counts[2] == 4)
+                {
+                    let plans: Vec<_> =
+                        (0..ranks).map(|r| HaloPlan::new(&grid, &partition, shell, r)).collect();
                     for (rank, plan) in plans.iter().enumerate() {
                         for edge in &plan.edges {
                             let back = plans[edge.peer].edges.iter().find(|e| e.peer == rank).unwrap();
-                            let sent: Vec<Cell> = back.exports.iter().map(|export| {
-                                let cell = plans[edge.peer].owned[export.slot as usize];
-                                [0, 1, 2].map(|d| cell[d] + i32::from(export.shift[d]) * counts[d])
-                            }).collect();
+                            let sent: Vec<Cell> = back
+                                .exports
+                                .iter()
+                                .map(|export| {
+                                    let cell = plans[edge.peer].owned[export.slot as usize];
+                                    [0, 1, 2].map(|d| cell[d] + i32::from(export.shift[d]) * counts[d])
+                                })
+                                .collect();
                             let expected: Vec<Cell> = edge.imports.clone().map(|s| plan.cell_at(s)).collect();
                             assert_eq!(sent, expected);
                         }

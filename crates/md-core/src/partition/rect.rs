@@ -42,7 +42,9 @@ fn factorisations(ranks: usize) -> impl Iterator<Item = [usize; 3]> {
 
 /// Area of a block's faces; those towards its own images count too, their ghosts are computed with all the same.
 fn surface(domain: &Domain, grid: [usize; 3]) -> f64 {
-    let edge = |dim: usize| if dim < domain.dimension.count() { domain.lengths[dim] / grid[dim] as f64 } else { 1.0 };
+    let edge = |dim: usize| {
+        if dim < domain.dimension.count() { domain.lengths[dim] / grid[dim] as f64 } else { 1.0 }
+    };
     (0..domain.dimension.count()).map(|dim| 2.0 * edge((dim + 1) % 3) * edge((dim + 2) % 3)).sum()
 }
 
@@ -76,7 +78,8 @@ impl Ownership for Rect {
     }
 
     fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
-        let place = [rank % self.grid[0], rank / self.grid[0] % self.grid[1], rank / (self.grid[0] * self.grid[1])];
+        let place =
+            [rank % self.grid[0], rank / self.grid[0] % self.grid[1], rank / (self.grid[0] * self.grid[1])];
         let counts = grid.counts();
         let range = |dim: usize| {
             let start = |part| piece_start(counts[dim] as usize, self.grid[dim], part) as i32;

@@ -21,7 +21,9 @@ impl Stripe {
     pub fn new(grid: &CellGrid, ranks: usize) -> Result<Self, GridError> {
         if ranks > grid.len() {
             let cells = grid.len();
-            return Err(GridError::TooThin(format!("{ranks} ranks, but only {cells} cells of at least cutoff + skin")));
+            return Err(GridError::TooThin(format!(
+                "{ranks} ranks, but only {cells} cells of at least cutoff + skin"
+            )));
         }
         Ok(Self { ranks })
     }

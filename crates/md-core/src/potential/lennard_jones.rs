@@ -167,7 +167,12 @@ impl PairPotential for LennardJones {
 
 /// Whether the square root that a shifted force needs is compiled in.
 trait ForceShiftKind: Copy + Sync {
-    fn apply<S: Simd>(simd: S, force_shift: S::f64s, r2: S::f64s, term: (S::f64s, S::f64s)) -> (S::f64s, S::f64s);
+    fn apply<S: Simd>(
+        simd: S,
+        force_shift: S::f64s,
+        r2: S::f64s,
+        term: (S::f64s, S::f64s),
+    ) -> (S::f64s, S::f64s);
 }
 
 #[derive(Clone, Copy)]
@@ -334,10 +339,11 @@ mod tests {
     fn overrides_beat_mixing_in_both_orders() {
         let other = Well { epsilon: 0.25, sigma: 3.0 };
         let special = Well { epsilon: 1.5, sigma: 0.8 };
-        let mixed = LennardJones::new(&[UNIT, other], Mixing::LorentzBerthelot, &[], 5.0, Shift::None).unwrap();
+        let mixed =
+            LennardJones::new(&[UNIT, other], Mixing::LorentzBerthelot, &[], 5.0, Shift::None).unwrap();
         assert_eq!(mixed.wells[1], Well { epsilon: 0.5, sigma: 2.0 });
-        let lj =
-            LennardJones::new(&[UNIT, other], Mixing::Geometric, &[(1, 0, special)], 5.0, Shift::None).unwrap();
+        let lj = LennardJones::new(&[UNIT, other], Mixing::Geometric, &[(1, 0, special)], 5.0, Shift::None)
+            .unwrap();
         assert_eq!((lj.wells[1], lj.wells[2]), (special, special));
         assert!(LennardJones::new(&[UNIT], Mixing::Geometric, &[(0, 1, special)], 5.0, Shift::None).is_err());
     }
@@ -360,7 +366,11 @@ mod tests {
             }
             assert!((tail.energy / energy - 1.0).abs() < 1e-5, "{dimension:?}: {} {energy}", tail.energy);
             let pressure = virial / (d as f64 * 200.0);
-            assert!((tail.pressure / pressure - 1.0).abs() < 1e-5, "{dimension:?}: {} {pressure}", tail.pressure);
+            assert!(
+                (tail.pressure / pressure - 1.0).abs() < 1e-5,
+                "{dimension:?}: {} {pressure}",
+                tail.pressure
+            );
         }
     }
 }
