@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-venv=target/ase-venv
+venv=${CARGO_TARGET_DIR:-target}/ase-venv
 steps=20
 every=10
 frames=$((steps / every + 1))

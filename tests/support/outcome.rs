@@ -1,0 +1,124 @@
+//! How a call ended, and the files it left.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "this is a part of tests")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use md_comm::launch::Finished;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A call that has ended. Its files are removed with it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    case: String,
+    folder: TempDir,
+    finished: Finished,
+}
+
+/// A row of `thermo.csv`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ThermoRow {
+    pub(crate) step: u64,
+    pub(crate) time: f64,
+    pub(crate) temperature: f64,
+    pub(crate) potential: f64,
+    pub(crate) kinetic: f64,
+    pub(crate) total: f64,
+    pub(crate) pressure: f64,
+}
+
+/// A row of `forces.csv`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ForceRow {
+    pub(crate) id: u64,
+    pub(crate) kind: u32,
+    pub(crate) position: [f64; 3],
+    pub(crate) force: [f64; 3],
+}
+
+impl Outcome {
+    pub(super) fn new(case: String, folder: TempDir, finished: Finished) -> Self {
+        Self { case, folder, finished }
+    }
+
+    /// Which call this was.
+    pub(crate) fn case(&self) -> &str {
+        &self.case
+    }
+
+    /// Status, output and duration.
+    pub(crate) fn finished(&self) -> &Finished {
+        &self.finished
+    }
+
+    /// The exit code; `None` if it was killed.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.finished.status.and_then(|status| status.code())
+    }
+
+    /// Case, exit status and all output, for messages.
+    pub(crate) fn report(&self) -> String {
+        let Finished { status, stdout, stderr, duration } = &self.finished;
+        format!("{}: {status:?} after {duration:.1?}\n{stdout}\n{stderr}", self.case)
+    }
+
+    /// Path of a file in the output directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("out").join(name)
+    }
+
+    /// Text of a file in the output directory.
+    pub(crate) fn text(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.report()))
+    }
+
+    /// `summary.json`.
+    pub(crate) fn summary(&self) -> Value {
+        serde_json::from_str(&self.text("summary.json")).expect("summary.json is JSON")
+    }
+
+    /// A number of `summary.json`.
+    pub(crate) fn number(&self, key: &str) -> f64 {
+        self.summary()[key].as_f64().unwrap_or_else(|| panic!("summary.json has a number `{key}`"))
+    }
+
+    /// `thermo.csv`.
+    pub(crate) fn thermo(&self) -> Vec<ThermoRow> {
+        let text = self.text("thermo.csv");
+        let columns = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure";
+        let row = |fields: &[f64]| match *fields {
+            [step, time, temperature, potential, kinetic, total, pressure] => {
+                ThermoRow { step: step as u64, time, temperature, potential, kinetic, total, pressure }
+            }
+            _ => panic!("{} columns", fields.len()),
+        };
+        numbers(&text, columns).iter().map(|fields| row(fields)).collect()
+    }
+
+    /// `forces.csv`.
+    pub(crate) fn forces(&self) -> Vec<ForceRow> {
+        let row = |fields: &[f64]| match *fields {
+            [id, kind, x, y, z, fx, fy, fz] => {
+                ForceRow { id: id as u64, kind: kind as u32, position: [x, y, z], force: [fx, fy, fz] }
+            }
+            _ => panic!("{} columns", fields.len()),
+        };
+        let text = self.text("forces.csv");
+        numbers(&text, "id,type,x,y,z,fx,fy,fz").iter().map(|fields| row(fields)).collect()
+    }
+}
+
+/// The rows of a table of numbers whose first columns are as promised.
+fn numbers(text: &str, columns: &str) -> Vec<Vec<f64>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    assert!(header.join(",").starts_with(columns), "columns {header:?}, expected {columns}");
+    let wanted = columns.split(',').count();
+    let row = |record: Result<csv::StringRecord, csv::Error>| {
+        let record = record.expect("rows are as long as the header");
+        record.iter().take(wanted).map(|field| field.parse().expect("a number")).collect()
+    };
+    reader.records().map(row).collect()
+}

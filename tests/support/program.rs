@@ -1,0 +1,34 @@
+//! The program under test, built once per test process.
+#![expect(clippy::expect_used, reason = "a test without its program has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Path of `md-cli`, of the same profile and features as this test. Cargo builds no binaries of other packages for a
+/// test, and what lies there may come from a build with other features; if it is up to date this takes a moment.
+pub(crate) fn md_cli() -> PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(build).clone()
+}
+
+fn build() -> PathBuf {
+    // target/debug/deps/this-test
+    let own = std::env::current_exe().expect("a process knows its program");
+    let folder = own.ancestors().nth(2).expect("tests are in target/<profile>/deps");
+    let target = folder.parent().expect("the profile's folder is in the target folder");
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
+    cargo.args(["build", "--quiet", "--package", "md-cli", "--bin", "md-cli", "--profile", profile]);
+    cargo.arg("--target-dir").arg(target);
+    if cfg!(not(feature = "mpi")) {
+        cargo.arg("--no-default-features");
+    }
+    let built = cargo.output().expect("cargo starts");
+    assert!(built.status.success(), "{cargo:?}:\n{}", String::from_utf8_lossy(&built.stderr));
+    folder.join("md-cli")
+}

@@ -1,0 +1,163 @@
+//! Starting the program.
+#![expect(clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "this is a part of tests")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use md_comm::launch;
+
+use super::{Outcome, md_cli};
+
+/// More than enough for every test, also on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What moves the halo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// Ranks are threads of one process.
+    Local,
+    /// Ranks are processes under `mpirun`.
+    P2p,
+}
+
+/// Whether tests can run backend `p2p`: built with MPI, and there is a launcher. In CI there has to be one.
+pub(crate) fn p2p_available() -> bool {
+    static AVAILABLE: OnceLock<bool> = OnceLock::new();
+    *AVAILABLE.get_or_init(|| {
+        let found = cfg!(feature = "mpi") && launch::mpirun(1).is_some();
+        if cfg!(feature = "mpi") && !found {
+            assert!(std::env::var("CI").is_ok_and(|ci| ci == "true").eq(&false), "CI must have mpirun");
+            eprintln!("skipped: no mpirun");
+        }
+        found
+    })
+}
+
+/// A call of `md-cli COMMAND scenario.toml --output out`, in a folder of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    command: String,
+    scenario: String,
+    files: Vec<(String, String)>,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    ranks: usize,
+    backend: Option<Backend>,
+    limit: Duration,
+}
+
+impl Run {
+    /// A command on a scenario, given as text. Neither backend nor ranks are set: see [`Run::on`].
+    pub(crate) fn new(command: &str, scenario: impl Into<String>) -> Self {
+        Self {
+            command: command.to_owned(),
+            scenario: scenario.into(),
+            files: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            ranks: 1,
+            backend: None,
+            limit: LIMIT,
+        }
+    }
+
+    /// On so many ranks of a backend.
+    pub(crate) fn on(mut self, backend: Backend, ranks: usize) -> Self {
+        (self.backend, self.ranks) = (Some(backend), ranks);
+        self
+    }
+
+    /// With `--set`.
+    pub(crate) fn set(self, assignment: impl Into<String>) -> Self {
+        self.argument("--set").argument(assignment)
+    }
+
+    /// With several `--set`.
+    pub(crate) fn set_all<'a>(self, assignments: impl IntoIterator<Item = &'a str>) -> Self {
+        assignments.into_iter().fold(self, Self::set)
+    }
+
+    /// With a further argument.
+    pub(crate) fn argument(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// With a file beside the scenario.
+    pub(crate) fn file(mut self, name: &str, text: impl Into<String>) -> Self {
+        self.files.push((name.to_owned(), text.into()));
+        self
+    }
+
+    /// With an environment variable, also on the ranks under `mpirun` (they are on this host).
+    pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With another time limit.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it to its end, whatever that is. What it printed and wrote is in the outcome.
+    pub(crate) fn finish(&self) -> Outcome {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("space on disk");
+        write("scenario.toml", &self.scenario);
+        for (name, text) in &self.files {
+            write(name, text);
+        }
+        let command = self.call(folder.path());
+        let finished = launch::run_with_timeout(command, self.limit).expect("the program starts");
+        Outcome::new(self.case(), folder, finished)
+    }
+
+    /// Runs it; anything but success fails the test.
+    pub(crate) fn succeed(&self) -> Outcome {
+        let outcome = self.finish();
+        assert!(outcome.finished().succeeded(), "{}", outcome.report());
+        outcome
+    }
+
+    /// One line for messages.
+    pub(crate) fn case(&self) -> String {
+        let backend = self.backend.map_or_else(String::new, |backend| format!("{backend:?} "));
+        let environment: String =
+            self.environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        let settings = self.arguments.join(" ");
+        format!("{environment}{} on {backend}{} ranks {settings}", self.command, self.ranks)
+    }
+
+    fn call(&self, folder: &Path) -> Command {
+        let mut command = match self.backend {
+            Some(Backend::P2p) => {
+                let mut launcher = launch::mpirun(self.ranks).unwrap_or_else(|| panic!("no mpirun"));
+                launcher.arg(md_cli());
+                launcher
+            }
+            _ => Command::new(md_cli()),
+        };
+        command.current_dir(folder).args([self.command.as_str(), "scenario.toml"]);
+        if ["run", "forces", "check"].contains(&self.command.as_str()) {
+            command.args(["--output", "out"]);
+        }
+        match self.backend {
+            Some(Backend::Local) => {
+                command.args(["--set", "parallel.backend=\"local\""]);
+                command.args(["--set", &format!("parallel.ranks={}", self.ranks)]);
+            }
+            Some(Backend::P2p) => {
+                command.args(["--set", "parallel.backend=\"p2p\""]);
+            }
+            None => (),
+        }
+        command.args(&self.arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
