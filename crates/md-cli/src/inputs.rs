@@ -1,7 +1,7 @@
 //! Reading a scenario and its particle file: rank 0 reads, the others are told.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use md_comm::World;
 
@@ -50,6 +50,12 @@ impl Inputs {
         })
     }
 
+    /// Path of the particle file, where there is one.
+    pub fn particle_file(&self) -> Option<PathBuf> {
+        let file = self.scenario.system.file.as_ref()?;
+        Some(beside(Path::new(&self.source.name), &file.path))
+    }
+
     fn with(args: &ScenarioArgs, read: impl Fn(&Path) -> Result<String, RunError>) -> Result<Self, RunError> {
         let name = args.scenario.display().to_string();
         let source = ScenarioSource { name, text: read(&args.scenario)?, overrides: args.overrides() };
@@ -57,8 +63,7 @@ impl Inputs {
         let particles = match &scenario.system.file {
             None => None,
             Some(file) => {
-                let folder = args.scenario.parent().unwrap_or(Path::new(""));
-                let path = folder.join(&file.path);
+                let path = beside(&args.scenario, &file.path);
                 let (name, text) = (path.display().to_string(), read(&path)?);
                 let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
                 Some(match file.format {
@@ -69,6 +74,11 @@ impl Inputs {
         };
         Ok(Self { source, scenario, particles })
     }
+}
+
+/// A path given in a scenario: relative to the scenario's folder.
+fn beside(scenario: &Path, path: &str) -> PathBuf {
+    scenario.parent().unwrap_or(Path::new("")).join(path)
 }
 
 fn read_text(path: &Path) -> Result<String, RunError> {

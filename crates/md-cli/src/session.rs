@@ -57,7 +57,7 @@ pub fn main() -> u8 {
 fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     match launch::started_by_launcher() {
         Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => {
-            print_error(&format!(
+            refuse(&format!(
                 "started by mpirun with {ranks} ranks, but this program was built without MPI: it would run {ranks} \
                  copies of the same simulation; build it with MPI (the default), or start it once with \
                  --set parallel.backend=local --set parallel.ranks={ranks}"
@@ -68,15 +68,25 @@ fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunE
             let inputs = Inputs::read_on_first_rank(&args.scenario, world)?;
             match inputs.scenario.parallel.backend {
                 Backend::Local if world.ranks() > 1 => Err(local_under_launcher(world.ranks())),
-                _ => work(world, &inputs),
+                _ => with_watchdog(world, &inputs, &work),
             }
         }),
         _ => match Inputs::read(&args.scenario) {
             Err(error) => fail_alone(&error),
             Ok(inputs) if inputs.scenario.parallel.backend == Backend::Local => over_threads(&inputs, work),
-            Ok(inputs) => over_mpi(&|world| work(world, &inputs)),
+            Ok(inputs) => over_mpi(&|world| with_watchdog(world, &inputs, &work)),
         },
     }
+}
+
+/// Runs `work` with the scenario's limit on waiting.
+fn with_watchdog(
+    world: &dyn World,
+    inputs: &Inputs,
+    work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    world.set_watchdog(Duration::from_secs_f64(inputs.scenario.parallel.watchdog_s));
+    work(world, inputs)
 }
 
 fn local_under_launcher(ranks: usize) -> RunError {

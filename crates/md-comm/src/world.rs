@@ -1,5 +1,7 @@
 //! The ranks of one run and the small collectives beside the exchanges.
 
+use std::time::Duration;
+
 use crate::{CommError, Exchange, ExchangeSpec, Rank};
 
 /// All ranks of a run. One value per rank; everything marked *collective* is called by all ranks in the same order.
@@ -12,6 +14,10 @@ pub trait World {
 
     /// Number of ranks.
     fn ranks(&self) -> usize;
+
+    /// Changes how long this rank may wait for the others from now on. A transport that was given the limit of the
+    /// whole run when it started keeps that.
+    fn set_watchdog(&self, _limit: Duration) {}
 
     /// Opens an exchange context. *Collective.*
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;

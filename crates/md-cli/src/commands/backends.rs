@@ -2,20 +2,28 @@
 
 use std::fmt::Write as _;
 
-use md_comm::Backend;
+use crate::scenario::{Backend, name_of};
 
-/// One line per backend and one for the MPI library.
+/// One entry per backend and one for the MPI library.
 pub fn backends(library: &str) -> String {
-    let width = Backend::ALL.iter().map(|backend| backend.name().len()).max().unwrap_or(0);
+    let names = Backend::ALL.map(name_of);
+    let width = names.iter().map(String::len).max().unwrap_or(0);
     let mut text = String::new();
-    for backend in Backend::ALL {
-        let state = match backend.availability() {
-            Ok(()) => "available".to_owned(),
-            Err(reason) => format!("not available: {reason}"),
+    for name in &names {
+        let (state, description) = match md_comm::Backend::from_name(name) {
+            None => ("not available yet".to_owned(), None),
+            Some(backend) => (
+                backend
+                    .availability()
+                    .map_or_else(|why| format!("not available: {why}"), |()| "available".to_owned()),
+                Some(backend.description()),
+            ),
         };
         // Writing to a string cannot fail.
-        let _ =
-            writeln!(text, "{:width$}  {state}\n{:width$}  {}", backend.name(), "", backend.description());
+        let _ = writeln!(text, "{name:width$}  {state}");
+        if let Some(description) = description {
+            let _ = writeln!(text, "{:width$}  {description}", "");
+        }
     }
     let _ = writeln!(text, "\nMPI library: {}", library.trim_end());
     let _ = writeln!(text, "RMA component: none in use (no one-sided backend yet)");

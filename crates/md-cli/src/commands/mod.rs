@@ -5,6 +5,8 @@ pub mod check;
 pub mod forces;
 pub mod run;
 
+use std::path::Path;
+
 use md_comm::World;
 
 use crate::driver::{RunError, Setup, Simulation};
@@ -34,7 +36,10 @@ fn open_on_root<T>(
 /// The output directory with the effective scenario in it.
 fn output_directory(inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
     let directory = OutputDirectory::create(&inputs.scenario.output.directory)?;
-    let directory = directory.protecting(&[&inputs.source.name]);
+    let particle_file = inputs.particle_file();
+    let inputs_read: Vec<&Path> =
+        [Path::new(&inputs.source.name)].into_iter().chain(particle_file.as_deref()).collect();
+    let directory = directory.protecting(&inputs_read);
     directory.write_scenario(effective_toml(&inputs.scenario).as_bytes())?;
     Ok(directory)
 }

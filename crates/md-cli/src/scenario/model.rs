@@ -443,6 +443,26 @@ pub struct Checkpoint {
     pub keep: Option<u32>,
 }
 
+impl Backend {
+    /// All names, those of backends to come included.
+    pub const ALL: [Self; 14] = [
+        Self::Local,
+        Self::P2p,
+        Self::P2pPersistent,
+        Self::NeighborCollective,
+        Self::RmaFence,
+        Self::RmaPscw,
+        Self::RmaLock,
+        Self::RmaLockEpoch,
+        Self::RmaBarrier,
+        Self::RmaNotify,
+        Self::RmaRing,
+        Self::Shm,
+        Self::Hybrid,
+        Self::Auto,
+    ];
+}
+
 fn one() -> f64 {
     1.0
 }

@@ -59,7 +59,7 @@ impl Inner {
         outgoing: &mut Transfers,
         incoming: &mut Transfers,
     ) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.watchdog);
+        let mut patience = Patience::new(self.watchdog());
         loop {
             outgoing.poll(|_| ())?;
             incoming.poll(|_| ())?;

@@ -5,7 +5,7 @@
 //! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
 //! itself, through the panic hook.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -59,7 +59,8 @@ fn abort_on_panic() {
 pub(super) struct Inner {
     pub(super) rank: Rank,
     pub(super) ranks: usize,
-    pub(super) watchdog: Duration,
+    /// Set again once the scenario is known, which is read through this very world.
+    watchdog: Cell<Duration>,
     /// Messages of exchanges.
     pub(super) data: Communicator,
     /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
@@ -83,11 +84,16 @@ impl Inner {
         let (rank, ranks) = data.rank_and_ranks()?;
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
         let library = ffi::library_version()?;
+        let watchdog = Cell::new(watchdog);
         Ok(Self { rank, ranks, watchdog, data, control, numbers, library, universe: Some(universe) })
     }
 
     pub(super) fn limit(&self) -> Limit {
-        Limit { watchdog: self.watchdog, rank: self.rank }
+        Limit { watchdog: self.watchdog(), rank: self.rank }
+    }
+
+    pub(super) fn watchdog(&self) -> Duration {
+        self.watchdog.get()
     }
 }
 
@@ -114,6 +120,10 @@ impl World for MpiWorld {
 
     fn ranks(&self) -> usize {
         self.inner.ranks
+    }
+
+    fn set_watchdog(&self, limit: Duration) {
+        self.inner.watchdog.set(limit);
     }
 
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {

@@ -67,7 +67,7 @@ impl P2p {
 
     /// Waits until the messages sent from a set of buffers have left it.
     fn finish_sends(&mut self, slot: usize) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.world.watchdog);
+        let mut patience = Patience::new(self.world.watchdog());
         while self.sends[slot].any_active() {
             self.poll()?;
             patience.pause().map_err(|expired| {
@@ -132,7 +132,7 @@ impl Exchange for P2p {
         if self.ledger.all_arrived() {
             return Ok(None);
         }
-        let mut patience = Patience::new(self.world.watchdog);
+        let mut patience = Patience::new(self.world.watchdog());
         loop {
             if let Some(edge) = self.ready.pop_front() {
                 return self.deliver(edge);

@@ -23,7 +23,7 @@ impl P2p {
                 told.send(i, &self.world.control, (edge.peer, self.number.tag(edge.send_channel)))?;
             }
         }
-        let mut patience = Patience::new(self.world.watchdog);
+        let mut patience = Patience::new(self.world.watchdog());
         while told.any_active() || heard.any_active() {
             told.poll(|_| ())?;
             heard.poll(|i| self.ready.push_back(i))?;
@@ -55,7 +55,7 @@ impl P2p {
     pub(super) fn withdraw_receives(&mut self) -> Result<(), CommError> {
         for edge in self.ledger.edge_ids().filter(|&EdgeId(i)| self.ledger.spec().edges[i].flow.receives()) {
             let early = !self.receives.is_active(edge.0)
-                || self.receives.cancel(edge.0, self.world.watchdog)? == Cancelled::Delivered;
+                || self.receives.cancel(edge.0, self.world.watchdog())? == Cancelled::Delivered;
             if early {
                 return Err(self.ledger.mismatch(edge, "came between two exchanges".to_owned()));
             }
