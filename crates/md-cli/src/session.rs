@@ -194,7 +194,7 @@ fn render(error: &RunError) -> String {
 
 fn print_error(text: &str) {
     // If the terminal is gone there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "error: {}", text.trim_end());
+    let _ = writeln!(std::io::stderr().lock(), "error: {}", text.trim());
 }
 
 /// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.

@@ -48,20 +48,27 @@ pub fn axis(dim: usize) -> char {
     ['x', 'y', 'z'][dim]
 }
 
-/// The largest number of cells per dimension whose edges are at least `reach` = cutoff + skin.
+/// The largest number of cells per dimension whose edges are at least `reach` = cutoff + skin, but not many more than
+/// `limit` in total: in a huge, nearly empty box larger cells are cheaper than empty ones.
 ///
 /// # Errors
 /// [`GridError::BoxTooSmall`] for a periodic edge shorter than `reach`.
-pub fn most_cells(domain: &Domain, reach: f64) -> Result<Cell, GridError> {
-    let mut counts = [1; 3];
-    for (dim, count) in counts.iter_mut().enumerate().take(domain.dimension.count()) {
-        let length = domain.lengths[dim];
-        if domain.is_periodic(dim) && length < reach {
-            return Err(GridError::BoxTooSmall { dim, length, reach });
-        }
-        *count = ((length / reach) as i32).clamp(1, 1 << 20);
+pub fn most_cells(domain: &Domain, reach: f64, limit: u64) -> Result<Cell, GridError> {
+    let dimensions = domain.dimension.count();
+    if let Some(dim) = (0..3).find(|&dim| domain.is_periodic(dim) && domain.lengths[dim] < reach) {
+        return Err(GridError::BoxTooSmall { dim, length: domain.lengths[dim], reach });
     }
-    Ok(counts)
+    let fitting = domain.lengths.map(|length| (length / reach).floor().max(1.0));
+    // What a dimension of one cell cannot give is asked of the others in the next round.
+    let mut counts = fitting;
+    for _ in 0..dimensions {
+        let total: f64 = counts[..dimensions].iter().product();
+        let divisible = counts[..dimensions].iter().filter(|&&count| count > 1.0).count().max(1);
+        let excess = (total / limit as f64).powf(1.0 / divisible as f64).max(1.0);
+        counts = counts.map(|count| (count / excess).floor().max(1.0));
+    }
+    let count = |dim: usize| if dim < dimensions { counts[dim] as i32 } else { 1 };
+    Ok([count(0), count(1), count(2)])
 }
 
 /// The number of cells, at most `most`, that is cheapest for `ranks` ranks along one dimension.
@@ -192,6 +199,22 @@ mod tests {
         assert_eq!(grid().wrap([-1, 0, 0]), Some(([3, 0, 0], [-1, 0, 0])));
         assert_eq!(grid().wrap([4, 1, 1]), Some(([0, 1, 0], [1, 0, 1])));
         assert_eq!(grid().wrap([0, 3, 0]), None);
+    }
+
+    #[test]
+    fn cells_fit_the_box_and_stay_few_where_it_is_empty() {
+        let most = |lengths, limit| {
+            let boundary = [Boundary::Periodic; 3];
+            let domain = Domain { dimension: Dimension::Three, origin: [0.0; 3], lengths, boundary };
+            most_cells(&domain, 2.8, limit)
+        };
+        assert_eq!(most([33.6, 8.5, 2.8], 1000), Ok([12, 3, 1]));
+        assert!(matches!(most([33.6, 8.5, 2.7], 1000), Err(GridError::BoxTooSmall { dim: 2, .. })));
+        for lengths in [[1e100; 3], [1e90, 3.0, 3.0], [1e9, 1e4, 3.0]] {
+            let counts = most(lengths, 1000).unwrap();
+            let total: f64 = counts.into_iter().map(f64::from).product();
+            assert!((1.0..=1000.0).contains(&total), "{lengths:?}: {counts:?}");
+        }
     }
 
     #[test]

@@ -23,6 +23,15 @@ pub enum ParticleSource {
     File(InputParticles),
 }
 
+impl ParticleSource {
+    fn atoms(&self) -> u64 {
+        match self {
+            Self::Lattice(lattice) => lattice.len(),
+            Self::File(file) => file.ids.len() as u64,
+        }
+    }
+}
+
 /// What does not change during a run.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -66,7 +75,8 @@ impl Setup {
         let domain = domain(scenario, &particles);
         let at = |error| located(source, &error);
         let reach = scenario.interaction.cutoff + scenario.neighbor.skin;
-        let most = most_cells(&domain, reach).map_err(at)?;
+        let limit = cell_limit(particles.atoms(), ranks);
+        let most = most_cells(&domain, reach, limit).map_err(at)?;
         let (grid, partition) = divide(scenario, &domain, most, ranks).map_err(at)?;
         Ok(Self {
             potential: potential(scenario).map_err(|error| {
@@ -88,10 +98,7 @@ impl Setup {
 
     /// Number of particles of the whole system.
     pub fn atoms(&self) -> u64 {
-        match &self.particles {
-            ParticleSource::Lattice(lattice) => lattice.len(),
-            ParticleSource::File(file) => file.ids.len() as u64,
-        }
+        self.particles.atoms()
     }
 
     /// Ranks per dimension as `2x1x1`, or `-`.
@@ -104,6 +111,13 @@ impl Setup {
         let edge = |dim: usize| self.domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
         (0..self.domain.dimension.count()).map(edge).fold(f64::INFINITY, f64::min)
     }
+}
+
+/// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
+fn cell_limit(atoms: u64, ranks: usize) -> u64 {
+    const PER_ATOM: u64 = 8;
+    const PER_RANK: u64 = 1000;
+    (PER_ATOM * atoms).max(PER_RANK * ranks as u64)
 }
 
 fn simd_level() -> SimdLevel {
