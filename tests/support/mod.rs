@@ -1,10 +1,45 @@
 //! What the tests of the whole program share: `md-cli`, started as a user would start it, and its files read back.
 #![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
 
+mod cases;
+mod compare;
+mod desk;
 mod outcome;
 mod program;
+mod random;
+mod reference;
 mod run;
 
+pub(crate) use cases::{Case, RANKS, every_case, local_cases, p2p_cases};
+pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
+pub(crate) use desk::{Desk, MELT, Said, Start, error, error_everywhere, starts};
 pub(crate) use outcome::{ForceRow, Outcome, ThermoRow};
 pub(crate) use program::md_cli;
+pub(crate) use random::Random;
+pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
+
+use std::path::{Path, PathBuf};
+
+/// A path in the repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Path of a file of the reference data.
+pub(crate) fn data(path: &str) -> PathBuf {
+    repository("tests/data").join(path)
+}
+
+/// The text of a file that has to be there.
+pub(crate) fn text_of(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The fields of a line of reference data, all of them numbers.
+pub(crate) fn numbers<const COUNT: usize>(line: &str, separator: char) -> [f64; COUNT] {
+    let fields = line.split(separator).filter(|field| !field.is_empty());
+    let number = |field: &str| field.parse().unwrap_or_else(|_| panic!("`{field}` is not a number: {line}"));
+    let numbers: Vec<f64> = fields.map(number).collect();
+    numbers.try_into().unwrap_or_else(|all: Vec<f64>| panic!("{} numbers, not {COUNT}: {line}", all.len()))
+}

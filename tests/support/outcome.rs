@@ -37,6 +37,19 @@ pub(crate) struct ForceRow {
     pub(crate) force: [f64; 3],
 }
 
+impl ThermoRow {
+    /// Everything but step and time, with names.
+    pub(crate) fn values(&self) -> [(&'static str, f64); 5] {
+        [
+            ("temperature", self.temperature),
+            ("potential energy", self.potential),
+            ("kinetic energy", self.kinetic),
+            ("total energy", self.total),
+            ("pressure", self.pressure),
+        ]
+    }
+}
+
 impl Outcome {
     pub(super) fn new(case: String, folder: TempDir, finished: Finished) -> Self {
         Self { case, folder, finished }
@@ -71,7 +84,8 @@ impl Outcome {
     /// Text of a file in the output directory.
     pub(crate) fn text(&self, name: &str) -> String {
         let path = self.path(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.report()))
+        fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.report()))
     }
 
     /// `summary.json`.

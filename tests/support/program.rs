@@ -1,6 +1,7 @@
 //! The program under test, built once per test process.
 #![expect(clippy::expect_used, reason = "a test without its program has failed")]
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -30,5 +31,21 @@ fn build() -> PathBuf {
     }
     let built = cargo.output().expect("cargo starts");
     assert!(built.status.success(), "{cargo:?}:\n{}", String::from_utf8_lossy(&built.stderr));
-    folder.join("md-cli")
+    keep(&folder.join("md-cli"))
+}
+
+/// Another name for the program, atomically: a build that someone starts during the tests takes the original away for a
+/// moment, and may bring one with other features.
+fn keep(program: &Path) -> PathBuf {
+    let features = if cfg!(feature = "mpi") { "mpi" } else { "no-mpi" };
+    let folder = program.with_file_name("tested").join(features);
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    let (kept, link) = (folder.join("md-cli"), folder.join(format!("md-cli.{}", std::process::id())));
+    if fs::hard_link(program, &link).is_err() {
+        fs::copy(program, &link).expect("space on disk");
+    }
+    fs::rename(&link, &kept).expect("the target folder is writable");
+    // Where both names were the same file already, renaming has done nothing.
+    let _ = fs::remove_file(&link);
+    kept
 }

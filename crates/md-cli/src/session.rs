@@ -28,11 +28,17 @@ pub fn main() -> u8 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            if is_first_process() {
-                // If the terminal is gone there is nobody to tell.
-                let _ = error.print();
-            }
-            return if error.use_stderr() { BAD_INPUT } else { 0 };
+            // If the terminal is gone there is nobody to tell.
+            let tell = || drop(error.print());
+            return if error.use_stderr() {
+                on_first_process(tell);
+                BAD_INPUT
+            } else {
+                if is_first_process() {
+                    tell();
+                }
+                0
+            };
         }
     };
     match cli.command {
@@ -85,8 +91,13 @@ fn with_watchdog(
     inputs: &Inputs,
     work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
-    world.set_watchdog(Duration::from_secs_f64(inputs.scenario.parallel.watchdog_s));
+    world.set_watchdog(watchdog(inputs));
     work(world, inputs)
+}
+
+/// The scenario's limit on waiting; more seconds than a [`Duration`] can hold are no limit.
+fn watchdog(inputs: &Inputs) -> Duration {
+    Duration::try_from_secs_f64(inputs.scenario.parallel.watchdog_s).unwrap_or(Duration::MAX)
 }
 
 fn local_under_launcher(ranks: usize) -> RunError {
@@ -98,8 +109,8 @@ fn local_under_launcher(ranks: usize) -> RunError {
 }
 
 fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
-    let watchdog = Duration::from_secs_f64(inputs.scenario.parallel.watchdog_s);
-    let ended = local::run(inputs.scenario.parallel.ranks, watchdog, |world| end(world, work(world, inputs)));
+    let ranks = inputs.scenario.parallel.ranks;
+    let ended = local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs)));
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {
             print_error(&panic.to_string());
@@ -149,10 +160,8 @@ fn show_backends() -> u8 {
     #[cfg(feature = "mpi")]
     {
         over_mpi(&|world| {
-            if world.rank() == 0 {
-                show(&backends(&world.library()));
-            }
-            Ok(())
+            let listed = (world.rank() == 0).then(|| write_result(&backends(&world.library())));
+            listed.unwrap_or(Ok(()))
         })
     }
     #[cfg(not(feature = "mpi"))]
@@ -164,24 +173,32 @@ fn show(text: &str) -> u8 {
     if !is_first_process() {
         return 0;
     }
-    match Screen::stdout(Verbosity::Normal).write_result(text) {
-        Ok(()) => 0,
-        Err(error) => fail_alone(&RunError::Output(error)),
-    }
+    write_result(text).map_or_else(|error| fail_alone(&error), |()| 0)
+}
+
+fn write_result(text: &str) -> Result<(), RunError> {
+    Ok(Screen::stdout(Verbosity::Normal).write_result(text)?)
 }
 
 fn fail_alone(error: &RunError) -> u8 {
-    if is_first_process() {
-        print_error(&render(error));
-    }
+    on_first_process(|| print_error(&render(error)));
     error.exit_code()
 }
 
 fn refuse(what: &str) -> u8 {
-    if is_first_process() {
-        print_error(what);
-    }
+    on_first_process(|| print_error(what));
     BAD_INPUT
+}
+
+/// Tells what is wrong before MPI is up. The launcher ends the job as soon as one process ends with an error, so the
+/// others wait for the first one to have spoken; its own end ends them.
+fn on_first_process(tell: impl FnOnce()) {
+    const TIME_TO_SPEAK: Duration = Duration::from_secs(2);
+    if is_first_process() {
+        tell();
+    } else {
+        std::thread::sleep(TIME_TO_SPEAK);
+    }
 }
 
 fn render(error: &RunError) -> String {

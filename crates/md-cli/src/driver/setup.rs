@@ -73,7 +73,7 @@ impl Setup {
             None => ParticleSource::Lattice(lattice(source, scenario)?),
         };
         let domain = domain(scenario, &particles);
-        let at = |error| located(source, &error);
+        let at = |error| located(source, scenario, &error);
         let reach = scenario.interaction.cutoff + scenario.neighbor.skin;
         let limit = cell_limit(particles.atoms(), ranks);
         let most = most_cells(&domain, reach, limit).map_err(at)?;
@@ -126,7 +126,7 @@ fn simd_level() -> SimdLevel {
     named.unwrap_or_else(SimdLevel::detect)
 }
 
-fn located(source: &ScenarioSource, error: &GridError) -> ScenarioError {
+fn located(source: &ScenarioSource, scenario: &Scenario, error: &GridError) -> ScenarioError {
     let message = error.to_string();
     match error {
         GridError::BoxTooSmall { dim, .. } => ScenarioError::at(
@@ -138,7 +138,11 @@ fn located(source: &ScenarioSource, error: &GridError) -> ScenarioError {
         GridError::WrongGrid(..) => {
             ScenarioError::at(source, "parallel.grid", message, "a grid whose product is the number of ranks")
         }
-        _ => ScenarioError::at(source, "parallel", message, "fewer ranks, another partition or a larger box"),
+        _ => {
+            let chosen = scenario.parallel.grid.is_some();
+            let key = if chosen { "parallel.grid" } else { "parallel.partition" };
+            ScenarioError::at(source, key, message, "fewer ranks, another partition or a larger box")
+        }
     }
 }
 

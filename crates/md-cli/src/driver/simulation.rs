@@ -122,7 +122,13 @@ impl<'a> Simulation<'a> {
                 self.rebuild()?;
                 Ghosts::Fresh
             }
-            Due::No => Ghosts::Stale,
+            Due::No => {
+                // What is about to be reported must not come from a neighbourhood that holds no longer.
+                if sums == Sums::Compute {
+                    self.check_lost()?;
+                }
+                Ghosts::Stale
+            }
         };
         self.compute_forces(ghosts, sums)?;
         self.clock.time(Phase::Integrate, || self.integrator.kick(&mut self.particles));
@@ -185,15 +191,22 @@ impl<'a> Simulation<'a> {
 
     /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
     fn rebuild(&mut self) -> Result<(), RunError> {
+        let largest = self.check_lost()?;
+        self.rebuilds += 1;
+        self.dangerous_rebuilds += u64::from(self.watch.is_dangerous(largest));
+        self.move_and_rebuild()
+    }
+
+    /// Makes sure nobody has moved too far to be followed, and returns the largest squared displacement since the last
+    /// rebuild. *Collective.*
+    fn check_lost(&mut self) -> Result<f64, RunError> {
         let reach = self.setup.shortest_edge();
         let mut largest = [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
         self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
         if largest[0] > reach * reach {
             self.report_lost(reach)?;
         }
-        self.rebuilds += 1;
-        self.dangerous_rebuilds += u64::from(self.watch.is_dangerous(largest[0]));
-        self.move_and_rebuild()
+        Ok(largest[0])
     }
 
     /// Migrates, sorts, makes the border and the method's work. *Collective.*

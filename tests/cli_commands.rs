@@ -1,0 +1,221 @@
+//! The commands and their options in normal use.
+
+mod support;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+use support::{Desk, MELT, Said, Start, p2p_available, starts};
+
+const HEADER: &str = "      Step           Temp         PotEng         KinEng         TotEng          Press";
+
+#[test]
+fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
+    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
+    let first = desk.succeed(Start::Plain, "check melt.toml");
+    assert_eq!(first.stderr, "");
+    assert_eq!(desk.files("."), ["melt.toml"], "no output directory");
+    assert_snapshot!(first.stdout, @r#"
+    [simulation]
+    title = ""
+    dimension = 3
+    timestep = 0.005
+    steps = 20
+    seed = 7
+
+    [system]
+    lattice = { kind = "fcc", density = 0.8442, cells = [6, 5, 5] }
+    temperature = 1.44
+    boundary = ["periodic", "periodic", "periodic"]
+
+    [[species]]
+    name = "A"
+    mass = 1.0
+    epsilon = 1.0
+    sigma = 1.0
+
+    [interaction]
+    kind = "lennard-jones"
+    cutoff = 2.5
+    shift = "none"
+    mixing = "lorentz-berthelot"
+    tail_correction = false
+
+    [neighbor]
+    method = "cells"
+    skin = 0.3
+    rebuild = { displacement = true }
+    precision = "double"
+
+    [integrator]
+    kind = "velocity-verlet"
+
+    [parallel]
+    backend = "local"
+    shell = "half"
+    exchange = "direct"
+    partition = "rect"
+    overlap = true
+    threads = 1
+    ranks = 1
+    watchdog_s = 60.0
+
+    [output]
+    directory = "out"
+    thermo = { every = 7 }
+    "#);
+    desk.write("effective.toml", &first.stdout);
+    assert_eq!(desk.succeed(Start::Plain, "check effective.toml"), first);
+    desk.succeed(Start::Plain, "run melt.toml --quiet --output first");
+    desk.succeed(Start::Plain, "run effective.toml --quiet --output second");
+    assert_eq!(desk.read("first/thermo.csv"), desk.read("second/thermo.csv"));
+    assert_eq!(desk.read("first/scenario.toml").replace("first", "out"), first.stdout);
+}
+
+#[test]
+fn check_under_mpirun_speaks_once() {
+    if p2p_available() {
+        let desk = Desk::new(MELT);
+        assert_eq!(
+            desk.succeed(Start::Mpirun(3), "check melt.toml"),
+            desk.succeed(Start::Mpirun(1), "check melt.toml")
+        );
+    }
+}
+
+#[test]
+fn the_schema_is_json() {
+    let said = Desk::new(MELT).succeed(Start::Plain, "schema");
+    assert_eq!(said.stderr, "");
+    let schema: Value = serde_json::from_str(&said.stdout).unwrap();
+    let tables =
+        ["simulation", "system", "species", "interaction", "neighbor", "integrator", "parallel", "output"];
+    for table in tables {
+        assert!(schema["properties"].get(table).is_some(), "{table}");
+    }
+}
+
+#[test]
+fn backends_are_listed() {
+    let said = Desk::new(MELT).succeed(Start::Plain, "backends");
+    assert_eq!(said.stderr, "");
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let state = |name: &str| {
+        let line = lines.iter().find(|line| line.split(' ').next() == Some(name));
+        line.unwrap().split_once(' ').unwrap().1.trim()
+    };
+    assert_eq!(state("local"), "available");
+    let library = lines.iter().find_map(|line| line.strip_prefix("MPI library: ")).unwrap();
+    if cfg!(feature = "mpi") {
+        assert_eq!(state("p2p"), "available");
+        assert!(library.contains("MPI"), "{library}");
+    } else {
+        assert!(
+            state("p2p").starts_with("not available: this program was built without MPI"),
+            "{}",
+            state("p2p")
+        );
+        assert_eq!(library, "none (built without MPI)");
+    }
+    assert_eq!(state("rma-notify"), "not available yet");
+    assert!(lines.iter().any(|line| line.starts_with("RMA component: ")));
+}
+
+/// The last `--set` of a key wins; options of their own win over `--set`; both win over the file.
+#[test]
+fn precedence_of_overrides() {
+    let desk = Desk::new(MELT);
+    let value = |arguments: &str, key: &str| {
+        let said = desk.succeed(Start::Threads(1), &format!("check melt.toml {arguments}"));
+        let line = said.stdout.lines().find(|line| line.starts_with(&format!("{key} = ")));
+        line.unwrap().split_once(" = ").unwrap().1.to_owned()
+    };
+    assert_eq!(value("", "steps"), "20");
+    assert_eq!(value("--set simulation.steps=5", "steps"), "5");
+    assert_eq!(value("--set simulation.steps=5 --set simulation.steps=6", "steps"), "6");
+    assert_eq!(value("--steps 7 --set simulation.steps=5", "steps"), "7");
+    assert_eq!(value("--output there --set output.directory=\"here\"", "directory"), "\"there\"");
+    assert_eq!(value("--threads 1", "threads"), "1");
+    desk.succeed(Start::Threads(1), "run melt.toml --steps 3 --output a/b/c --quiet");
+    assert_eq!(desk.read("a/b/c/thermo.csv").lines().last().unwrap().split(',').next(), Some("3"));
+    assert!(!desk.path("out").exists());
+}
+
+#[test]
+fn quiet_prints_nothing() {
+    let desk = Desk::new(MELT);
+    for start in starts() {
+        for command in ["run", "forces"] {
+            let said = desk.succeed(start, &format!("{command} melt.toml --quiet"));
+            assert_eq!(said, Said { code: Some(0), stdout: String::new(), stderr: String::new() });
+        }
+    }
+}
+
+#[test]
+fn the_table_and_the_performance_are_printed_once() {
+    let desk = Desk::new(MELT);
+    for start in starts() {
+        let said = desk.succeed(start, "run melt.toml");
+        assert_eq!(said.stderr, "", "no progress bar where there is no terminal");
+        let lines: Vec<&str> = said.stdout.lines().collect();
+        assert_eq!(lines[0], HEADER);
+        let steps: Vec<&str> =
+            lines[1..5].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
+        assert_eq!(steps, ["0", "7", "14", "20"]);
+        assert_eq!(lines[5], "");
+        for begin in ["Performance:", "Loop time of ", "Lost particles: 0", "      Step "] {
+            assert_eq!(
+                lines.iter().filter(|line| line.starts_with(begin)).count(),
+                1,
+                "{begin}\n{}",
+                said.stdout
+            );
+        }
+    }
+}
+
+/// The numbers on screen are those of thermo.csv, rounded.
+#[test]
+fn the_table_agrees_with_the_file() {
+    let desk = Desk::new(MELT);
+    let said = desk.succeed(Start::Threads(1), "run melt.toml");
+    let file = desk.read("out/thermo.csv");
+    for (shown, written) in said.stdout.lines().skip(1).zip(file.lines().skip(1)) {
+        let shown: Vec<f64> = shown.split_whitespace().map(|field| field.parse().unwrap()).collect();
+        let written: Vec<f64> = written.split(',').map(|field| field.parse().unwrap()).collect();
+        for (shown, written) in shown[1..].iter().zip(&written[2..]) {
+            assert!((shown - written).abs() <= 1e-7 * written.abs(), "{shown} {written}");
+        }
+    }
+}
+
+#[test]
+fn progress_where_there_is_no_terminal() {
+    let desk = Desk::new(MELT);
+    // Lines come every few seconds, later than this run ends.
+    for mode in ["never", "auto", "always"] {
+        let said = desk.succeed(Start::Threads(1), &format!("run melt.toml --quiet --progress {mode}"));
+        assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""), "{mode}");
+    }
+}
+
+/// On a terminal (that of `script`) there is a bar, unless it is not wanted.
+#[test]
+fn progress_on_a_terminal() {
+    let desk = Desk::new(&MELT.replace("steps = 20", "steps = 400"));
+    if !Said::of(desk.shell("script --version")).stdout.contains("util-linux") {
+        return;
+    }
+    let on_terminal = |mode: &str| {
+        let local = "--set parallel.backend=local";
+        let call = format!(
+            "TERM=xterm script -qec \"$md run melt.toml --quiet {local} --progress {mode}\" /dev/null"
+        );
+        let said = Said::of(desk.shell(&call));
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.stdout
+    };
+    assert!(on_terminal("auto").contains("/400 steps"));
+    assert!(on_terminal("always").contains("/400 steps"));
+    assert_eq!(on_terminal("never"), "");
+}

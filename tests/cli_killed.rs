@@ -1,0 +1,152 @@
+//! Jobs that are killed: everybody ends, and the files written so far can be read.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{Desk, MELT, Start, p2p_available};
+
+/// The only duration that is asserted: nothing hangs.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// A job of three ranks that would go on for hours.
+struct Job {
+    desk: Desk,
+    launcher: Child,
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Already over unless the test has failed.
+        self.launcher.kill().ok();
+        self.launcher.wait().ok();
+    }
+}
+
+impl Job {
+    fn start() -> Self {
+        let desk = Desk::new(&format!(
+            "{}trajectory = {{ path = \"traj.extxyz\", every = 50 }}\n",
+            MELT.replace("steps = 20", "steps = 1000000000")
+        ));
+        let mut command = desk.command(Start::Mpirun(3), "run melt.toml --quiet");
+        let launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Self { desk, launcher }
+    }
+
+    /// Waits until the run is well under way.
+    fn wait_for_rows(&self) {
+        let begun = Instant::now();
+        let frames = || fs::metadata(self.desk.path("out/traj.extxyz")).map_or(0, |file| file.len());
+        while frames() < 300_000 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Process ids of the ranks, in no particular order.
+    fn ranks(&self) -> Vec<u32> {
+        let launcher = self.launcher.id();
+        let is_rank = |process: &u32| {
+            let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+            status.contains("Name:\tmd-cli\n") && status.contains(&format!("PPid:\t{launcher}\n"))
+        };
+        let processes = fs::read_dir("/proc").unwrap();
+        let ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        ids.filter(is_rank).collect()
+    }
+
+    /// Waits for the end of the launcher and of all ranks; returns the exit code.
+    fn wait_for_end(&mut self, ranks: &[u32]) -> Option<i32> {
+        let begun = Instant::now();
+        let code = loop {
+            if let Some(status) = self.launcher.try_wait().unwrap() {
+                break status.code();
+            }
+            assert!(begun.elapsed() < WITHIN, "the job hangs");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        while ranks.iter().any(|&rank| is_running(rank)) {
+            assert!(begun.elapsed() < WITHIN, "a rank has outlived the launcher");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        code
+    }
+
+    fn check_files(&self) {
+        assert_eq!(self.desk.files("out"), ["scenario.toml", "thermo.csv", "traj.extxyz"]);
+        let thermo = self.desk.read("out/thermo.csv");
+        assert!(thermo.ends_with('\n'));
+        for row in thermo.lines().skip(1) {
+            let fields: Vec<f64> = row.split(',').map(|field| field.parse().unwrap()).collect();
+            assert_eq!(fields.len(), 7, "{row}");
+        }
+        let steps: Vec<&str> = thermo.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+        assert!(steps.starts_with(&["0", "7", "14"]), "{steps:?}");
+        let trajectory = self.desk.read("out/traj.extxyz");
+        assert!(trajectory.ends_with('\n'));
+        assert!(trajectory.lines().count().is_multiple_of(602), "whole frames");
+    }
+}
+
+fn signal(name: &str, process: u32) {
+    let kill = format!("kill -s {name} {process}");
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
+}
+
+/// Whether it exists and is no zombie.
+fn is_running(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status.contains("State:") && !status.contains("State:\tZ")
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_job() {
+    if !p2p_available() {
+        return;
+    }
+    for victim in 0..3 {
+        let mut job = Job::start();
+        job.wait_for_rows();
+        let mut ranks = job.ranks();
+        ranks.sort_unstable();
+        assert_eq!(ranks.len(), 3);
+        signal("KILL", ranks[victim]);
+        let code = job.wait_for_end(&ranks);
+        assert!(code.is_some_and(|code| code != 0), "{code:?}");
+        job.check_files();
+    }
+}
+
+#[test]
+fn terminating_the_launcher_ends_the_job() {
+    if !p2p_available() {
+        return;
+    }
+    let mut job = Job::start();
+    job.wait_for_rows();
+    let ranks = job.ranks();
+    assert_eq!(ranks.len(), 3);
+    signal("TERM", job.launcher.id());
+    let code = job.wait_for_end(&ranks);
+    assert_ne!(code, Some(0));
+    job.check_files();
+}
+
+#[test]
+fn a_killed_process_with_threads_leaves_whole_rows() {
+    let desk = Desk::new(&format!(
+        "{}trajectory = {{ path = \"traj.extxyz\", every = 50 }}\n",
+        MELT.replace("steps = 20", "steps = 1000000000")
+    ));
+    let launcher = desk.command(Start::Threads(3), "run melt.toml --quiet").spawn().unwrap();
+    let mut job = Job { desk, launcher };
+    job.wait_for_rows();
+    let process = job.launcher.id();
+    signal("KILL", process);
+    assert_eq!(job.wait_for_end(&[process]), None);
+    job.check_files();
+}

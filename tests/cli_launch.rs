@@ -1,0 +1,218 @@
+//! How the program is started: options, help, launchers, builds with and without MPI.
+
+mod support;
+
+use insta::assert_snapshot;
+use support::{Desk, MELT, Said, Start, error, p2p_available};
+
+#[test]
+fn help_and_version() {
+    let desk = Desk::new(MELT);
+    let version = Said {
+        code: Some(0),
+        stdout: format!("md-cli {}\n", env!("CARGO_PKG_VERSION")),
+        stderr: String::new(),
+    };
+    assert_eq!(desk.call(Start::Plain, "--version"), version);
+    let help = desk.succeed(Start::Plain, "--help");
+    assert_eq!(help.stderr, "");
+    assert_snapshot!(help.stdout, @r"
+    Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n
+    P`
+
+    Usage: md-cli <COMMAND>
+
+    Commands:
+      run       Run a scenario
+      check     Check a scenario and print it with all defaults filled in
+      forces    Evaluate the forces of the initial state, without motion: forces.csv and summary.json
+      backends  List the halo backends and whether they are available here
+      schema    Print the JSON Schema of a scenario, for editors
+      help      Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+    ");
+    let run = desk.succeed(Start::Plain, "run --help").stdout;
+    for option in ["--set", "--output", "--steps", "--threads", "--quiet", "--progress", "--resume"] {
+        assert!(run.contains(&format!("      {option}")), "{option}\n{run}");
+    }
+    assert_snapshot!(desk.succeed(Start::Plain, "check --help").stdout, @r"
+    Check a scenario and print it with all defaults filled in
+
+    Usage: md-cli check [OPTIONS] <SCENARIO>
+
+    Arguments:
+      <SCENARIO>  Scenario file (TOML)
+
+    Options:
+          --set <KEY.PATH=VALUE>  Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may
+                                  be repeated
+          --output <DIR>          Output directory, instead of output.directory
+          --steps <N>             Number of steps, instead of simulation.steps
+          --threads <N>           Threads per rank, instead of parallel.threads
+      -h, --help                  Print help
+    ");
+}
+
+/// What is wrong with a command line. Exit code 2, nothing on standard output.
+fn usage(arguments: &str) -> String {
+    let said = Desk::new(MELT).call(Start::Plain, arguments);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+    said.stderr
+}
+
+#[test]
+fn usage_errors() {
+    assert!(usage("").contains("Usage: md-cli <COMMAND>"));
+    assert_snapshot!(usage("rum melt.toml"), @r"
+    error: unrecognized subcommand 'rum'
+
+      tip: a similar subcommand exists: 'run'
+
+    Usage: md-cli <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("run"), @r"
+    error: the following required arguments were not provided:
+      <SCENARIO>
+
+    Usage: md-cli run <SCENARIO>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("run melt.toml --stps 5"), @r"
+    error: unexpected argument '--stps' found
+
+      tip: a similar argument exists: '--steps'
+
+    Usage: md-cli run --steps <N> <SCENARIO>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("run melt.toml --steps five"), @r"
+    error: invalid value 'five' for '--steps <N>': invalid digit found in string
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("run melt.toml --steps -5"), @r"
+    error: unexpected argument '-5' found
+
+      tip: to pass '-5' as a value, use '-- -5'
+
+    Usage: md-cli run [OPTIONS] <SCENARIO>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("run melt.toml --progress sometimes"), @r"
+    error: invalid value 'sometimes' for '--progress <PROGRESS>'
+      [possible values: auto, always, never]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("run melt.toml other.toml"), @r"
+    error: unexpected argument 'other.toml' found
+
+    Usage: md-cli run [OPTIONS] <SCENARIO>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(usage("check melt.toml --quiet"), @r"
+    error: unexpected argument '--quiet' found
+
+      tip: to pass '--quiet' as a value, use '-- --quiet'
+
+    Usage: md-cli check <SCENARIO>
+
+    For more information, try '--help'.
+    ");
+}
+
+/// Whoever ends first with an error makes the launcher end the others: the one that speaks must not be cut off.
+#[test]
+fn errors_before_mpi_is_up_are_told_once() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(&MELT.replace("steps = 20", "steps = 0"));
+    for _ in 0..3 {
+        let mut command = desk.under_mpirun(3, &support::md_cli());
+        command.args(["run"]);
+        let said = Said::of(command);
+        assert_eq!((said.code, said.stderr), (Some(2), usage("run")));
+        let (plain, under_mpirun) =
+            (desk.call(Start::Plain, "check melt.toml"), desk.call(Start::Mpirun(3), "check melt.toml"));
+        assert_eq!(plain, under_mpirun);
+        assert_eq!(plain.code, Some(2));
+    }
+}
+
+#[test]
+fn help_under_mpirun_is_told_once() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    for arguments in ["--help", "--version", "schema", "backends"] {
+        let mut command = desk.under_mpirun(3, &support::md_cli());
+        // Open MPI gives ranks a terminal to write to, so that help would come in colour.
+        command.args([arguments]).env("NO_COLOR", "1");
+        assert_eq!(Said::of(command), desk.succeed(Start::Plain, arguments), "{arguments}");
+    }
+}
+
+#[test]
+fn local_ranks_under_mpirun() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
+    let mut command = desk.under_mpirun(2, &support::md_cli());
+    command.args(["run", "melt.toml"]);
+    let said = Said::of(command);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(3), ""));
+    assert_snapshot!(said.stderr, @"error: backend `local` is not available: it runs its ranks as threads of one process, but 2 processes were started; use backend p2p, or start md-cli without mpirun");
+    assert_eq!(desk.files("."), ["melt.toml"]);
+    let mut command = desk.under_mpirun(1, &support::md_cli());
+    command.args(["run", "melt.toml"]);
+    assert_eq!(Said::of(command).code, Some(0), "one process can be one rank");
+}
+
+#[test]
+fn p2p_without_mpi() {
+    if cfg!(feature = "mpi") {
+        return;
+    }
+    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"p2p\"\n\n[output]"));
+    let expected = "exit code 3\nerror: this scenario's backend needs MPI, but this program was built without; \
+                    use --set parallel.backend=local, or build with MPI (the default)\n";
+    assert_eq!(error(&desk, "run melt.toml", Start::Plain), expected);
+    assert_eq!(error(&desk, "forces melt.toml", Start::Plain), expected);
+    assert_eq!(desk.files("."), ["melt.toml"]);
+}
+
+/// Several copies of one simulation would write into one directory. The variables are those that `mpirun` sets.
+#[test]
+fn several_processes_without_mpi() {
+    if cfg!(feature = "mpi") {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    let as_rank = |rank: &str| {
+        let mut command = desk.command(Start::Plain, "run melt.toml");
+        command.env("OMPI_COMM_WORLD_SIZE", "2").env("OMPI_COMM_WORLD_RANK", rank);
+        Said::of(command)
+    };
+    let expected = "error: started by mpirun with 2 ranks, but this program was built without MPI: it would run 2 copies of \
+                    the same simulation; build it with MPI (the default), or start it once with \
+                    --set parallel.backend=local --set parallel.ranks=2\n";
+    for (rank, stderr) in [("0", expected), ("1", "")] {
+        assert_eq!(as_rank(rank), Said { code: Some(3), stdout: String::new(), stderr: stderr.to_owned() });
+    }
+    assert_eq!(desk.files("."), ["melt.toml"]);
+    let mut alone = desk.command(Start::Plain, "run melt.toml");
+    alone.env("OMPI_COMM_WORLD_SIZE", "1").env("OMPI_COMM_WORLD_RANK", "0");
+    assert_eq!(Said::of(alone).code, Some(0));
+}

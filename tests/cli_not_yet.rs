@@ -1,0 +1,88 @@
+//! Commands, keys and values that a later version brings: known, refused, exit code 2.
+
+mod support;
+
+use insta::assert_snapshot;
+use support::{Desk, MELT, Start, error, error_everywhere, starts};
+
+/// Values that a later version brings.
+#[test]
+fn not_available_yet() {
+    let later = [
+        ("neighbor.method", "\"clusters\""),
+        ("neighbor.precision", "\"mixed\""),
+        ("parallel.shell", "\"eighth\""),
+        ("parallel.exchange", "\"staged\""),
+        ("parallel.partition", "\"rcb\""),
+        ("parallel.partition", "\"metis\""),
+        ("parallel.partition", "\"scattered\""),
+        ("parallel.backend", "\"p2p-persistent\""),
+        ("parallel.backend", "\"neighbor-collective\""),
+        ("parallel.backend", "\"rma-fence\""),
+        ("parallel.backend", "\"rma-pscw\""),
+        ("parallel.backend", "\"rma-lock\""),
+        ("parallel.backend", "\"rma-lock-epoch\""),
+        ("parallel.backend", "\"rma-barrier\""),
+        ("parallel.backend", "\"rma-notify\""),
+        ("parallel.backend", "\"rma-ring\""),
+        ("parallel.backend", "\"shm\""),
+        ("parallel.backend", "\"hybrid\""),
+        ("parallel.backend", "\"auto\""),
+        ("parallel.threads", "2"),
+    ];
+    let desk = Desk::new(MELT);
+    for (key, value) in later {
+        let text = error(&desk, &format!("run melt.toml --set {key}={value}"), Start::Plain);
+        let first: Vec<&str> = text.lines().take(2).collect();
+        assert_eq!(first, ["exit code 2", &format!("error: × `{key} = {value}` is not available yet")]);
+    }
+}
+
+#[test]
+fn tables_and_formats_not_available_yet() {
+    let desk = Desk::new(&format!("{MELT}checkpoint = {{ every = 10, keep = 2 }}\n"));
+    assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r"
+    exit code 2
+    error: × `output.checkpoint` is not available yet
+        ╭─[melt.toml:11:1]
+     10 │ thermo = { every = 7 }
+     11 │ checkpoint = { every = 10, keep = 2 }
+        · ──────────
+        ╰────
+      help: leave the key out: a run cannot be resumed yet
+    ");
+    let desk = Desk::new(&format!("{MELT}[parallel.rma]\nwindow = \"allocate\"\n"));
+    assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r#"
+    exit code 2
+    error: × [parallel.rma] is not available yet
+        ╭─[melt.toml:11:1]
+     10 │ thermo = { every = 7 }
+     11 │ [parallel.rma]
+        · ──────────────
+     12 │ window = "allocate"
+        ╰────
+      help: leave the table out: it belongs to one-sided backends, available are `local`, `p2p`
+    "#);
+    let desk = Desk::new(&format!("{MELT}trajectory = {{ path = \"traj.vtu\", every = 10 }}\n"));
+    assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r#"
+    exit code 2
+    error: × `output.trajectory.path = "traj.vtu"` is not available yet
+        ╭─[melt.toml:11:23]
+     10 │ thermo = { every = 7 }
+     11 │ trajectory = { path = "traj.vtu", every = 10 }
+        ·                       ─────┬────
+        ·                            ╰── not available yet
+        ╰────
+      help: the extension gives the format; available: `.extxyz`
+    "#);
+}
+
+#[test]
+fn commands_not_available_yet() {
+    let desk = Desk::new(MELT);
+    let compare = desk.call(Start::Plain, "compare melt.toml --backends all --repeat 3");
+    assert_eq!((compare.code, compare.stdout.as_str()), (Some(2), ""));
+    assert_eq!(compare.stderr, "error: `md-cli compare` is not available yet\n");
+    let resume = "exit code 2\nerror: `--resume` is not available yet\n";
+    assert_eq!(error_everywhere(&desk, "run melt.toml --resume state.bin", &starts()), resume);
+}

@@ -1,0 +1,232 @@
+//! What `run` and `forces` write: every file of the interface, with its columns and keys.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod support;
+
+use serde_json::Value;
+use support::{Desk, MELT, Start, p2p_available};
+
+const THERMO: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure";
+const CONTEXT: &str =
+    "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
+const TIMING: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
+const TIMING_RANKS: &str = "rank,phase,calls,time_s,messages,bytes";
+const PHASES: [&str; 13] = [
+    "integrate",
+    "migrate",
+    "border",
+    "neighbor",
+    "halo_pack",
+    "halo_transfer",
+    "halo_wait",
+    "halo_unpack",
+    "force",
+    "force_return",
+    "output",
+    "other",
+    "total",
+];
+const SUMMARY: [&str; 29] = [
+    "atoms",
+    "steps",
+    "ranks",
+    "threads",
+    "backend",
+    "shell",
+    "exchange",
+    "partition",
+    "grid",
+    "precision",
+    "simd",
+    "seed",
+    "timestep",
+    "wall_s",
+    "ns_per_atom_step",
+    "atom_steps_per_s",
+    "useful_pairs_per_atom",
+    "computed_pairs_per_atom",
+    "rebuilds",
+    "dangerous_rebuilds",
+    "lost_particles",
+    "energy_drift_per_atom",
+    "messages",
+    "bytes",
+    "phases",
+    "mpi",
+    "version",
+    "git",
+    "host",
+];
+const TOTALS: [&str; 4] = ["potential_energy", "virial", "tail_energy", "pressure"];
+
+/// Rows of a table, by column.
+struct Table {
+    header: String,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn read(desk: &Desk, name: &str) -> Self {
+        let text = desk.read(name);
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
+        let rows = reader.records().map(|record| fields(record.unwrap())).collect();
+        Self { header: text.lines().next().unwrap().to_owned(), rows }
+    }
+
+    fn texts(&self, column: &str) -> Vec<&str> {
+        let index = self.header.split(',').position(|name| name == column);
+        let index = index.unwrap_or_else(|| panic!("no column {column}"));
+        self.rows.iter().map(|row| row[index].as_str()).collect()
+    }
+
+    fn numbers(&self, column: &str) -> Vec<f64> {
+        self.texts(column).into_iter().map(|text| text.parse().unwrap()).collect()
+    }
+}
+
+fn json(desk: &Desk, name: &str) -> Value {
+    serde_json::from_str(&desk.read(name)).unwrap()
+}
+
+fn several_ranks() -> Vec<Start> {
+    let mut starts = vec![Start::Threads(3)];
+    starts.extend(p2p_available().then_some(Start::Mpirun(3)));
+    starts
+}
+
+#[test]
+fn a_run_writes_its_files() {
+    let desk = Desk::new(MELT);
+    for start in [vec![Start::Threads(1)], several_ranks()].concat() {
+        desk.succeed(start, "run melt.toml");
+        let files = ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv"];
+        assert_eq!(desk.files("out"), files);
+        assert_eq!(Table::read(&desk, "out/thermo.csv").header, THERMO);
+        assert_eq!(Table::read(&desk, "out/timing.csv").header, format!("{TIMING},{CONTEXT}"));
+        assert_eq!(Table::read(&desk, "out/timing_ranks.csv").header, format!("{TIMING_RANKS},{CONTEXT}"));
+    }
+}
+
+#[test]
+fn thermo_has_the_first_and_the_last_step() {
+    let desk = Desk::new(MELT);
+    desk.succeed(Start::Threads(1), "run melt.toml");
+    let thermo = Table::read(&desk, "out/thermo.csv");
+    assert_eq!(thermo.texts("step"), ["0", "7", "14", "20"]);
+    assert_eq!(thermo.numbers("time"), [0.0, 0.035, 0.07, 0.1]);
+    desk.succeed(Start::Threads(1), "run melt.toml --set output.thermo.every=10");
+    assert_eq!(Table::read(&desk, "out/thermo.csv").texts("step"), ["0", "10", "20"]);
+    desk.succeed(Start::Threads(1), "run melt.toml --set output.thermo.every=1000");
+    assert_eq!(Table::read(&desk, "out/thermo.csv").texts("step"), ["0", "20"]);
+}
+
+/// Every float is the shortest text that reads back as itself, and the sums are those of the numbers written.
+#[test]
+fn floats_read_back_exactly() {
+    let desk = Desk::new(MELT);
+    desk.succeed(Start::Threads(1), "run melt.toml");
+    let thermo = Table::read(&desk, "out/thermo.csv");
+    for column in THERMO.split(',').skip(1) {
+        for text in thermo.texts(column) {
+            let number: f64 = text.parse().unwrap();
+            assert_eq!(format!("{number:?}").parse::<f64>().unwrap().to_bits(), number.to_bits());
+            assert_eq!(format!("{number:?}").len(), text.len(), "{text} is not the shortest");
+        }
+    }
+    let [potential, kinetic, total] =
+        ["potential_per_atom", "kinetic_per_atom", "total_per_atom"].map(|column| thermo.numbers(column));
+    for ((potential, kinetic), total) in potential.iter().zip(&kinetic).zip(&total) {
+        assert_eq!((potential + kinetic).to_bits(), total.to_bits());
+    }
+}
+
+#[test]
+fn phases_are_complete_and_add_up() {
+    let desk = Desk::new(MELT);
+    for start in several_ranks() {
+        desk.succeed(start, "run melt.toml");
+        let timing = Table::read(&desk, "out/timing.csv");
+        assert_eq!(timing.texts("phase"), PHASES);
+        let (parts, total) = (timing.numbers("avg_s"), 12);
+        assert!((parts[..total].iter().sum::<f64>() - parts[total]).abs() < 1e-6, "{parts:?}");
+        for ((low, mean), high) in timing.numbers("min_s").iter().zip(&parts).zip(timing.numbers("max_s")) {
+            assert!(*low >= 0.0 && *low <= mean + 1e-12 && *mean <= high + 1e-12);
+        }
+        assert!(timing.texts("ranks").iter().all(|ranks| *ranks == "3"));
+        assert!(timing.texts("atoms").iter().all(|atoms| *atoms == "600"));
+
+        let ranks = Table::read(&desk, "out/timing_ranks.csv");
+        assert_eq!(ranks.texts("phase"), PHASES.repeat(3));
+        let numbers: Vec<String> = (0..3 * 13).map(|row| (row / 13).to_string()).collect();
+        assert_eq!(ranks.texts("rank"), numbers);
+        for times in ranks.numbers("time_s").chunks(13) {
+            assert!((times[..total].iter().sum::<f64>() - times[total]).abs() < 1e-6, "{times:?}");
+        }
+        assert!(ranks.numbers("messages").iter().all(|messages| *messages > 0.0));
+        assert!(ranks.numbers("bytes").iter().all(|bytes| *bytes > 0.0));
+    }
+}
+
+#[test]
+fn the_summary_has_its_keys() {
+    let desk = Desk::new(MELT);
+    for start in several_ranks() {
+        desk.succeed(start, "run melt.toml");
+        let summary = json(&desk, "out/summary.json");
+        for key in SUMMARY {
+            assert!(!summary[key].is_null(), "{key}");
+        }
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let mut phases = PHASES;
+        phases.sort_unstable();
+        assert_eq!(keys(&summary["phases"]), phases);
+        assert_eq!(keys(&summary["phases"]["force"]), ["avg_s", "calls", "max_s", "min_s"]);
+        assert_eq!(keys(&summary["mpi"]), ["library", "rma_component"]);
+        assert_eq!(
+            (&summary["atoms"], &summary["steps"], &summary["ranks"]),
+            (&600.into(), &20.into(), &3.into())
+        );
+        assert_eq!((&summary["seed"], &summary["lost_particles"]), (&7.into(), &0.into()));
+        assert_eq!(summary["backend"], if start == Start::Threads(3) { "local" } else { "p2p" });
+        assert_eq!(summary["mpi"]["library"] == "none", start == Start::Threads(3));
+        let wall = summary["wall_s"].as_f64().unwrap();
+        let cost = wall * 1e9 / (600.0 * 20.0);
+        assert!((summary["ns_per_atom_step"].as_f64().unwrap() / cost - 1.0).abs() < 1e-9);
+        assert!(TOTALS.iter().all(|key| summary.get(key).is_none()));
+    }
+}
+
+#[test]
+fn the_effective_scenario_runs_again_to_the_same_bits() {
+    let desk = Desk::new(MELT);
+    desk.succeed(Start::Threads(3), "run melt.toml --set interaction.shift=\"force\"");
+    desk.write("again.toml", &desk.read("out/scenario.toml"));
+    desk.succeed(Start::Plain, "run again.toml --output again");
+    assert_eq!(desk.read("out/thermo.csv"), desk.read("again/thermo.csv"));
+    desk.succeed(Start::Plain, "run out/scenario.toml");
+    assert_eq!(desk.read("out/thermo.csv"), desk.read("again/thermo.csv"));
+    assert_eq!(desk.read("out/scenario.toml"), desk.read("again.toml"));
+}
+
+#[test]
+fn forces_are_sorted_and_summed() {
+    let desk = Desk::new(&format!("{MELT}\n[interaction]\ntail_correction = true\n"));
+    for start in several_ranks() {
+        let said = desk.succeed(start, "forces melt.toml");
+        assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
+        assert_eq!(desk.files("out"), ["forces.csv", "scenario.toml", "summary.json"]);
+        let forces = Table::read(&desk, "out/forces.csv");
+        assert_eq!(forces.header, "id,type,x,y,z,fx,fy,fz");
+        assert_eq!(forces.numbers("id"), (1..=600).map(f64::from).collect::<Vec<_>>());
+        assert!(forces.texts("type").iter().all(|kind| *kind == "1"));
+        let summary = json(&desk, "out/summary.json");
+        let [potential, virial, tail, pressure] = TOTALS.map(|key| summary[key].as_f64().unwrap());
+        // LAMMPS's log of bench/in.lj, without the tail: a perfect crystal has the same energy at any size.
+        assert!(((potential - tail) / 600.0 + 6.7733681).abs() < 5e-8, "{potential} {tail}");
+        assert!(tail < 0.0 && virial.is_finite() && pressure.is_finite());
+        assert_eq!((&summary["steps"], &summary["atoms"]), (&0.into(), &600.into()));
+        desk.succeed(start, "run melt.toml");
+        assert!(!desk.path("out/forces.csv").exists(), "results of another command are removed");
+    }
+}

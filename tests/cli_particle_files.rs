@@ -1,0 +1,221 @@
+//! Faults of particle files, as the whole program reports them, and files that contradict the scenario.
+
+mod support;
+
+use insta::assert_snapshot;
+use support::{Desk, Start, error, error_everywhere, starts};
+
+const SCENARIO: &str = r#"[simulation]
+steps = 10
+
+[system]
+file = { path = "start.data", format = "lammps-data" }
+"#;
+
+const ATOMS: &str = "LAMMPS data file
+
+4 atoms
+1 atom types
+
+0 9 xlo xhi
+0 9 ylo yhi
+0 9 zlo zhi
+
+Masses
+
+1 2.0
+
+Atoms # atomic
+
+1 1 1.0 1.0 1.0
+2 1 3.0 1.0 1.0
+3 1 1.0 4.0 1.0
+4 1 1.0 1.0 5.0
+";
+
+/// [`SCENARIO`] with an addition and [`ATOMS`] after a change.
+fn desk(addition: &str, from: &str, to: &str) -> Desk {
+    assert!(ATOMS.contains(from), "nothing to replace: {from}");
+    let desk = Desk::new(&format!("{SCENARIO}{addition}"));
+    desk.write("start.data", &ATOMS.replacen(from, to, 1));
+    desk
+}
+
+/// The error of `md-cli run` on [`ATOMS`] after a change.
+fn run_after(from: &str, to: &str) -> String {
+    let desk = desk("", from, to);
+    let text = error(&desk, "run melt.toml", Start::Threads(1));
+    assert_eq!(desk.files("."), ["melt.toml", "start.data"], "nothing is created");
+    text
+}
+
+#[test]
+fn the_file_is_good_unless_changed() {
+    let desk = desk("", "", "");
+    for start in starts() {
+        desk.succeed(start, "run melt.toml");
+        assert!(desk.read("out/thermo.csv").lines().count() > 1);
+    }
+}
+
+#[test]
+fn missing() {
+    let desk = Desk::new(SCENARIO);
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: cannot read `start.data`: No such file or directory (os error 2)
+    ");
+    let desk = Desk::new(&SCENARIO.replace("start.data", "a/../b/start.data"));
+    assert_snapshot!(error(&desk, "forces melt.toml", Start::Plain), @r"
+    exit code 2
+    error: cannot read `a/../b/start.data`: No such file or directory (os error 2)
+    ");
+}
+
+#[test]
+fn empty() {
+    assert_snapshot!(run_after(ATOMS, ""), @r"
+    exit code 2
+    error: start.data: the file is empty
+    ");
+}
+
+#[test]
+fn truncated_between_atoms() {
+    let end = ATOMS.find("3 1 1.0").unwrap();
+    let desk = desk("", &ATOMS[end..], "");
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: start.data:17: the file ends too early: 4 atoms promised, 2 found
+    ");
+}
+
+#[test]
+fn truncated_within_an_atom() {
+    assert_snapshot!(run_after("4 1 1.0 1.0 5.0\n", "4 1 1.0"), @r"
+    exit code 2
+    error: start.data:19: found 3 columns in `4 1 1.0`, expected an atom: id type x y z [ix iy iz]
+    ");
+}
+
+#[test]
+fn truncated_before_the_atoms() {
+    let end = ATOMS.find("Atoms").unwrap();
+    assert_snapshot!(run_after(&ATOMS[end..], ""), @r"
+    exit code 2
+    error: start.data: section `Atoms` is missing: a section `Atoms # atomic` with 4 lines
+    ");
+}
+
+#[test]
+fn malformed_number() {
+    let desk = desk("", "3 1 1.0 4.0 1.0", "3 1 1.0 4.o 1.0");
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: start.data:18: `4.o` is not a number (an atom: id type x y z [ix iy iz])
+    ");
+}
+
+#[test]
+fn position_that_is_not_a_number() {
+    assert_snapshot!(run_after("3 1 1.0 4.0 1.0", "3 1 1.0 nan 1.0"), @r"
+    exit code 2
+    error: start.data:18: `nan` is not finite (an atom: id type x y z [ix iy iz])
+    ");
+}
+
+#[test]
+fn masses_that_cannot_be() {
+    assert_snapshot!(run_after("1 2.0", "1 nan"), @r"
+    exit code 2
+    error: start.data:12: `nan` is not finite (a mass: type mass)
+    ");
+    assert_snapshot!(run_after("1 2.0", "1 -2.0"), @r"
+    exit code 2
+    error: start.data:12: the mass of type 1 must be above 0, found `-2.0`
+    ");
+    assert_snapshot!(run_after("1 2.0", "1 inf"), @r"
+    exit code 2
+    error: start.data:12: `inf` is not finite (a mass: type mass)
+    ");
+}
+
+#[test]
+fn unknown_type() {
+    assert_snapshot!(run_after("3 1 1.0 4.0 1.0", "3 2 1.0 4.0 1.0"), @r"
+    exit code 2
+    error: start.data:18: type 2 does not exist: the types are 1 to 1
+    ");
+}
+
+#[test]
+fn the_same_id_twice() {
+    assert_snapshot!(run_after("3 1 1.0 4.0 1.0", "2 1 1.0 4.0 1.0"), @r"
+    exit code 2
+    error: start.data:18: id 2 is given twice, first in line 17
+    ");
+}
+
+#[test]
+fn mass_that_contradicts_the_file() {
+    let desk = desk("[[species]]\nname = \"A\"\nmass = 3.0\n", "", "");
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r#"
+    exit code 2
+    error: × mass 3 of species 1 contradicts 2 in the file
+       ╭─[melt.toml:8:8]
+     7 │ name = "A"
+     8 │ mass = 3.0
+       ·        ───
+       ╰────
+      help: remove one of the two
+    "#);
+}
+
+#[test]
+fn the_same_mass_in_both_places() {
+    desk("[[species]]\nname = \"A\"\nmass = 2.0\n", "", "").succeed(Start::Threads(1), "run melt.toml");
+}
+
+#[test]
+fn more_types_than_species() {
+    let desk = desk("", "1 atom types", "2 atom types");
+    desk.write("start.data", &desk.read("start.data").replace("1 2.0\n", "1 2.0\n2 1.0\n"));
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: × melt.toml: the file has 2 atom types, the scenario 1 species
+      help: give one [[species]] per atom type, in order
+    ");
+    desk.write("melt.toml", &format!("{SCENARIO}[[species]]\nname = \"A\"\n"));
+    assert_snapshot!(error(&desk, "run melt.toml", Start::Threads(1)), @r#"
+    exit code 2
+    error: × the file has 2 atom types, the scenario 1 species
+       ╭─[melt.toml:6:1]
+     5 │ file = { path = "start.data", format = "lammps-data" }
+     6 │ [[species]]
+       · ───────────
+     7 │ name = "A"
+       ╰────
+      help: give one [[species]] per atom type, in order
+    "#);
+}
+
+#[test]
+fn box_of_the_file_too_small() {
+    assert_snapshot!(run_after("0 9 ylo yhi", "0 2 ylo yhi"), @r"
+    exit code 2
+    error: × melt.toml: the box is 2 long in y, shorter than cutoff + skin = 2.8; one layer of periodic
+      │ images cannot hold all neighbours
+      help: a larger box along y, a smaller cutoff or a smaller skin
+    ");
+}
+
+#[test]
+fn extxyz_of_an_unknown_species() {
+    let desk = Desk::new(&SCENARIO.replace("start.data", "start.extxyz").replace("lammps-data", "extxyz"));
+    let text = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nB 1.0 1.0 1.0\n";
+    desk.write("start.extxyz", text);
+    assert_snapshot!(error(&desk, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.extxyz:3: there is no species `B`: the scenario has `A`
+    ");
+}

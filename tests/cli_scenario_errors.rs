@@ -1,0 +1,270 @@
+//! Faults of a scenario, as the whole program reports them: text, exit code 2, one copy however many ranks there are.
+
+mod support;
+
+use insta::assert_snapshot;
+use support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts};
+
+/// The error of `md-cli run` on [`MELT`] after a change.
+fn run_after(from: &str, to: &str) -> String {
+    run_everywhere_after(from, to, &[Start::Threads(1)])
+}
+
+/// [`run_after`], the same however it is started.
+fn run_everywhere_after(from: &str, to: &str, starts: &[Start]) -> String {
+    assert!(MELT.contains(from), "nothing to replace: {from}");
+    let desk = Desk::new(&MELT.replacen(from, to, 1));
+    let text = error_everywhere(&desk, "run melt.toml", starts);
+    assert_eq!(desk.files("."), ["melt.toml"], "nothing is created for a scenario with a fault");
+    text
+}
+
+/// Several ranks: three threads, and three processes where there is MPI.
+fn three_ranks() -> Vec<Start> {
+    starts().split_off(1)
+}
+
+#[test]
+fn unknown_key() {
+    assert_snapshot!(run_everywhere_after("steps = 20", "stps = 20", &starts()), @r"
+    exit code 2
+    error: × unknown key `stps` in [simulation]
+       ╭─[melt.toml:2:1]
+     1 │ [simulation]
+     2 │ stps = 20
+       · ──┬─
+       ·   ╰── unknown key
+     3 │ seed = 7
+       ╰────
+      help: did you mean `steps`?
+    ");
+}
+
+#[test]
+fn wrong_type() {
+    assert_snapshot!(run_after("steps = 20", "steps = \"20\""), @r#"
+    exit code 2
+    error: × `simulation.steps` must be an integer of at least 1, found the string "20"
+       ╭─[melt.toml:2:9]
+     1 │ [simulation]
+     2 │ steps = "20"
+       ·         ──┬─
+       ·           ╰── expected an integer of at least 1
+     3 │ seed = 7
+       ╰────
+      help: `simulation.steps`: Number of time steps.
+    "#);
+}
+
+#[test]
+fn zero_steps() {
+    assert_snapshot!(run_after("steps = 20", "steps = 0"), @r"
+    exit code 2
+    error: × `simulation.steps` must be at least 1, found 0
+       ╭─[melt.toml:2:9]
+     1 │ [simulation]
+     2 │ steps = 0
+       ·         ─
+     3 │ seed = 7
+       ╰────
+      help: `md-cli forces` evaluates the forces of the initial state without motion
+    ");
+}
+
+#[test]
+fn nothing_to_write() {
+    let output = "thermo = { every = 7 }\ntrajectory = { path = \"traj.extxyz\", every = 21 }";
+    assert_snapshot!(run_after("thermo = { every = 7 }", output), @r#"
+    exit code 2
+    error: × `output.trajectory.every` is 21, but the run has 20 steps: no frame after step 0 would be
+      │ written
+        ╭─[melt.toml:11:46]
+     10 │ thermo = { every = 7 }
+     11 │ trajectory = { path = "traj.extxyz", every = 21 }
+        ·                                              ──
+        ╰────
+      help: give at most 20, or leave the trajectory out
+    "#);
+}
+
+#[test]
+fn nan_mass() {
+    assert_snapshot!(run_after("[output]", "[[species]]\nname = \"A\"\nmass = nan\n[output]"), @r#"
+    exit code 2
+    error: × `species[0].mass` must be a finite number above 0, found nan
+        ╭─[melt.toml:11:8]
+     10 │ name = "A"
+     11 │ mass = nan
+        ·        ───
+     12 │ [output]
+        ╰────
+      help: the default is 1.0
+    "#);
+}
+
+#[test]
+fn negative_mass() {
+    assert_snapshot!(run_after("[output]", "[[species]]\nname = \"A\"\nmass = -1.0\n[output]"), @r#"
+    exit code 2
+    error: × `species[0].mass` must be a finite number above 0, found -1.0
+        ╭─[melt.toml:11:8]
+     10 │ name = "A"
+     11 │ mass = -1.0
+        ·        ────
+     12 │ [output]
+        ╰────
+      help: the default is 1.0
+    "#);
+}
+
+#[test]
+fn infinite_mass() {
+    assert_snapshot!(run_after("[output]", "[[species]]\nname = \"A\"\nmass = inf\n[output]"), @r#"
+    exit code 2
+    error: × `species[0].mass` must be a finite number above 0, found inf
+        ╭─[melt.toml:11:8]
+     10 │ name = "A"
+     11 │ mass = inf
+        ·        ───
+     12 │ [output]
+        ╰────
+      help: the default is 1.0
+    "#);
+}
+
+#[test]
+fn cutoff_larger_than_the_box() {
+    let cutoff = "[interaction]\ncutoff = 9.0\n[output]";
+    assert_snapshot!(run_everywhere_after("[output]", cutoff, &starts()), @r"
+    exit code 2
+    error: × the box is 8.397980956912537 long in y, shorter than cutoff + skin = 9.3; one layer of
+      │ periodic images cannot hold all neighbours
+        ╭─[melt.toml:10:10]
+      9 │ [interaction]
+     10 │ cutoff = 9.0
+        ·          ───
+     11 │ [output]
+        ╰────
+      help: a larger box along y, a smaller cutoff or a smaller skin
+    ");
+}
+
+#[test]
+fn box_too_thin_for_the_ranks() {
+    let thin = MELT.replace("[6, 5, 5]", "[5, 5, 5]");
+    let desk = Desk::new(&thin.replace("[output]", "[parallel]\npartition = \"rect\"\n[output]"));
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r#"
+    exit code 2
+    error: × the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least cutoff +
+      │ skin; use fewer ranks, a larger box, or partition = "stripe"
+        ╭─[melt.toml:10:13]
+      9 │ [parallel]
+     10 │ partition = "rect"
+        ·             ──────
+     11 │ [output]
+        ╰────
+      help: fewer ranks, another partition or a larger box
+    "#);
+}
+
+#[test]
+fn box_too_thin_for_the_stripes() {
+    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[2, 2, 2]"));
+    let arguments = "run melt.toml --set parallel.partition=stripe";
+    assert_snapshot!(error_everywhere(&desk, arguments, &three_ranks()), @r"
+    exit code 2
+    error: × the box is too thin for the ranks: 3 ranks, but only 1 cells of at least cutoff + skin
+       ╭─[command line:1:26]
+     1 │ --set parallel.partition=stripe
+       ·                          ──────
+       ╰────
+      help: fewer ranks, another partition or a larger box
+    ");
+}
+
+#[test]
+fn grid_of_another_number_of_ranks() {
+    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\ngrid = [2, 1, 1]\n[output]"));
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r"
+    exit code 2
+    error: × the grid 2x1x1 has 2 places, but there are 3 ranks
+        ╭─[melt.toml:10:8]
+      9 │ [parallel]
+     10 │ grid = [2, 1, 1]
+        ·        ─────────
+     11 │ [output]
+        ╰────
+      help: a grid whose product is the number of ranks
+    ");
+}
+
+#[test]
+fn grid_with_more_ranks_than_cells() {
+    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\ngrid = [1, 1, 3]\n[output]"));
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r"
+    exit code 2
+    error: × the box is too thin for the ranks: 3 ranks along z, but only 2 cells of at least cutoff + skin
+        ╭─[melt.toml:10:8]
+      9 │ [parallel]
+     10 │ grid = [1, 1, 3]
+        ·        ─────────
+     11 │ [output]
+        ╰────
+      help: fewer ranks, another partition or a larger box
+    ");
+}
+
+#[test]
+fn check_finds_what_run_finds() {
+    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    for start in three_ranks() {
+        let said = desk.call(start, "check melt.toml");
+        let run = error(&desk, "run melt.toml", start);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
+        assert_eq!(format!("exit code 2\n{}", said.stderr), run);
+    }
+}
+
+#[test]
+fn missing_scenario() {
+    let desk = Desk::new(MELT);
+    assert_snapshot!(error_everywhere(&desk, "run nothing.toml", &starts()), @r"
+    exit code 2
+    error: cannot read `nothing.toml`: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(error_everywhere(&desk, "forces nothing.toml", &[Start::Threads(1)]), @r"
+    exit code 2
+    error: cannot read `nothing.toml`: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(error_everywhere(&desk, "run .", &[Start::Threads(1)]), @r"
+    exit code 2
+    error: cannot read `.`: Is a directory (os error 21)
+    ");
+}
+
+#[test]
+fn a_scenario_that_is_no_text() {
+    let desk = Desk::new(MELT);
+    std::fs::write(desk.path("noise.toml"), [0xff, 0xfe, 0x00]).unwrap();
+    assert_snapshot!(error_everywhere(&desk, "run noise.toml", &[Start::Threads(1)]), @r"
+    exit code 2
+    error: cannot read `noise.toml`: stream did not contain valid UTF-8
+    ");
+}
+
+#[test]
+fn several_local_ranks_of_another_backend() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    assert_snapshot!(error(&desk, "run melt.toml --set parallel.ranks=3", Start::Mpirun(3)), @r"
+    exit code 2
+    error: × `parallel.ranks = 3` needs backend `local`, found `p2p`
+       ╭─[command line:1:24]
+     1 │ --set parallel.backend=p2p
+       ·                        ───
+       ╰────
+      help: start `mpirun -n 3` for `p2p`, or use `local`
+    ");
+}

@@ -1,0 +1,60 @@
+//! The force paths that every truth is checked on.
+
+use super::{Backend, Run, p2p_available};
+
+/// Numbers of ranks.
+pub(crate) const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
+
+const METHODS: [&str; 2] = ["cells", "direct-sum"];
+const SHELLS: [&str; 2] = ["full", "half"];
+const PARTITIONS: [&str; 2] = ["rect", "stripe"];
+
+/// One way to compute forces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) backend: Backend,
+    pub(crate) ranks: usize,
+    pub(crate) method: &'static str,
+    pub(crate) shell: &'static str,
+    pub(crate) partition: &'static str,
+}
+
+impl Case {
+    /// Case number `index` of 8: its bits choose method, shell and partition.
+    fn numbered(backend: Backend, ranks: usize, index: usize) -> Self {
+        let [method, shell, partition] =
+            [(METHODS, 0), (SHELLS, 1), (PARTITIONS, 2)].map(|(names, bit)| names[(index >> bit) & 1]);
+        Self { backend, ranks, method, shell, partition }
+    }
+
+    /// The call, this way.
+    pub(crate) fn apply(self, run: &Run) -> Run {
+        let Self { backend, ranks, method, shell, partition } = self;
+        run.clone()
+            .on(backend, ranks)
+            .set(format!("neighbor.method={method:?}"))
+            .set(format!("parallel.shell={shell:?}"))
+            .set(format!("parallel.partition={partition:?}"))
+    }
+}
+
+/// All combinations, over threads.
+pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
+    RANKS.into_iter().flat_map(|ranks| (0..8).map(move |index| Case::numbered(Backend::Local, ranks, index)))
+}
+
+/// For each number of ranks two combinations with nothing in common, so that every value meets every number of ranks;
+/// another pair for each number, so that the values also meet each other. All combinations would take too long: a job
+/// takes half a second to start. Empty where MPI is not available.
+pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
+    let case = |(turn, ranks): (usize, usize)| {
+        let index = turn % 4;
+        [index, 7 - index].map(|index| Case::numbered(Backend::P2p, ranks, index))
+    };
+    RANKS.into_iter().enumerate().flat_map(case).filter(|_| p2p_available())
+}
+
+/// Both.
+pub(crate) fn every_case() -> impl Iterator<Item = Case> {
+    local_cases().chain(p2p_cases())
+}

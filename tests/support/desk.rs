@@ -1,0 +1,198 @@
+//! A folder to work in, commands called in it as in a shell, and what they say.
+#![expect(clippy::expect_used, clippy::panic, reason = "this is a part of tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use md_comm::launch::{self, Finished};
+use tempfile::TempDir;
+
+use super::{md_cli, p2p_available};
+
+/// A liquid of 600 atoms with room for three ranks along x, 20 steps.
+pub(crate) const MELT: &str = r#"[simulation]
+steps = 20
+seed = 7
+
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 5, 5] }
+temperature = 1.44
+
+[output]
+thermo = { every = 7 }
+"#;
+
+/// More than enough for every call, also on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How a command is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// As a plain process without further options.
+    Plain,
+    /// As a plain process with backend `local`: so many ranks are threads.
+    Threads(usize),
+    /// Under `mpirun` with backend `p2p`: so many ranks are processes.
+    Mpirun(usize),
+}
+
+/// One rank, several threads, and several processes where there is MPI.
+pub(crate) fn starts() -> Vec<Start> {
+    let mut starts = vec![Start::Threads(1), Start::Threads(3)];
+    if p2p_available() {
+        starts.push(Start::Mpirun(3));
+    }
+    starts
+}
+
+/// A folder with a scenario `melt.toml` in it. It is removed in the end.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+/// What a call said, and its exit code; `None` if a signal ended it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    /// Without what `mpirun` adds.
+    pub(crate) stderr: String,
+}
+
+impl Desk {
+    /// A folder with this scenario.
+    pub(crate) fn new(scenario: &str) -> Self {
+        let desk = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        desk.write("melt.toml", scenario);
+        desk
+    }
+
+    /// Path of a file.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("space on disk");
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Names of the files in a folder, sorted.
+    pub(crate) fn files(&self, name: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(name)).expect("a folder");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// `md-cli` with these arguments, separated by white space, and what `start` adds to them.
+    pub(crate) fn command(&self, start: Start, arguments: &str) -> Command {
+        let mut command = match start {
+            Start::Plain | Start::Threads(_) => Command::new(md_cli()),
+            Start::Mpirun(ranks) => self.under_mpirun(ranks, &md_cli()),
+        };
+        command.current_dir(self.folder.path()).args(arguments.split_whitespace());
+        match start {
+            Start::Plain => (),
+            Start::Threads(ranks) => {
+                command.args([
+                    "--set",
+                    "parallel.backend=local",
+                    "--set",
+                    &format!("parallel.ranks={ranks}"),
+                ]);
+            }
+            Start::Mpirun(_) => {
+                command.args(["--set", "parallel.backend=p2p"]);
+            }
+        }
+        command
+    }
+
+    /// Any program under `mpirun`.
+    pub(crate) fn under_mpirun(&self, ranks: usize, program: &Path) -> Command {
+        let mut command = launch::mpirun(ranks).unwrap_or_else(|| panic!("no mpirun"));
+        command.arg(program).current_dir(self.folder.path());
+        command
+    }
+
+    /// Calls `md-cli` to its end.
+    pub(crate) fn call(&self, start: Start, arguments: &str) -> Said {
+        Said::of(self.command(start, arguments))
+    }
+
+    /// Calls `md-cli`; anything but success fails the test.
+    pub(crate) fn succeed(&self, start: Start, arguments: &str) -> Said {
+        let said = self.call(start, arguments);
+        assert_eq!(said.code, Some(0), "{start:?} {arguments}: {said:?}");
+        said
+    }
+
+    /// A script of `bash`, in which `$md` is the program.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("bash");
+        command.current_dir(self.folder.path()).env("md", md_cli()).args(["-c", script]);
+        command
+    }
+}
+
+impl Said {
+    /// Runs a command to its end. One that does not end fails the test.
+    pub(crate) fn of(command: Command) -> Self {
+        let called = format!("{command:?}");
+        let Finished { status, stdout, stderr, .. } =
+            launch::run_with_timeout(command, LIMIT).expect("the program starts");
+        let status = status.unwrap_or_else(|| panic!("{called}: hangs\n{stdout}\n{stderr}"));
+        Self { code: status.code(), stdout, stderr: without_launcher(&stderr) }
+    }
+}
+
+/// The error of `md-cli COMMAND melt.toml --quiet`, with its exit code in front. It must be the same however the command
+/// is started: this is what shows that one rank speaks, once. Nothing may come on standard output.
+pub(crate) fn error_everywhere(desk: &Desk, arguments: &str, starts: &[Start]) -> String {
+    let errors: Vec<String> = starts.iter().map(|&start| error(desk, arguments, start)).collect();
+    for (start, text) in starts.iter().zip(&errors) {
+        assert_eq!(*text, errors[0], "{start:?} and {:?} differ", starts[0]);
+    }
+    errors.into_iter().next().expect("at least one way to start")
+}
+
+/// The error of one call, with its exit code in front.
+pub(crate) fn error(desk: &Desk, arguments: &str, start: Start) -> String {
+    let said = desk.call(start, &format!("{arguments} --quiet"));
+    assert_eq!(said.stdout, "", "{start:?} {arguments}: {said:?}");
+    format!("exit code {}\n{}", said.code.expect("it ended by itself"), said.stderr)
+}
+
+/// Removes what Open MPI says itself: blocks between lines of dashes, and lines that begin with host and process.
+fn without_launcher(text: &str) -> String {
+    let is_rule = |line: &str| line.len() > 60 && line.bytes().all(|byte| byte == b'-');
+    let mut inside = false;
+    let mut own = String::new();
+    for line in text.split_inclusive('\n') {
+        if is_rule(line.trim_end()) {
+            inside = !inside;
+        } else if !inside && !is_note_of_launcher(line) {
+            own.push_str(line);
+        }
+    }
+    own
+}
+
+/// `[host:12345] ...`, as in "1 more process has sent help message".
+fn is_note_of_launcher(line: &str) -> bool {
+    let place = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let process = place.and_then(|(place, _)| place.split_once(':'));
+    process.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+}

@@ -1,0 +1,167 @@
+//! Lennard-Jones sums from the textbook, sharing no code with the engine: no cells, no ghosts, no vectors.
+
+use super::{ForceRow, Random};
+
+/// What is subtracted from the pair energy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shift {
+    /// Nothing.
+    None,
+    /// Its value at the cutoff.
+    Energy,
+    /// Its tangent at the cutoff.
+    Force,
+}
+
+impl Shift {
+    /// As in a scenario.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Energy => "energy",
+            Self::Force => "force",
+        }
+    }
+}
+
+/// A pair of particles with epsilon = sigma = 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) cutoff: f64,
+    pub(crate) shift: Shift,
+}
+
+impl Pair {
+    /// Energy and its derivative at a distance within the cutoff.
+    pub(crate) fn energy_and_slope(self, r: f64) -> (f64, f64) {
+        let plain = |r: f64| (4.0 * (r.powi(-12) - r.powi(-6)), 24.0 * (r.powi(-7) - 2.0 * r.powi(-13)));
+        let ((energy, slope), (energy_at_cutoff, slope_at_cutoff)) = (plain(r), plain(self.cutoff));
+        match self.shift {
+            Shift::None => (energy, slope),
+            Shift::Energy => (energy - energy_at_cutoff, slope),
+            Shift::Force => {
+                let tangent = energy_at_cutoff + (r - self.cutoff) * slope_at_cutoff;
+                (energy - tangent, slope - slope_at_cutoff)
+            }
+        }
+    }
+}
+
+/// Particles in a box with its lower corner at the origin.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    pub(crate) lengths: [f64; 3],
+    pub(crate) periodic: [bool; 3],
+    pub(crate) positions: Vec<[f64; 3]>,
+}
+
+/// Sums over all pairs of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct ReferenceSums {
+    pub(crate) energy: f64,
+    /// Sum of r . f.
+    pub(crate) virial: f64,
+    /// Ids count from 1, type 1.
+    pub(crate) forces: Vec<ForceRow>,
+    /// The largest sum of magnitudes of pair forces on one particle: what rounding is relative to.
+    pub(crate) scale: f64,
+}
+
+impl Configuration {
+    /// Clusters of particles with empty space between, no two closer than `distance`, also across periodic faces.
+    /// `flat`: all in one layer, for 2D. May hold fewer than asked for where they do not fit.
+    pub(crate) fn clustered(
+        random: &mut Random,
+        lengths: [f64; 3],
+        periodic: [bool; 3],
+        count: usize,
+        flat: bool,
+    ) -> Self {
+        const DISTANCE: f64 = 0.85;
+        const RADIUS: f64 = 2.0;
+        const ATTEMPTS: usize = 40;
+        let mut configuration = Self { lengths, periodic, positions: Vec::new() };
+        let centres: Vec<[f64; 3]> =
+            (0..3).map(|_| lengths.map(|length| length * random.uniform())).collect();
+        for _ in 0..ATTEMPTS * count {
+            if configuration.positions.len() == count {
+                break;
+            }
+            let centre = centres[random.below(centres.len())];
+            let mut position = [0, 1, 2].map(|dim| {
+                let offset = RADIUS * random.signed() * random.uniform();
+                let x = centre[dim] + offset;
+                if periodic[dim] { x.rem_euclid(lengths[dim]) } else { x.clamp(0.0, lengths[dim]) }
+            });
+            if flat {
+                position[2] = 0.0;
+            }
+            let is_free = configuration
+                .positions
+                .iter()
+                .all(|other| configuration.images(position, *other).all(|d| norm(d) > DISTANCE));
+            if is_free {
+                configuration.positions.push(position);
+            }
+        }
+        configuration
+    }
+
+    /// Vectors from `b` and its nearest images to `a`. Right as long as the cutoff is not longer than a periodic edge.
+    fn images(&self, a: [f64; 3], b: [f64; 3]) -> impl Iterator<Item = [f64; 3]> {
+        let Self { lengths, periodic, .. } = *self;
+        let range = move |dim: usize| if periodic[dim] { -1..=1 } else { 0..=0 };
+        range(0).flat_map(move |i| {
+            range(1).flat_map(move |j| {
+                range(2).map(move |k| {
+                    [(0, i), (1, j), (2, k)]
+                        .map(|(dim, image)| a[dim] - b[dim] - f64::from(image) * lengths[dim])
+                })
+            })
+        })
+    }
+
+    /// Every particle against every other and its images.
+    pub(crate) fn sums(&self, pair: Pair) -> ReferenceSums {
+        let mut sums = ReferenceSums { energy: 0.0, virial: 0.0, forces: Vec::new(), scale: 0.0 };
+        for (i, &position) in self.positions.iter().enumerate() {
+            let (mut force, mut magnitudes) = ([0.0; 3], 0.0);
+            for (j, &other) in self.positions.iter().enumerate() {
+                for vector in self.images(position, other) {
+                    let r = norm(vector);
+                    // A particle interacts with its own images, not with itself.
+                    if r >= pair.cutoff || (i == j && r == 0.0) {
+                        continue;
+                    }
+                    let (energy, slope) = pair.energy_and_slope(r);
+                    sums.energy += 0.5 * energy;
+                    sums.virial -= 0.5 * slope * r;
+                    magnitudes += slope.abs();
+                    for dim in 0..3 {
+                        force[dim] -= slope * vector[dim] / r;
+                    }
+                }
+            }
+            sums.scale = magnitudes.max(sums.scale);
+            sums.forces.push(ForceRow { id: i as u64 + 1, kind: 1, position, force });
+        }
+        sums
+    }
+
+    /// As extended XYZ, species A.
+    pub(crate) fn extxyz(&self) -> String {
+        let [lx, ly, lz] = self.lengths;
+        let mut text = format!(
+            "{}\nLattice=\"{lx:?} 0 0 0 {ly:?} 0 0 0 {lz:?}\" Properties=species:S:1:pos:R:3\n",
+            self.positions.len()
+        );
+        for [x, y, z] in &self.positions {
+            text += &format!("A {x:?} {y:?} {z:?}\n");
+        }
+        text
+    }
+}
+
+fn norm([x, y, z]: [f64; 3]) -> f64 {
+    (x * x + y * y + z * z).sqrt()
+}
