@@ -1,0 +1,205 @@
+//! Truth 6, third part: both methods against sums worked out in this test (support/reference.rs), on configurations
+//! that are hard to divide: clusters, empty cells, boxes of one or two cells, walls, two dimensions.
+
+mod support;
+
+use support::{
+    Backend, Case, Configuration, Outcome, Pair, Random, Run, Shift, assert_close, assert_forces,
+    local_cases, p2p_cases,
+};
+
+const CUTOFF: f64 = 2.5;
+const SKIN: f64 = 0.3;
+/// The shortest edge of a cell.
+const REACH: f64 = CUTOFF + SKIN;
+
+fn scenario(dimension: usize, periodic: [bool; 3], shift: Shift) -> String {
+    let boundary = periodic.map(|is_periodic| if is_periodic { "periodic" } else { "reflecting" });
+    format!(
+        "[simulation]\nsteps = 1\ndimension = {dimension}\n\
+         [system]\nfile = {{ path = \"clusters.extxyz\", format = \"extxyz\" }}\nboundary = {boundary:?}\n\
+         [interaction]\ncutoff = {CUTOFF}\nshift = {:?}\n\
+         [neighbor]\nskin = {SKIN}\n",
+        shift.name()
+    )
+}
+
+/// Whether the case's ranks find at least one cell each: for `rect` along some choice of dimensions.
+fn fits(case: Case, lengths: [f64; 3], dimension: usize) -> bool {
+    let cells: Vec<usize> =
+        lengths[..dimension].iter().map(|length| ((length / REACH) as usize).max(1)).collect();
+    let ranks = case.ranks;
+    let most = |dim: usize| cells.get(dim).copied().unwrap_or(1);
+    let rect = || (1..=most(0)).any(|x| (1..=most(1)).any(|y| (1..=most(2)).any(|z| x * y * z == ranks)));
+    if case.partition == "stripe" { ranks <= cells.iter().product() } else { rect() }
+}
+
+/// The forces of a system cancel. The third law is used in the sum of every pair, so only rounding is left.
+fn assert_balanced(outcome: &Outcome, scale: f64) {
+    let forces = outcome.forces();
+    for dim in 0..3 {
+        let sum: f64 = forces.iter().map(|row| row.force[dim]).sum();
+        let magnitudes: f64 = forces.iter().map(|row| row.force[dim].abs()).sum();
+        let allowed = 1e-13 * (magnitudes + scale);
+        assert!(
+            sum.abs() <= allowed,
+            "{}: forces add up to {sum}, not 0, in dimension {dim}",
+            outcome.case()
+        );
+    }
+}
+
+/// Runs every case that fits; returns how many did.
+fn check(
+    configuration: &Configuration,
+    dimension: usize,
+    shift: Shift,
+    cases: impl Iterator<Item = Case>,
+) -> usize {
+    let expected = configuration.sums(Pair { cutoff: CUTOFF, shift });
+    let run = Run::new("forces", scenario(dimension, configuration.periodic, shift))
+        .file("clusters.extxyz", configuration.extxyz());
+    let mut count = 0;
+    for case in cases.filter(|&case| fits(case, configuration.lengths, dimension)) {
+        let outcome = case.apply(&run).succeed();
+        let what = format!("box {:?}: {}", configuration.lengths, outcome.case());
+        assert_forces(&outcome.forces(), &expected.forces, expected.scale, 1e-11, &what);
+        assert_close(outcome.number("potential_energy"), expected.energy, 1e-11, &what);
+        assert_close(outcome.number("virial"), expected.virial, 1e-10, &what);
+        assert_balanced(&outcome, expected.scale);
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn clusters_with_empty_cells() {
+    let lengths = [17.0, 12.0, 14.5];
+    let configuration = Configuration::clustered(&mut Random::new(1), lengths, [true; 3], 300, false);
+    assert!(configuration.positions.len() > 130, "{} particles", configuration.positions.len());
+    let count = check(&configuration, 3, Shift::None, local_cases().chain(p2p_cases()));
+    assert!(count >= 40, "{count} cases");
+}
+
+/// The program's choice is the grid of least surface; a user may choose any other. This box has 6 x 4 x 5 cells.
+#[test]
+fn every_grid_of_ranks() {
+    let lengths = [17.0, 12.0, 14.5];
+    let configuration = Configuration::clustered(&mut Random::new(2), lengths, [true; 3], 150, false);
+    let expected = configuration.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
+    let run = Run::new("forces", scenario(3, [true; 3], Shift::None))
+        .file("clusters.extxyz", configuration.extxyz());
+    for [x, y, z] in (0..120).map(|index| [1 + index % 6, 1 + index / 6 % 4, 1 + index / 24]) {
+        let ranks = x * y * z;
+        if ranks > 24 {
+            continue;
+        }
+        for shell in ["full", "half"] {
+            let run = run.clone().on(Backend::Local, ranks).set(format!("parallel.shell={shell:?}"));
+            let outcome = run.set(format!("parallel.grid=[{x}, {y}, {z}]")).succeed();
+            assert_eq!(outcome.summary()["grid"], format!("{x}x{y}x{z}"), "{}", outcome.case());
+            assert_forces(&outcome.forces(), &expected.forces, expected.scale, 1e-11, outcome.case());
+            assert_close(outcome.number("potential_energy"), expected.energy, 1e-11, outcome.case());
+        }
+    }
+}
+
+/// Along an edge of one or two cells the neighbours on both sides are the same cell, and the same two particles may
+/// interact twice.
+#[test]
+fn boxes_of_one_and_two_cells() {
+    let boxes = [
+        // One cell: one rank, 2 methods x 2 shells x 2 partitions.
+        ([2.8, 2.8, 2.8], 8),
+        // 1 x 2 x 3 cells: no eight ranks.
+        ([2.9, 5.7, 9.0], 32),
+        // 2 x 2 x 2 cells: three ranks only as stripes.
+        ([5.61, 5.7, 5.8], 36),
+        ([9.0, 3.0, 5.7], 32),
+        // 2 x 4 x 1 cells.
+        ([5.7, 11.3, 3.3], 40),
+    ];
+    for (seed, (lengths, cases)) in (10..).zip(boxes) {
+        let volume: f64 = lengths.iter().product();
+        let random = &mut Random::new(seed);
+        let configuration =
+            Configuration::clustered(random, lengths, [true; 3], (0.4 * volume) as usize, false);
+        let count = check(&configuration, 3, Shift::Energy, local_cases());
+        assert_eq!(count, cases, "cases in a box of {lengths:?}");
+    }
+}
+
+#[test]
+fn walls_have_no_images() {
+    let lengths = [9.0, 12.0, 8.5];
+    for (seed, periodic) in
+        (20..).zip([[false, true, true], [true, false, false], [false, false, false], [true, true, false]])
+    {
+        let configuration = Configuration::clustered(&mut Random::new(seed), lengths, periodic, 200, false);
+        let count = check(&configuration, 3, Shift::Force, local_cases());
+        assert!(count >= 40, "{count} cases");
+    }
+}
+
+#[test]
+fn two_dimensions() {
+    for (seed, lengths, periodic) in [
+        (30, [25.0, 19.0, 1.0], [true, true, true]),
+        (31, [25.0, 19.0, 1.0], [false, true, true]),
+        (32, [5.7, 11.3, 1.0], [true, true, true]),
+    ] {
+        let configuration = Configuration::clustered(&mut Random::new(seed), lengths, periodic, 120, true);
+        // A reference in three dimensions would see images above and below.
+        let flat = Configuration { periodic: [periodic[0], periodic[1], false], ..configuration };
+        let expected = flat.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
+        let run =
+            Run::new("forces", scenario(2, periodic, Shift::None)).file("clusters.extxyz", flat.extxyz());
+        for case in local_cases().filter(|&case| fits(case, lengths, 2)) {
+            let outcome = case.apply(&run).succeed();
+            assert_forces(&outcome.forces(), &expected.forces, expected.scale, 1e-11, outcome.case());
+            assert_close(outcome.number("potential_energy"), expected.energy, 1e-11, outcome.case());
+        }
+    }
+}
+
+/// One particle alone, and two at the corners of a box that meet across its faces.
+#[test]
+fn very_few_particles() {
+    let lengths = [9.0, 9.0, 9.0];
+    for positions in [vec![[4.0, 4.0, 4.0]], vec![[0.2, 0.3, 0.1], [8.6, 8.5, 8.7]]] {
+        let configuration = Configuration { lengths, periodic: [true; 3], positions };
+        let run = Run::new("forces", scenario(3, [true; 3], Shift::None))
+            .file("clusters.extxyz", configuration.extxyz());
+        let expected = configuration.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
+        for case in local_cases() {
+            let outcome = case.apply(&run).succeed();
+            assert_forces(&outcome.forces(), &expected.forces, 1.0, 1e-11, outcome.case());
+            let energy = outcome.number("potential_energy");
+            assert!((energy - expected.energy).abs() < 1e-12, "{}: {energy}", outcome.case());
+        }
+    }
+}
+
+/// Moved as a whole by any vector, a configuration has the same forces: no cell border is special. Positions on the
+/// faces themselves and outside of the box are brought into it.
+#[test]
+fn moved_and_unwrapped_configurations() {
+    let lengths = [9.0, 8.5, 12.0];
+    let configuration = Configuration::clustered(&mut Random::new(40), lengths, [true; 3], 200, false);
+    let expected = configuration.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
+    let run = Run::new("forces", scenario(3, [true; 3], Shift::None));
+    for shift in [[1.0, 2.0, 3.0], [-30.5, 0.0, 100.25], configuration.positions[0].map(|x| -x)] {
+        let positions: Vec<[f64; 3]> = configuration
+            .positions
+            .iter()
+            .map(|position| [0, 1, 2].map(|dim| position[dim] + shift[dim]))
+            .collect();
+        let moved = Configuration { positions, ..configuration.clone() };
+        for ranks in [1, 3, 8] {
+            let outcome =
+                run.clone().file("clusters.extxyz", moved.extxyz()).on(Backend::Local, ranks).succeed();
+            // Coordinates of 100 have lost two digits.
+            assert_forces(&outcome.forces(), &expected.forces, expected.scale, 1e-10, outcome.case());
+        }
+    }
+}

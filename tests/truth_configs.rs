@@ -1,0 +1,57 @@
+//! Every scenario in configs/ runs as it is, but for the number of steps.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::{Backend, Run, p2p_available, repository, text_of};
+
+fn configs() -> Vec<PathBuf> {
+    let entries = repository("configs").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.sort();
+    assert!(paths.len() >= 6, "{paths:?}");
+    paths
+}
+
+fn two_steps(path: &Path, backend: Backend, ranks: usize) {
+    let text = text_of(path);
+    let mut run = Run::new("run", &text).on(backend, ranks).argument("--steps").argument("2");
+    if text.contains("\ntrajectory =") {
+        // A trajectory without a frame after step 0 is refused.
+        run = run.set("output.trajectory.every=1");
+    }
+    let outcome = run.succeed();
+    let case = format!("{}: {}", path.display(), outcome.case());
+    let thermo = outcome.thermo();
+    assert_eq!(thermo.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 2], "{case}");
+    assert_eq!(outcome.number("lost_particles"), 0.0, "{case}");
+    assert_eq!(outcome.number("ranks"), ranks as f64, "{case}");
+    // Nothing explodes: an equilibrium time step changes the total energy by much less than its kinetic part.
+    let change = (thermo[1].total - thermo[0].total).abs();
+    assert!(change < 0.01 * thermo[0].kinetic, "{case}: energy changes by {change} in two steps");
+}
+
+#[test]
+fn every_config_runs_on_one_rank() {
+    configs().iter().for_each(|path| two_steps(path, Backend::Local, 1));
+}
+
+#[test]
+fn every_config_runs_on_two_ranks_over_mpi() {
+    if p2p_available() {
+        configs().iter().for_each(|path| two_steps(path, Backend::P2p, 2));
+    }
+}
+
+/// What `check` prints can be run again: it is a scenario of its own that `check` leaves as it is.
+#[test]
+fn every_config_passes_check_unchanged() {
+    for path in configs() {
+        let check = |text: String| Run::new("check", text).on(Backend::Local, 1).succeed();
+        let first = check(text_of(&path)).finished().stdout.clone();
+        let second = check(first.clone()).finished().stdout.clone();
+        assert_eq!(first, second, "{}", path.display());
+    }
+}

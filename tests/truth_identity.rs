@@ -1,0 +1,76 @@
+//! Truth 6, second part: what moves the bytes, and when, changes no bit of the result.
+
+mod support;
+
+use support::{Backend, Case, Run, local_cases, p2p_available};
+
+/// Hot and dense: particles change ranks, neighbourhoods are rebuilt.
+const SCENARIO: &str = r#"
+[simulation]
+steps = 40
+seed = 5
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
+temperature = 3.0
+[[species]]
+name = "A"
+[[species]]
+name = "B"
+fraction = 0.3
+sigma = 0.95
+[output]
+thermo = { every = 4 }
+trajectory = { path = "traj.extxyz", every = 40 }
+"#;
+
+/// thermo.csv and all positions and velocities at the end.
+fn results(case: Case, overlap: bool) -> [(String, &'static str, String); 2] {
+    let run = case.apply(&Run::new("run", SCENARIO)).set(format!("parallel.overlap={overlap}"));
+    let outcome = run.succeed();
+    assert!(outcome.number("rebuilds") >= 2.0, "{}: rebuilds", outcome.case());
+    ["thermo.csv", "traj.extxyz"].map(|file| (outcome.case().to_owned(), file, outcome.text(file)))
+}
+
+fn assert_identical(case: Case, overlap: bool, expected: &[(String, &'static str, String); 2]) {
+    for (actual, expected) in results(case, overlap).iter().zip(expected) {
+        // Not assert_eq!: that would print both files.
+        assert!(actual.2 == expected.2, "{}: {} differs from that of {}", actual.0, actual.1, expected.0);
+    }
+}
+
+/// All paths through threads with and without overlap, and over MPI a choice in which every number of ranks meets both
+/// shells, both partitions, and overlap on and off.
+#[test]
+fn transport_and_overlap_change_no_bit() {
+    for case in local_cases().filter(|case| case.method == "cells") {
+        let expected = results(case, true);
+        assert_identical(case, false, &expected);
+        let is_chosen = (case.shell == "full") == (case.partition == "stripe");
+        if p2p_available() && is_chosen {
+            let overlap = (case.shell == "half") == case.ranks.is_multiple_of(2);
+            assert_identical(Case { backend: Backend::P2p, ..case }, overlap, &expected);
+            if case.ranks == 4 {
+                assert_identical(Case { backend: Backend::P2p, ..case }, !overlap, &expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reference_method_too() {
+    for case in local_cases().filter(|case| case.method == "direct-sum" && [2, 3].contains(&case.ranks)) {
+        let expected = results(case, true);
+        assert_identical(case, false, &expected);
+        if p2p_available() && case.shell == "half" {
+            assert_identical(Case { backend: Backend::P2p, ..case }, true, &expected);
+        }
+    }
+}
+
+/// Twice the same call, twice the same bits.
+#[test]
+fn a_run_can_be_repeated() {
+    for case in local_cases().filter(|case| case.ranks == 4 && case.method == "cells") {
+        assert_identical(case, true, &results(case, true));
+    }
+}

@@ -1,0 +1,141 @@
+//! Truth 3: runs of LAMMPS that anyone can repeat: forces of every atom at step 0, thermo output of the first 50 steps.
+//! Beyond that rounding errors, which grow exponentially, differ too much for 1e-7.
+
+mod support;
+
+use support::{
+    Backend, Case, ForceRow, Run, ThermoRow, assert_close, assert_forces, assert_thermo, data, every_case,
+    numbers, text_of,
+};
+
+/// Two species, without shift. The file has the masses too; a scenario may repeat them.
+const MIX: &str = r#"
+[[species]]
+name = "A"
+[[species]]
+name = "B"
+mass = 2.0
+epsilon = 0.5
+sigma = 0.9
+[interaction]
+cutoff = 2.5
+shift = "none"
+mixing = "lorentz-berthelot"
+"#;
+
+const MELT: &str = r#"
+[interaction]
+cutoff = 2.5
+shift = "energy"
+"#;
+
+/// The data file holds velocities, so no temperature is given.
+fn scenario(name: &str, interaction: &str) -> String {
+    let path = data(name).join("data.lammps");
+    format!(
+        "[simulation]\nsteps = 50\ntimestep = 0.005\n\
+         [system]\nfile = {{ path = {path:?}, format = \"lammps-data\" }}\n{interaction}\n\
+         [neighbor]\nskin = 0.3\nrebuild = {{ displacement = true }}\n\
+         [output]\nthermo = {{ every = 10 }}\n"
+    )
+}
+
+/// LAMMPS's `dump custom id type x y z fx fy fz`.
+fn dumped_forces(name: &str) -> Vec<ForceRow> {
+    let text = text_of(&data(name).join("forces.dump"));
+    let rows =
+        text.lines().skip_while(|line| !line.starts_with("ITEM: ATOMS id type x y z fx fy fz")).skip(1);
+    let row = |line: &str| {
+        let [id, kind, x, y, z, fx, fy, fz] = numbers(line, ' ');
+        ForceRow { id: id as u64, kind: kind as u32, position: [x, y, z], force: [fx, fy, fz] }
+    };
+    rows.map(row).collect()
+}
+
+/// The rows up to step 50.
+fn printed_thermo(name: &str) -> Vec<ThermoRow> {
+    let row = |line: &str| {
+        let [step, temperature, potential, kinetic, total, pressure] = numbers(line, ',');
+        ThermoRow { step: step as u64, time: 0.005 * step, temperature, potential, kinetic, total, pressure }
+    };
+    let rows: Vec<ThermoRow> = text_of(&data(name).join("thermo.csv")).lines().skip(1).map(row).collect();
+    rows.into_iter().filter(|row| row.step <= 50).collect()
+}
+
+fn check_forces(name: &str, interaction: &str) {
+    let run = Run::new("forces", scenario(name, interaction));
+    let expected = dumped_forces(name);
+    let first = &printed_thermo(name)[0];
+    // Relative to the largest component, which is smaller than the pair forces it is the sum of, so this is strict.
+    // The melt starts as a perfect crystal, whose forces vanish: there the pair forces, about 1, are the scale.
+    let scale = expected.iter().flat_map(|row| row.force).fold(1.0, |most: f64, f| most.max(f.abs()));
+    for case in every_case() {
+        let outcome = case.apply(&run).succeed();
+        let forces = outcome.forces();
+        assert_forces(&forces, &expected, scale, 1e-10, outcome.case());
+        assert_close(
+            outcome.number("potential_energy") / expected.len() as f64,
+            first.potential,
+            1e-11,
+            outcome.case(),
+        );
+        for (row, reference) in forces.iter().zip(&expected) {
+            let apart =
+                (0..3).map(|dim| (row.position[dim] - reference.position[dim]).abs()).fold(0.0, f64::max);
+            assert!(apart < 1e-12, "{}: position of {}", outcome.case(), row.id);
+        }
+    }
+}
+
+/// `steps` may depend on the case.
+fn check_thermo(
+    name: &str,
+    interaction: &str,
+    cases: impl Iterator<Item = Case>,
+    steps: impl Fn(&Case) -> u64,
+) {
+    let run = Run::new("run", scenario(name, interaction));
+    let all = printed_thermo(name);
+    assert_eq!(all.len(), 6, "{name}: rows of the reference");
+    for case in cases {
+        let steps = steps(&case);
+        let outcome = case.apply(&run).argument("--steps").argument(steps.to_string()).succeed();
+        let thermo = outcome.thermo();
+        let expected: Vec<ThermoRow> = all.iter().copied().filter(|row| row.step <= steps).collect();
+        assert_thermo(&thermo[..1], &expected[..1], 2e-12, outcome.case());
+        assert_thermo(&thermo, &expected, 1e-7, outcome.case());
+        // Otherwise nothing was tried but one neighbourhood. Nobody moves by half the skin within 20 steps of the melt.
+        assert!(steps < 50 || outcome.number("rebuilds") >= 1.0, "{}: no rebuild", outcome.case());
+    }
+}
+
+#[test]
+fn forces_of_the_mixture() {
+    check_forces("mix864", MIX);
+}
+
+#[test]
+fn forces_of_the_shifted_melt() {
+    check_forces("melt2048", MELT);
+}
+
+/// The reference method computes every pair in each of the 50 steps, so half of its combinations must do.
+#[test]
+fn thermo_of_the_mixture() {
+    let is_quick =
+        |case: &Case| case.method == "cells" || (case.shell == "half") == (case.partition == "rect");
+    check_thermo("mix864", MIX, every_case().filter(is_quick), |_| 50);
+}
+
+/// Larger by a factor of 2.4, so pairs by 5.6: the reference method is only tried twice, for fewer steps.
+#[test]
+fn thermo_of_the_shifted_melt() {
+    let is_quick = |case: &Case| {
+        let settings = (case.backend, case.ranks, case.shell, case.partition);
+        case.method == "cells"
+            || settings == (Backend::Local, 1, "half", "rect")
+            || settings == (Backend::Local, 3, "full", "stripe")
+    };
+    let steps = |case: &Case| if case.method == "cells" { 50 } else { 20 };
+    check_thermo("melt2048", MELT, every_case().filter(is_quick), steps);
+}

@@ -1,0 +1,122 @@
+//! Truth 2: NIST's "Lennard-Jones Fluid Reference Calculations: Cuboid Cell". Particles at random places, so that every
+//! pair across every face counts; the boxes are so small that on 2 x 2 x 2 ranks both neighbours along an axis are one.
+
+mod support;
+
+use std::f64::consts::PI;
+
+use support::{Case, Run, assert_close, assert_printed, data, every_case, local_cases, numbers, text_of};
+
+/// A row of a table of reference values: configuration, cutoff, shift, energy, virial (sum of r . f), tail correction.
+type Row = (u8, f64, &'static str, &'static str, &'static str, Option<&'static str>);
+
+/// NIST's table, its five digits (tests/data/README.md).
+const PUBLISHED: [Row; 4] = [
+    (1, 3.0, "none", "-4351.5", "-568.67", Some("-198.49")),
+    (2, 3.0, "none", "-690.00", "-568.46", Some("-24.230")),
+    (1, 4.0, "none", "-4467.5", "-1263.9", Some("-83.769")),
+    (2, 4.0, "none", "-704.60", "-655.99", Some("-10.226")),
+];
+
+/// NIST's table for the linear force shift.
+const FORCE_SHIFTED: [Row; 2] =
+    [(1, 3.0, "force", "-3870.9", "317.54", None), (2, 3.0, "force", "-620.12", "-445.33", None)];
+
+/// More digits and other cutoffs: worked out from the same files by an O(N^2) program that is not a part of this project
+/// (research notes, section 6.4).
+const DIGITS: [Row; 12] = [
+    (1, 2.5, "none", "-4214.08529744", "253.95245717", None),
+    (1, 3.0, "none", "-4351.54019454", "-568.66546532", None),
+    (1, 4.0, "none", "-4467.49572495", "-1263.88337187", None),
+    (2, 2.5, "none", "-671.19558961", "-455.90236818", None),
+    (2, 3.0, "none", "-690.00404517", "-568.45734074", None),
+    (2, 4.0, "none", "-704.60331973", "-655.98756071", None),
+    (1, 2.5, "energy", "-3874.88976450", "253.95245717", None),
+    (1, 3.0, "energy", "-4156.05015143", "-568.66546532", None),
+    (1, 4.0, "energy", "-4384.03173188", "-1263.88337187", None),
+    (2, 2.5, "energy", "-621.55960677", "-455.90236818", None),
+    (2, 3.0, "energy", "-662.39861767", "-568.45734074", None),
+    (2, 4.0, "energy", "-693.65384515", "-655.98756071", None),
+];
+
+/// NIST's file as extended XYZ. The box is centred at the origin.
+fn extxyz(configuration: u8) -> String {
+    let text = text_of(&data(&format!("nist-lj/lj-{configuration}.xyz")));
+    let mut lines = text.lines();
+    let (count, comment) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let edges = comment.trim().trim_start_matches("cell:");
+    let [x, y, z] = numbers(edges, ' ');
+    let [ox, oy, oz] = [x, y, z].map(|edge| -0.5 * edge);
+    let head = format!(
+        "{count}\nLattice=\"{x} 0 0 0 {y} 0 0 0 {z}\" Origin=\"{ox} {oy} {oz}\" Properties=species:S:1:pos:R:3\n"
+    );
+    head + &lines.map(|line| format!("{}\n", line.trim())).collect::<String>()
+}
+
+/// The skin is left out: the box of configuration 2 is just two cutoffs of 4 long.
+fn run((configuration, cutoff, shift, _, _, tail): Row) -> Run {
+    let has_tail = tail.is_some();
+    let scenario = format!(
+        "[simulation]\nsteps = 1\n\
+         [system]\nfile = {{ path = \"nist.extxyz\", format = \"extxyz\" }}\n\
+         [[species]]\nname = \"H\"\n\
+         [interaction]\ncutoff = {cutoff:?}\nshift = {shift:?}\ntail_correction = {has_tail}\n\
+         [neighbor]\nskin = 0.0\nrebuild = {{ every = 1 }}\n"
+    );
+    Run::new("forces", scenario).file("nist.extxyz", extxyz(configuration))
+}
+
+/// Length of the cubic box.
+fn edge(configuration: u8) -> f64 {
+    if configuration == 1 { 10.0 } else { 8.0 }
+}
+
+/// Three ranks in a row need three cells of at least the cutoff.
+fn fits(case: Case, (configuration, cutoff, ..): Row) -> bool {
+    case.partition == "stripe" || case.ranks != 3 || 3.0 * cutoff <= edge(configuration)
+}
+
+/// At rest: the virial's, and the mean field's from beyond the cutoff (Allen and Tildesley, equation 2.144), of which
+/// NIST's table says nothing.
+fn pressure((configuration, cutoff, .., tail): Row, virial: f64, atoms: f64) -> f64 {
+    let volume = edge(configuration).powi(3);
+    let density = atoms / volume;
+    let beyond = PI * density * density * (32.0 / 9.0 * cutoff.powi(-9) - 16.0 / 3.0 * cutoff.powi(-3));
+    virial / (3.0 * volume) + if tail.is_some() { beyond } else { 0.0 }
+}
+
+fn check(row: Row, cases: impl Iterator<Item = Case>) {
+    let (configuration, cutoff, shift, energy, virial, tail) = row;
+    let run = run(row);
+    for case in cases.filter(|&case| fits(case, row)) {
+        let outcome = case.apply(&run).succeed();
+        let what = format!("configuration {configuration}, cutoff {cutoff}, {shift}: {}", outcome.case());
+        let tail_energy = outcome.number("tail_energy");
+        // The reference does not count the tail as a part of the energy.
+        assert_printed(outcome.number("potential_energy") - tail_energy, energy, &what);
+        assert_printed(outcome.number("virial"), virial, &what);
+        assert_printed(tail_energy, tail.unwrap_or("0.0000000000"), &what);
+        let pressure = pressure(row, outcome.number("virial"), outcome.number("atoms"));
+        assert_close(outcome.number("pressure"), pressure, 1e-10, &what);
+    }
+}
+
+#[test]
+fn published_values_on_every_path() {
+    PUBLISHED.into_iter().take(2).for_each(|row| check(row, every_case()));
+}
+
+#[test]
+fn published_values_of_the_longer_cutoff() {
+    PUBLISHED.into_iter().skip(2).for_each(|row| check(row, local_cases()));
+}
+
+#[test]
+fn published_values_of_the_linear_force_shift() {
+    FORCE_SHIFTED.into_iter().for_each(|row| check(row, local_cases()));
+}
+
+#[test]
+fn more_digits_and_other_cutoffs() {
+    DIGITS.into_iter().for_each(|row| check(row, local_cases()));
+}

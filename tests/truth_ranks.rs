@@ -1,0 +1,155 @@
+//! Truth 6, first part: the physics does not depend on how the work is divided.
+
+mod support;
+
+use support::{Backend, Case, Outcome, Run, assert_thermo, every_case, local_cases, numbers, p2p_cases};
+
+/// The melt.
+const MELT: &str = r#"
+[simulation]
+steps = 20
+seed = 1
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 7] }
+temperature = 1.44
+[output]
+thermo = { every = 5 }
+trajectory = { path = "traj.extxyz", every = 20 }
+"#;
+
+/// Two species on random sites, with a pair of its own.
+const MIXTURE: &str = r#"
+[simulation]
+steps = 20
+seed = 2
+[system]
+lattice = { kind = "fcc", density = 0.8, cells = [6, 6, 6] }
+temperature = 1.0
+[[species]]
+name = "A"
+fraction = 0.6
+[[species]]
+name = "B"
+mass = 2.0
+epsilon = 0.5
+sigma = 0.9
+[interaction]
+shift = "energy"
+[[interaction.pair]]
+species = ["A", "B"]
+epsilon = 1.5
+sigma = 0.8
+[output]
+thermo = { every = 5 }
+trajectory = { path = "traj.extxyz", every = 20 }
+"#;
+
+/// configs/alloy-2d.toml, smaller. Its box of 4 x 5 cells holds eight ranks.
+const ALLOY_2D: &str = r#"
+[simulation]
+dimension = 2
+timestep = 0.002
+steps = 20
+seed = 3
+[system]
+lattice = { kind = "hex", spacing = 1.11, cells = [15, 11, 1] }
+temperature = 0.4
+[[species]]
+name = "main"
+[[species]]
+name = "additive"
+mass = 1.2
+epsilon = 0.8
+sigma = 0.95
+fraction = 0.1
+[interaction]
+cutoff = 3.8
+[neighbor]
+skin = 0.0
+rebuild = { every = 1 }
+[output]
+thermo = { every = 5 }
+trajectory = { path = "traj.extxyz", every = 20 }
+"#;
+
+/// Walls in x and z. The lattice touches the lower walls and is hot, so that particles bounce at once.
+const WALLS: &str = r#"
+[simulation]
+steps = 20
+seed = 4
+[system]
+lattice = { kind = "fcc", density = 0.7, cells = [6, 6, 6] }
+temperature = 3.0
+boundary = ["reflecting", "periodic", "reflecting"]
+[interaction]
+shift = "force"
+[output]
+thermo = { every = 5 }
+trajectory = { path = "traj.extxyz", every = 20 }
+"#;
+
+/// The trajectory's frames as text.
+fn frames(outcome: &Outcome) -> Vec<String> {
+    let text = outcome.text("traj.extxyz");
+    let lines: Vec<&str> = text.lines().collect();
+    let [count] = numbers(lines[0], ' ');
+    lines.chunks(count as usize + 2).map(|frame| frame.join("\n")).collect()
+}
+
+/// Everything after `start` in any case against one rank, and the initial state bit by bit.
+fn check(scenario: &str, cases: impl Iterator<Item = Case>) {
+    let run = Run::new("run", scenario);
+    let reference = run.clone().on(Backend::Local, 1).succeed();
+    let expected = reference.thermo();
+    assert_eq!(expected.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 5, 10, 15, 20]);
+    let start = &frames(&reference)[0];
+    for case in cases {
+        let outcome = case.apply(&run).succeed();
+        assert_thermo(&outcome.thermo(), &expected, 1e-10, outcome.case());
+        let frames = frames(&outcome);
+        assert_eq!(frames.len(), 2, "{}: frames", outcome.case());
+        // Not assert_eq!: that would print two frames of a thousand lines.
+        assert!(frames[0] == *start, "{}: another initial state", outcome.case());
+        assert!(frames[1] != *start, "{}: nothing has moved", outcome.case());
+    }
+}
+
+#[test]
+fn melt() {
+    check(MELT, every_case());
+}
+
+#[test]
+fn mixture() {
+    check(MIXTURE, local_cases().chain(p2p_cases().filter(|case| case.ranks == 3)));
+}
+
+#[test]
+fn alloy_in_two_dimensions() {
+    check(ALLOY_2D, local_cases().chain(p2p_cases().filter(|case| case.ranks == 4)));
+}
+
+#[test]
+fn reflecting_walls() {
+    check(WALLS, local_cases().chain(p2p_cases().filter(|case| case.ranks == 8)));
+}
+
+/// Walls conserve energy, and nobody passes them.
+#[test]
+fn walls_hold_and_conserve_energy() {
+    let run = Run::new("run", WALLS).set("simulation.timestep=0.001").set("system.temperature=1.5");
+    let outcome = run.on(Backend::Local, 2).argument("--steps").argument("200").succeed();
+    let thermo = outcome.thermo();
+    let change = thermo.iter().map(|row| (row.total - thermo[0].total).abs()).fold(0.0, f64::max);
+    assert!(change < 1e-3, "energy changes by {change}");
+    let edge = 6.0 * (4.0_f64 / 0.7).cbrt();
+    for frame in frames(&outcome) {
+        for line in frame.lines().skip(2) {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            for column in [1, 3] {
+                let x: f64 = fields[column].parse().unwrap();
+                assert!((0.0..=edge).contains(&x), "outside of the walls: {line}");
+            }
+        }
+    }
+}
