@@ -43,8 +43,10 @@ impl Melt {
         let boundary = [Boundary::Periodic; 3];
         let domain =
             Domain { dimension: Dimension::Three, origin: [0.0; 3], lengths: lattice.lengths(), boundary };
-        let grid =
-            CellGrid::new(domain, most_cells(&domain, CUTOFF + SKIN, lattice.len()).expect("the box is large enough"));
+        let grid = CellGrid::new(
+            domain,
+            most_cells(&domain, CUTOFF + SKIN, lattice.len()).expect("the box is large enough"),
+        );
         let plan = HaloPlan::new(&grid, &Partition::Rect(Rect { grid: [1; 3] }), shell, 0);
         let particles = lattice.sites().map(|(id, site)| {
             let jitter = random::normal_vector(SEED, id);

@@ -71,7 +71,8 @@ impl Outcome {
     /// Text of a file in the output directory.
     pub(crate) fn text(&self, name: &str) -> String {
         let path = self.path(name);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.report()))
+        fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.report()))
     }
 
     /// `summary.json`.

@@ -107,7 +107,8 @@ impl Run {
     /// Runs it to its end, whatever that is. What it printed and wrote is in the outcome.
     pub(crate) fn finish(&self) -> Outcome {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("space on disk");
+        let write =
+            |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("space on disk");
         write("scenario.toml", &self.scenario);
         for (name, text) in &self.files {
             write(name, text);

@@ -53,7 +53,7 @@ impl HaloExchange {
         let migrants = plan.neighbours.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let halo: Vec<Edge> = plan.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
         let positions = world.open(spec("positions", halo.clone(), Sizes::Fixed))?;
-        let forces = match plan.force_return {
+        let forces = match plan.shell.force_return() {
             ForceReturn::Needed => Some(positions.reverse()?),
             ForceReturn::None => None,
         };

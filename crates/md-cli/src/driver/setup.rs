@@ -206,8 +206,8 @@ fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, Scen
 fn shell(shell: scenario::Shell) -> Shell {
     match shell {
         scenario::Shell::Full => Shell::Full,
-        // Validation has refused the eighth shell.
-        scenario::Shell::Half | scenario::Shell::Eighth => Shell::Half,
+        scenario::Shell::Half => Shell::Half,
+        scenario::Shell::Eighth => Shell::Eighth,
     }
 }
 

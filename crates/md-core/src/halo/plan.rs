@@ -86,8 +86,8 @@ pub struct HaloPlan {
     pub neighbours: Vec<usize>,
     /// The work, inner groups first.
     pub pairs: Vec<CellPairs>,
-    /// Whether forces return along the edges.
-    pub force_return: ForceReturn,
+    /// The import shell.
+    pub shell: Shell,
     index: SlotIndex,
 }
 
@@ -125,10 +125,10 @@ impl HaloPlan {
             images: image_exports,
             edges,
             pairs: Vec::new(),
-            force_return: shell.force_return(),
+            shell,
             index,
         };
-        plan.pairs = plan.work(grid, shell);
+        plan.pairs = plan.work(grid);
         plan
     }
 
@@ -153,8 +153,8 @@ impl HaloPlan {
         if slot < self.owned.len() { self.owned[slot] } else { self.ghosts[slot - self.owned.len()] }
     }
 
-    fn work(&self, grid: &CellGrid, shell: Shell) -> Vec<CellPairs> {
-        let rules = shell.rules(grid.is_flat());
+    fn work(&self, grid: &CellGrid) -> Vec<CellPairs> {
+        let rules = self.shell.rules(grid.is_flat());
         let mut groups: BTreeMap<(Region, u32, Reach), Vec<u32>> = BTreeMap::new();
         for &anchor in &self.owned {
             for rule in &rules {
@@ -178,7 +178,7 @@ impl HaloPlan {
     /// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.
     fn reach(&self, a: u32, b: u32) -> Option<Reach> {
         let b_is_owned = (b as usize) < self.owned.len();
-        match self.force_return {
+        match self.shell.force_return() {
             ForceReturn::Needed => Some(Reach::Both),
             ForceReturn::None if !b_is_owned => Some(Reach::First),
             // Owned cells are sorted, so the later slot is the forward one.
@@ -327,8 +327,9 @@ mod tests {
     fn imports_and_exports_match_on_every_edge() {
         for (counts, boundary) in [([4, 4, 4], Boundary::Periodic), ([5, 4, 3], Boundary::Reflecting)] {
             let grid = grid(counts, boundary);
-            for (ranks, shell) in
-                [1, 2, 3, 4, 8].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half)])
+            for (ranks, shell) in [1, 2, 3, 4, 8]
+                .into_iter()
+                .flat_map(|n| [(n, Shell::Full), (n, Shell::Half), (n, Shell::Eighth)])
             {
                 for partition in partitions(ranks)
                     .into_iter()
@@ -356,14 +357,16 @@ mod tests {
         }
     }
 
-    /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once by half shell; by full
-    /// shell once when both cells are on one rank without a shift, else once from each side.
+    /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once where forces return; by
+    /// full shell once when both cells are on one rank without a shift, else once from each side.
     #[test]
     fn every_cell_pair_is_computed_once() {
         for counts in [[4, 4, 4], [1, 2, 3], [2, 2, 2], [4, 3, 1]] {
             let grid = grid(counts, Boundary::Periodic);
             let expected_links = grid.len() * neighbours(grid.is_flat()).len() / 2;
-            for (ranks, shell) in [1, 2, 4].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half)]) {
+            for (ranks, shell) in
+                [1, 2, 4].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half), (n, Shell::Eighth)])
+            {
                 if ranks > grid.len() {
                     continue;
                 }
