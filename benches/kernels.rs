@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use md_core::force::{CellWork, System};
 use md_core::grid::most_cells;
-use md_core::halo::{self, HaloPlan, Region};
+use md_core::halo::{self, HaloPlan, Region, Route, Stage};
 use md_core::integrate::Integrator;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::Rect;
@@ -43,9 +43,11 @@ impl Melt {
         let boundary = [Boundary::Periodic; 3];
         let domain =
             Domain { dimension: Dimension::Three, origin: [0.0; 3], lengths: lattice.lengths(), boundary };
-        let grid =
-            CellGrid::new(domain, most_cells(&domain, CUTOFF + SKIN, lattice.len()).expect("the box is large enough"));
-        let plan = HaloPlan::new(&grid, &Partition::Rect(Rect { grid: [1; 3] }), shell, 0);
+        let grid = CellGrid::new(
+            domain,
+            most_cells(&domain, CUTOFF + SKIN, lattice.len()).expect("the box is large enough"),
+        );
+        let plan = HaloPlan::new(&grid, &Partition::Rect(Rect { grid: [1; 3] }), shell, Route::Direct, 0);
         let particles = lattice.sites().map(|(id, site)| {
             let jitter = random::normal_vector(SEED, id);
             let position = [0, 1, 2].map(|dim| site[dim] + JITTER * jitter[dim]);
@@ -64,7 +66,7 @@ impl Melt {
         self.domain.wrap(&mut self.particles);
         self.cells.sort(&mut self.particles, &self.grid, &self.plan);
         self.cells.clear_ghosts(&self.plan);
-        halo::copy_images(&self.plan.images, &mut self.particles, &mut self.cells, &self.domain);
+        halo::copy_images(&self.plan.stages[0], &mut self.particles, &mut self.cells, &self.domain);
         self.method.rebuild(&self.plan, &self.cells);
     }
 
@@ -115,18 +117,19 @@ fn integrate(criterion: &mut Criterion) {
 
 fn pack(criterion: &mut Criterion) {
     let Melt { plan, mut particles, cells, domain, .. } = Melt::new(Shell::Half);
-    let ghosts = halo::export_count(&plan.images, &cells);
+    let stage: &Stage = &plan.stages[0];
+    let ghosts = halo::export_count(&stage.images, &cells);
     let mut message = vec![0.0; 3 * ghosts];
     let mut group = criterion.benchmark_group("pack");
     group.throughput(Throughput::Elements(ghosts as u64));
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::pack_positions(&mut message, &plan.images, &particles, &cells, &domain));
+        bencher.iter(|| halo::pack_positions(&mut message, &stage.images, &particles, &cells, &domain));
     });
     group.bench_function("images", |bencher| {
-        bencher.iter(|| halo::refresh_images(&plan.images, &mut particles, &cells, &domain));
+        bencher.iter(|| halo::refresh_images(stage, &mut particles, &cells, &domain));
     });
     group.bench_function("returned forces", |bencher| {
-        bencher.iter(|| halo::add_returned_image_forces(&plan.images, &mut particles, &cells));
+        bencher.iter(|| halo::add_returned_image_forces(stage, &mut particles, &cells));
     });
 }
 

@@ -11,8 +11,6 @@ fn not_available_yet() {
     let later = [
         ("neighbor.method", "\"clusters\""),
         ("neighbor.precision", "\"mixed\""),
-        ("parallel.shell", "\"eighth\""),
-        ("parallel.exchange", "\"staged\""),
         ("parallel.partition", "\"rcb\""),
         ("parallel.partition", "\"metis\""),
         ("parallel.partition", "\"scattered\""),

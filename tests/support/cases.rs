@@ -17,6 +17,7 @@ pub(crate) struct Case {
     pub(crate) method: &'static str,
     pub(crate) shell: &'static str,
     pub(crate) partition: &'static str,
+    pub(crate) exchange: &'static str,
 }
 
 impl Case {
@@ -24,32 +25,49 @@ impl Case {
     fn numbered(backend: Backend, ranks: usize, index: usize) -> Self {
         let [method, shell, partition] =
             [(METHODS, 0), (SHELLS, 1), (PARTITIONS, 2)].map(|(names, bit)| names[(index >> bit) & 1]);
-        Self { backend, ranks, method, shell, partition }
+        Self { backend, ranks, method, shell, partition, exchange: "direct" }
+    }
+
+    /// Case number `index` of 5 that meet the eighth shell and the staged exchange.
+    fn further(backend: Backend, ranks: usize, index: usize) -> Self {
+        let (method, shell, partition, exchange) = [
+            ("cells", "eighth", "rect", "direct"),
+            ("direct-sum", "eighth", "stripe", "direct"),
+            ("cells", "eighth", "rect", "staged"),
+            ("cells", "half", "stripe", "staged"),
+            ("direct-sum", "full", "rect", "staged"),
+        ][index];
+        Self { backend, ranks, method, shell, partition, exchange }
     }
 
     /// The call, this way.
     pub(crate) fn apply(self, run: &Run) -> Run {
-        let Self { backend, ranks, method, shell, partition } = self;
+        let Self { backend, ranks, method, shell, partition, exchange } = self;
         run.clone()
             .on(backend, ranks)
             .set(format!("neighbor.method={method:?}"))
             .set(format!("parallel.shell={shell:?}"))
             .set(format!("parallel.partition={partition:?}"))
+            .set(format!("parallel.exchange={exchange:?}"))
     }
 }
 
-/// All combinations, over threads.
+/// All combinations over threads, with the direct exchange and the full and half shell; five further ones.
 pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
-    RANKS.into_iter().flat_map(|ranks| (0..8).map(move |index| Case::numbered(Backend::Local, ranks, index)))
+    RANKS.into_iter().flat_map(|ranks| {
+        let further = (0..5).map(move |index| Case::further(Backend::Local, ranks, index));
+        (0..8).map(move |index| Case::numbered(Backend::Local, ranks, index)).chain(further)
+    })
 }
 
-/// For each number of ranks two combinations with nothing in common, so that every value meets every number of ranks;
+/// For each number of ranks one with the eighth shell or staged, and two combinations with nothing in common, so that every value meets every number of ranks;
 /// another pair for each number, so that the values also meet each other. All combinations would take too long: a job
 /// takes half a second to start. Empty where MPI is not available.
 pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
     let case = |(turn, ranks): (usize, usize)| {
         let index = turn % 4;
-        [index, 7 - index].map(|index| Case::numbered(Backend::P2p, ranks, index))
+        let all = [index, 7 - index].map(|index| Case::numbered(Backend::P2p, ranks, index));
+        all.into_iter().chain([Case::further(Backend::P2p, ranks, turn)])
     };
     RANKS.into_iter().enumerate().flat_map(case).filter(|_| p2p_available())
 }

@@ -948,36 +948,6 @@ fn mixed_not_yet() {
 }
 
 #[test]
-fn eighth_not_yet() {
-    assert_snapshot!(error_after("shell = \"half\"", "shell = \"eighth\""), @r#"
-     × `parallel.shell = "eighth"` is not available yet
-       ╭─[melt.toml:43:9]
-    42 │ backend = "local"
-    43 │ shell = "eighth"
-       ·         ────┬───
-       ·             ╰── not available yet
-    44 │ exchange = "direct"
-       ╰────
-     help: available: `full`, `half`
-    "#);
-}
-
-#[test]
-fn staged_not_yet() {
-    assert_snapshot!(error_after("exchange = \"direct\"", "exchange = \"staged\""), @r#"
-     × `parallel.exchange = "staged"` is not available yet
-       ╭─[melt.toml:44:12]
-    43 │ shell = "half"
-    44 │ exchange = "staged"
-       ·            ────┬───
-       ·                ╰── not available yet
-    45 │ partition = "rect"
-       ╰────
-     help: available: `direct`
-    "#);
-}
-
-#[test]
 fn metis_not_yet() {
     assert_snapshot!(error_after("partition = \"rect\"", "partition = \"metis\""), @r#"
      × `parallel.partition = "metis"` is not available yet

@@ -8,6 +8,7 @@
 //! | --- | --- | --- | --- |
 //! | full | itself with each of the 26 around it | 26 | stay: every rank computes all pairs of its own particles |
 //! | half | itself with the 13 *forward* ones | 13 | return to the owner |
+//! | eighth | all pairs of cells of which it is the base corner | 7 | return to the owners; pairs of two ghosts included |
 //!
 //! A cell is forward of another if it comes later in storage order (z, then y, then x).
 
@@ -20,6 +21,10 @@ pub enum Shell {
     Full,
     /// Import forward neighbours, compute every pair once, return forces.
     Half,
+    /// Import the 7 neighbours on the upper side: the owner of the base corner (the component-wise lower cell) computes a
+    /// pair (Liem, Brown & Clarke 1991; the default of GROMACS). Least to import, but the ghosts' pairs among each other
+    /// are computed here too.
+    Eighth,
 }
 
 /// Compute the pairs between two cells at these offsets from an owned anchor cell.
@@ -45,17 +50,36 @@ impl Shell {
     pub fn rules(self, flat: bool) -> Vec<PairRule> {
         let origin = [0; 3];
         let mut offsets = neighbours(flat);
-        if self == Self::Half {
+        if self != Self::Full {
             offsets.retain(is_forward);
         }
-        std::iter::once(origin).chain(offsets).map(|b| PairRule { a: origin, b }).collect()
+        let rule = |offset: Cell| match self {
+            Self::Full | Self::Half => PairRule { a: origin, b: offset },
+            // The lower cell of each dimension is the anchor's.
+            Self::Eighth => PairRule { a: offset.map(|d| (-d).max(0)), b: offset.map(|d| d.max(0)) },
+        };
+        std::iter::once(origin).chain(offsets).map(rule).collect()
+    }
+
+    /// The cell whose owner computes the pairs of two adjacent cells, where forces return.
+    pub fn anchor_of(self, a: Cell, b: Cell) -> Cell {
+        match self {
+            Self::Full | Self::Half => {
+                if storage_order(&a) <= storage_order(&b) {
+                    a
+                } else {
+                    b
+                }
+            }
+            Self::Eighth => [0, 1, 2].map(|dim| a[dim].min(b[dim])),
+        }
     }
 
     /// Whether forces on ghosts return.
     pub fn force_return(self) -> ForceReturn {
         match self {
             Self::Full => ForceReturn::None,
-            Self::Half => ForceReturn::Needed,
+            Self::Half | Self::Eighth => ForceReturn::Needed,
         }
     }
 }
@@ -82,6 +106,17 @@ mod tests {
         assert_eq!(Shell::Half.rules(false).len(), 14);
         assert_eq!(Shell::Full.rules(true).len(), 9);
         assert_eq!(Shell::Half.rules(true).len(), 5);
+        for (shell, flat, imports) in [
+            (Shell::Full, false, 26),
+            (Shell::Half, false, 13),
+            (Shell::Eighth, false, 7),
+            (Shell::Eighth, true, 3),
+        ] {
+            let mut cells: Vec<Cell> = shell.rules(flat).iter().flat_map(|rule| [rule.a, rule.b]).collect();
+            cells.sort_unstable();
+            cells.dedup();
+            assert_eq!(cells.len() - 1, imports, "{shell:?}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Moving particles and ghosts between ranks: four exchange contexts over one halo plan.
+//! Moving particles and ghosts between ranks: exchange contexts over one halo plan; a staged plan has a set per stage.
 //!
 //! | context | when | message |
 //! | --- | --- | --- |
@@ -12,7 +12,7 @@
 //! bit-identical trajectories.
 
 use md_comm::{Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
-use md_core::halo::{self, HaloEdge, HaloPlan};
+use md_core::halo::{self, HaloEdge, HaloPlan, Stage};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, LocalCells, Particle, Particles};
 
@@ -26,12 +26,18 @@ const VECTOR_BYTES: usize = 3 * size_of::<f64>();
 /// The exchange contexts of one rank.
 pub struct HaloExchange {
     migrate: Box<dyn Exchange>,
-    border: Box<dyn Exchange>,
-    positions: Box<dyn Exchange>,
-    forces: Option<Box<dyn Exchange>>,
+    /// One set per stage of the plan.
+    stages: Vec<StageContexts>,
     outgoing: Vec<Vec<Particle>>,
     staged: Vec<Vec<u64>>,
     needs: Vec<usize>,
+}
+
+/// The contexts along the edges of one stage.
+struct StageContexts {
+    border: Box<dyn Exchange>,
+    positions: Box<dyn Exchange>,
+    forces: Option<Box<dyn Exchange>>,
 }
 
 /// What an exchange works on.
@@ -49,21 +55,17 @@ pub struct HaloState<'a> {
 impl HaloExchange {
     /// Opens the contexts. *Collective.*
     pub fn open(world: &dyn World, plan: &HaloPlan) -> Result<Self, RunError> {
-        let spec = |name, edges, sizes| ExchangeSpec { name, edges, sizes, slots: Slots::Double };
         let migrants = plan.neighbours.iter().map(|&peer| edge(peer, Flow::Both)).collect();
-        let halo: Vec<Edge> = plan.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-        let positions = world.open(spec("positions", halo.clone(), Sizes::Fixed))?;
-        let forces = match plan.force_return {
-            ForceReturn::Needed => Some(positions.reverse()?),
-            ForceReturn::None => None,
-        };
+        let most_edges = plan.stages.iter().map(|stage| stage.edges.len()).max().unwrap_or(0);
         Ok(Self {
             migrate: world.open(spec("migrate", migrants, Sizes::Variable))?,
-            border: world.open(spec("border", halo, Sizes::Variable))?,
-            positions,
-            forces,
+            stages: plan
+                .stages
+                .iter()
+                .map(|stage| StageContexts::open(world, stage, plan.shell.force_return()))
+                .collect::<Result<_, _>>()?,
             outgoing: vec![Vec::new(); plan.neighbours.len()],
-            staged: vec![Vec::new(); plan.neighbours.len().max(plan.edges.len())],
+            staged: vec![Vec::new(); plan.neighbours.len().max(most_edges)],
             needs: Vec::new(),
         })
     }
@@ -84,7 +86,7 @@ impl HaloExchange {
             self.migrate.start(EdgeId(index))?;
         }
         self.migrate.initiate()?;
-        stage(&mut *self.migrate, &mut self.staged)?;
+        stage_arrivals(&mut *self.migrate, &mut self.staged)?;
         self.migrate.complete()?;
         for message in &self.staged[..self.outgoing.len()] {
             halo::unpack_migrants(message).for_each(|particle| particles.push(particle));
@@ -92,52 +94,157 @@ impl HaloExchange {
         Ok(())
     }
 
-    /// Lays out the ghost cells and fills them; agrees on the sizes of the refreshes to come. *Collective.*
+    /// Lays out the ghost cells and fills them, stage by stage; agrees on the sizes of the refreshes to come.
+    /// *Collective.*
     pub fn border(&mut self, state: &mut HaloState) -> Result<(), RunError> {
         let HaloState { particles, cells, plan, domain } = state;
-        self.needs.clear();
-        self.needs.extend(
-            plan.edges
-                .iter()
-                .map(|edge| halo::border_bytes(&edge.exports, halo::export_count(&edge.exports, cells))),
-        );
-        self.border.negotiate(&self.needs)?;
-        for (index, edge) in plan.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
-            let message = self.border.send_buffer(EdgeId(index), self.needs[index])?;
-            halo::pack_border(bytemuck::cast_slice_mut(message), &edge.exports, particles, cells, domain);
-            self.border.start(EdgeId(index))?;
-        }
-        self.border.initiate()?;
         cells.clear_ghosts(plan);
-        halo::copy_images(&plan.images, particles, cells, domain);
-        stage(&mut *self.border, &mut self.staged)?;
-        self.border.complete()?;
-        for (edge, message) in plan.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).receives()) {
-            halo::unpack_border(message, edge, particles, cells)?;
-        }
-        self.agree_on_refresh(plan, cells)
-    }
-
-    fn agree_on_refresh(&mut self, plan: &HaloPlan, cells: &LocalCells) -> Result<(), RunError> {
-        self.needs.clear();
-        let exported = |edge: &HaloEdge| VECTOR_BYTES * halo::export_count(&edge.exports, cells);
-        self.needs.extend(plan.edges.iter().map(exported));
-        self.positions.negotiate(&self.needs)?;
-        if let Some(forces) = &mut self.forces {
-            let imported =
-                |edge: &HaloEdge| edge.imports.clone().map(|slot| cells.count(slot)).sum::<usize>();
-            self.needs.clear();
-            self.needs.extend(plan.edges.iter().map(|edge| VECTOR_BYTES * imported(edge)));
-            forces.negotiate(&self.needs)?;
+        for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages) {
+            contexts.send_border(stage, particles, cells, domain, &mut self.needs)?;
+            halo::copy_images(stage, particles, cells, domain);
+            stage_arrivals(&mut *contexts.border, &mut self.staged)?;
+            contexts.border.complete()?;
+            for (edge, message) in
+                stage.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).receives())
+            {
+                halo::unpack_border(message, edge, particles, cells)?;
+            }
+            contexts.agree_on_refresh(stage, cells, &mut self.needs)?;
         }
         Ok(())
     }
 
-    /// Sends positions and refreshes the images; returns while messages are in flight.
+    /// Sends the positions of the first stage and refreshes its images; returns while messages are in flight.
     pub fn start_refresh(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
-        let HaloState { particles, cells, plan, domain } = state;
+        match (self.stages.first_mut(), state.plan.stages.first()) {
+            (Some(contexts), Some(stage)) => contexts.start_refresh(stage, state, clock),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for the positions of [`Self::start_refresh`] and unpacks them in the order of arrival; then goes through
+    /// the stages that follow.
+    pub fn finish_refresh(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
+        let plan = state.plan;
+        for (number, (contexts, stage)) in self.stages.iter_mut().zip(&plan.stages).enumerate() {
+            if number > 0 {
+                contexts.start_refresh(stage, state, clock)?;
+            }
+            contexts.finish_refresh(stage, state, clock)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the forces on ghosts home, last stage first, and adds what comes back: images first, then edge by edge.
+    /// Does nothing where the shell keeps its forces.
+    pub fn return_forces(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
+        let HaloState { particles, cells, plan, .. } = state;
+        for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages).rev() {
+            let Some(context) = contexts.forces.as_deref_mut() else { continue };
+            clock.time(Phase::ForceReturn, || {
+                send_forces(context, stage, particles, cells)?;
+                halo::add_returned_image_forces(stage, particles, cells);
+                Ok::<_, RunError>(())
+            })?;
+            clock.time(Phase::HaloWait, || stage_arrivals(context, &mut self.staged))?;
+            clock.time(Phase::ForceReturn, || {
+                context.complete()?;
+                for (edge, message) in
+                    stage.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).sends())
+                {
+                    halo::add_returned_forces(bytemuck::cast_slice(message), edge, particles, cells);
+                }
+                Ok::<_, RunError>(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Messages and bytes sent so far through all contexts.
+    pub fn traffic(&self) -> Traffic {
+        let stages = self.stages.iter().flat_map(StageContexts::all);
+        let contexts = stages.chain([&self.migrate]).map(|context| context.traffic());
+        contexts.fold(Traffic::default(), |sum, one| Traffic {
+            messages: sum.messages + one.messages,
+            bytes: sum.bytes + one.bytes,
+        })
+    }
+
+    /// Closes the contexts. *Collective.*
+    pub fn finalise(self) -> Result<(), RunError> {
+        self.migrate.finalise()?;
+        for StageContexts { border, positions, forces } in self.stages {
+            for context in [border, positions].into_iter().chain(forces) {
+                context.finalise()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StageContexts {
+    fn open(world: &dyn World, stage: &Stage, force_return: ForceReturn) -> Result<Self, RunError> {
+        let edges: Vec<Edge> = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
+        let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed))?;
+        let forces = match force_return {
+            ForceReturn::Needed => Some(positions.reverse()?),
+            ForceReturn::None => None,
+        };
+        Ok(Self { border: world.open(spec("border", edges, Sizes::Variable))?, positions, forces })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Box<dyn Exchange>> {
+        [&self.border, &self.positions].into_iter().chain(&self.forces)
+    }
+
+    fn send_border(
+        &mut self,
+        stage: &Stage,
+        particles: &Particles,
+        cells: &LocalCells,
+        domain: &Domain,
+        needs: &mut Vec<usize>,
+    ) -> Result<(), RunError> {
+        needs.clear();
+        let bytes =
+            |edge: &HaloEdge| halo::border_bytes(&edge.exports, halo::export_count(&edge.exports, cells));
+        needs.extend(stage.edges.iter().map(bytes));
+        self.border.negotiate(needs)?;
+        for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
+            let message = self.border.send_buffer(EdgeId(index), needs[index])?;
+            halo::pack_border(bytemuck::cast_slice_mut(message), &edge.exports, particles, cells, domain);
+            self.border.start(EdgeId(index))?;
+        }
+        Ok(self.border.initiate()?)
+    }
+
+    fn agree_on_refresh(
+        &mut self,
+        stage: &Stage,
+        cells: &LocalCells,
+        needs: &mut Vec<usize>,
+    ) -> Result<(), RunError> {
+        needs.clear();
+        let exported = |edge: &HaloEdge| VECTOR_BYTES * halo::export_count(&edge.exports, cells);
+        needs.extend(stage.edges.iter().map(exported));
+        self.positions.negotiate(needs)?;
+        if let Some(forces) = &mut self.forces {
+            needs.clear();
+            needs.extend(stage.edges.iter().map(|edge| VECTOR_BYTES * halo::import_count(edge, cells)));
+            forces.negotiate(needs)?;
+        }
+        Ok(())
+    }
+
+    fn start_refresh(
+        &mut self,
+        stage: &Stage,
+        state: &mut HaloState,
+        clock: &mut PhaseClock,
+    ) -> Result<(), RunError> {
+        let HaloState { particles, cells, domain, .. } = state;
         let context = &mut *self.positions;
-        for (index, edge) in plan.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
+        for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             clock.time(Phase::HaloPack, || {
                 let bytes = VECTOR_BYTES * halo::export_count(&edge.exports, cells);
                 let message = bytemuck::cast_slice_mut(context.send_buffer(EdgeId(index), bytes)?);
@@ -147,80 +254,50 @@ impl HaloExchange {
             clock.time(Phase::HaloTransfer, || context.start(EdgeId(index)))?;
         }
         clock.time(Phase::HaloTransfer, || context.initiate())?;
-        clock.time(Phase::HaloPack, || halo::refresh_images(&plan.images, particles, cells, domain));
+        clock.time(Phase::HaloPack, || halo::refresh_images(stage, particles, cells, domain));
         Ok(())
     }
 
-    /// Waits for the positions of [`Self::start_refresh`] and unpacks them in the order of arrival.
-    pub fn finish_refresh(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
-        let HaloState { particles, cells, plan, .. } = state;
+    fn finish_refresh(
+        &mut self,
+        stage: &Stage,
+        state: &mut HaloState,
+        clock: &mut PhaseClock,
+    ) -> Result<(), RunError> {
+        let HaloState { particles, cells, .. } = state;
         let context = &mut *self.positions;
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
             clock.time(Phase::HaloUnpack, || {
-                let edge = &plan.edges[arrival.edge.0];
+                let edge = &stage.edges[arrival.edge.0];
                 halo::unpack_positions(bytemuck::cast_slice(arrival.bytes), edge, particles, cells);
             });
         }
         clock.time(Phase::HaloTransfer, || context.complete())?;
         Ok(())
     }
-
-    /// Sends the forces on ghosts home and adds what comes back: images first, then edge by edge. Does nothing where
-    /// the shell keeps its forces.
-    pub fn return_forces(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
-        let HaloState { particles, cells, plan, .. } = state;
-        let Some(context) = self.forces.as_deref_mut() else { return Ok(()) };
-        clock.time(Phase::ForceReturn, || {
-            send_forces(context, particles, cells, plan)?;
-            halo::add_returned_image_forces(&plan.images, particles, cells);
-            Ok::<_, RunError>(())
-        })?;
-        clock.time(Phase::HaloWait, || stage(context, &mut self.staged))?;
-        clock.time(Phase::ForceReturn, || {
-            context.complete()?;
-            for (edge, message) in plan.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).sends())
-            {
-                halo::add_returned_forces(bytemuck::cast_slice(message), edge, particles, cells);
-            }
-            Ok(())
-        })
-    }
-
-    /// Messages and bytes sent so far through all contexts.
-    pub fn traffic(&self) -> Traffic {
-        let contexts = [&self.migrate, &self.border, &self.positions].into_iter().chain(&self.forces);
-        contexts.map(|context| context.traffic()).fold(Traffic::default(), |sum, one| Traffic {
-            messages: sum.messages + one.messages,
-            bytes: sum.bytes + one.bytes,
-        })
-    }
-
-    /// Closes the contexts. *Collective.*
-    pub fn finalise(self) -> Result<(), RunError> {
-        for context in [self.migrate, self.border, self.positions].into_iter().chain(self.forces) {
-            context.finalise()?;
-        }
-        Ok(())
-    }
 }
 
 fn send_forces(
     context: &mut dyn Exchange,
+    stage: &Stage,
     particles: &Particles,
     cells: &LocalCells,
-    plan: &HaloPlan,
 ) -> Result<(), RunError> {
-    for (index, edge) in plan.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
-        let ghosts = edge.imports.clone().map(|slot| cells.count(slot)).sum::<usize>();
-        let message = context.send_buffer(EdgeId(index), VECTOR_BYTES * ghosts)?;
+    for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
+        let bytes = VECTOR_BYTES * halo::import_count(edge, cells);
+        let message = context.send_buffer(EdgeId(index), bytes)?;
         halo::pack_forces(bytemuck::cast_slice_mut(message), edge, particles, cells);
         context.start(EdgeId(index))?;
     }
     Ok(context.initiate()?)
 }
 
+fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes) -> ExchangeSpec {
+    ExchangeSpec { name, edges, sizes, slots: Slots::Double }
+}
+
 /// Keeps every arrival until all are there, so that they can be taken in edge order.
-fn stage(context: &mut dyn Exchange, staged: &mut [Vec<u64>]) -> Result<(), RunError> {
+fn stage_arrivals(context: &mut dyn Exchange, staged: &mut [Vec<u64>]) -> Result<(), RunError> {
     while let Some(arrival) = context.next()? {
         let message = &mut staged[arrival.edge.0];
         message.clear();

@@ -1,6 +1,7 @@
 //! From a checked scenario to the objects of md-core: everything that is the same for the whole run.
 
 use md_core::grid::{GridError, axis, balanced_count, most_cells};
+use md_core::halo::Route;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect, Stripe, choose_grid};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
@@ -43,6 +44,8 @@ pub struct Setup {
     pub partition: Partition,
     /// Import shell.
     pub shell: Shell,
+    /// Direct or staged exchange.
+    pub route: Route,
     /// Pair potential.
     pub potential: Potential,
     /// Mass per species.
@@ -83,6 +86,10 @@ impl Setup {
                 ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
             })?,
             shell: shell(scenario.parallel.shell),
+            route: match scenario.parallel.exchange {
+                scenario::ExchangeKind::Direct => Route::Direct,
+                scenario::ExchangeKind::Staged => Route::Staged,
+            },
             rebuild: match scenario.neighbor.rebuild.every {
                 Some(steps) => RebuildPolicy::Every(steps),
                 None => RebuildPolicy::Displacement,
@@ -210,8 +217,8 @@ fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, Scen
 fn shell(shell: scenario::Shell) -> Shell {
     match shell {
         scenario::Shell::Full => Shell::Full,
-        // Validation has refused the eighth shell.
-        scenario::Shell::Half | scenario::Shell::Eighth => Shell::Half,
+        scenario::Shell::Half => Shell::Half,
+        scenario::Shell::Eighth => Shell::Eighth,
     }
 }
 

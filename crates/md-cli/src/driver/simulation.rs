@@ -65,7 +65,7 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// Communication; particles on top of each other.
     pub fn new(world: &'a dyn World, setup: &'a Setup, scenario: &Scenario) -> Result<Self, RunError> {
-        let plan = HaloPlan::new(&setup.grid, &setup.partition, setup.shell, world.rank());
+        let plan = HaloPlan::new(&setup.grid, &setup.partition, setup.shell, setup.route, world.rank());
         let particles = initial::particles(setup, scenario, world)?;
         let counts = count_species(&particles, setup.masses.len(), world)?;
         let tail = if scenario.interaction.tail_correction {

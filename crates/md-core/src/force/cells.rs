@@ -56,7 +56,12 @@ impl CellWork {
             let particles = span(cells, group.a);
             let start = self.spans.len();
             for &partner in &group.partners {
-                self.append(start, span(cells, partner));
+                if partner == group.a {
+                    // Starts a span, which the kernel knows by its start: what comes before is met in full.
+                    self.spans.push(particles);
+                } else {
+                    self.append(start, span(cells, partner));
+                }
             }
             if particles.first < particles.end && self.spans.len() > start {
                 self.items.push(CellItem { particles, spans: start..self.spans.len(), reach: group.reach });

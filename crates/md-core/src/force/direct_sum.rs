@@ -1,11 +1,11 @@
 //! Direct summation, O(N^2): the reference that every other method is tested against.
 //!
 //! Plain scalar loops over all particles and ghosts of the rank; neither cells nor spans decide which pairs are near.
-//! What the shell decides is only who counts a pair with a ghost: with returned forces it is the side whose cell comes
-//! first in storage order, without it is both sides.
+//! What the shell decides is only who counts a pair: with returned forces the owner of the two cells' anchor, without
+//! both sides.
 
 use super::{PairSums, System};
-use crate::grid::{Cell, storage_order};
+use crate::grid::Cell;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::PairPotential;
@@ -17,32 +17,39 @@ pub(super) fn add_forces(system: System, particles: &mut Particles, region: Regi
     if region == Region::Inner {
         return sums;
     }
+    let cells = cells_of_particles(system, particles.len());
     let ghosts = particles.ghost_start()..particles.len();
-    let cells = storage_cells(system, particles.len());
-    for i in 0..particles.owned() {
-        for j in i + 1..particles.owned() {
-            add_pair(system, particles, i, j, Count::Once, &mut sums);
-        }
-        for j in ghosts.clone() {
-            match system.plan.force_return {
-                ForceReturn::None => add_pair(system, particles, i, j, Count::HalfHere, &mut sums),
-                ForceReturn::Needed if cells[i] < cells[j] => {
-                    add_pair(system, particles, i, j, Count::Once, &mut sums);
-                }
-                ForceReturn::Needed => (),
+    let present: Vec<usize> = (0..particles.owned()).chain(ghosts).collect();
+    for (position, &i) in present.iter().enumerate() {
+        for &j in &present[position + 1..] {
+            if let Some(count) = count(system, particles, (i, cells[i]), (j, cells[j])) {
+                add_pair(system, particles, i, j, count, &mut sums);
             }
         }
     }
     sums
 }
 
-/// The cell of every particle at the last rebuild, as a key in storage order.
-fn storage_cells(system: System, len: usize) -> Vec<Cell> {
-    let mut keys = vec![[0; 3]; len];
-    for slot in 0..system.plan.slots() {
-        keys[system.cells.range(slot)].fill(storage_order(&system.plan.cell_at(slot)));
+/// Whether this rank computes the pair; i comes before j in memory.
+fn count(system: System, particles: &Particles, i: (usize, Cell), j: (usize, Cell)) -> Option<Count> {
+    let is_owned = |index| index < particles.owned();
+    match system.plan.shell.force_return() {
+        ForceReturn::None if is_owned(j.0) => Some(Count::Once),
+        ForceReturn::None => is_owned(i.0).then_some(Count::HalfHere),
+        ForceReturn::Needed => {
+            let anchor = system.plan.slot_of(system.plan.shell.anchor_of(i.1, j.1))?;
+            ((anchor as usize) < system.plan.owned.len()).then_some(Count::Once)
+        }
     }
-    keys
+}
+
+/// The cell of every particle at the last rebuild, in extended coordinates.
+fn cells_of_particles(system: System, len: usize) -> Vec<Cell> {
+    let mut cells = vec![[0; 3]; len];
+    for slot in 0..system.plan.slots() {
+        cells[system.cells.range(slot)].fill(system.plan.cell_at(slot));
+    }
+    cells
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 //! A message holds three blocks, x of all particles, then y, then z, in the order of the edge's cells. The receiver's
 //! ghosts of one edge are contiguous, so unpacking is three copies. The sender adds the periodic shift.
 
-use super::{Export, HaloEdge};
+use super::{Export, HaloEdge, Stage};
 use crate::cells::LocalCells;
 use crate::domain::Domain;
 use crate::particles::Particles;
@@ -12,6 +12,11 @@ use std::ops::Range;
 /// Number of particles in the exported cells.
 pub fn export_count(exports: &[Export], cells: &LocalCells) -> usize {
     exports.iter().map(|export| cells.count(export.slot as usize)).sum()
+}
+
+/// Number of ghosts that come along an edge.
+pub fn import_count(edge: &HaloEdge, cells: &LocalCells) -> usize {
+    ghost_range(&edge.imports, cells).len()
 }
 
 /// Ghosts of a run of ghost slots, as particle indices.
@@ -86,24 +91,24 @@ pub fn add_returned_forces(message: &[f64], edge: &HaloEdge, particles: &mut Par
     }
 }
 
-/// Copies own particles to their periodic images, which are the first ghost cells.
-pub fn refresh_images(images: &[Export], particles: &mut Particles, cells: &LocalCells, domain: &Domain) {
-    let start = particles.ghost_start();
+/// Copies particles to the images of their cells.
+pub fn refresh_images(stage: &Stage, particles: &mut Particles, cells: &LocalCells, domain: &Domain) {
+    let images = ghost_range(&stage.image_slots, cells);
     for (dim, column) in particles.position.iter_mut().enumerate() {
-        let (owned, ghosts) = column.split_at_mut(start);
-        copy_shifted(ghosts, images, owned, cells, dim, domain);
+        let (before, ghosts) = column.split_at_mut(images.start);
+        copy_shifted(ghosts, &stage.images, before, cells, dim, domain);
     }
 }
 
-/// Adds the forces on periodic images to the own particles they are images of.
-pub fn add_returned_image_forces(images: &[Export], particles: &mut Particles, cells: &LocalCells) {
-    let start = particles.ghost_start();
+/// Adds the forces on images to the particles they are images of.
+pub fn add_returned_image_forces(stage: &Stage, particles: &mut Particles, cells: &LocalCells) {
+    let images = ghost_range(&stage.image_slots, cells);
     for column in &mut particles.force {
-        let (owned, mut ghosts) = column.split_at_mut(start);
-        for image in images {
+        let (before, mut ghosts) = column.split_at_mut(images.start);
+        for image in &stage.images {
             let range = cells.range(image.slot as usize);
             let (here, after) = ghosts.split_at_mut(range.len());
-            for (to, from) in owned[range].iter_mut().zip(&*here) {
+            for (to, from) in before[range].iter_mut().zip(&*here) {
                 *to += from;
             }
             ghosts = after;

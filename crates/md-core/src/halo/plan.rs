@@ -1,29 +1,40 @@
 //! The halo plan: which cells a rank imports, exports and computes, derived from partition + shell by this one piece
-//! of code.
+//! of code ([`super::routes`] finds the cells and their ways).
 //!
 //! A rank walks the shell's rules around each of its cells. Every cell named that it does not own is a *ghost cell*,
-//! named by extended coordinates: an image of an own cell (copied locally) or a cell of a peer (imported along the
-//! *edge* to that peer; one edge per peer, however many cells and directions). What it exports follows from the same
-//! rules backwards: its cell p is seen from the anchor p - offset, so that cell's owner imports p. Both sides sort by
-//! the importer's extended coordinates; that makes the lists match without a word exchanged.
+//! named by extended coordinates: an image of a cell it has (copied locally) or a cell that a peer has (imported along
+//! the *edge* to that peer; one edge per peer, however many cells and directions).
+//!
+//! The exchange is made in *stages*. Direct: one stage, every ghost comes from its owner. Staged: x, then y, then z, and
+//! what a peer sends in a later stage includes ghosts that it got in an earlier one, so corners are forwarded.
 //!
 //! ```text
-//! slots:  0 .. owned | images of own cells | ghost cells of edge 0 | of edge 1 | ...
+//! slots:  0 .. owned | stage 0: images | edge 0 | edge 1 | ... | stage 1: images | edge 0 | ...
 //! ```
 //!
 //! Advantage: works for any partition and shell, and costs memory for local cells only. Disadvantage: cells are
 //! exported whole, although only particles near the face are needed.
 
-use crate::grid::{Cell, CellGrid, add, storage_order, subtract};
+use super::routes::Routes;
+use crate::grid::{Cell, CellGrid, add, subtract};
 use crate::partition::{Ownership, Partition};
 use crate::shell::{ForceReturn, Shell, neighbours};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// How ghosts travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// From their owner, all at once: up to 26 partners, one latency.
+    Direct,
+    /// Along x, then y, then z: up to two partners and one latency per dimension.
+    Staged,
+}
+
 /// A cell to be sent, and by how many box lengths its image is displaced on arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
-    /// Slot of the owned cell.
+    /// Slot of the cell: owned, or a ghost of an earlier stage.
     pub slot: u32,
     /// Displacement in box lengths per dimension.
     pub shift: [i8; 3],
@@ -71,6 +82,17 @@ pub struct CellPairs {
     pub region: Region,
 }
 
+/// One round of messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Cells of this rank that are copied to ghost cells of this rank, displaced by box lengths.
+    pub images: Vec<Export>,
+    /// The ghost slots of the images.
+    pub image_slots: Range<usize>,
+    /// Edges by ascending peer; a peer that only sends or only receives has an edge too.
+    pub edges: Vec<HaloEdge>,
+}
+
 /// The plan of one rank.
 #[derive(Debug, Clone)]
 pub struct HaloPlan {
@@ -78,58 +100,72 @@ pub struct HaloPlan {
     pub owned: Vec<Cell>,
     /// Extended coordinates of the ghost cells: slots `owned.len()`, ...
     pub ghosts: Vec<Cell>,
-    /// Images of own cells: the first ghost slots.
-    pub images: Vec<Export>,
-    /// Edges by ascending peer; a peer that only sends or only receives has an edge too.
-    pub edges: Vec<HaloEdge>,
+    /// Rounds of messages, in order.
+    pub stages: Vec<Stage>,
     /// Ranks that own a cell adjacent to one of ours: where particles may migrate to, ascending, without this rank.
     pub neighbours: Vec<usize>,
     /// The work, inner groups first.
     pub pairs: Vec<CellPairs>,
-    /// Whether forces return along the edges.
-    pub force_return: ForceReturn,
+    /// The import shell.
+    pub shell: Shell,
     index: SlotIndex,
 }
 
 impl HaloPlan {
     /// The plan of `rank`.
-    pub fn new(grid: &CellGrid, partition: &Partition, shell: Shell, rank: usize) -> Self {
+    pub fn new(grid: &CellGrid, partition: &Partition, shell: Shell, route: Route, rank: usize) -> Self {
         let owned = partition.cells_of(grid, rank);
-        let mut sources = import_sources(grid, partition, shell, rank, &owned);
-        let images = sources.remove(&rank).unwrap_or_default();
-        let owned_index = SlotIndex::new(&owned);
-        let export = |cell: Cell, shift| Export { slot: owned_index.get(cell).unwrap_or(u32::MAX), shift };
-        let image_exports =
-            images.iter().filter_map(|&ghost| grid.wrap(ghost.0)).map(|(p, s)| export(p, s)).collect();
-        let exports = exports(grid, partition, shell, rank, &owned);
-
-        let mut ghosts: Vec<Cell> = images.into_iter().map(|ghost| ghost.0).collect();
-        let peers: BTreeSet<usize> = sources.keys().chain(exports.keys()).copied().collect();
-        let mut edges = Vec::new();
-        for peer in peers {
-            let start = owned.len() + ghosts.len();
-            ghosts.extend(sources.remove(&peer).into_iter().flatten().map(|ghost| ghost.0));
-            let exports = exports.get(&peer).into_iter().flatten();
-            edges.push(HaloEdge {
-                peer,
-                exports: exports.map(|(_, &(cell, shift))| export(cell, shift)).collect(),
-                imports: start..owned.len() + ghosts.len(),
-            });
-        }
+        let routes = Routes { grid, partition, route, rank, offsets: route.offsets(shell, grid.is_flat()) };
+        let imports = routes.imports(&owned);
+        let ghosts = imports.values().flatten().flat_map(|(_, ghosts)| ghosts.iter().map(|ghost| ghost.0));
+        let ghosts: Vec<Cell> = ghosts.collect();
         let slots: Vec<Cell> = owned.iter().chain(&ghosts).copied().collect();
-        let index = SlotIndex::new(&slots);
         let mut plan = Self {
             neighbours: adjacent_ranks(grid, partition, rank, &owned),
+            index: SlotIndex::new(&slots),
+            stages: Vec::new(),
+            pairs: Vec::new(),
             owned,
             ghosts,
-            images: image_exports,
-            edges,
-            pairs: Vec::new(),
-            force_return: shell.force_return(),
-            index,
+            shell,
         };
-        plan.pairs = plan.work(grid, shell);
+        plan.stages = plan.lay_out(&routes, &imports);
+        plan.pairs = plan.work(grid);
         plan
+    }
+
+    /// Gives every stage its edges and every ghost its slot, in the order in which `imports` lists them.
+    fn lay_out(&self, routes: &Routes, imports: &super::routes::Imports) -> Vec<Stage> {
+        let mut exports = routes.exports(&self.owned);
+        let mut next = self.owned.len();
+        let mut take = |count: usize| {
+            next += count;
+            next - count..next
+        };
+        let export =
+            |(cell, shift): (Cell, [i8; 3])| Export { slot: self.slot_of(cell).unwrap_or(u32::MAX), shift };
+        let mut stages = Vec::new();
+        for (stage, sources) in imports {
+            let mut exported = exports.remove(stage).unwrap_or_default();
+            let images = exported.remove(&routes.rank).unwrap_or_default();
+            let mut sources: BTreeMap<usize, usize> =
+                sources.iter().map(|(peer, ghosts)| (*peer, ghosts.len())).collect();
+            let image_slots = take(sources.remove(&routes.rank).unwrap_or(0));
+            let peers: BTreeSet<usize> = sources.keys().chain(exported.keys()).copied().collect();
+            let edge = |peer| HaloEdge {
+                peer,
+                exports: exported
+                    .remove(&peer)
+                    .into_iter()
+                    .flat_map(BTreeMap::into_values)
+                    .map(export)
+                    .collect(),
+                imports: take(sources.remove(&peer).unwrap_or(0)),
+            };
+            let edges = peers.into_iter().map(edge).collect();
+            stages.push(Stage { images: images.into_values().map(export).collect(), image_slots, edges });
+        }
+        stages
     }
 
     /// Number of owned and ghost cells.
@@ -137,9 +173,9 @@ impl HaloPlan {
         self.owned.len() + self.ghosts.len()
     }
 
-    /// First slot that is filled from another rank.
-    pub fn first_imported_slot(&self) -> usize {
-        self.owned.len() + self.images.len()
+    /// Slots before this one are there before any message: owned cells and their images in the first stage.
+    fn first_awaited_slot(&self) -> usize {
+        self.stages.first().map_or(self.owned.len(), |stage| stage.image_slots.end)
     }
 
     /// Slot of a cell in extended coordinates.
@@ -153,8 +189,8 @@ impl HaloPlan {
         if slot < self.owned.len() { self.owned[slot] } else { self.ghosts[slot - self.owned.len()] }
     }
 
-    fn work(&self, grid: &CellGrid, shell: Shell) -> Vec<CellPairs> {
-        let rules = shell.rules(grid.is_flat());
+    fn work(&self, grid: &CellGrid) -> Vec<CellPairs> {
+        let rules = self.shell.rules(grid.is_flat());
         let mut groups: BTreeMap<(Region, u32, Reach), Vec<u32>> = BTreeMap::new();
         for &anchor in &self.owned {
             for rule in &rules {
@@ -163,7 +199,7 @@ impl HaloPlan {
                 if let Some(reach) = self.reach(a, b) {
                     let outermost = a.max(b) as usize;
                     let region =
-                        if outermost < self.first_imported_slot() { Region::Inner } else { Region::Boundary };
+                        if outermost < self.first_awaited_slot() { Region::Inner } else { Region::Boundary };
                     groups.entry((region, a, reach)).or_default().push(b);
                 }
             }
@@ -178,78 +214,13 @@ impl HaloPlan {
     /// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.
     fn reach(&self, a: u32, b: u32) -> Option<Reach> {
         let b_is_owned = (b as usize) < self.owned.len();
-        match self.force_return {
+        match self.shell.force_return() {
             ForceReturn::Needed => Some(Reach::Both),
             ForceReturn::None if !b_is_owned => Some(Reach::First),
             // Owned cells are sorted, so the later slot is the forward one.
             ForceReturn::None => (b >= a).then_some(Reach::Both),
         }
     }
-}
-
-/// A ghost cell in storage order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ghost(Cell);
-
-impl PartialOrd for Ghost {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ghost {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        storage_order(&self.0).cmp(&storage_order(&other.0))
-    }
-}
-
-/// Ghost cells by the rank that owns their primary cell.
-fn import_sources(
-    grid: &CellGrid,
-    partition: &Partition,
-    shell: Shell,
-    rank: usize,
-    owned: &[Cell],
-) -> BTreeMap<usize, BTreeSet<Ghost>> {
-    let mut sources: BTreeMap<usize, BTreeSet<Ghost>> = BTreeMap::new();
-    for offset in import_offsets(grid, shell) {
-        for &anchor in owned {
-            let ghost = add(anchor, offset);
-            let Some((primary, shift)) = grid.wrap(ghost) else { continue };
-            let owner = partition.owner(grid, primary);
-            if owner != rank || shift != [0; 3] {
-                sources.entry(owner).or_default().insert(Ghost(ghost));
-            }
-        }
-    }
-    sources
-}
-
-type Exports = BTreeMap<usize, BTreeMap<Ghost, (Cell, [i8; 3])>>;
-
-/// Own cells that others import, by importing rank and in the order of its ghost cells.
-fn exports(grid: &CellGrid, partition: &Partition, shell: Shell, rank: usize, owned: &[Cell]) -> Exports {
-    let mut exports = Exports::new();
-    for offset in import_offsets(grid, shell) {
-        for &cell in owned {
-            let Some((anchor, shift)) = grid.wrap(subtract(cell, offset)) else { continue };
-            let importer = partition.owner(grid, anchor);
-            if importer != rank {
-                let ghost = Ghost(add(anchor, offset));
-                exports.entry(importer).or_default().insert(ghost, (cell, shift.map(|s| -s)));
-            }
-        }
-    }
-    exports
-}
-
-fn import_offsets(grid: &CellGrid, shell: Shell) -> Vec<Cell> {
-    let rules = shell.rules(grid.is_flat());
-    let mut offsets: Vec<Cell> =
-        rules.iter().flat_map(|rule| [rule.a, rule.b]).filter(|o| *o != [0; 3]).collect();
-    offsets.sort_unstable();
-    offsets.dedup();
-    offsets
 }
 
 fn adjacent_ranks(grid: &CellGrid, partition: &Partition, rank: usize, owned: &[Cell]) -> Vec<usize> {
@@ -314,41 +285,51 @@ mod tests {
         CellGrid::new(domain, counts)
     }
 
-    fn partitions(ranks: usize) -> Vec<Partition> {
-        let rect = match ranks {
-            8 => [2, 2, 2],
-            n => [1, n, 1],
-        };
-        vec![Partition::Rect(Rect { grid: rect }), Partition::Stripe(Stripe { ranks })]
+    fn shells_and_routes() -> impl Iterator<Item = (Shell, Route)> {
+        let shells = [Shell::Full, Shell::Half, Shell::Eighth];
+        shells.into_iter().flat_map(|shell| [(shell, Route::Direct), (shell, Route::Staged)])
     }
 
-    /// What a sends to b is what b expects from a, cell by cell and with the right shift.
+    /// Cells as the receiver sees them.
+    fn displaced(plan: &HaloPlan, exports: &[Export], counts: Cell) -> Vec<Cell> {
+        let seen = |export: &Export| {
+            let cell = plan.cell_at(export.slot as usize);
+            [0, 1, 2].map(|dim| cell[dim] + i32::from(export.shift[dim]) * counts[dim])
+        };
+        exports.iter().map(seen).collect()
+    }
+
+    /// What a sends to b is what b expects from a, cell by cell and with the right shift, and it is there by then.
     #[test]
     fn imports_and_exports_match_on_every_edge() {
-        for (counts, boundary) in [([4, 4, 4], Boundary::Periodic), ([5, 4, 3], Boundary::Reflecting)] {
+        for (counts, boundary) in [
+            ([4, 4, 4], Boundary::Periodic),
+            ([5, 8, 2], Boundary::Reflecting),
+            ([1, 8, 2], Boundary::Periodic),
+        ] {
             let grid = grid(counts, boundary);
-            for (ranks, shell) in
-                [1, 2, 3, 4, 8].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half)])
+            for (ranks, (shell, route)) in
+                [1, 2, 3, 4, 8].into_iter().flat_map(|n| shells_and_routes().map(move |way| (n, way)))
             {
-                for partition in partitions(ranks)
-                    .into_iter()
-                    .filter(|p| ranks != 8 || p.rank_grid().is_none() || counts[2] == 4)
-                {
+                let stripe = Partition::Stripe(Stripe { ranks });
+                let rect = Partition::Rect(Rect { grid: [1, ranks.min(4), ranks.div_ceil(4)] });
+                for partition in [stripe, rect] {
                     let plans: Vec<_> =
-                        (0..ranks).map(|r| HaloPlan::new(&grid, &partition, shell, r)).collect();
+                        (0..ranks).map(|rank| HaloPlan::new(&grid, &partition, shell, route, rank)).collect();
                     for (rank, plan) in plans.iter().enumerate() {
-                        for edge in &plan.edges {
-                            let back = plans[edge.peer].edges.iter().find(|e| e.peer == rank).unwrap();
-                            let sent: Vec<Cell> = back
-                                .exports
-                                .iter()
-                                .map(|export| {
-                                    let cell = plans[edge.peer].owned[export.slot as usize];
-                                    [0, 1, 2].map(|d| cell[d] + i32::from(export.shift[d]) * counts[d])
-                                })
-                                .collect();
-                            let expected: Vec<Cell> = edge.imports.clone().map(|s| plan.cell_at(s)).collect();
-                            assert_eq!(sent, expected);
+                        for (number, stage) in plan.stages.iter().enumerate() {
+                            let images: Vec<Cell> =
+                                stage.image_slots.clone().map(|slot| plan.cell_at(slot)).collect();
+                            assert_eq!(displaced(plan, &stage.images, counts), images);
+                            for edge in &stage.edges {
+                                let peer = &plans[edge.peer];
+                                let back = peer.stages[number].edges.iter().find(|e| e.peer == rank).unwrap();
+                                let expected: Vec<Cell> =
+                                    edge.imports.clone().map(|slot| plan.cell_at(slot)).collect();
+                                assert_eq!(displaced(peer, &back.exports, counts), expected);
+                                let there = peer.stages[number].image_slots.start as u32;
+                                assert!(back.exports.iter().all(|export| export.slot < there || number == 0));
+                            }
                         }
                     }
                 }
@@ -356,21 +337,41 @@ mod tests {
         }
     }
 
-    /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once by half shell; by full
-    /// shell once when both cells are on one rank without a shift, else once from each side.
+    #[test]
+    fn staged_needs_few_partners_and_direct_one_stage() {
+        let grid = grid([8, 8, 8], Boundary::Periodic);
+        let partition = Partition::Rect(Rect { grid: [4, 4, 4] });
+        let partners = |shell, route| {
+            let plan = HaloPlan::new(&grid, &partition, shell, route, 21);
+            let count = |stage: &Stage| stage.edges.iter().filter(|edge| !edge.imports.is_empty()).count();
+            plan.stages.iter().map(count).collect::<Vec<_>>()
+        };
+        assert_eq!(partners(Shell::Full, Route::Direct), [26]);
+        // Not 13: seen from a block of cells, forward neighbours of its lower faces lie in 4 more regions.
+        assert_eq!(partners(Shell::Half, Route::Direct), [17]);
+        assert_eq!(partners(Shell::Eighth, Route::Direct), [7]);
+        assert_eq!(partners(Shell::Full, Route::Staged), [2, 2, 2]);
+        assert_eq!(partners(Shell::Half, Route::Staged), [2, 2, 1]);
+        assert_eq!(partners(Shell::Eighth, Route::Staged), [1, 1, 1]);
+    }
+
+    /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once where forces return; by
+    /// full shell once when both cells are on one rank without a shift, else once from each side.
     #[test]
     fn every_cell_pair_is_computed_once() {
         for counts in [[4, 4, 4], [1, 2, 3], [2, 2, 2], [4, 3, 1]] {
             let grid = grid(counts, Boundary::Periodic);
             let expected_links = grid.len() * neighbours(grid.is_flat()).len() / 2;
-            for (ranks, shell) in [1, 2, 4].into_iter().flat_map(|n| [(n, Shell::Full), (n, Shell::Half)]) {
+            for (ranks, (shell, route)) in
+                [1, 2, 4].into_iter().flat_map(|n| shells_and_routes().map(move |way| (n, way)))
+            {
                 if ranks > grid.len() {
                     continue;
                 }
                 let partition = Partition::Stripe(Stripe { ranks });
                 let (mut own, mut links) = (0, 0.0);
                 for rank in 0..ranks {
-                    for group in HaloPlan::new(&grid, &partition, shell, rank).pairs {
+                    for group in HaloPlan::new(&grid, &partition, shell, route, rank).pairs {
                         own += usize::from(group.partners.contains(&group.a));
                         let others = group.partners.iter().filter(|&&b| b != group.a).count() as f64;
                         links += if group.reach == Reach::Both { others } else { 0.5 * others };
@@ -383,7 +384,9 @@ mod tests {
 
     #[test]
     fn work_without_halo_comes_first() {
-        let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Periodic), &partitions(2)[0], Shell::Half, 0);
+        let partition = Partition::Rect(Rect { grid: [1, 2, 1] });
+        let plan =
+            HaloPlan::new(&grid([4, 4, 4], Boundary::Periodic), &partition, Shell::Half, Route::Direct, 0);
         let first_boundary = plan.pairs.iter().position(|g| g.region == Region::Boundary).unwrap();
         assert!(first_boundary > 0);
         assert!(plan.pairs[first_boundary..].iter().all(|g| g.region == Region::Boundary));

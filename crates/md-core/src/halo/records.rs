@@ -4,7 +4,7 @@
 //! each exported cell; from it the receiver lays out its ghost cells.
 
 use super::pack::ghost_range;
-use super::{Export, HaloEdge, pack_positions};
+use super::{Export, HaloEdge, Stage, pack_positions};
 use crate::cells::LocalCells;
 use crate::domain::Domain;
 use crate::particles::{Particle, Particles};
@@ -118,15 +118,15 @@ pub fn unpack_border(
     Ok(())
 }
 
-/// Makes the ghost cells that are periodic images of own cells: the first ghosts.
-pub fn copy_images(images: &[Export], particles: &mut Particles, cells: &mut LocalCells, domain: &Domain) {
-    let counts: Vec<usize> = images.iter().map(|image| cells.count(image.slot as usize)).collect();
+/// Makes the ghost cells of a stage that are images of cells this rank has.
+pub fn copy_images(stage: &Stage, particles: &mut Particles, cells: &mut LocalCells, domain: &Domain) {
+    let counts: Vec<usize> = stage.images.iter().map(|image| cells.count(image.slot as usize)).collect();
     append_cells(counts.into_iter(), particles, cells);
-    super::refresh_images(images, particles, cells, domain);
-    let start = particles.ghost_start();
+    super::refresh_images(stage, particles, cells, domain);
+    let images = ghost_range(&stage.image_slots, cells);
     for column in [&mut particles.id, &mut particles.species] {
-        let (owned, ghosts) = column.split_at_mut(start);
-        copy_words(ghosts, images, owned, cells);
+        let (before, ghosts) = column.split_at_mut(images.start);
+        copy_words(ghosts, &stage.images, before, cells);
     }
 }
 

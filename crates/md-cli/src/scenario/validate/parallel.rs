@@ -3,12 +3,10 @@
 use super::checks::{at_least_one, available, not_yet, positive};
 use crate::scenario::describe::name_of;
 use crate::scenario::finding::{Checked, Finding};
-use crate::scenario::model::{Backend, ExchangeKind, Parallel, Partition, Shell, Simulation};
+use crate::scenario::model::{Backend, Parallel, Partition, Simulation};
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     available("parallel.backend", &parallel.backend, &[Backend::Local, Backend::P2p])?;
-    available("parallel.shell", &parallel.shell, &[Shell::Full, Shell::Half])?;
-    available("parallel.exchange", &parallel.exchange, &[ExchangeKind::Direct])?;
     available("parallel.partition", &parallel.partition, &[Partition::Rect, Partition::Stripe])?;
     if parallel.rma.is_some() {
         let help = "leave the table out: it belongs to one-sided backends, available are `local`, `p2p`";
