@@ -10,17 +10,52 @@ pub enum Backend {
     Local,
     /// Non-blocking two-sided MPI messages.
     P2p,
+    /// Stores into a window in the node's shared memory.
+    Shm,
+    /// Puts between fences.
+    RmaFence,
+    /// Puts between post/start and complete/wait.
+    RmaPscw,
+    /// Puts under one long lock, told by empty messages.
+    RmaLock,
+    /// Puts under a lock per exchange, told by empty messages.
+    RmaLockEpoch,
+    /// Puts between global barriers.
+    RmaBarrier,
+    /// Puts told by flags in memory.
+    RmaNotify,
+    /// The same, polled by MPI's own means.
+    RmaNotifyStrict,
 }
 
 impl Backend {
     /// All backends, also those this build cannot use.
-    pub const ALL: &[Self] = &[Self::Local, Self::P2p];
+    pub const ALL: &[Self] = &[
+        Self::Local,
+        Self::P2p,
+        Self::Shm,
+        Self::RmaFence,
+        Self::RmaPscw,
+        Self::RmaLock,
+        Self::RmaLockEpoch,
+        Self::RmaBarrier,
+        Self::RmaNotify,
+        Self::RmaNotifyStrict,
+    ];
 
     /// Name as in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::P2p => "p2p",
+            Self::Shm => "shm",
+            Self::RmaFence => "rma-fence",
+            Self::RmaPscw => "rma-pscw",
+            Self::RmaLock => "rma-lock",
+            Self::RmaLockEpoch => "rma-lock-epoch",
+            Self::RmaBarrier => "rma-barrier",
+            Self::RmaNotify => "rma-notify",
+            Self::RmaNotifyStrict => "rma-notify-strict",
         }
     }
 
@@ -29,19 +64,34 @@ impl Backend {
         match self {
             Self::Local => "threads of one process, no MPI; for tests and small runs",
             Self::P2p => "MPI_Isend/MPI_Irecv, receives posted ahead, unpacked as they arrive",
+            Self::Shm => "stores into a shared window and a flag; inside one node only",
+            Self::RmaFence => {
+                "MPI_Put between MPI_Win_fence: one fence per exchange with two slots, else two"
+            }
+            Self::RmaPscw => "MPI_Put between post/start and complete/test, among neighbours",
+            Self::RmaLock => "MPI_Put under one lock_all, flush, then an empty message (MONC)",
+            Self::RmaLockEpoch => "MPI_Put in a lock_all/unlock_all per exchange, then an empty message",
+            Self::RmaBarrier => "MPI_Put and flush between global barriers; the negative control",
+            Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, polled in memory",
+            Self::RmaNotifyStrict => "as rma-notify, flags polled by MPI_Fetch_and_op",
         }
     }
 
-    /// Whether this build can use the backend.
+    /// Whether this build can use the backend. A context may still be refused when it is opened, for instance because
+    /// an edge of `shm` leads to another node.
     ///
     /// # Errors
     /// The reason, and what would help.
     pub fn availability(self) -> Result<(), String> {
-        match self {
-            Self::Local => Ok(()),
-            Self::P2p if cfg!(feature = "mpi") => Ok(()),
-            Self::P2p => Err("this program was built without MPI; build it with `--features mpi`".to_owned()),
+        if self == Self::Local || cfg!(feature = "mpi") {
+            return Ok(());
         }
+        Err("this program was built without MPI; build it with `--features mpi`".to_owned())
+    }
+
+    /// Whether an exchange is a blocking collective, so that all ranks must use their contexts in the same order.
+    pub fn needs_same_order(self) -> bool {
+        self == Self::RmaFence
     }
 
     /// The backend with this [`Self::name`].
@@ -63,7 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn p2p_needs_the_mpi_feature() {
-        assert_eq!(Backend::P2p.availability().is_ok(), cfg!(feature = "mpi"));
+    fn all_but_local_need_the_mpi_feature() {
+        for &backend in Backend::ALL {
+            let expected = backend == Backend::Local || cfg!(feature = "mpi");
+            assert_eq!(backend.availability().is_ok(), expected, "{backend:?}");
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Change {
     }
 
     /// The change with this [`Self::level`].
-    pub(crate) fn from_level(level: u8) -> Self {
+    pub(crate) fn from_level(level: u64) -> Self {
         match level {
             0 => Self::None,
             1 => Self::Length,
@@ -58,7 +58,7 @@ pub(crate) fn grown_capacity(sizes: Sizes, old: usize, need: usize) -> usize {
 }
 
 /// 1.3 times `need`, rounded up.
-fn with_head_room(need: usize) -> usize {
+pub(crate) fn with_head_room(need: usize) -> usize {
     need.saturating_add(need.saturating_mul(3).div_ceil(10))
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn levels_round_trip() {
         for change in [Change::None, Change::Length, Change::Capacity] {
-            assert_eq!(Change::from_level(change.level()), change);
+            assert_eq!(Change::from_level(change.level().into()), change);
         }
     }
 }

@@ -22,6 +22,12 @@ pub trait World {
     /// Opens an exchange context. *Collective.*
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;
 
+    /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective
+    /// (fence) wait for each other in every one of them.
+    fn needs_same_order(&self) -> bool {
+        false
+    }
+
     /// Every rank's bytes, in rank order, the same number from each. *Collective.*
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError>;
 

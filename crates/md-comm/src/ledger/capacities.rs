@@ -18,6 +18,12 @@ impl Ledger {
         Ok(())
     }
 
+    /// The same for all edges at once, already decoded.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
+        self.receive_capacity.copy_from_slice(capacities);
+    }
+
     /// `negotiate`: what `need` would change on this rank. Changes nothing.
     pub(crate) fn change(&self, need: &[usize]) -> Result<Change, CommError> {
         self.expect_idle("negotiated")?;
@@ -28,6 +34,16 @@ impl Ledger {
         let sending = self.spec.edges.iter().zip(need).filter(|(edge, _)| edge.flow.sends());
         let change = sending.map(|(edge, &need)| Change::of(self.spec.sizes, edge.send_capacity, need));
         Ok(change.max().unwrap_or(Change::None))
+    }
+
+    /// The capacities that [`Self::apply`] would make (0 for edges that do not send).
+    #[cfg(feature = "mpi")]
+    pub(crate) fn capacities_for(&self, need: &[usize]) -> impl Iterator<Item = usize> {
+        let sizes = self.spec.sizes;
+        let capacity = move |(edge, &need): (&Edge, &usize)| {
+            if edge.flow.sends() { grown_capacity(sizes, edge.send_capacity, need) } else { 0 }
+        };
+        self.spec.edges.iter().zip(need).map(capacity)
     }
 
     /// Makes `need` valid for the sending edges.

@@ -179,7 +179,7 @@ impl Exchange for LocalExchange {
 
     fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
         let mine = self.ledger.change(need)?;
-        let change = Change::from_level(self.member.highest(mine.level())?);
+        let change = Change::from_level(self.member.highest(mine.level())?.into());
         if change != Change::None {
             self.ledger.apply(need);
             self.tell_capacities()?;

@@ -5,7 +5,7 @@
 //! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
 //! itself, through the panic hook.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,8 +13,10 @@ use mpi::Threading;
 use mpi::environment::Universe;
 
 use super::ffi::{self, Communicator, Limit};
+use super::node::Node;
 use super::numbers::Numbers;
 use super::p2p::P2p;
+use super::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Shm};
 use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, World};
 
 /// Exit code of all ranks when one panics.
@@ -66,6 +68,8 @@ pub(super) struct Inner {
     /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
     pub(super) control: Communicator,
     pub(super) numbers: RefCell<Numbers>,
+    /// The ranks that share memory with this one, once somebody has asked.
+    pub(super) node: OnceCell<Node>,
     library: String,
     /// `None` only while dropping.
     universe: Option<Universe>,
@@ -85,7 +89,8 @@ impl Inner {
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
         let library = ffi::library_version()?;
         let watchdog = Cell::new(watchdog);
-        Ok(Self { rank, ranks, watchdog, data, control, numbers, library, universe: Some(universe) })
+        let (node, universe) = (OnceCell::new(), Some(universe));
+        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, universe })
     }
 
     pub(super) fn limit(&self) -> Limit {
@@ -104,12 +109,33 @@ impl MpiWorld {
     /// [`CommError::Unavailable`] if the backend does not run over MPI.
     pub fn with_backend(self, backend: Backend) -> Result<Self, CommError> {
         match backend {
-            Backend::P2p => Ok(Self { backend, ..self }),
             Backend::Local => {
                 let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
                 Err(CommError::Unavailable { backend: backend.name(), reason })
             }
+            _ => Ok(Self { backend, ..self }),
         }
+    }
+
+    /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
+    /// *Collective.*
+    ///
+    /// # Errors
+    /// As [`World::open`], and [`CommError::Unavailable`] if the backend cannot serve this context.
+    pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+        let world = Rc::clone(&self.inner);
+        Ok(match backend {
+            // `with_backend` does not let it in.
+            Backend::P2p | Backend::Local => Box::new(P2p::open(world, spec)?),
+            Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec)?),
+            Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec)?),
+            Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec)?),
+            Backend::RmaLock => Box::new(OneSided::<Lock<true>>::open(world, spec)?),
+            Backend::RmaLockEpoch => Box::new(OneSided::<Lock<false>>::open(world, spec)?),
+            Backend::RmaBarrier => Box::new(OneSided::<Barrier>::open(world, spec)?),
+            Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec)?),
+            Backend::RmaNotifyStrict => Box::new(OneSided::<Notify<true>>::open(world, spec)?),
+        })
     }
 }
 
@@ -127,10 +153,11 @@ impl World for MpiWorld {
     }
 
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
-        match self.backend {
-            // `with_backend` lets no other backend in.
-            Backend::P2p | Backend::Local => Ok(Box::new(P2p::open(Rc::clone(&self.inner), spec)?)),
-        }
+        self.open_with(self.backend, spec)
+    }
+
+    fn needs_same_order(&self) -> bool {
+        self.backend.needs_same_order()
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {

@@ -1,9 +1,12 @@
 //! What a rank does when this program runs under the launcher.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use md_comm::{CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi};
+use md_comm::mpi::MpiWorld;
+use md_comm::{
+    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi,
+};
 
 use crate::{WATCHDOG, describe, run_suite};
 
@@ -11,6 +14,8 @@ use crate::{WATCHDOG, describe, run_suite};
 pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
 /// Variable that tells a child the number of ranks it must see.
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
+/// Variable that tells a child the backend (default: `p2p`).
+pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
 /// The watchdog's limit where it is meant to bite.
@@ -46,22 +51,30 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
 }
 
 fn suite() -> Result<ExitCode, CommError> {
-    let world = mpi::start(WATCHDOG)?;
+    let world = start(WATCHDOG)?;
     let expected =
         std::env::var(EXPECTED_RANKS).ok().or(launch::started_by_launcher().map(|n| n.to_string()));
     if expected.is_some_and(|expected| expected != world.ranks().to_string()) {
         println!("rank {} sees {} ranks", world.rank(), world.ranks());
         world.abort(1);
     }
+    let begun = Instant::now();
     let outcome = describe(&run_suite(&world));
     if world.rank() == 0 {
-        println!("{}: {outcome:?}", world.library());
+        println!("{outcome:?} after {:.1} s, {}", begun.elapsed().as_secs_f64(), world.library());
     }
     Ok(ExitCode::from(u8::from(outcome.is_err())))
 }
 
+/// The world with the backend under test.
+fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
+    let name = std::env::var(BACKEND).unwrap_or_else(|_| Backend::P2p.name().to_owned());
+    let unknown = || CommError::Setup(format!("there is no backend {name}"));
+    mpi::start(watchdog)?.with_backend(Backend::from_name(&name).ok_or_else(unknown)?)
+}
+
 fn panic_on_one_rank() -> Result<ExitCode, CommError> {
-    let world = mpi::start(WATCHDOG)?;
+    let world = start(WATCHDOG)?;
     world.barrier()?;
     assert!(world.rank() != 1, "deliberate panic");
     world.barrier()?;
@@ -69,7 +82,7 @@ fn panic_on_one_rank() -> Result<ExitCode, CommError> {
 }
 
 fn abort_on_one_rank() -> Result<ExitCode, CommError> {
-    let world = mpi::start(WATCHDOG)?;
+    let world = start(WATCHDOG)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
     if world.rank() == 1 {
         world.abort(ABORT_CODE);
@@ -82,7 +95,7 @@ fn abort_on_one_rank() -> Result<ExitCode, CommError> {
 
 /// Rank 1 opens the context and never sends.
 fn silent_peer() -> Result<ExitCode, CommError> {
-    let world = mpi::start(SHORT_WATCHDOG)?;
+    let world = start(SHORT_WATCHDOG)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
     keep_silent_on_rank_1(&world);
     send(&mut *ring)?;
@@ -98,7 +111,7 @@ fn silent_peer() -> Result<ExitCode, CommError> {
 
 /// Rank 1 does not even open it.
 fn absent_peer() -> Result<ExitCode, CommError> {
-    let world = mpi::start(SHORT_WATCHDOG)?;
+    let world = start(SHORT_WATCHDOG)?;
     keep_silent_on_rank_1(&world);
     let error = open_ring(&world, SMALL_BYTES).err();
     report_and_abort(&world, error)
@@ -120,7 +133,7 @@ fn report_and_abort(world: &dyn World, error: Option<CommError>) -> Result<ExitC
 /// Contexts dropped in the middle of an exchange leave nothing behind that could write to freed memory or keep the
 /// job from ending.
 fn drop_in_flight() -> Result<ExitCode, CommError> {
-    let world = mpi::start(WATCHDOG)?;
+    let world = start(WATCHDOG)?;
     for bytes in [SMALL_BYTES, LARGE_BYTES] {
         let mut ring = open_ring(&world, bytes)?;
         send(&mut *ring)?;

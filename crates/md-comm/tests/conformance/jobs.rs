@@ -3,20 +3,31 @@
 use std::process::Command;
 use std::time::Duration;
 
+use md_comm::Backend;
 use md_comm::launch::{self, Finished};
 
-use crate::child::{ABORT_CODE, EXPECTED_RANKS, ROLE};
+use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, ROLE};
 use crate::{RANKS, Tally};
 
 /// The suite's limit; it takes seconds, but cores are shared.
-const SUITE_LIMIT: Duration = Duration::from_secs(180);
+const SUITE_LIMIT: Duration = Duration::from_secs(60);
 /// Limit of a job that is to end at once because one rank fails.
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
+/// Over TCP and emulated by messages, nothing arrives in order by accident.
+const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
+    ("osc/rdma", &[("OMPI_MCA_osc", "rdma")]),
+    ("osc/sm", &[("OMPI_MCA_osc", "sm")]),
+    (
+        "osc/pt2pt over TCP",
+        &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "self,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")],
+    ),
+];
 
 pub(crate) fn run_all(tally: &mut Tally) {
-    tally.judge("p2p as a plain process", this_program().and_then(|program| suite(program, 1)));
+    let alone = this_program().and_then(|program| suite(program, (Backend::P2p, 1)));
+    tally.judge("p2p as a plain process", alone);
     if launch::mpirun(1).is_none() {
         println!("skipped: no mpirun");
         if std::env::var("CI").is_ok_and(|ci| ci == "true") {
@@ -24,15 +35,54 @@ pub(crate) fn run_all(tally: &mut Tally) {
         }
         return;
     }
-    for ranks in RANKS {
-        let outcome = under_launcher(ranks).and_then(|command| suite(command, ranks));
-        tally.judge(&format!("p2p, {ranks} ranks"), outcome);
+    for (backend, ranks) in over_mpi().flat_map(|backend| RANKS.map(|ranks| (backend, ranks))) {
+        let outcome = under_launcher(ranks).and_then(|command| suite(command, (backend, ranks)));
+        tally.judge(&format!("{}, {ranks} ranks", backend.name()), outcome);
     }
+    if std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == "full") {
+        all_paths(tally);
+    }
+    failures(tally);
+}
+
+/// Every implementation of windows that Open MPI has; what runs by default depends on the machine.
+fn all_paths(tally: &mut Tally) {
+    for backend in over_mpi().filter(|backend| backend.name().starts_with("rma-")) {
+        for (path, variables) in WINDOW_PATHS {
+            for ranks in RANKS {
+                let outcome = under_launcher(ranks).and_then(|mut command| {
+                    command.envs(variables.iter().copied());
+                    suite(command, (backend, ranks))
+                });
+                tally.judge(&format!("{}, {ranks} ranks, {path}", backend.name()), outcome);
+            }
+        }
+    }
+}
+
+fn failures(tally: &mut Tally) {
     tally.judge("a panic ends the job", panic_ends_job());
     tally.judge("an abort ends the job with its code", abort_ends_job());
-    tally.judge("the watchdog names the awaited edge", watchdog_names("silent", "for rank 1 (channel 0)"));
-    tally.judge("the watchdog names an absent rank", watchdog_names("absent", "capacities of rank 1"));
-    tally.judge("contexts dropped in flight do no harm", dropped_in_flight());
+    for backend in over_mpi().filter(|backend| !backend.needs_same_order()) {
+        let name = format!("the watchdog names the awaited edge, {}", backend.name());
+        tally.judge(&name, watchdog_names(backend, "silent", "waited"));
+    }
+    tally.judge(
+        "the watchdog names the awaited edge",
+        watchdog_names(Backend::P2p, "silent", "for rank 1 (channel 0)"),
+    );
+    tally.judge(
+        "the watchdog names an absent rank",
+        watchdog_names(Backend::P2p, "absent", "capacities of rank 1"),
+    );
+    for backend in over_mpi() {
+        let name = format!("contexts dropped in flight do no harm, {}", backend.name());
+        tally.judge(&name, dropped_in_flight(backend));
+    }
+}
+
+fn over_mpi() -> impl Iterator<Item = Backend> {
+    Backend::ALL.iter().copied().filter(|&backend| backend != Backend::Local)
 }
 
 fn this_program() -> Result<Command, String> {
@@ -62,8 +112,8 @@ fn expect(holds: bool, finished: &Finished) -> Result<(), String> {
     if holds { Ok(()) } else { Err(output(finished)) }
 }
 
-fn suite(mut command: Command, ranks: usize) -> Result<(), String> {
-    command.env(EXPECTED_RANKS, ranks.to_string());
+fn suite(mut command: Command, (backend, ranks): (Backend, usize)) -> Result<(), String> {
+    command.env(EXPECTED_RANKS, ranks.to_string()).env(BACKEND, backend.name());
     let finished = play(command, "suite", SUITE_LIMIT)?;
     println!("        {:.1} s, {}", finished.duration.as_secs_f64(), finished.stdout.trim());
     expect(finished.succeeded() && finished.stdout.contains("Ok(())"), &finished)
@@ -79,12 +129,16 @@ fn abort_ends_job() -> Result<(), String> {
     expect(finished.status.and_then(|status| status.code()) == Some(ABORT_CODE), &finished)
 }
 
-fn watchdog_names(role: &str, edge: &str) -> Result<(), String> {
-    let finished = play(under_launcher(2)?, role, FAILURE_LIMIT)?;
+fn watchdog_names(backend: Backend, role: &str, edge: &str) -> Result<(), String> {
+    let mut command = under_launcher(2)?;
+    command.env(BACKEND, backend.name());
+    let finished = play(command, role, FAILURE_LIMIT)?;
     expect(!finished.succeeded() && finished.stdout.contains(edge), &finished)
 }
 
-fn dropped_in_flight() -> Result<(), String> {
-    let finished = play(under_launcher(3)?, "drop", SHORT_LIMIT)?;
+fn dropped_in_flight(backend: Backend) -> Result<(), String> {
+    let mut command = under_launcher(3)?;
+    command.env(BACKEND, backend.name());
+    let finished = play(command, "drop", SHORT_LIMIT)?;
     expect(finished.succeeded(), &finished)
 }

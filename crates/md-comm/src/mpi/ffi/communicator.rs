@@ -8,7 +8,7 @@ use std::time::Duration;
 use mpi::environment::Universe;
 use mpi::ffi;
 
-use super::{blank_status, byte, check, count, null_request};
+use super::{blank_status, byte, check, count, null_request, word};
 use crate::patience::Patience;
 use crate::{CommError, Rank};
 
@@ -43,6 +43,56 @@ impl Communicator {
             raw
         };
         Ok(Self { raw, one_thread: PhantomData })
+    }
+
+    /// The ranks that can share memory with this one, in the order of their numbers. *Collective.* MPI-3.1 section 6.4.2.
+    pub(in crate::mpi) fn node(&self) -> Result<Self, CommError> {
+        let (rank, _) = self.rank_and_ranks()?;
+        // SAFETY: the handle is valid while MPI runs; `raw` receives the new one.
+        let raw = unsafe {
+            let mut raw = ffi::RSMPI_COMM_NULL;
+            let kind = ffi::RSMPI_COMM_TYPE_SHARED;
+            let code =
+                ffi::MPI_Comm_split_type(self.raw, kind, rank as c_int, ffi::RSMPI_INFO_NULL, &raw mut raw);
+            check("MPI_Comm_split_type", code)?;
+            check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN))?;
+            raw
+        };
+        Ok(Self { raw, one_thread: PhantomData })
+    }
+
+    /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
+    /// of ours. MPI-3.1 sections 3.8.1, 11.7.3.
+    pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {
+        let (mut found, mut status) = (0, blank_status());
+        // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
+        let code = unsafe {
+            ffi::MPI_Iprobe(
+                ffi::RSMPI_ANY_SOURCE,
+                ffi::RSMPI_ANY_TAG,
+                self.raw,
+                &raw mut found,
+                &raw mut status,
+            )
+        };
+        check("MPI_Iprobe", code)
+    }
+
+    /// Another communicator over the same ranks. *Collective.* MPI-3.1 section 6.4.2.
+    pub(in crate::mpi) fn duplicate(&self) -> Result<Self, CommError> {
+        // SAFETY: the handle is valid while MPI runs; `raw` receives the new one, which inherits the error handler.
+        let raw = unsafe {
+            let mut raw = ffi::RSMPI_COMM_NULL;
+            check("MPI_Comm_dup", ffi::MPI_Comm_dup(self.raw, &raw mut raw))?;
+            raw
+        };
+        Ok(Self { raw, one_thread: PhantomData })
+    }
+
+    /// Ends the communicator: every later call on it is an error of the library's. *Collective.* MPI-3.1 section 6.4.3.
+    pub(in crate::mpi) fn free(&mut self) -> Result<(), CommError> {
+        // SAFETY: the handle is valid and becomes the null handle.
+        check("MPI_Comm_free", unsafe { ffi::MPI_Comm_free(&raw mut self.raw) })
     }
 
     /// This process's rank and the number of ranks.
@@ -119,14 +169,14 @@ impl Communicator {
     }
 
     /// The largest value of all ranks. MPI-3.1 section 5.12.8. *Collective.*
-    pub(in crate::mpi) fn highest(&self, value: u8, limit: Limit) -> Result<u8, CommError> {
+    pub(in crate::mpi) fn highest(&self, value: u64, limit: Limit) -> Result<u64, CommError> {
         let mut values = Box::new([value, 0]);
         let mut request = null_request();
         let [mine, result] = &mut *values;
         let (mine, result) = ((&raw const *mine).cast(), (&raw mut *result).cast());
         // SAFETY: both values are in one heap block, kept by `finish` until the call is over.
         let code = unsafe {
-            ffi::MPI_Iallreduce(mine, result, 1, byte(), ffi::RSMPI_MAX, self.raw, &raw mut request)
+            ffi::MPI_Iallreduce(mine, result, 1, word(), ffi::RSMPI_MAX, self.raw, &raw mut request)
         };
         check("MPI_Iallreduce", code)?;
         finish("MPI_Iallreduce", request, values, limit).map(|values| values[1])

@@ -1,7 +1,7 @@
 //! The only unsafe code of the crate: raw MPI calls behind safe functions.
 //!
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
-//! buffers they use. The rules that make the wrappers safe:
+//! buffers they use, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
 //! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
 //!    something made from it and kept by the same owner);
 //! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
@@ -16,16 +16,23 @@
 //! the rules are ours to keep; hence no other file may be unsafe.
 #![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
 
+mod barriers;
 mod communicator;
+mod constants;
+mod group;
 mod transfers;
+mod window;
 
 use std::ffi::{CStr, c_char, c_int};
 
 use mpi::ffi;
 
 use crate::CommError;
+pub(super) use barriers::Barriers;
 pub(super) use communicator::{Communicator, Limit};
+pub(super) use group::Group;
 pub(super) use transfers::{Cancelled, Transfers};
+pub(super) use window::{After, Memory, Place, Request, Window};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
 fn check(call: &'static str, code: c_int) -> Result<(), CommError> {
@@ -99,6 +106,11 @@ fn byte() -> ffi::MPI_Datatype {
     // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen cannot see; an 8-bit
     // unsigned integer is moved unchanged between ranks of one architecture.)
     unsafe { ffi::RSMPI_UINT8_T }
+}
+
+fn word() -> ffi::MPI_Datatype {
+    // SAFETY: reading a constant of the C library.
+    unsafe { ffi::RSMPI_UINT64_T }
 }
 
 fn blank_status() -> ffi::MPI_Status {

@@ -162,7 +162,7 @@ impl Exchange for P2p {
         let mine = self.ledger.change(need)?;
         self.finish_all_sends()?;
         self.withdraw_receives()?;
-        let level = self.world.control.highest(mine.level(), self.world.limit())?;
+        let level = self.world.control.highest(mine.level().into(), self.world.limit())?;
         let change = Change::from_level(level);
         if change != Change::None {
             self.ledger.apply(need);

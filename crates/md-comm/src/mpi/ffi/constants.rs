@@ -1,0 +1,47 @@
+//! Constants that bindgen cannot see, through the C shim.
+#![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
+
+use std::ffi::c_int;
+
+use mpi::ffi;
+
+mod raw {
+    use super::{c_int, ffi};
+
+    // SAFETY: the signatures are those of `mdcomm_shim.c`; handle types are transparent.
+    unsafe extern "C" {
+        pub(super) safe fn mdc_replace() -> ffi::MPI_Op;
+        pub(super) safe fn mdc_no_op() -> ffi::MPI_Op;
+        pub(super) safe fn mdc_mode_nocheck() -> c_int;
+        pub(super) safe fn mdc_mode_nosucceed() -> c_int;
+        pub(super) fn mdc_is_unified(window: ffi::MPI_Win, unified: *mut c_int) -> c_int;
+    }
+}
+
+/// `MPI_REPLACE`.
+pub(super) fn replace() -> ffi::MPI_Op {
+    raw::mdc_replace()
+}
+
+/// `MPI_NO_OP`.
+pub(super) fn no_op() -> ffi::MPI_Op {
+    raw::mdc_no_op()
+}
+
+/// `MPI_MODE_NOCHECK`. Never for post and start: Open MPI's osc/sm then lets `MPI_Win_wait` return early.
+pub(super) fn mode_nocheck() -> c_int {
+    raw::mdc_mode_nocheck()
+}
+
+/// `MPI_MODE_NOSUCCEED`.
+pub(super) fn mode_nosucceed() -> c_int {
+    raw::mdc_mode_nosucceed()
+}
+
+/// Return code, and whether the window's public and private copies are the same memory (MPI-3.1 section 11.4).
+pub(super) fn is_unified(window: ffi::MPI_Win) -> (c_int, bool) {
+    let mut unified = 0;
+    // SAFETY: the window is a valid handle of its owner; one integer is written.
+    let code = unsafe { raw::mdc_is_unified(window, &raw mut unified) };
+    (code, unified != 0)
+}

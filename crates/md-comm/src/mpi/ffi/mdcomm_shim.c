@@ -1,0 +1,17 @@
+/* Constants of MPI that bindgen cannot see (macros with casts, addresses of globals) or whose names and types differ
+ * between libraries, as functions. Compiled with the same MPI as mpi-sys. */
+#include <mpi.h>
+
+MPI_Op mdc_replace(void) { return MPI_REPLACE; }
+MPI_Op mdc_no_op(void) { return MPI_NO_OP; }
+int mdc_mode_nocheck(void) { return MPI_MODE_NOCHECK; }
+int mdc_mode_nosucceed(void) { return MPI_MODE_NOSUCCEED; }
+
+/* Whether the window has the unified memory model (MPI-3.1 section 11.4). */
+int mdc_is_unified(MPI_Win window, int *unified) {
+    int *model = 0;
+    int found = 0;
+    int code = MPI_Win_get_attr(window, MPI_WIN_MODEL, &model, &found);
+    *unified = code == MPI_SUCCESS && found && *model == MPI_WIN_UNIFIED;
+    return code;
+}

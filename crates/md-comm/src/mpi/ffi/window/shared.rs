@@ -1,0 +1,57 @@
+//! Windows in memory that all ranks of a node see.
+#![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
+
+use std::sync::atomic::AtomicU64;
+
+use mpi::ffi;
+
+use super::access::{Place, WORD_BYTES, expect_aligned, refused};
+use super::{Window, check, rank_number};
+use crate::CommError;
+
+impl Window {
+    /// Asks for the addresses of all members' parts. MPI-3.1 section 11.2.3.
+    pub(super) fn find_parts(&mut self) -> Result<(), CommError> {
+        for member in 0..self.members {
+            let (mut size, mut unit, mut base) = (0, 0, std::ptr::null_mut::<u8>());
+            // SAFETY: a valid shared window; three values are written.
+            let code = unsafe {
+                let (size, unit, base) = (&raw mut size, &raw mut unit, (&raw mut base).cast());
+                ffi::MPI_Win_shared_query(self.raw, rank_number(member), size, unit, base)
+            };
+            check("MPI_Win_shared_query", code)?;
+            if size < self.extent as ffi::MPI_Aint {
+                let what = format!("member {member} has {size} bytes instead of {}", self.extent);
+                return Err(refused("MPI_Win_shared_query", what));
+            }
+            self.parts.push(base);
+        }
+        Ok(())
+    }
+
+    /// A word of a member's part, polled or set by its owner.
+    pub(in crate::mpi) fn shared_word(&self, at: Place) -> Result<&AtomicU64, CommError> {
+        let word = self.shared_address(at, WORD_BYTES)?;
+        expect_aligned(word)?;
+        // SAFETY: inside the member's part and aligned (both checked), mapped as long as the window, and only ever
+        // accessed atomically.
+        Ok(unsafe { AtomicU64::from_ptr(word.cast()) })
+    }
+
+    /// Bytes of a member's part to be filled by this rank alone: the caller's protocol makes sure that the owner has
+    /// released them and does not look at them before it is told.
+    pub(in crate::mpi) fn shared_slot(&mut self, at: Place, length: usize) -> Result<&mut [u8], CommError> {
+        let start = self.shared_address(at, length)?;
+        // SAFETY: inside the member's part (checked), initialised (zeroed by its owner), and ours alone between the
+        // slot's release and the flag (invariant 3); the mutable borrow keeps it from being formed twice.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
+    }
+
+    fn shared_address(&self, at: Place, length: usize) -> Result<*mut u8, CommError> {
+        self.expect_inside("a shared access", at, length)?;
+        let part = self.parts.get(at.member).copied();
+        let part = part.ok_or_else(|| refused("a shared access", "the window is not shared".to_owned()))?;
+        // SAFETY: the offset is inside the member's part (just checked).
+        Ok(unsafe { part.add(at.offset) })
+    }
+}

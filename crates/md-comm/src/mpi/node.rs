@@ -1,0 +1,52 @@
+//! The ranks that share memory with this one.
+
+use super::ffi::Communicator;
+use super::world::Inner;
+use crate::{CommError, ExchangeSpec, Rank};
+
+/// One node's communicator. Kept until MPI is finalised.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) communicator: Communicator,
+    /// Ranks in the world, in the order of their numbers in `communicator`.
+    ranks: Vec<Rank>,
+}
+
+impl Node {
+    /// A rank's number on the node, if it is there.
+    pub(super) fn member(&self, rank: Rank) -> Option<Rank> {
+        self.ranks.binary_search(&rank).ok()
+    }
+}
+
+impl Inner {
+    /// The node, found when first asked for. *Collective.*
+    fn find_node(&self) -> Result<&Node, CommError> {
+        if let Some(node) = self.node.get() {
+            return Ok(node);
+        }
+        let communicator = self.data.node()?;
+        let (_, members) = communicator.rank_and_ranks()?;
+        let mine = (self.rank as u64).to_ne_bytes().to_vec();
+        let all = communicator.gather_all(mine, members, self.limit())?;
+        let ranks = bytemuck::pod_collect_to_vec::<u8, u64>(&all);
+        let ranks = ranks.into_iter().map(|rank| rank as Rank).collect();
+        Ok(self.node.get_or_init(|| Node { communicator, ranks }))
+    }
+
+    /// Refuses, on all ranks, a context of which some edge leads off its node. *Collective.*
+    pub(super) fn expect_on_node(&self, spec: &ExchangeSpec) -> Result<(), CommError> {
+        let node = self.find_node()?;
+        let away = spec.edges.iter().map(|edge| edge.peer).find(|&peer| node.member(peer).is_none());
+        if self.control.highest(away.is_some().into(), self.limit())? == 0 {
+            return Ok(());
+        }
+        let example = away.map(|peer| format!(", such as from rank {} to {peer}", self.rank));
+        let reason = format!(
+            "context `{}` has edges between nodes{}; shared memory ends at the node",
+            spec.name,
+            example.unwrap_or_default()
+        );
+        Err(CommError::Unavailable { backend: "shm", reason })
+    }
+}

@@ -1,0 +1,95 @@
+//! `rma-barrier`: puts between global barriers (the "Hybrid-Barrier" of the miniMD study): the negative control.
+//!
+//! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier; when it is over,
+//! everything has arrived everywhere. With one slot a second barrier, entered in `complete`, tells when all slots have
+//! been read; with two slots the first one tells that of the exchange before.
+//! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on no rank before all
+//! have entered it (section 5.3).
+//! Cost: put and acknowledgement, then log2(P) latencies per barrier; everybody waits for the slowest rank.
+//! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any order and the watchdog
+//! sees it. Disadvantage: global; measured slower than two-sided messages in the study.
+
+use super::super::ffi::Barriers;
+use super::{Parts, Scheme};
+use crate::patience::Patience;
+use crate::{CommError, EdgeId};
+
+/// Where this exchange is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Being packed, or everything has arrived.
+    Open,
+    /// The puts are done; the barrier can be entered once the last one has been passed.
+    Put,
+    /// The barrier has been entered.
+    Entered,
+}
+
+/// Barriers of one context, on a communicator of its own.
+#[derive(Debug)]
+pub(in crate::mpi) struct Barrier {
+    barriers: Barriers,
+    stage: Stage,
+}
+
+impl Barrier {
+    /// Goes as far as the other ranks let it.
+    fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if self.stage == Stage::Put && self.barriers.passed()? {
+            self.barriers.enter()?;
+            self.stage = Stage::Entered;
+        }
+        if self.stage == Stage::Entered && self.barriers.passed()? {
+            self.stage = Stage::Open;
+            parts.arena.window.sync()?;
+            parts.notice_all();
+        }
+        Ok(())
+    }
+
+    /// Waits for the barrier that was entered last.
+    fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        let mut patience = Patience::new(parts.world.watchdog());
+        while self.stage != Stage::Open || !self.barriers.passed()? {
+            self.advance(parts)?;
+            let awaited = || "all ranks".to_owned();
+            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Scheme for Barrier {
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        parts.arena.window.lock_all()?;
+        parts.arena.window.sync()?;
+        let barriers = Barriers::new(&parts.world.data)?;
+        Ok(Self { barriers, stage: Stage::Open })
+    }
+
+    fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+        self.barriers.passed()
+    }
+
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.arena.window.flush_all()?;
+        self.stage = Stage::Put;
+        self.advance(parts)
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.advance(parts)
+    }
+
+    /// A rank that receives nothing has not looked at the barrier yet.
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.finish(parts)?;
+        if parts.arena.slots < 2 { self.barriers.enter() } else { Ok(()) }
+    }
+
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.finish(parts)?;
+        parts.arena.window.unlock_all()?;
+        self.barriers.free()
+    }
+}

@@ -1,0 +1,154 @@
+//! The contract, for every scheme.
+
+use std::rc::Rc;
+
+use super::super::world::Inner;
+use super::{Parts, Scheme};
+use crate::negotiation::Change;
+use crate::patience::Patience;
+use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Traffic};
+
+/// What the ranks agree on in a negotiation if some slot is too small; above all levels of [`Change`].
+const NEW_WINDOW: u64 = 3;
+
+/// A context over a window.
+#[derive(Debug)]
+pub(in crate::mpi) struct OneSided<S> {
+    parts: Parts,
+    scheme: S,
+}
+
+impl<S: Scheme + 'static> OneSided<S> {
+    /// *Collective.*
+    pub(in crate::mpi) fn open(world: Rc<Inner>, spec: ExchangeSpec) -> Result<Self, CommError> {
+        let mut parts = Parts::open(world, spec, S::MEMORY)?;
+        let scheme = begin(&mut parts)?;
+        Ok(Self { parts, scheme })
+    }
+}
+
+/// Opens the first epoch; nobody puts before all have done so. *Collective.*
+fn begin<S: Scheme>(parts: &mut Parts) -> Result<S, CommError> {
+    let scheme = S::open(parts)?;
+    parts.world.control.barrier(parts.world.limit())?;
+    Ok(scheme)
+}
+
+impl<S: Scheme + 'static> Exchange for OneSided<S> {
+    fn spec(&self) -> &ExchangeSpec {
+        self.parts.ledger.spec()
+    }
+
+    /// Waits for a free slot.
+    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        let Self { parts, scheme } = self;
+        parts.ledger.pack(edge, bytes)?;
+        parts.book_length(edge, bytes);
+        if parts.leads_home(edge) {
+            return parts.origin(edge, bytes);
+        }
+        let mut patience = Patience::new(parts.world.watchdog());
+        while !scheme.may_pack(parts, edge)? {
+            parts.poke()?;
+            patience.pause().map_err(|expired| {
+                let (peer, channel) = (parts.edge(edge).peer, parts.edge(edge).send_channel);
+                parts
+                    .ledger
+                    .timeout(expired.waited_s, format!("a free slot of rank {peer} (channel {channel})"))
+            })?;
+        }
+        scheme.buffer(parts, edge, bytes)
+    }
+
+    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let Self { parts, scheme } = self;
+        parts.ledger.start(edge)?;
+        if parts.leads_home(edge) { Ok(()) } else { scheme.start(parts, edge) }
+    }
+
+    fn initiate(&mut self) -> Result<(), CommError> {
+        let Self { parts, scheme } = self;
+        parts.ledger.initiate()?;
+        parts.notice_own();
+        scheme.initiate(parts)
+    }
+
+    fn progress(&mut self) -> Result<(), CommError> {
+        self.parts.world.data.poke()
+    }
+
+    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        let Self { parts, scheme } = self;
+        parts.ledger.expect_initiated()?;
+        if !parts.any_ready() && !parts.ledger.all_arrived() {
+            scheme.poll(parts)?;
+            if !parts.any_ready() {
+                parts.poke()?;
+            }
+        }
+        parts.deliver()
+    }
+
+    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        let Self { parts, scheme } = self;
+        parts.ledger.expect_initiated()?;
+        if parts.ledger.all_arrived() {
+            return Ok(None);
+        }
+        let mut patience = Patience::new(parts.world.watchdog());
+        while !parts.any_ready() {
+            scheme.poll(parts)?;
+            if !parts.any_ready() {
+                parts.poke()?;
+                let awaited = || parts.ledger.awaited_edges();
+                patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            }
+        }
+        parts.deliver()
+    }
+
+    fn complete(&mut self) -> Result<(), CommError> {
+        let Self { parts, scheme } = self;
+        parts.ledger.complete()?;
+        scheme.complete(parts)?;
+        parts.next_exchange();
+        Ok(())
+    }
+
+    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
+        let parts = &self.parts;
+        Ok(Box::new(Self::open(Rc::clone(&parts.world), parts.ledger.reversed_spec())?))
+    }
+
+    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
+        let Self { parts, scheme } = self;
+        let mine = parts.ledger.change(need)?;
+        scheme.close(parts)?;
+        let fits = parts.arena.has_room(parts.ledger.capacities_for(need));
+        let mine = if fits { mine.level().into() } else { NEW_WINDOW };
+        let level = parts.world.control.highest(mine, parts.world.limit())?;
+        let change = Change::from_level(level);
+        if change != Change::None {
+            parts.ledger.apply(need);
+            parts.resize(level == NEW_WINDOW)?;
+        }
+        *scheme = begin(parts)?;
+        Ok(change.growth())
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.parts.ledger.traffic()
+    }
+
+    fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
+        self.parts.ledger.expect_idle("finalised")?;
+        let Self { parts, scheme } = &mut *self;
+        scheme.close(parts)?;
+        let Parts { arena, number, backward_number, world, .. } = parts;
+        world.control.barrier(world.limit())?;
+        arena.window.free()?;
+        world.numbers.borrow_mut().release(*number);
+        world.numbers.borrow_mut().release(*backward_number);
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals told by empty messages (MONC's winner).
+//!
+//! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty message along every
+//! edge: whoever receives it finds the data in place. `rma-lock` locks all ranks once, when the context is opened, and
+//! flushes; `rma-lock-epoch` locks and unlocks in every exchange (the naive form), opening the epoch at the end of
+//! `complete`. Slots are released by empty messages the other way where the pattern does not imply it.
+//! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
+//! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
+//! NOCHECK is right here: nobody ever asks for an exclusive lock.
+//! Cost: three latencies: put, its acknowledgement, message.
+//! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is polled in memory.
+//! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager message on a network.
+
+use super::signals::Signals;
+use super::{Parts, Scheme};
+use crate::patience::Patience;
+use crate::{CommError, EdgeId};
+
+/// Passive target; `HELD`: one epoch for the whole life of the context.
+#[derive(Debug)]
+pub(in crate::mpi) struct Lock<const HELD: bool> {
+    arrivals: Signals,
+    credits: Signals,
+    /// Free slots per edge, counted where credits are needed.
+    free: Vec<u64>,
+    credited: Vec<EdgeId>,
+    /// Receiving edges whose senders wait for credits.
+    crediting: Vec<EdgeId>,
+}
+
+impl<const HELD: bool> Lock<HELD> {
+    fn collect_credits(&mut self, parts: &Parts) -> Result<(), CommError> {
+        let heard = self.credits.poll()?;
+        if heard.is_empty() {
+            return Ok(());
+        }
+        for &i in heard {
+            self.free[i] += 1;
+        }
+        self.credits.listen(parts)
+    }
+
+    fn all_free(&self, parts: &Parts) -> bool {
+        self.credited.iter().all(|edge| self.free[edge.0] == parts.arena.slots)
+    }
+}
+
+impl<const HELD: bool> Scheme for Lock<HELD> {
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        if !HELD && !parts.arena.window.is_unified() {
+            let reason =
+                "the library's windows have separate copies, which only an open epoch can synchronise";
+            return Err(CommError::Unavailable { backend: "rma-lock-epoch", reason: reason.to_owned() });
+        }
+        parts.arena.window.lock_all()?;
+        parts.arena.window.sync()?;
+        let credited: Vec<_> = parts.sending().filter(|&edge| parts.needs_credit(edge, true)).collect();
+        let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
+        let arrivals = Signals::open(parts, false, parts.receiving().collect())?;
+        let credits = Signals::open(parts, true, credited.clone())?;
+        let free = vec![parts.arena.slots; parts.ledger.spec().edges.len()];
+        Ok(Self { arrivals, credits, free, credited, crediting })
+    }
+
+    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
+        self.collect_credits(parts)?;
+        Ok(self.free[edge.0] > 0 && self.arrivals.has_left(edge)?)
+    }
+
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if HELD {
+            parts.arena.window.flush_all()?;
+        } else {
+            parts.arena.window.unlock_all()?;
+        }
+        for &EdgeId(i) in &self.credited {
+            self.free[i] -= 1;
+        }
+        parts.sending().try_for_each(|edge| self.arrivals.raise(parts, edge))
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        let heard = self.arrivals.poll()?;
+        if !heard.is_empty() && !parts.arena.window.is_unified() {
+            parts.arena.window.sync()?;
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        heard.iter().for_each(|&i| parts.notice(EdgeId(i), None));
+        Ok(())
+    }
+
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.arrivals.listen(parts)?;
+        self.credits.finish(parts)?;
+        self.crediting.iter().try_for_each(|&edge| self.credits.raise(parts, edge))?;
+        if HELD { Ok(()) } else { parts.arena.window.lock_all() }
+    }
+
+    /// Every credit comes home first.
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        let mut patience = Patience::new(parts.world.watchdog());
+        loop {
+            self.collect_credits(parts)?;
+            if self.all_free(parts) {
+                break;
+            }
+            let awaited = || "the last credits".to_owned();
+            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+        }
+        self.arrivals.close(parts)?;
+        self.credits.close(parts)?;
+        parts.arena.window.unlock_all()
+    }
+}

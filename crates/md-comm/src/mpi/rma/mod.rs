@@ -1,0 +1,76 @@
+//! One-sided transports: every receiving edge has its slots in a window of its rank, senders put into them.
+//!
+//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is what all have (ledger, window, slots);
+//! a [`Scheme`] is what tells them apart: how a sender learns that a slot is free, how a receiver learns that a message
+//! is complete. One file per scheme. After MONC (Brown et al. 2020): one window per context, its addresses agreed when
+//! the context is opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
+//!
+//! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own buffer.
+//!
+//! Who may overwrite a slot? With two slots and a peer that also sends to this rank in every exchange, the peer's
+//! message of exchange k-1 proves that it has completed k-2, whose slot exchange k uses: no further message is needed.
+//! In every other case (one slot, one-way neighbours) the receiver returns an explicit credit. Schemes that synchronise
+//! both ways by themselves (fence, post/start) need neither.
+
+mod arena;
+mod barrier;
+mod exchange;
+mod fence;
+mod flags;
+mod lock;
+mod notify;
+mod parts;
+mod pscw;
+mod shm;
+mod signals;
+
+use super::ffi::Memory;
+use crate::{CommError, EdgeId};
+pub(super) use barrier::Barrier;
+pub(super) use exchange::OneSided;
+pub(super) use fence::Fence;
+pub(super) use lock::Lock;
+pub(super) use notify::Notify;
+use parts::Parts;
+pub(super) use pscw::Pscw;
+pub(super) use shm::Shm;
+
+/// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
+/// for other ranks; `open` and `close` are *collective*.
+pub(super) trait Scheme: Sized + std::fmt::Debug {
+    /// Where the window's memory comes from.
+    const MEMORY: Memory = Memory::Allocated;
+
+    /// Opens the first epoch; the window is new, or `close` was called.
+    fn open(parts: &mut Parts) -> Result<Self, CommError>;
+
+    /// Whether the edge's slot of this exchange may be written.
+    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError>;
+
+    /// Where the caller packs the edge's message.
+    fn buffer<'p>(
+        &mut self,
+        parts: &'p mut Parts,
+        edge: EdgeId,
+        bytes: usize,
+    ) -> Result<&'p mut [u8], CommError> {
+        parts.origin(edge, bytes)
+    }
+
+    /// The edge is packed.
+    fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
+        parts.put(edge)
+    }
+
+    /// All edges are packed.
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+
+    /// Gives notice of the messages that have arrived.
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+
+    /// The slots of this exchange are free again.
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+
+    /// Ends all epochs and messages; between two exchanges.
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+}

@@ -1,0 +1,88 @@
+//! `rma-notify`: put, flush, then a flag in the receiver's memory, which it polls.
+//!
+//! Structure: `start` puts; `initiate` completes all puts at their targets, replaces one flag word per edge and flushes
+//! again, or a flag might never leave. The receiver polls its flags for equality: with atomic loads (fast), or by
+//! `MPI_Fetch_and_op` on itself (strict), which relies on nothing but the standard. Credits are words the other way.
+//! Relies on: no order between two puts is promised, so the flag must wait for the flush (MPI-3.1 section 11.5.4;
+//! `flush_local` says nothing about the target); accumulates of one word are atomic (11.7.1). Fast polling also relies
+//! on an accumulate of 8 bytes being one store, which every known library does, and on the unified model.
+//! Cost: three latencies: put, its acknowledgement, flag; one where the network has put-with-notify, which MPI lacks.
+//! Advantage: no message matching, each message is seen as it comes. Disadvantage: two round trips on the sender's side;
+//! with software progress the flag waits until the target calls MPI, hence the pokes while polling.
+
+use std::sync::atomic::Ordering;
+
+use super::super::ffi::Place;
+use super::flags::flag;
+use super::{Parts, Scheme};
+use crate::{CommError, EdgeId};
+
+/// Put and flag; `STRICT`: polled by MPI's own means.
+#[derive(Debug)]
+pub(in crate::mpi) struct Notify<const STRICT: bool> {
+    /// Receiving edges whose senders wait for credits.
+    crediting: Vec<EdgeId>,
+    sending: Vec<EdgeId>,
+}
+
+fn read<const STRICT: bool>(parts: &Parts, offset: usize) -> Result<u64, CommError> {
+    let window = &parts.arena.window;
+    if STRICT {
+        let value = window.fetch(Place { member: parts.world.rank, offset })?;
+        std::sync::atomic::fence(Ordering::SeqCst);
+        return Ok(value);
+    }
+    if !window.is_unified() {
+        window.sync()?;
+    }
+    Ok(window.own_word(offset)?.load(Ordering::Acquire))
+}
+
+impl<const STRICT: bool> Scheme for Notify<STRICT> {
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        parts.arena.window.lock_all()?;
+        parts.arena.window.sync()?;
+        let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
+        Ok(Self { crediting, sending: parts.sending().collect() })
+    }
+
+    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
+        parts.has_credit(edge, read::<STRICT>)
+    }
+
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if self.sending.is_empty() {
+            return Ok(());
+        }
+        parts.arena.window.flush_all()?;
+        for &edge in &self.sending {
+            let place = parts.arena.flag_there(edge.0, parts.sequence);
+            let flag = flag(parts.sequence, parts.length(edge));
+            parts.arena.window.replace(2 * edge.0, flag, place)?;
+        }
+        parts.arena.window.flush_all()
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.poll_flags(read::<STRICT>)?;
+        if parts.any_ready() && !parts.arena.window.is_unified() {
+            parts.arena.window.sync()?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if self.crediting.is_empty() {
+            return Ok(());
+        }
+        for &edge in &self.crediting {
+            let place = parts.arena.credit_there(edge.0, parts.sequence);
+            parts.arena.window.replace(2 * edge.0 + 1, parts.sequence, place)?;
+        }
+        parts.arena.window.flush_all()
+    }
+
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.arena.window.unlock_all()
+    }
+}

@@ -1,0 +1,106 @@
+//! `rma-pscw`: post, start, complete, wait: epochs among neighbours instead of all ranks.
+//!
+//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two slots, as soon as
+//! the last messages are there. `start` comes with the first edge packed and waits until the receivers have posted: it
+//! is the credit. `MPI_Win_complete` in `initiate`; arrivals by `MPI_Win_test`, all at once.
+//! Relies on: test or wait succeed only when all admitted ranks have completed and their puts are visible
+//! (MPI-3.1 section 11.5.2). Never `MPI_MODE_NOCHECK`: Open MPI's osc/sm then returns from wait before the puts have
+//! landed (all of 4.1 and 5.0).
+//! Cost: two latencies (post, complete), of which the post is hidden behind the computation between two exchanges.
+//! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour; one slow neighbour
+//! delays the messages of all others, because an epoch ends as a whole.
+
+use super::super::ffi::Group;
+use super::{Parts, Scheme};
+use crate::patience::Patience;
+use crate::{CommError, EdgeId};
+
+/// Epochs of one context.
+#[derive(Debug)]
+pub(in crate::mpi) struct Pscw {
+    /// Ranks that put here, ranks that this one puts to.
+    sources: Group,
+    targets: Group,
+    accessing: bool,
+    exposed: bool,
+    /// All messages of this exchange are there.
+    arrived: bool,
+}
+
+impl Pscw {
+    fn expose(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if !self.sources.is_empty() && !self.exposed {
+            parts.arena.window.post(&self.sources)?;
+            self.exposed = true;
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if !self.targets.is_empty() && !self.accessing {
+            parts.arena.window.start(&self.targets)?;
+            self.accessing = true;
+        }
+        Ok(())
+    }
+
+    fn end_access(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if std::mem::take(&mut self.accessing) { parts.arena.window.complete() } else { Ok(()) }
+    }
+
+    fn end_exposure(&mut self, parts: &mut Parts) -> Result<bool, CommError> {
+        if self.exposed && parts.arena.window.test()? {
+            self.exposed = false;
+        }
+        Ok(!self.exposed)
+    }
+}
+
+impl Scheme for Pscw {
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        let peers = |edges: Vec<EdgeId>| edges.into_iter().map(|edge| parts.edge(edge).peer).collect();
+        let sources = Group::new(&parts.world.data, peers(parts.receiving().collect()))?;
+        let targets = Group::new(&parts.world.data, peers(parts.sending().collect()))?;
+        let mut scheme = Self { sources, targets, accessing: false, exposed: false, arrived: false };
+        scheme.expose(parts)?;
+        Ok(scheme)
+    }
+
+    /// Blocks until the receivers have posted: the same wait as for a credit.
+    fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+        self.access(parts)?;
+        Ok(true)
+    }
+
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.end_access(parts)
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if !self.arrived && !self.sources.is_empty() && self.end_exposure(parts)? {
+            self.arrived = true;
+            parts.notice_all();
+            if parts.arena.slots > 1 {
+                self.expose(parts)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.arrived = false;
+        self.expose(parts)
+    }
+
+    /// The epoch opened ahead ends without puts.
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.access(parts)?;
+        self.end_access(parts)?;
+        let mut patience = Patience::new(parts.world.watchdog());
+        while !self.end_exposure(parts)? {
+            let awaited = || "the end of the last epoch".to_owned();
+            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+        }
+        Ok(())
+    }
+}

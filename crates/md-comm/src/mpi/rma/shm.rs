@@ -1,0 +1,76 @@
+//! `shm`: senders write straight into the receiver's slots in shared memory and raise a flag there.
+//!
+//! Structure: a shared window over the ranks of one node. `send_buffer` is the slot itself, so that packing is the only
+//! copy; `start` stores the flag with release order, a receiver polls it with acquire order. Credits are words that the
+//! receiver stores in the sender's part.
+//! Relies on: `MPI_Win_allocate_shared` gives memory that loads and stores reach (MPI-3.1 section 11.2.3), unified
+//! there; release and acquire order data and flag between processes as between threads.
+//! Cost: one copy and one or two transfers of a cache line, 0.1 to 0.3 microseconds; no MPI call but a rare poke.
+//! Advantage: the fastest way inside a node. Disadvantage: only there; memory in /dev/shm, which containers keep small;
+//! polling occupies a core.
+
+use std::sync::atomic::Ordering;
+
+use super::super::ffi::Memory;
+use super::flags::flag;
+use super::{Parts, Scheme};
+use crate::{CommError, EdgeId};
+
+/// Flags in shared memory; all state is in the window.
+#[derive(Debug)]
+pub(in crate::mpi) struct Shm;
+
+fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
+    Ok(parts.arena.window.own_word(offset)?.load(Ordering::Acquire))
+}
+
+impl Scheme for Shm {
+    const MEMORY: Memory = Memory::Shared;
+
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        parts.arena.window.lock_all()?;
+        parts.arena.window.sync()?;
+        Ok(Self)
+    }
+
+    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
+        parts.has_credit(edge, read)
+    }
+
+    fn buffer<'p>(
+        &mut self,
+        parts: &'p mut Parts,
+        edge: EdgeId,
+        bytes: usize,
+    ) -> Result<&'p mut [u8], CommError> {
+        let slot = parts.arena.payload_there(edge.0, parts.sequence);
+        parts.arena.window.shared_slot(slot, bytes)
+    }
+
+    fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
+        let place = parts.arena.flag_there(edge.0, parts.sequence);
+        let flag = flag(parts.sequence, parts.length(edge));
+        parts.arena.window.shared_word(place)?.store(flag, Ordering::Release);
+        Ok(())
+    }
+
+    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.poll_flags(read)
+    }
+
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, false)) {
+            let place = parts.arena.credit_there(edge.0, parts.sequence);
+            parts.arena.window.shared_word(place)?.store(parts.sequence, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.arena.window.unlock_all()
+    }
+}

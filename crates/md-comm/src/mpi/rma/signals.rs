@@ -1,0 +1,94 @@
+//! Messages without content along the edges, as flags: forward (a message is in its slot) and backward (a slot is free).
+//!
+//! One receive per edge is posted ahead, at most one send per edge is under way.
+
+use super::super::ffi::{Cancelled, Transfers};
+use super::super::numbers::ContextNumber;
+use super::Parts;
+use crate::patience::Patience;
+use crate::{CommError, Edge, EdgeId};
+
+/// One direction of signals.
+#[derive(Debug)]
+pub(super) struct Signals {
+    number: ContextNumber,
+    backward: bool,
+    leaving: Transfers,
+    coming: Transfers,
+    /// Edges on which signals come.
+    listened: Vec<EdgeId>,
+    heard: Vec<usize>,
+}
+
+impl Signals {
+    /// Listens on the given edges. Backward signals have numbers of their own, or they would match forward ones of
+    /// another edge with the same channel.
+    pub(super) fn open(parts: &Parts, backward: bool, listened: Vec<EdgeId>) -> Result<Self, CommError> {
+        let edges = parts.ledger.spec().edges.len();
+        let number = if backward { parts.backward_number } else { parts.number };
+        let (leaving, coming) =
+            (Transfers::outgoing((0..edges).map(|_| 0)), Transfers::incoming((0..edges).map(|_| 0)));
+        let heard = Vec::with_capacity(edges);
+        let mut signals = Self { number, backward, leaving, coming, listened, heard };
+        signals.listen(parts)?;
+        Ok(signals)
+    }
+
+    /// Posts the receives that are not.
+    pub(super) fn listen(&mut self, parts: &Parts) -> Result<(), CommError> {
+        for &edge in &self.listened {
+            if self.coming.is_active(edge.0) {
+                continue;
+            }
+            let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
+            let tag = self.number.tag(if self.backward { send_channel } else { receive_channel });
+            self.coming.receive(edge.0, &parts.world.data, (peer, tag, 0))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the last signal along the edge has left.
+    pub(super) fn has_left(&mut self, edge: EdgeId) -> Result<bool, CommError> {
+        self.leaving.poll(|_| ())?;
+        Ok(!self.leaving.is_active(edge.0))
+    }
+
+    /// Sends a signal; the last one must have left.
+    pub(super) fn raise(&mut self, parts: &Parts, edge: EdgeId) -> Result<(), CommError> {
+        let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
+        let tag = self.number.tag(if self.backward { receive_channel } else { send_channel });
+        self.leaving.send(edge.0, &parts.world.data, (peer, tag))
+    }
+
+    /// Edges whose signals have come since the last call.
+    pub(super) fn poll(&mut self) -> Result<&[usize], CommError> {
+        self.heard.clear();
+        let heard = &mut self.heard;
+        self.coming.poll(|i| heard.push(i))?;
+        Ok(&self.heard)
+    }
+
+    /// Waits until all signals have left. They have no content, so that the library sends them at once.
+    pub(super) fn finish(&mut self, parts: &Parts) -> Result<(), CommError> {
+        let mut patience = Patience::new(parts.world.watchdog());
+        while self.leaving.any_active() {
+            self.leaving.poll(|_| ())?;
+            let awaited = || "signals to leave".to_owned();
+            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the receives posted ahead back.
+    pub(super) fn close(&mut self, parts: &Parts) -> Result<(), CommError> {
+        self.finish(parts)?;
+        for &edge in &self.listened {
+            if self.coming.is_active(edge.0)
+                && self.coming.cancel(edge.0, parts.world.watchdog())? == Cancelled::Delivered
+            {
+                return Err(parts.ledger.mismatch(edge, "came between two exchanges".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
