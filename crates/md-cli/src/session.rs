@@ -17,7 +17,7 @@ use crate::commands::{self, backends::backends, check::check};
 use crate::driver::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
-use crate::scenario::{Backend, schema};
+use crate::scenario::{Backend, name_of, schema};
 
 const BAD_INPUT: u8 = 2;
 const COMMUNICATION_FAILED: u8 = 3;
@@ -70,29 +70,22 @@ fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunE
             ));
             COMMUNICATION_FAILED
         }
-        Some(_) if cfg!(feature = "mpi") => over_mpi(&|world| {
-            let inputs = Inputs::read_on_first_rank(&args.scenario, world)?;
-            match inputs.scenario.parallel.backend {
-                Backend::Local if world.ranks() > 1 => Err(local_under_launcher(world.ranks())),
-                _ => with_watchdog(world, &inputs, &work),
-            }
-        }),
+        Some(_) if cfg!(feature = "mpi") => {
+            let read = |world: &dyn World| {
+                let inputs = Inputs::read_on_first_rank(&args.scenario, world)?;
+                match inputs.scenario.parallel.backend {
+                    Backend::Local if world.ranks() > 1 => Err(local_under_launcher(world.ranks())),
+                    _ => Ok(inputs),
+                }
+            };
+            over_mpi(read, work)
+        }
         _ => match Inputs::read(&args.scenario) {
             Err(error) => fail_alone(&error),
             Ok(inputs) if inputs.scenario.parallel.backend == Backend::Local => over_threads(&inputs, work),
-            Ok(inputs) => over_mpi(&|world| with_watchdog(world, &inputs, &work)),
+            Ok(inputs) => over_mpi(|_| Ok(inputs.clone()), work),
         },
     }
-}
-
-/// Runs `work` with the scenario's limit on waiting.
-fn with_watchdog(
-    world: &dyn World,
-    inputs: &Inputs,
-    work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError>,
-) -> Result<(), RunError> {
-    world.set_watchdog(watchdog(inputs));
-    work(world, inputs)
 }
 
 /// The scenario's limit on waiting; more seconds than a [`Duration`] can hold are no limit.
@@ -120,18 +113,41 @@ fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<()
     codes.max().unwrap_or(0)
 }
 
+/// Runs `work` over MPI with the scenario's backend and limit on waiting.
 #[cfg(feature = "mpi")]
-fn over_mpi(work: &dyn Fn(&dyn World) -> Result<(), RunError>) -> u8 {
+fn over_mpi(
+    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    work: impl FnOnce(&dyn World, &Inputs) -> Result<(), RunError>,
+) -> u8 {
+    start_mpi(|world| {
+        let inputs = read(world)?;
+        world.set_watchdog(watchdog(&inputs));
+        match md_comm::Backend::from_name(&name_of(inputs.scenario.parallel.backend)) {
+            // Under a launcher with one rank: any transport is as good.
+            Some(md_comm::Backend::Local) | None => work(world, &inputs),
+            Some(backend) => work(&world.clone().with_backend(backend)?, &inputs),
+        }
+    })
+}
+
+#[cfg(feature = "mpi")]
+fn start_mpi(work: impl FnOnce(&md_comm::mpi::MpiWorld) -> Result<(), RunError>) -> u8 {
     /// Until the scenario's own limit is known.
     const WATCHDOG: Duration = Duration::from_secs(60);
     match md_comm::mpi::start(WATCHDOG) {
-        Ok(world) => end(&world, work(&world)),
+        Ok(world) => {
+            let result = work(&world);
+            end(&world, result)
+        }
         Err(error) => fail_alone(&RunError::Communication(error)),
     }
 }
 
 #[cfg(not(feature = "mpi"))]
-fn over_mpi(_work: &dyn Fn(&dyn World) -> Result<(), RunError>) -> u8 {
+fn over_mpi(
+    _read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    _work: impl FnOnce(&dyn World, &Inputs) -> Result<(), RunError>,
+) -> u8 {
     print_error(
         "this scenario's backend needs MPI, but this program was built without; \
          use --set parallel.backend=local, or build with MPI (the default)",
@@ -159,7 +175,7 @@ fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
 fn show_backends() -> u8 {
     #[cfg(feature = "mpi")]
     {
-        over_mpi(&|world| {
+        start_mpi(|world| {
             let listed = (world.rank() == 0).then(|| write_result(&backends(&world.library())));
             listed.unwrap_or(Ok(()))
         })

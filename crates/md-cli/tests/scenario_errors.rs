@@ -963,9 +963,9 @@ fn metis_not_yet() {
 }
 
 #[test]
-fn rma_backend_not_yet() {
-    assert_snapshot!(error_after("backend = \"local\"", "backend = \"rma-fence\""), @r#"
-     × `parallel.backend = "rma-fence"` is not available yet
+fn backend_not_yet() {
+    assert_snapshot!(error_after("backend = \"local\"", "backend = \"hybrid\""), @r#"
+     × `parallel.backend = "hybrid"` is not available yet
        ╭─[melt.toml:42:11]
     41 │ [parallel]
     42 │ backend = "rma-fence"

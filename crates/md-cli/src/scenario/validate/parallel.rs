@@ -6,7 +6,9 @@ use crate::scenario::finding::{Checked, Finding};
 use crate::scenario::model::{Backend, Parallel, Partition, Simulation};
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
-    available("parallel.backend", &parallel.backend, &[Backend::Local, Backend::P2p])?;
+    let built = |backend: &Backend| md_comm::Backend::from_name(&name_of(*backend)).is_some();
+    let backends: Vec<Backend> = Backend::ALL.into_iter().filter(built).collect();
+    available("parallel.backend", &parallel.backend, &backends)?;
     available("parallel.partition", &parallel.partition, &[Partition::Rect, Partition::Stripe])?;
     if parallel.rma.is_some() {
         let help = "leave the table out: it belongs to one-sided backends, available are `local`, `p2p`";

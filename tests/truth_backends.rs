@@ -1,0 +1,58 @@
+//! Every transport moves the same bytes: bit-identical trajectories, with several rebuilds and migrations.
+
+mod support;
+
+use support::{Backend, Run, p2p_available};
+
+/// A melt that rebuilds and migrates often.
+const MELT: &str = r#"
+[simulation]
+steps = 60
+timestep = 0.005
+seed = 11
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
+temperature = 1.44
+[neighbor]
+rebuild = { every = 5 }
+[output]
+thermo = { every = 10 }
+"#;
+
+/// Backends that need MPI, by their names in a scenario.
+fn mpi_backends() -> Vec<&'static str> {
+    let over_mpi = |backend: &&md_comm::Backend| **backend != md_comm::Backend::Local;
+    let names = md_comm::Backend::ALL.iter().filter(over_mpi).map(|backend| backend.name());
+    let known: Vec<String> = md_cli::scenario::Backend::ALL.map(md_cli::scenario::name_of).into();
+    names.filter(|name| known.iter().any(|other| other == name)).collect()
+}
+
+fn thermo_text(run: &Run) -> String {
+    run.succeed().text("thermo.csv")
+}
+
+fn check(ranks: usize, settings: &[&str]) {
+    let run = settings.iter().fold(Run::new("run", MELT), |run, setting| run.set(*setting));
+    let expected = thermo_text(&run.clone().on(Backend::Local, ranks));
+    for name in mpi_backends() {
+        let here = run.clone().on(Backend::P2p, ranks).set(format!("parallel.backend={name:?}"));
+        assert_eq!(thermo_text(&here), expected, "{name} on {ranks} ranks with {settings:?}");
+    }
+}
+
+#[test]
+fn every_backend_on_two_ranks() {
+    if p2p_available() {
+        check(2, &[]);
+        check(2, &["parallel.shell=full", "parallel.overlap=false"]);
+        check(2, &["parallel.shell=eighth", "parallel.exchange=staged"]);
+    }
+}
+
+#[test]
+fn every_backend_on_three_and_four_ranks() {
+    if p2p_available() {
+        check(3, &["parallel.partition=stripe"]);
+        check(4, &["parallel.shell=eighth"]);
+    }
+}
