@@ -5,6 +5,15 @@ mod support;
 use proptest::prelude::*;
 use support::{Backend, Configuration, ForceRow, Pair, Random, Run, Shift, assert_forces};
 
+/// How the work is divided.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    shell: &'static str,
+    exchange: &'static str,
+    partition: &'static str,
+    ranks: usize,
+}
+
 /// A system and two ways to divide it.
 #[derive(Debug, Clone)]
 struct System {
@@ -12,17 +21,17 @@ struct System {
     cutoff: f64,
     skin: f64,
     shift: Shift,
-    /// Shell, partition, number of ranks.
-    ways: [(&'static str, &'static str, usize); 2],
+    ways: [Way; 2],
 }
 
 prop_compose! {
     fn way()(
-        shell in prop_oneof![Just("full"), Just("half")],
+        shell in prop_oneof![Just("full"), Just("half"), Just("eighth")],
+        exchange in prop_oneof![Just("direct"), Just("staged")],
         partition in prop_oneof![Just("rect"), Just("stripe")],
         ranks in 1_usize..=8,
-    ) -> (&'static str, &'static str, usize) {
-        (shell, partition, ranks)
+    ) -> Way {
+        Way { shell, exchange, partition, ranks }
     }
 }
 
@@ -45,19 +54,16 @@ prop_compose! {
 }
 
 /// The forces that a method finds on a number of ranks, or the largest smaller number that the box has room for.
-fn forces(
-    system: &System,
-    method: &str,
-    (shell, partition, most_ranks): (&str, &str, usize),
-) -> Vec<ForceRow> {
+fn forces(system: &System, method: &str, way: Way) -> Vec<ForceRow> {
     let System { configuration, cutoff, skin, shift, .. } = system;
+    let Way { shell, exchange, partition, ranks: most_ranks } = way;
     let boundary = configuration.periodic.map(|periodic| if periodic { "periodic" } else { "reflecting" });
     let scenario = format!(
         "[simulation]\nsteps = 1\n\
          [system]\nfile = {{ path = \"random.extxyz\", format = \"extxyz\" }}\nboundary = {boundary:?}\n\
          [interaction]\ncutoff = {cutoff:?}\nshift = {:?}\n\
          [neighbor]\nmethod = {method:?}\nskin = {skin:?}\nrebuild = {{ every = 1 }}\n\
-         [parallel]\nshell = {shell:?}\npartition = {partition:?}\n",
+         [parallel]\nshell = {shell:?}\nexchange = {exchange:?}\npartition = {partition:?}\n",
         shift.name()
     );
     let run = Run::new("forces", scenario).file("random.extxyz", configuration.extxyz());
@@ -72,7 +78,7 @@ fn forces(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
     fn cells_find_the_pairs_that_brute_force_finds(system in system()) {

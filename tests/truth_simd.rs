@@ -32,7 +32,7 @@ fn every_level_gives_the_same_forces() {
     let levels: Vec<&str> =
         SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name).collect();
     assert!(levels.contains(&SimdLevel::detect().name()), "{levels:?}");
-    for shell in ["full", "half"] {
+    for shell in ["full", "half", "eighth"] {
         for ranks in [1, 2, 8] {
             let reference = at(levels[0], &configuration, shell, ranks);
             for level in &levels {

@@ -96,15 +96,21 @@ impl Configuration {
             if flat {
                 position[2] = 0.0;
             }
-            let is_free = configuration
-                .positions
-                .iter()
-                .all(|other| configuration.images(position, *other).all(|d| norm(d) > DISTANCE));
+            let positions = &configuration.positions;
+            let is_free = positions.iter().all(|other| configuration.distance(position, *other) > DISTANCE);
             if is_free {
                 configuration.positions.push(position);
             }
         }
         configuration
+    }
+
+    /// To the nearest image.
+    fn distance(&self, a: [f64; 3], b: [f64; 3]) -> f64 {
+        norm([0, 1, 2].map(|dim| {
+            let (d, length) = (a[dim] - b[dim], self.lengths[dim]);
+            if self.periodic[dim] { d - length * (d / length).round() } else { d }
+        }))
     }
 
     /// Vectors from `b` and its nearest images to `a`. Right as long as the cutoff is not longer than a periodic edge.
