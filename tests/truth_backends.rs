@@ -7,7 +7,7 @@ use support::{Backend, Run, p2p_available};
 /// A melt that rebuilds and migrates often.
 const MELT: &str = r#"
 [simulation]
-steps = 60
+steps = 30
 timestep = 0.005
 seed = 11
 [system]
@@ -41,18 +41,9 @@ fn check(ranks: usize, settings: &[&str]) {
 }
 
 #[test]
-fn every_backend_on_two_ranks() {
+fn every_backend() {
     if p2p_available() {
-        check(2, &[]);
-        check(2, &["parallel.shell=full", "parallel.overlap=false"]);
         check(2, &["parallel.shell=eighth", "parallel.exchange=staged"]);
-    }
-}
-
-#[test]
-fn every_backend_on_three_and_four_ranks() {
-    if p2p_available() {
-        check(3, &["parallel.partition=stripe"]);
-        check(4, &["parallel.shell=eighth"]);
+        check(3, &["parallel.partition=stripe", "parallel.shell=half"]);
     }
 }

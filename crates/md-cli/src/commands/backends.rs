@@ -26,6 +26,5 @@ pub fn backends(library: &str) -> String {
         }
     }
     let _ = writeln!(text, "\nMPI library: {}", library.trim_end());
-    let _ = writeln!(text, "RMA component: none in use (no one-sided backend yet)");
     text
 }
