@@ -78,7 +78,7 @@ fn forces(system: &System, method: &str, way: Way) -> Vec<ForceRow> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn cells_find_the_pairs_that_brute_force_finds(system in system()) {

@@ -26,5 +26,12 @@ pub fn backends(library: &str) -> String {
         }
     }
     let _ = writeln!(text, "\nMPI library: {}", library.trim_end());
+    let _ = writeln!(text, "RMA component: {}", rma_component());
     text
+}
+
+/// The component that Open MPI's one-sided backends were told to use; which one it takes by itself depends on the window
+/// and is not told.
+pub fn rma_component() -> String {
+    std::env::var("OMPI_MCA_osc").unwrap_or_else(|_| "the library's choice".to_owned())
 }

@@ -13,7 +13,7 @@ use crate::driver::{RunError, Setup, Simulation};
 use crate::inputs::Inputs;
 use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts};
-use crate::scenario::{Scenario, effective_toml, name_of};
+use crate::scenario::{Backend, Parallel, Scenario, effective_toml, name_of};
 use md_core::observables::SystemSums;
 
 /// Rank that reads and writes.
@@ -69,7 +69,14 @@ fn context(world: &dyn World, inputs: &Inputs, setup: &Setup, steps: u64) -> Run
     }
 }
 
-fn facts(simulation: &Simulation, setup: &Setup, sums: &SystemSums, wall_s: f64, drift: f64) -> RunFacts {
+fn facts(
+    simulation: &Simulation,
+    parallel: &Parallel,
+    setup: &Setup,
+    sums: &SystemSums,
+    wall_s: f64,
+    drift: f64,
+) -> RunFacts {
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
@@ -80,7 +87,10 @@ fn facts(simulation: &Simulation, setup: &Setup, sums: &SystemSums, wall_s: f64,
         dangerous_rebuilds: simulation.dangerous_rebuilds(),
         lost_particles: 0,
         energy_drift_per_atom: drift,
-        rma_component: "none".to_owned(),
+        rma_component: match parallel.backend {
+            Backend::Local | Backend::P2p => "none".to_owned(),
+            _ => backends::rma_component(),
+        },
         git: env!("MD_GIT").to_owned(),
     }
 }
