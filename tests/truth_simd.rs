@@ -67,3 +67,12 @@ fn the_widest_level_is_the_default() {
     let outcome = run.on(Backend::Local, 1).environment("MD_SIMD", "").succeed();
     assert_eq!(outcome.summary()["simd"], SimdLevel::detect().name());
 }
+
+#[test]
+fn an_unknown_level_is_refused() {
+    let configuration = Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, false);
+    let run = Run::new("forces", SCENARIO).file("clusters.extxyz", configuration.extxyz());
+    let outcome = run.environment("MD_SIMD", "mmx").on(Backend::Local, 1).finish();
+    assert_eq!(outcome.code(), Some(2), "{}", outcome.report());
+    assert!(outcome.report().contains("MD_SIMD is `mmx`, but this CPU has "), "{}", outcome.report());
+}

@@ -17,7 +17,7 @@ use crate::commands::{self, backends::backends, check::check};
 use crate::driver::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
-use crate::scenario::{Backend, name_of, schema};
+use crate::scenario::{Backend, schema};
 
 const BAD_INPUT: u8 = 2;
 const COMMUNICATION_FAILED: u8 = 3;
@@ -122,7 +122,7 @@ fn over_mpi(
     start_mpi(|world| {
         let inputs = read(world)?;
         world.set_watchdog(watchdog(&inputs));
-        match md_comm::Backend::from_name(&name_of(inputs.scenario.parallel.backend)) {
+        match md_comm::Backend::from_name(&crate::scenario::name_of(inputs.scenario.parallel.backend)) {
             // Under a launcher with one rank: any transport is as good.
             Some(md_comm::Backend::Local) | None => work(world, &inputs),
             Some(backend) => work(&world.clone().with_backend(backend)?, &inputs),

@@ -30,6 +30,16 @@ pub enum RunError {
         /// The system's reason.
         reason: String,
     },
+    /// An environment variable that names no instruction set of this CPU.
+    #[error("{variable} is `{wanted}`, but this CPU has {available}")]
+    UnknownSimd {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        wanted: String,
+        /// What it may be.
+        available: String,
+    },
     /// An output.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -106,6 +116,7 @@ impl RunError {
             Self::Scenario(_)
             | Self::Input(_)
             | Self::Unreadable { .. }
+            | Self::UnknownSimd { .. }
             | Self::OutputElsewhere
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
             Self::Communication(_) => 3,

@@ -94,7 +94,7 @@ impl Setup {
                 Some(steps) => RebuildPolicy::Every(steps),
                 None => RebuildPolicy::Displacement,
             },
-            simd: simd_level(),
+            simd: simd_level()?,
             domain,
             grid,
             partition,
@@ -127,10 +127,18 @@ fn cell_limit(atoms: u64, ranks: usize) -> u64 {
     (PER_ATOM * atoms).max(PER_RANK * ranks as u64)
 }
 
-fn simd_level() -> SimdLevel {
+/// The level that the environment asks for, or the CPU's widest.
+fn simd_level() -> Result<SimdLevel, RunError> {
     let wanted = std::env::var(SIMD_VARIABLE).unwrap_or_default();
-    let named = SimdLevel::ALL.into_iter().find(|level| level.name() == wanted && level.is_available());
-    named.unwrap_or_else(SimdLevel::detect)
+    if wanted.is_empty() {
+        return Ok(SimdLevel::detect());
+    }
+    let available = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+    available().find(|level| level.name() == wanted).ok_or_else(|| RunError::UnknownSimd {
+        variable: SIMD_VARIABLE,
+        wanted,
+        available: available().map(SimdLevel::name).collect::<Vec<_>>().join(", "),
+    })
 }
 
 fn located(source: &ScenarioSource, scenario: &Scenario, error: &GridError) -> ScenarioError {
