@@ -12,6 +12,8 @@ pub enum Backend {
     P2p,
     /// The same from persistent requests.
     P2pPersistent,
+    /// One neighbourhood collective per exchange.
+    NeighborCollective,
     /// Stores into a window in the node's shared memory.
     Shm,
     /// Puts between fences.
@@ -38,6 +40,7 @@ impl Backend {
         Self::Local,
         Self::P2p,
         Self::P2pPersistent,
+        Self::NeighborCollective,
         Self::Shm,
         Self::RmaFence,
         Self::RmaPscw,
@@ -55,6 +58,7 @@ impl Backend {
             Self::Local => "local",
             Self::P2p => "p2p",
             Self::P2pPersistent => "p2p-persistent",
+            Self::NeighborCollective => "neighbor-collective",
             Self::Shm => "shm",
             Self::RmaFence => "rma-fence",
             Self::RmaPscw => "rma-pscw",
@@ -73,6 +77,9 @@ impl Backend {
             Self::Local => "threads of one process, no MPI; for tests and small runs",
             Self::P2p => "MPI_Isend/MPI_Irecv, receives posted ahead, unpacked as they arrive",
             Self::P2pPersistent => "as p2p, from requests made once (MPI_Send_init, MPI_Start)",
+            Self::NeighborCollective => {
+                "MPI_Ineighbor_alltoallv over a distributed graph, each neighbour once"
+            }
             Self::Shm => "stores into a shared window and a flag; inside one node only",
             Self::RmaFence => {
                 "MPI_Put between MPI_Win_fence: one fence per exchange with two slots, else two"
@@ -99,9 +106,10 @@ impl Backend {
         Err("this program was built without MPI; build it with `--features mpi`".to_owned())
     }
 
-    /// Whether an exchange is a blocking collective, so that all ranks must use their contexts in the same order.
+    /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on
+    /// only while its own context is called.
     pub fn needs_same_order(self) -> bool {
-        self == Self::RmaFence
+        matches!(self, Self::RmaFence | Self::NeighborCollective)
     }
 
     /// The backend with this [`Self::name`].

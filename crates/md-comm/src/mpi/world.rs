@@ -12,6 +12,7 @@ use std::time::Duration;
 use mpi::Threading;
 use mpi::environment::Universe;
 
+use super::collective::Collective;
 use super::ffi::{self, Communicator, Limit};
 use super::node::Node;
 use super::numbers::Numbers;
@@ -128,6 +129,7 @@ impl MpiWorld {
             // `with_backend` does not let it in.
             Backend::P2p | Backend::Local => Box::new(P2p::open(world, spec, Requests::Fresh)?),
             Backend::P2pPersistent => Box::new(P2p::open(world, spec, Requests::Persistent)?),
+            Backend::NeighborCollective => Box::new(Collective::open(world, spec)?),
             Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec)?),
             Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec)?),
             Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec)?),

@@ -9,7 +9,7 @@ use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
 use crate::ledger::Ledger;
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Rank, Sizes};
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Sizes};
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_POKE: u32 = 16;
@@ -52,7 +52,7 @@ impl Parts {
         tell_capacities(&world, &mut ledger, number)?;
         let arena = arena(&world, &ledger, number, plan)?;
         let edges = ledger.spec().edges.len();
-        let source = (0..edges).map(|i| source(&ledger, world.rank, i)).collect();
+        let source = (0..edges).map(|i| ledger.source(i)).collect();
         Ok(Self {
             number,
             backward_number,
@@ -238,13 +238,4 @@ fn arena(world: &Inner, ledger: &Ledger, number: ContextNumber, plan: Plan) -> R
         }
         _ => Arena::new(world, ledger, number, (&world.data, plan), |rank| rank),
     }
-}
-
-/// The sending edge whose messages arrive along a receiving edge, if both ends are this rank.
-fn source(ledger: &Ledger, rank: Rank, receiving: usize) -> Option<usize> {
-    let edges = &ledger.spec().edges;
-    let Edge { peer, receive_channel, flow, .. } = edges[receiving];
-    let sends_here =
-        |edge: &Edge| edge.peer == rank && edge.flow.sends() && edge.send_channel == receive_channel;
-    if peer == rank && flow.receives() { edges.iter().position(sends_here) } else { None }
 }
