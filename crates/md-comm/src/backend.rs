@@ -10,6 +10,10 @@ pub enum Backend {
     Local,
     /// Non-blocking two-sided MPI messages.
     P2p,
+    /// The same from persistent requests.
+    P2pPersistent,
+    /// One neighbourhood collective per exchange.
+    NeighborCollective,
     /// Stores into a window in the node's shared memory.
     Shm,
     /// Puts between fences.
@@ -26,6 +30,8 @@ pub enum Backend {
     RmaNotify,
     /// The same, polled by MPI's own means.
     RmaNotifyStrict,
+    /// Puts into a circular buffer per edge, told by flags.
+    RmaRing,
 }
 
 impl Backend {
@@ -33,6 +39,8 @@ impl Backend {
     pub const ALL: &[Self] = &[
         Self::Local,
         Self::P2p,
+        Self::P2pPersistent,
+        Self::NeighborCollective,
         Self::Shm,
         Self::RmaFence,
         Self::RmaPscw,
@@ -41,6 +49,7 @@ impl Backend {
         Self::RmaBarrier,
         Self::RmaNotify,
         Self::RmaNotifyStrict,
+        Self::RmaRing,
     ];
 
     /// Name as in a scenario.
@@ -48,6 +57,8 @@ impl Backend {
         match self {
             Self::Local => "local",
             Self::P2p => "p2p",
+            Self::P2pPersistent => "p2p-persistent",
+            Self::NeighborCollective => "neighbor-collective",
             Self::Shm => "shm",
             Self::RmaFence => "rma-fence",
             Self::RmaPscw => "rma-pscw",
@@ -56,6 +67,7 @@ impl Backend {
             Self::RmaBarrier => "rma-barrier",
             Self::RmaNotify => "rma-notify",
             Self::RmaNotifyStrict => "rma-notify-strict",
+            Self::RmaRing => "rma-ring",
         }
     }
 
@@ -64,6 +76,10 @@ impl Backend {
         match self {
             Self::Local => "threads of one process, no MPI; for tests and small runs",
             Self::P2p => "MPI_Isend/MPI_Irecv, receives posted ahead, unpacked as they arrive",
+            Self::P2pPersistent => "as p2p, from requests made once (MPI_Send_init, MPI_Start)",
+            Self::NeighborCollective => {
+                "MPI_Ineighbor_alltoallv over a distributed graph, each neighbour once"
+            }
             Self::Shm => "stores into a shared window and a flag; inside one node only",
             Self::RmaFence => {
                 "MPI_Put between MPI_Win_fence: one fence per exchange with two slots, else two"
@@ -74,6 +90,7 @@ impl Backend {
             Self::RmaBarrier => "MPI_Put and flush between global barriers; the negative control",
             Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, polled in memory",
             Self::RmaNotifyStrict => "as rma-notify, flags polled by MPI_Fetch_and_op",
+            Self::RmaRing => "MPI_Put into a circular buffer per edge, flag as rma-notify",
         }
     }
 
@@ -89,9 +106,10 @@ impl Backend {
         Err("this program was built without MPI; build it with `--features mpi`".to_owned())
     }
 
-    /// Whether an exchange is a blocking collective, so that all ranks must use their contexts in the same order.
+    /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on
+    /// only while its own context is called.
     pub fn needs_same_order(self) -> bool {
-        self == Self::RmaFence
+        matches!(self, Self::RmaFence | Self::NeighborCollective)
     }
 
     /// The backend with this [`Self::name`].

@@ -23,7 +23,8 @@ pub trait World {
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;
 
     /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective
-    /// (fence) wait for each other in every one of them.
+    /// (fence), or has a second round (neighbourhood
+    /// collective), wait for each other in every one of them.
     fn needs_same_order(&self) -> bool {
         false
     }

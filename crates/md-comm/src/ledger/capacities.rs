@@ -24,6 +24,16 @@ impl Ledger {
         self.receive_capacity.copy_from_slice(capacities);
     }
 
+    /// The sending edge whose messages arrive along a receiving edge, if both ends are this rank.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn source(&self, receiving: usize) -> Option<usize> {
+        let edges = &self.spec.edges;
+        let Edge { peer, receive_channel, flow, .. } = edges[receiving];
+        let sends_here =
+            |edge: &Edge| edge.peer == peer && edge.flow.sends() && edge.send_channel == receive_channel;
+        if peer == self.rank && flow.receives() { edges.iter().position(sends_here) } else { None }
+    }
+
     /// `negotiate`: what `need` would change on this rank. Changes nothing.
     pub(crate) fn change(&self, need: &[usize]) -> Result<Change, CommError> {
         self.expect_idle("negotiated")?;

@@ -12,11 +12,12 @@ use std::time::Duration;
 use mpi::Threading;
 use mpi::environment::Universe;
 
+use super::collective::Collective;
 use super::ffi::{self, Communicator, Limit};
 use super::node::Node;
 use super::numbers::Numbers;
-use super::p2p::P2p;
-use super::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Shm};
+use super::p2p::{P2p, Requests};
+use super::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Shm};
 use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, World};
 
 /// Exit code of all ranks when one panics.
@@ -126,7 +127,9 @@ impl MpiWorld {
         let world = Rc::clone(&self.inner);
         Ok(match backend {
             // `with_backend` does not let it in.
-            Backend::P2p | Backend::Local => Box::new(P2p::open(world, spec)?),
+            Backend::P2p | Backend::Local => Box::new(P2p::open(world, spec, Requests::Fresh)?),
+            Backend::P2pPersistent => Box::new(P2p::open(world, spec, Requests::Persistent)?),
+            Backend::NeighborCollective => Box::new(Collective::open(world, spec)?),
             Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec)?),
             Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec)?),
             Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec)?),
@@ -134,6 +137,7 @@ impl MpiWorld {
             Backend::RmaLockEpoch => Box::new(OneSided::<Lock<false>>::open(world, spec)?),
             Backend::RmaBarrier => Box::new(OneSided::<Barrier>::open(world, spec)?),
             Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec)?),
+            Backend::RmaRing => Box::new(OneSided::<Ring>::open(world, spec)?),
             Backend::RmaNotifyStrict => Box::new(OneSided::<Notify<true>>::open(world, spec)?),
         })
     }

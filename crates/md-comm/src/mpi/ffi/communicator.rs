@@ -78,6 +78,11 @@ impl Communicator {
         check("MPI_Iprobe", code)
     }
 
+    /// Takes over a handle that was just made and has its error handler.
+    pub(super) fn owned(raw: ffi::MPI_Comm) -> Self {
+        Self { raw, one_thread: PhantomData }
+    }
+
     /// Another communicator over the same ranks. *Collective.* MPI-3.1 section 6.4.2.
     pub(in crate::mpi) fn duplicate(&self) -> Result<Self, CommError> {
         // SAFETY: the handle is valid while MPI runs; `raw` receives the new one, which inherits the error handler.

@@ -20,6 +20,7 @@ mod barriers;
 mod communicator;
 mod constants;
 mod group;
+mod neighbours;
 mod transfers;
 mod window;
 
@@ -31,6 +32,7 @@ use crate::CommError;
 pub(super) use barriers::Barriers;
 pub(super) use communicator::{Communicator, Limit};
 pub(super) use group::Group;
+pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
 pub(super) use window::{After, Memory, Place, Request, Window};
 

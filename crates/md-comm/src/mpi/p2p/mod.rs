@@ -23,11 +23,28 @@ use crate::negotiation::Change;
 use crate::patience::Patience;
 use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Slots, Traffic};
 
+/// How messages are described to the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mpi) enum Requests {
+    /// Anew for every message: `MPI_Isend`, `MPI_Irecv`.
+    Fresh,
+    /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend `p2p-persistent`). Saves the library
+    /// the checks and the set-up of each message; a send of another length than the last is described anew.
+    Persistent,
+}
+
+impl Requests {
+    fn prepare(self, transfers: Transfers) -> Transfers {
+        if self == Self::Persistent { transfers.persistent() } else { transfers }
+    }
+}
+
 /// A context over `MPI_Isend`/`MPI_Irecv`.
 #[derive(Debug)]
 pub(super) struct P2p {
     ledger: Ledger,
     number: ContextNumber,
+    requests: Requests,
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
     /// The set this exchange packs.
@@ -41,7 +58,7 @@ pub(super) struct P2p {
 
 impl P2p {
     /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
-    pub(super) fn open(world: Rc<Inner>, spec: ExchangeSpec) -> Result<Self, CommError> {
+    pub(super) fn open(world: Rc<Inner>, spec: ExchangeSpec, requests: Requests) -> Result<Self, CommError> {
         let ledger = Ledger::new(world.rank, world.ranks, spec)?;
         let number = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
@@ -49,11 +66,11 @@ impl P2p {
             Slots::Single => 1,
             Slots::Double => 2,
         };
-        let outgoing = || Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity));
+        let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
         let sends = (0..slots).map(|_| outgoing()).collect();
-        let receives = Transfers::incoming(edges.iter().map(|_| 0));
+        let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));
         let ready = VecDeque::with_capacity(edges.len());
-        let mut context = Self { ledger, number, sends, slot: 0, receives, ready, world };
+        let mut context = Self { ledger, number, requests, sends, slot: 0, receives, ready, world };
         context.tell_capacities()?;
         context.post_receives()?;
         Ok(context)
@@ -155,7 +172,7 @@ impl Exchange for P2p {
     }
 
     fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
-        Ok(Box::new(Self::open(Rc::clone(&self.world), self.ledger.reversed_spec())?))
+        Ok(Box::new(Self::open(Rc::clone(&self.world), self.ledger.reversed_spec(), self.requests)?))
     }
 
     fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {

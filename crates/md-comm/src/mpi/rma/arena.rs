@@ -22,6 +22,14 @@ pub(super) const LENGTH_BYTES: usize = size_of::<u64>();
 /// Origin buffers have one line before the payload; the length is at its end.
 pub(super) const ORIGIN_HEAD: usize = ALIGNMENT;
 
+/// What a scheme wants of its window.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::mpi) struct Plan {
+    pub(super) memory: Memory,
+    /// Flag words per receiving edge, before its slots.
+    pub(super) flags: usize,
+}
+
 /// Window and addresses.
 #[derive(Debug)]
 pub(super) struct Arena {
@@ -54,7 +62,7 @@ impl Arena {
         world: &Inner,
         ledger: &Ledger,
         number: ContextNumber,
-        (on, memory): (&Communicator, Memory),
+        (on, Plan { memory, flags }): (&Communicator, Plan),
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
         let spec = ledger.spec();
@@ -70,8 +78,8 @@ impl Arena {
         let mut end = edges * slots * APART;
         let mut slots_here = vec![0; edges];
         for i in (0..edges).filter(|&i| own(i)) {
-            slots_here[i] = end;
-            end += slots * stride(room_here[i]);
+            slots_here[i] = end + flags * APART;
+            end = slots_here[i] + slots * stride(room_here[i]);
         }
         let extent = world.control.highest((end + ALIGNMENT) as u64, world.limit())? as usize;
         let request =
@@ -148,6 +156,43 @@ impl Arena {
 
     pub(super) fn room_there(&self, i: usize) -> usize {
         self.room_there[i]
+    }
+}
+
+/// The slots of an edge taken together as a ring.
+impl Arena {
+    pub(super) fn ring_size_there(&self, i: usize) -> u64 {
+        self.slots * stride(self.room_there[i]) as u64
+    }
+
+    pub(super) fn ring_size_here(&self, i: usize) -> u64 {
+        self.slots * stride(self.room_here[i]) as u64
+    }
+
+    pub(super) fn ring_there(&self, i: usize, position: usize) -> Place {
+        let Place { member, offset } = self.slots_there[i];
+        Place { member, offset: offset + position }
+    }
+
+    pub(super) fn ring_here(&self, i: usize, position: usize) -> usize {
+        self.slots_here[i] + position
+    }
+
+    pub(super) fn ring_flag_there(&self, i: usize, line: usize) -> Place {
+        let Place { member, offset } = self.slots_there[i];
+        Place { member, offset: offset - (line + 1) * APART }
+    }
+
+    pub(super) fn ring_flag_here(&self, i: usize, line: usize) -> usize {
+        self.slots_here[i] - (line + 1) * APART
+    }
+
+    pub(super) fn ring_credit_there(&self, i: usize) -> Place {
+        self.credits_there[i]
+    }
+
+    pub(super) fn ring_credit_here(&self, i: usize) -> usize {
+        self.credits_here[i]
     }
 }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::super::world::Inner;
+use super::arena::Plan;
 use super::{Parts, Scheme};
 use crate::negotiation::Change;
 use crate::patience::Patience;
@@ -21,7 +22,7 @@ pub(in crate::mpi) struct OneSided<S> {
 impl<S: Scheme + 'static> OneSided<S> {
     /// *Collective.*
     pub(in crate::mpi) fn open(world: Rc<Inner>, spec: ExchangeSpec) -> Result<Self, CommError> {
-        let mut parts = Parts::open(world, spec, S::MEMORY)?;
+        let mut parts = Parts::open(world, spec, Plan { memory: S::MEMORY, flags: S::FLAGS })?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme })
     }

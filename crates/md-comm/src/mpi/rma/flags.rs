@@ -13,7 +13,7 @@ pub(super) fn flag(sequence: u64, length: usize) -> u64 {
 }
 
 /// The length in a flag, if it belongs to the exchange.
-fn length_in(flag: u64, sequence: u64) -> Option<usize> {
+pub(super) fn length_in(flag: u64, sequence: u64) -> Option<usize> {
     (flag as u32 == sequence as u32).then_some((flag >> 32) as usize)
 }
 

@@ -21,6 +21,7 @@ mod lock;
 mod notify;
 mod parts;
 mod pscw;
+mod ring;
 mod shm;
 mod signals;
 
@@ -33,6 +34,7 @@ pub(super) use lock::Lock;
 pub(super) use notify::Notify;
 use parts::Parts;
 pub(super) use pscw::Pscw;
+pub(super) use ring::Ring;
 pub(super) use shm::Shm;
 
 /// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
@@ -40,6 +42,9 @@ pub(super) use shm::Shm;
 pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// Where the window's memory comes from.
     const MEMORY: Memory = Memory::Allocated;
+
+    /// Flag words per receiving edge beside those of the slots.
+    const FLAGS: usize = 0;
 
     /// Opens the first epoch; the window is new, or `close` was called.
     fn open(parts: &mut Parts) -> Result<Self, CommError>;

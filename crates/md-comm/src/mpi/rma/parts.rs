@@ -7,9 +7,9 @@ use super::super::edge_words::{self, Along};
 use super::super::ffi::Memory;
 use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
-use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD};
+use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
 use crate::ledger::Ledger;
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Rank, Sizes};
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Sizes};
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_POKE: u32 = 16;
@@ -25,13 +25,15 @@ pub(in crate::mpi) struct Parts {
     pub(super) arena: Arena,
     /// Number of this exchange since the window was made, from 1.
     pub(super) sequence: u64,
-    memory: Memory,
+    plan: Plan,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
     /// Lengths of the messages packed, and of those whose arrival told a length.
     lengths: Vec<usize>,
     arrived_lengths: Vec<Option<usize>>,
+    /// Where they are, if not in the exchange's slot.
+    places: Vec<Option<usize>>,
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
@@ -40,27 +42,28 @@ pub(in crate::mpi) struct Parts {
 
 impl Parts {
     /// *Collective.*
-    pub(super) fn open(world: Rc<Inner>, spec: ExchangeSpec, memory: Memory) -> Result<Self, CommError> {
+    pub(super) fn open(world: Rc<Inner>, spec: ExchangeSpec, plan: Plan) -> Result<Self, CommError> {
         let mut ledger = Ledger::new(world.rank, world.ranks, spec)?;
-        if memory == Memory::Shared {
+        if plan.memory == Memory::Shared {
             world.expect_on_node(ledger.spec())?;
         }
         let number = world.numbers.borrow_mut().take()?;
         let backward_number = world.numbers.borrow_mut().take()?;
         tell_capacities(&world, &mut ledger, number)?;
-        let arena = arena(&world, &ledger, number, memory)?;
+        let arena = arena(&world, &ledger, number, plan)?;
         let edges = ledger.spec().edges.len();
-        let source = (0..edges).map(|i| source(&ledger, world.rank, i)).collect();
+        let source = (0..edges).map(|i| ledger.source(i)).collect();
         Ok(Self {
             number,
             backward_number,
             arena,
             sequence: 1,
-            memory,
+            plan,
             ready: VecDeque::with_capacity(edges),
             noticed: vec![false; edges],
             lengths: vec![0; edges],
             arrived_lengths: vec![None; edges],
+            places: vec![None; edges],
             source,
             polls: 0,
             ledger,
@@ -74,7 +77,7 @@ impl Parts {
         tell_capacities(&self.world, &mut self.ledger, self.number)?;
         if new_window {
             self.arena.window.free()?;
-            self.arena = arena(&self.world, &self.ledger, self.number, self.memory)?;
+            self.arena = arena(&self.world, &self.ledger, self.number, self.plan)?;
             self.sequence = 1;
         }
         Ok(())
@@ -148,6 +151,12 @@ impl Parts {
         }
     }
 
+    /// The same for a message that is not in the exchange's slot.
+    pub(super) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
+        self.places[edge.0] = Some(place);
+        self.notice(edge, Some(length));
+    }
+
     pub(super) fn is_noticed(&self, edge: EdgeId) -> bool {
         self.noticed[edge.0]
     }
@@ -182,7 +191,7 @@ impl Parts {
             let bytes = &self.arena.window.origin(source)[ORIGIN_HEAD..];
             return self.ledger.arrive(edge, bytes).map(Some);
         }
-        let payload = self.arena.payload_here(i, self.sequence);
+        let payload = self.places[i].unwrap_or_else(|| self.arena.payload_here(i, self.sequence));
         let length = match (self.arrived_lengths[i], self.ledger.spec().sizes) {
             (Some(length), _) => length,
             (None, Sizes::Fixed) => self.ledger.receive_capacity(edge),
@@ -221,21 +230,12 @@ fn tell_capacities(world: &Inner, ledger: &mut Ledger, number: ContextNumber) ->
     Ok(())
 }
 
-fn arena(world: &Inner, ledger: &Ledger, number: ContextNumber, memory: Memory) -> Result<Arena, CommError> {
-    match (memory, world.node.get()) {
+fn arena(world: &Inner, ledger: &Ledger, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
+    match (plan.memory, world.node.get()) {
         (Memory::Shared, Some(node)) => {
             let member = |rank| node.member(rank).unwrap_or_default();
-            Arena::new(world, ledger, number, (&node.communicator, memory), member)
+            Arena::new(world, ledger, number, (&node.communicator, plan), member)
         }
-        _ => Arena::new(world, ledger, number, (&world.data, memory), |rank| rank),
+        _ => Arena::new(world, ledger, number, (&world.data, plan), |rank| rank),
     }
-}
-
-/// The sending edge whose messages arrive along a receiving edge, if both ends are this rank.
-fn source(ledger: &Ledger, rank: Rank, receiving: usize) -> Option<usize> {
-    let edges = &ledger.spec().edges;
-    let Edge { peer, receive_channel, flow, .. } = edges[receiving];
-    let sends_here =
-        |edge: &Edge| edge.peer == rank && edge.flow.sends() && edge.send_channel == receive_channel;
-    if peer == rank && flow.receives() { edges.iter().position(sends_here) } else { None }
 }

@@ -43,7 +43,7 @@ impl Transfers {
                 check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
                 if done != 0 {
                     let code = ffi::MPI_Test_cancelled(&raw const status, &raw mut cancelled);
-                    self.active -= 1;
+                    (self.pending[i], self.active) = (false, self.active - 1);
                     check("MPI_Test_cancelled", code)?;
                     return Ok(Some(if cancelled == 0 { Cancelled::Delivered } else { Cancelled::Clean }));
                 }
@@ -59,13 +59,15 @@ impl Drop for Transfers {
     /// Leaves no active request behind that could write to freed memory, also while unwinding. A message that cannot
     /// be ended keeps its buffer for ever.
     fn drop(&mut self) {
-        if self.active == 0 || !is_running() {
+        if !is_running() {
             return;
         }
         for i in 0..self.requests.len() {
             if self.is_active(i) && !matches!(self.end(i, DROP_LIMIT), Ok(Some(_))) {
                 std::mem::forget(std::mem::take(&mut self.buffers[i]));
             }
+            // A failure leaves a request behind that nothing is pending on.
+            let _ = self.free_kept(i);
         }
     }
 }

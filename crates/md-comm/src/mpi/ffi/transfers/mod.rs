@@ -1,10 +1,11 @@
 //! Point-to-point requests together with the buffers they use.
 //!
-//! Invariant: while `requests[i]` is active, `buffers[i]` is neither moved in memory, resized, nor handed out. (Moving
+//! Invariant: while `requests[i]` is active (`pending[i]`), `buffers[i]` is neither moved in memory, resized, nor handed out. (Moving
 //! the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 mod ending;
+mod kept;
 mod polling;
 
 use std::ffi::c_int;
@@ -15,6 +16,7 @@ use mpi::ffi;
 use super::{Communicator, blank_status, byte, check, count, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
 pub(in crate::mpi) use ending::Cancelled;
+use kept::Envelope;
 
 /// Which way the messages of a set go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,10 @@ pub(in crate::mpi) struct Transfers {
     way: Way,
     buffers: Vec<AlignedBuffer>,
     requests: Vec<ffi::MPI_Request>,
+    /// Which requests are active: an idle persistent one is not null either.
+    pending: Vec<bool>,
+    /// What the persistent requests are for; `None`: every message has a request of its own.
+    kept: Option<Vec<Option<Envelope>>>,
     active: usize,
     finished: Vec<c_int>,
     statuses: Vec<ffi::MPI_Status>,
@@ -53,6 +59,8 @@ impl Transfers {
             way,
             buffers,
             requests: vec![null_request(); many],
+            pending: vec![false; many],
+            kept: None,
             active: 0,
             finished: vec![0; many],
             statuses: vec![blank_status(); many],
@@ -61,7 +69,7 @@ impl Transfers {
     }
 
     pub(in crate::mpi) fn is_active(&self, i: usize) -> bool {
-        self.requests[i] != null_request()
+        self.pending[i]
     }
 
     pub(in crate::mpi) fn any_active(&self) -> bool {
@@ -89,16 +97,20 @@ impl Transfers {
         (to, tag): (Rank, c_int),
     ) -> Result<(), CommError> {
         self.expect_inactive(i)?;
-        let bytes = self.buffers[i].bytes();
+        let bytes = self.buffers[i].bytes_mut();
         let length = count("MPI_Isend", bytes.len())?;
+        if self.kept.is_some() {
+            let (start, peer) = (bytes.as_mut_ptr(), to as c_int);
+            self.start_kept(i, Envelope { start, length, peer, tag, on: on.raw })?;
+            return self.started(i);
+        }
         let request = &raw mut self.requests[i];
         // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
         let code = unsafe {
             ffi::MPI_Isend(bytes.as_ptr().cast(), length, byte(), to as c_int, tag, on.raw, request)
         };
         check("MPI_Isend", code)?;
-        self.active += 1;
-        Ok(())
+        self.started(i)
     }
 
     /// Posts a receive of up to `most` bytes. MPI-3.1 section 3.7.2.
@@ -110,11 +122,21 @@ impl Transfers {
     ) -> Result<(), CommError> {
         let bytes = self.bytes_mut(i, most)?;
         let length = count("MPI_Irecv", bytes.len())?;
-        let start = bytes.as_mut_ptr().cast();
+        let start = bytes.as_mut_ptr();
+        if self.kept.is_some() {
+            self.start_kept(i, Envelope { start, length, peer: from as c_int, tag, on: on.raw })?;
+            return self.started(i);
+        }
+        let start = start.cast();
         let request = &raw mut self.requests[i];
         // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
         let code = unsafe { ffi::MPI_Irecv(start, length, byte(), from as c_int, tag, on.raw, request) };
         check("MPI_Irecv", code)?;
+        self.started(i)
+    }
+
+    fn started(&mut self, i: usize) -> Result<(), CommError> {
+        self.pending[i] = true;
         self.active += 1;
         Ok(())
     }

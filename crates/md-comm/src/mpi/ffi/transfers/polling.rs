@@ -33,6 +33,7 @@ impl Transfers {
         self.active -= many;
         for entry in 0..many {
             let i = self.finished[entry] as usize;
+            self.pending[i] = false;
             if self.way == Way::In {
                 self.set_received_length(i, entry)?;
             }
