@@ -88,7 +88,9 @@ fn facts(
         lost_particles: 0,
         energy_drift_per_atom: drift,
         rma_component: match parallel.backend {
-            Backend::Local | Backend::P2p => "none".to_owned(),
+            Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
+                "none".to_owned()
+            }
             _ => backends::rma_component(),
         },
         git: env!("MD_GIT").to_owned(),
