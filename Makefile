@@ -25,8 +25,8 @@ test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
-	cargo test --workspace
-	cargo test --workspace --no-default-features
+	cargo test --workspace --no-fail-fast
+	cargo test --workspace --no-fail-fast --no-default-features
 	scripts/test-ase.sh
 
 bench: setup

@@ -116,7 +116,7 @@ fn backends_are_listed() {
         );
         assert_eq!(library, "none (built without MPI)");
     }
-    assert_eq!(state("rma-notify"), "not available yet");
+    assert_eq!(state("hybrid"), "not available yet");
     assert!(lines.iter().any(|line| line.starts_with("RMA component: ")));
 }
 
