@@ -968,12 +968,13 @@ fn backend_not_yet() {
      × `parallel.backend = "hybrid"` is not available yet
        ╭─[melt.toml:42:11]
     41 │ [parallel]
-    42 │ backend = "rma-fence"
-       ·           ─────┬─────
-       ·                ╰── not available yet
+    42 │ backend = "hybrid"
+       ·           ────┬───
+       ·               ╰── not available yet
     43 │ shell = "half"
        ╰────
-     help: available: `local`, `p2p`
+     help: available: `local`, `p2p`, `p2p-persistent`, `neighbor-collective`, `rma-fence`, `rma-
+           pscw`, `rma-lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`, `shm`
     "#);
 }
 
