@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use md_core::force::{CellWork, System};
 use md_core::grid::most_cells;
-use md_core::halo::{self, HaloPlan, Region, Route, Stage};
+use md_core::halo::{self, HaloPlan, Region, Route, Stage, StageSelections};
 use md_core::integrate::Integrator;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::Rect;
@@ -32,6 +32,7 @@ struct Melt {
     plan: HaloPlan,
     particles: Particles,
     cells: LocalCells,
+    selections: StageSelections,
     method: Method,
     potential: Potential,
 }
@@ -57,7 +58,8 @@ impl Melt {
         let potential = LennardJones::new(&wells, Mixing::LorentzBerthelot, &[], CUTOFF, Shift::None);
         let potential = Potential::LennardJones(potential.expect("there are no overrides"));
         let (cells, method) = (LocalCells::default(), Method::Cells(CellWork::new()));
-        let mut melt = Self { particles: particles.collect(), domain, grid, plan, cells, method, potential };
+        let (particles, selections) = (particles.collect(), StageSelections::default());
+        let mut melt = Self { particles, domain, grid, plan, cells, selections, method, potential };
         melt.rebuild();
         melt
     }
@@ -66,7 +68,9 @@ impl Melt {
         self.domain.wrap(&mut self.particles);
         self.cells.sort(&mut self.particles, &self.grid, &self.plan);
         self.cells.clear_ghosts(&self.plan);
-        halo::copy_images(&self.plan.stages[0], &mut self.particles, &mut self.cells, &self.domain);
+        let stage = &self.plan.stages[0];
+        self.selections.rebuild(stage, &self.cells, &self.domain);
+        halo::copy_images(stage, &self.selections.images, &mut self.particles, &mut self.cells);
         self.method.rebuild(&self.plan, &self.cells);
     }
 
@@ -116,20 +120,20 @@ fn integrate(criterion: &mut Criterion) {
 }
 
 fn pack(criterion: &mut Criterion) {
-    let Melt { plan, mut particles, cells, domain, .. } = Melt::new(Shell::Half);
+    let Melt { plan, mut particles, cells, selections, .. } = Melt::new(Shell::Half);
     let stage: &Stage = &plan.stages[0];
-    let ghosts = halo::export_count(&stage.images, &cells);
+    let ghosts = selections.images.len();
     let mut message = vec![0.0; 3 * ghosts];
     let mut group = criterion.benchmark_group("pack");
     group.throughput(Throughput::Elements(ghosts as u64));
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::pack_positions(&mut message, &stage.images, &particles, &cells, &domain));
+        bencher.iter(|| halo::pack_positions(&mut message, &selections.images, &particles));
     });
     group.bench_function("images", |bencher| {
-        bencher.iter(|| halo::refresh_images(stage, &mut particles, &cells, &domain));
+        bencher.iter(|| halo::refresh_images(stage, &selections.images, &mut particles, &cells));
     });
     group.bench_function("returned forces", |bencher| {
-        bencher.iter(|| halo::add_returned_image_forces(stage, &mut particles, &cells));
+        bencher.iter(|| halo::add_returned_image_forces(stage, &selections.images, &mut particles, &cells));
     });
 }
 

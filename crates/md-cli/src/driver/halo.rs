@@ -12,7 +12,7 @@
 //! bit-identical trajectories.
 
 use md_comm::{Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
-use md_core::halo::{self, HaloEdge, HaloPlan, Stage};
+use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, LocalCells, Particle, Particles};
 
@@ -38,6 +38,7 @@ struct StageContexts {
     border: Box<dyn Exchange>,
     positions: Box<dyn Exchange>,
     forces: Option<Box<dyn Exchange>>,
+    selections: StageSelections,
 }
 
 /// What an exchange works on.
@@ -100,8 +101,9 @@ impl HaloExchange {
         let HaloState { particles, cells, plan, domain } = state;
         cells.clear_ghosts(plan);
         for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages) {
-            contexts.send_border(stage, particles, cells, domain, &mut self.needs)?;
-            halo::copy_images(stage, particles, cells, domain);
+            contexts.selections.rebuild(stage, cells, domain);
+            contexts.send_border(stage, particles, cells, &mut self.needs)?;
+            halo::copy_images(stage, &contexts.selections.images, particles, cells);
             stage_arrivals(&mut *contexts.border, &mut self.staged)?;
             contexts.border.complete()?;
             for (edge, message) in
@@ -140,19 +142,20 @@ impl HaloExchange {
     pub fn return_forces(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
         let HaloState { particles, cells, plan, .. } = state;
         for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages).rev() {
-            let Some(context) = contexts.forces.as_deref_mut() else { continue };
+            let StageContexts { forces: Some(context), selections, .. } = contexts else { continue };
+            let context = &mut **context;
             clock.time(Phase::ForceReturn, || {
                 send_forces(context, stage, particles, cells)?;
-                halo::add_returned_image_forces(stage, particles, cells);
+                halo::add_returned_image_forces(stage, &selections.images, particles, cells);
                 Ok::<_, RunError>(())
             })?;
             clock.time(Phase::HaloWait, || stage_arrivals(context, &mut self.staged))?;
             clock.time(Phase::ForceReturn, || {
                 context.complete()?;
-                for (edge, message) in
-                    stage.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).sends())
-                {
-                    halo::add_returned_forces(bytemuck::cast_slice(message), edge, particles, cells);
+                for (selection, message) in selections.edges.iter().zip(&self.staged) {
+                    if !selection.is_empty() {
+                        halo::add_returned_forces(bytemuck::cast_slice(message), selection, particles);
+                    }
                 }
                 Ok::<_, RunError>(())
             })?;
@@ -173,7 +176,7 @@ impl HaloExchange {
     /// Closes the contexts. *Collective.*
     pub fn finalise(self) -> Result<(), RunError> {
         self.migrate.finalise()?;
-        for StageContexts { border, positions, forces } in self.stages {
+        for StageContexts { border, positions, forces, .. } in self.stages {
             for context in [border, positions].into_iter().chain(forces) {
                 context.finalise()?;
             }
@@ -190,7 +193,8 @@ impl StageContexts {
             ForceReturn::Needed => Some(positions.reverse()?),
             ForceReturn::None => None,
         };
-        Ok(Self { border: world.open(spec("border", edges, Sizes::Variable))?, positions, forces })
+        let border = world.open(spec("border", edges, Sizes::Variable))?;
+        Ok(Self { border, positions, forces, selections: StageSelections::default() })
     }
 
     fn all(&self) -> impl Iterator<Item = &Box<dyn Exchange>> {
@@ -202,17 +206,18 @@ impl StageContexts {
         stage: &Stage,
         particles: &Particles,
         cells: &LocalCells,
-        domain: &Domain,
         needs: &mut Vec<usize>,
     ) -> Result<(), RunError> {
         needs.clear();
+        let selections = &self.selections.edges;
         let bytes =
-            |edge: &HaloEdge| halo::border_bytes(&edge.exports, halo::export_count(&edge.exports, cells));
-        needs.extend(stage.edges.iter().map(bytes));
+            |(edge, selection): (&HaloEdge, &Selection)| halo::border_bytes(&edge.exports, selection.len());
+        needs.extend(stage.edges.iter().zip(selections).map(bytes));
         self.border.negotiate(needs)?;
         for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             let message = self.border.send_buffer(EdgeId(index), needs[index])?;
-            halo::pack_border(bytemuck::cast_slice_mut(message), &edge.exports, particles, cells, domain);
+            let message = bytemuck::cast_slice_mut(message);
+            halo::pack_border(message, &edge.exports, &selections[index], particles, cells);
             self.border.start(EdgeId(index))?;
         }
         Ok(self.border.initiate()?)
@@ -225,8 +230,7 @@ impl StageContexts {
         needs: &mut Vec<usize>,
     ) -> Result<(), RunError> {
         needs.clear();
-        let exported = |edge: &HaloEdge| VECTOR_BYTES * halo::export_count(&edge.exports, cells);
-        needs.extend(stage.edges.iter().map(exported));
+        needs.extend(self.selections.edges.iter().map(|selection| VECTOR_BYTES * selection.len()));
         self.positions.negotiate(needs)?;
         if let Some(forces) = &mut self.forces {
             needs.clear();
@@ -242,19 +246,21 @@ impl StageContexts {
         state: &mut HaloState,
         clock: &mut PhaseClock,
     ) -> Result<(), RunError> {
-        let HaloState { particles, cells, domain, .. } = state;
+        let HaloState { particles, cells, .. } = state;
         let context = &mut *self.positions;
-        for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
+        for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             clock.time(Phase::HaloPack, || {
-                let bytes = VECTOR_BYTES * halo::export_count(&edge.exports, cells);
-                let message = bytemuck::cast_slice_mut(context.send_buffer(EdgeId(index), bytes)?);
-                halo::pack_positions(message, &edge.exports, particles, cells, domain);
+                let selection = &self.selections.edges[index];
+                let message = context.send_buffer(EdgeId(index), VECTOR_BYTES * selection.len())?;
+                halo::pack_positions(bytemuck::cast_slice_mut(message), selection, particles);
                 Ok::<_, RunError>(())
             })?;
             clock.time(Phase::HaloTransfer, || context.start(EdgeId(index)))?;
         }
         clock.time(Phase::HaloTransfer, || context.initiate())?;
-        clock.time(Phase::HaloPack, || halo::refresh_images(stage, particles, cells, domain));
+        clock.time(Phase::HaloPack, || {
+            halo::refresh_images(stage, &self.selections.images, particles, cells);
+        });
         Ok(())
     }
 

@@ -4,9 +4,10 @@ mod pack;
 mod plan;
 mod records;
 mod routes;
+mod selection;
 
 pub use pack::{
-    add_returned_forces, add_returned_image_forces, export_count, import_count, pack_forces, pack_positions,
+    add_returned_forces, add_returned_image_forces, import_count, pack_forces, pack_positions,
     refresh_images, unpack_positions,
 };
 pub use plan::{CellPairs, Export, HaloEdge, HaloPlan, Reach, Region, Route, Stage};
@@ -14,3 +15,4 @@ pub use records::{
     BorderError, border_bytes, copy_images, migrant_bytes, pack_border, pack_migrants, unpack_border,
     unpack_migrants,
 };
+pub use selection::{Selection, StageSelections};

@@ -4,9 +4,8 @@
 //! each exported cell; from it the receiver lays out its ghost cells.
 
 use super::pack::ghost_range;
-use super::{Export, HaloEdge, Stage, pack_positions};
+use super::{Export, HaloEdge, Selection, Stage, pack_positions};
 use crate::cells::LocalCells;
-use crate::domain::Domain;
 use crate::particles::{Particle, Particles};
 
 const WORD: usize = size_of::<f64>();
@@ -63,9 +62,9 @@ pub fn border_bytes(exports: &[Export], particles: usize) -> usize {
 pub fn pack_border(
     message: &mut [u64],
     exports: &[Export],
+    selection: &Selection,
     particles: &Particles,
     cells: &LocalCells,
-    domain: &Domain,
 ) {
     let (counts, body) = message.split_at_mut(exports.len());
     for (count, export) in counts.iter_mut().zip(exports) {
@@ -73,19 +72,10 @@ pub fn pack_border(
     }
     let ghosts = body.len() / GHOST_WORDS;
     let (positions, rest) = body.split_at_mut(3 * ghosts);
-    pack_positions(bytemuck::cast_slice_mut(positions), exports, particles, cells, domain);
+    pack_positions(bytemuck::cast_slice_mut(positions), selection, particles);
     let (ids, species) = rest.split_at_mut(ghosts);
-    copy_words(ids, exports, &particles.id, cells);
-    copy_words(species, exports, &particles.species, cells);
-}
-
-fn copy_words(mut to: &mut [u64], exports: &[Export], column: &[u64], cells: &LocalCells) {
-    for export in exports {
-        let range = cells.range(export.slot as usize);
-        let (here, after) = to.split_at_mut(range.len());
-        here.copy_from_slice(&column[range]);
-        to = after;
-    }
+    selection.copy(&particles.id, ids);
+    selection.copy(&particles.species, species);
 }
 
 /// Appends the ghost cells of an edge and their particles. To be called in edge order.
@@ -119,14 +109,14 @@ pub fn unpack_border(
 }
 
 /// Makes the ghost cells of a stage that are images of cells this rank has.
-pub fn copy_images(stage: &Stage, particles: &mut Particles, cells: &mut LocalCells, domain: &Domain) {
+pub fn copy_images(stage: &Stage, selection: &Selection, particles: &mut Particles, cells: &mut LocalCells) {
     let counts: Vec<usize> = stage.images.iter().map(|image| cells.count(image.slot as usize)).collect();
     append_cells(counts.into_iter(), particles, cells);
-    super::refresh_images(stage, particles, cells, domain);
+    super::refresh_images(stage, selection, particles, cells);
     let images = ghost_range(&stage.image_slots, cells);
     for column in [&mut particles.id, &mut particles.species] {
         let (before, ghosts) = column.split_at_mut(images.start);
-        copy_words(ghosts, &stage.images, before, cells);
+        selection.copy(before, &mut ghosts[..images.len()]);
     }
 }
 
