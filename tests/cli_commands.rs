@@ -41,7 +41,7 @@ fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
     tail_correction = false
 
     [neighbor]
-    method = "cells"
+    method = "clusters"
     skin = 0.3
     rebuild = { displacement = true }
     precision = "double"

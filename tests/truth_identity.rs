@@ -42,7 +42,7 @@ fn assert_identical(case: Case, overlap: bool, expected: &[(String, &'static str
 /// shells, both partitions, and overlap on and off.
 #[test]
 fn transport_and_overlap_change_no_bit() {
-    for case in local_cases().filter(|case| case.method == "cells") {
+    for case in local_cases().filter(|case| case.is_fast()) {
         let expected = results(case, true);
         assert_identical(case, false, &expected);
         let is_chosen = (case.shell == "full") == (case.partition == "stripe");
@@ -70,7 +70,7 @@ fn the_reference_method_too() {
 /// Twice the same call, twice the same bits.
 #[test]
 fn a_run_can_be_repeated() {
-    for case in local_cases().filter(|case| case.ranks == 4 && case.method == "cells") {
+    for case in local_cases().filter(|case| case.ranks == 4 && case.is_fast()) {
         assert_identical(case, true, &results(case, true));
     }
 }

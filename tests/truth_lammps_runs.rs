@@ -122,8 +122,7 @@ fn forces_of_the_shifted_melt() {
 /// The reference method computes every pair in each of the 50 steps, so half of its combinations must do.
 #[test]
 fn thermo_of_the_mixture() {
-    let is_quick =
-        |case: &Case| case.method == "cells" || (case.shell == "half") == (case.partition == "rect");
+    let is_quick = |case: &Case| case.is_fast() || (case.shell == "half") == (case.partition == "rect");
     check_thermo("mix864", MIX, every_case().filter(is_quick), |_| 50);
 }
 
@@ -132,10 +131,10 @@ fn thermo_of_the_mixture() {
 fn thermo_of_the_shifted_melt() {
     let is_quick = |case: &Case| {
         let settings = (case.backend, case.ranks, case.shell, case.partition);
-        case.method == "cells"
+        case.is_fast()
             || settings == (Backend::Local, 1, "half", "rect")
             || settings == (Backend::Local, 3, "full", "stripe")
     };
-    let steps = |case: &Case| if case.method == "cells" { 50 } else { 20 };
+    let steps = |case: &Case| if case.is_fast() { 50 } else { 20 };
     check_thermo("melt2048", MELT, every_case().filter(is_quick), steps);
 }

@@ -16,9 +16,12 @@ skin = 0.0
 rebuild = { every = 1 }
 "#;
 
-fn at(level: &str, configuration: &Configuration, shell: &str, ranks: usize) -> Outcome {
+const SHELLS: [&str; 3] = ["full", "half", "eighth"];
+
+fn at(level: &str, configuration: &Configuration, (method, shell): (&str, &str), ranks: usize) -> Outcome {
     let run = Run::new("forces", SCENARIO).file("clusters.extxyz", configuration.extxyz());
-    let run = run.set(format!("parallel.shell={shell:?}")).environment("MD_SIMD", level);
+    let run = run.set(format!("parallel.shell={shell:?}")).set(format!("neighbor.method={method:?}"));
+    let run = run.environment("MD_SIMD", level);
     let outcome = run.on(Backend::Local, ranks).succeed();
     assert_eq!(outcome.summary()["simd"], level, "{}: the instruction set used", outcome.case());
     outcome
@@ -32,11 +35,12 @@ fn every_level_gives_the_same_forces() {
     let levels: Vec<&str> =
         SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name).collect();
     assert!(levels.contains(&SimdLevel::detect().name()), "{levels:?}");
-    for shell in ["full", "half", "eighth"] {
+    let paths = ["clusters", "cells"].into_iter().flat_map(|method| SHELLS.map(|shell| (method, shell)));
+    for path in paths {
         for ranks in [1, 2, 8] {
-            let reference = at(levels[0], &configuration, shell, ranks);
+            let reference = at(levels[0], &configuration, path, ranks);
             for level in &levels {
-                let outcome = at(level, &configuration, shell, ranks);
+                let outcome = at(level, &configuration, path, ranks);
                 let case = outcome.case();
                 assert_forces(&outcome.forces(), &reference.forces(), expected.scale, 1e-12, case);
                 // The levels might all be wrong in the same way.

@@ -5,9 +5,12 @@ use super::{Backend, Run, p2p_available};
 /// Numbers of ranks.
 pub(crate) const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
 
-const METHODS: [&str; 2] = ["cells", "direct-sum"];
+const METHODS: [&str; 3] = ["clusters", "cells", "direct-sum"];
 const SHELLS: [&str; 2] = ["full", "half"];
 const PARTITIONS: [&str; 2] = ["rect", "stripe"];
+
+/// Combinations of method, shell and partition.
+const NUMBERED: usize = METHODS.len() * SHELLS.len() * PARTITIONS.len();
 
 /// One way to compute forces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,23 +24,27 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Case number `index` of 8: its bits choose method, shell and partition.
+    /// Case number `index` of [`NUMBERED`].
     fn numbered(backend: Backend, ranks: usize, index: usize) -> Self {
-        let [method, shell, partition] =
-            [(METHODS, 0), (SHELLS, 1), (PARTITIONS, 2)].map(|(names, bit)| names[(index >> bit) & 1]);
+        let (shell, partition, method) = (SHELLS[index % 2], PARTITIONS[index / 2 % 2], METHODS[index / 4]);
         Self { backend, ranks, method, shell, partition, exchange: "direct" }
     }
 
     /// Case number `index` of 5 that meet the eighth shell and the staged exchange.
     fn further(backend: Backend, ranks: usize, index: usize) -> Self {
         let (method, shell, partition, exchange) = [
-            ("cells", "eighth", "rect", "direct"),
+            ("clusters", "eighth", "rect", "direct"),
             ("direct-sum", "eighth", "stripe", "direct"),
             ("cells", "eighth", "rect", "staged"),
-            ("cells", "half", "stripe", "staged"),
-            ("direct-sum", "full", "rect", "staged"),
+            ("clusters", "half", "stripe", "staged"),
+            ("clusters", "full", "rect", "staged"),
         ][index];
         Self { backend, ranks, method, shell, partition, exchange }
+    }
+
+    /// Whether it is one of the methods for daily use.
+    pub(crate) fn is_fast(self) -> bool {
+        self.method != "direct-sum"
     }
 
     /// The call, this way.
@@ -56,7 +63,7 @@ impl Case {
 pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
     RANKS.into_iter().flat_map(|ranks| {
         let further = (0..5).map(move |index| Case::further(Backend::Local, ranks, index));
-        (0..8).map(move |index| Case::numbered(Backend::Local, ranks, index)).chain(further)
+        (0..NUMBERED).map(move |index| Case::numbered(Backend::Local, ranks, index)).chain(further)
     })
 }
 
@@ -65,8 +72,8 @@ pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
 /// combinations would take too long: a job takes half a second to start. Empty where MPI is not available.
 pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
     let case = |(turn, ranks): (usize, usize)| {
-        let index = turn % 4;
-        let all = [index, 7 - index].map(|index| Case::numbered(Backend::P2p, ranks, index));
+        let index = turn % (NUMBERED / 2);
+        let all = [index, NUMBERED - 1 - index].map(|index| Case::numbered(Backend::P2p, ranks, index));
         all.into_iter().chain([Case::further(Backend::P2p, ranks, turn)])
     };
     RANKS.into_iter().enumerate().flat_map(case).filter(|_| p2p_available())

@@ -89,7 +89,7 @@ fn unknown_table() {
     35 │ [neighbour]
        ·  ────┬────
        ·      ╰── unknown key
-    36 │ method = "cells"
+    36 │ method = "clusters"
        ╰────
      help: did you mean `neighbor`?
     "#);
@@ -673,7 +673,7 @@ fn negative_skin() {
     assert_snapshot!(error_after("skin = 0.3", "skin = -0.3"), @r#"
      × `neighbor.skin` must be a finite number of at least 0, found -0.3
        ╭─[melt.toml:37:8]
-    36 │ method = "cells"
+    36 │ method = "clusters"
     37 │ skin = -0.3
        ·        ────
     38 │ rebuild = { every = 20 }
@@ -743,7 +743,7 @@ fn displacement_without_skin() {
     assert_snapshot!(error_after("skin = 0.3\nrebuild = { every = 20 }", "skin = 0.0\nrebuild = { displacement = true }"), @r#"
      × `neighbor.skin` is 0, so the slightest motion would ask for a rebuild
        ╭─[melt.toml:37:8]
-    36 │ method = "cells"
+    36 │ method = "clusters"
     37 │ skin = 0.0
        ·        ───
     38 │ rebuild = { displacement = true }

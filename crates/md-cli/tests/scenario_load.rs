@@ -111,7 +111,7 @@ fn the_effective_scenario_looks_like_one_a_user_writes() {
     sigma = 0.8
 
     [neighbor]
-    method = "cells"
+    method = "clusters"
     skin = 0.3
     rebuild = { every = 20 }
     precision = "double"

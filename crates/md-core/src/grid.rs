@@ -125,6 +125,13 @@ impl CellGrid {
         })
     }
 
+    /// How deep in its cell a coordinate along x is, from 0 to 1.
+    #[inline]
+    pub fn depth_in_cell(&self, x: f64) -> f64 {
+        let scaled = (x - self.domain.origin[0]) * self.inverse_edge[0];
+        scaled - scaled.floor()
+    }
+
     /// The primary cell of an extended one and how many box lengths lie between; `None` outside a non-periodic face.
     pub fn wrap(&self, cell: Cell) -> Option<(Cell, [i8; 3])> {
         let mut primary = cell;

@@ -1,7 +1,7 @@
 //! The state of one rank and the time step.
 
 use md_comm::{Traffic, World};
-use md_core::force::{CellWork, Sums, System};
+use md_core::force::{CellWork, ClusterWork, Sums, System};
 use md_core::halo::Region;
 use md_core::integrate::Integrator;
 use md_core::migrate::take_migrants;
@@ -80,7 +80,8 @@ impl<'a> Simulation<'a> {
             method: match scenario.neighbor.method {
                 scenario::Method::DirectSum => Method::DirectSum,
                 // Validation has refused the methods to come.
-                scenario::Method::Cells | scenario::Method::Clusters => Method::Cells(CellWork::new()),
+                scenario::Method::Cells => Method::Cells(CellWork::new()),
+                scenario::Method::Clusters => Method::Clusters(ClusterWork::new(scenario.neighbor.skin)),
             },
             integrator: Integrator::new(timestep, &setup.masses, setup.simd),
             watch: RebuildWatch::new(setup.rebuild, scenario.neighbor.skin, setup.simd),
@@ -224,7 +225,8 @@ impl<'a> Simulation<'a> {
             halo.border(&mut HaloState { particles, cells, plan, domain: &setup.domain })
         })?;
         clock.time(Phase::Neighbor, || {
-            method.rebuild(plan, cells);
+            let (domain, potential, simd) = (&setup.domain, &setup.potential, setup.simd);
+            method.rebuild(System { domain, potential, plan, cells, simd }, particles);
             watch.rebuilt(particles);
         });
         Ok(())

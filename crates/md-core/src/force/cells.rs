@@ -83,6 +83,18 @@ impl CellWork {
         }
     }
 
+    /// The items of a region.
+    pub(super) fn items(&self, region: Region) -> &[CellItem] {
+        match region {
+            Region::Inner => &self.items[..self.first_boundary],
+            Region::Boundary => &self.items[self.first_boundary..],
+        }
+    }
+
+    pub(super) fn spans(&self) -> &[CellSpan] {
+        &self.spans
+    }
+
     pub(super) fn add_forces(
         &self,
         system: System,
@@ -90,10 +102,7 @@ impl CellWork {
         region: Region,
         sums: Sums,
     ) -> PairSums {
-        let items = match region {
-            Region::Inner => &self.items[..self.first_boundary],
-            Region::Boundary => &self.items[self.first_boundary..],
-        };
+        let items = self.items(region);
         let cutoff = system.potential.cutoff();
         let task = Task { items, spans: &self.spans, particles, cutoff, simd: system.simd, sums };
         system.potential.with_kernel(task)

@@ -2,9 +2,11 @@
 
 mod cell_kernel;
 mod cells;
+mod clusters;
 mod direct_sum;
 
 pub use cells::{CellSpan, CellWork};
+pub use clusters::ClusterWork;
 
 use crate::cells::LocalCells;
 use crate::domain::Domain;
@@ -49,6 +51,8 @@ pub enum Sums {
 pub enum Method {
     /// Linked cells.
     Cells(CellWork),
+    /// Verlet cluster lists, the fastest.
+    Clusters(ClusterWork),
     /// Every particle against every other: slow, simple, the reference.
     DirectSum,
 }
@@ -69,10 +73,11 @@ pub struct System<'a> {
 }
 
 impl Method {
-    /// To be called after the cells have been sorted and the ghosts laid out.
-    pub fn rebuild(&mut self, plan: &HaloPlan, cells: &LocalCells) {
+    /// To be called after the cells have been sorted and the ghosts filled.
+    pub fn rebuild(&mut self, system: System, particles: &Particles) {
         match self {
-            Self::Cells(work) => work.rebuild(plan, cells),
+            Self::Cells(work) => work.rebuild(system.plan, system.cells),
+            Self::Clusters(work) => work.rebuild(system, particles),
             Self::DirectSum => (),
         }
     }
@@ -87,6 +92,7 @@ impl Method {
     ) -> PairSums {
         match self {
             Self::Cells(work) => work.add_forces(system, particles, region, sums),
+            Self::Clusters(work) => work.add_forces(system, particles, region, sums),
             Self::DirectSum => direct_sum::add_forces(system, particles, region),
         }
     }

@@ -2,10 +2,9 @@
 
 use super::checks::{at_least_one, available, not_negative};
 use crate::scenario::finding::{Checked, Finding};
-use crate::scenario::model::{Method, Neighbor, Precision, Rebuild};
+use crate::scenario::model::{Neighbor, Precision, Rebuild};
 
 pub(super) fn check(neighbor: &Neighbor) -> Checked {
-    available("neighbor.method", &neighbor.method, &[Method::Cells, Method::DirectSum])?;
     available("neighbor.precision", &neighbor.precision, &[Precision::Double])?;
     not_negative("neighbor.skin", neighbor.skin, "0.3 is usual, in units of sigma")?;
     check_rebuild(neighbor.rebuild, neighbor.skin)
