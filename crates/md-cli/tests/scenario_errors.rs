@@ -979,17 +979,18 @@ fn backend_not_yet() {
 }
 
 #[test]
-fn rma_table_not_yet() {
-    assert_snapshot!(error_after("[output]", "[parallel.rma]\nslots = 2\n\n[output]"), @r"
-     × [parallel.rma] is not available yet
-       ╭─[melt.toml:48:1]
-    47 │ 
-    48 │ [parallel.rma]
-       · ──────────────
-    49 │ slots = 2
-       ╰────
-     help: leave the table out: it belongs to one-sided backends, available are `local`, `p2p`
-    ");
+fn rma_options_that_do_not_apply() {
+    assert_snapshot!(error_after("[output]", "[parallel.rma]\nwindow = \"create\"\n\n[output]"), @"");
+}
+
+#[test]
+fn rma_slots_out_of_range() {
+    assert_snapshot!(error_after("[output]", "[parallel.rma]\nslots = 3\n\n[output]"), @"");
+}
+
+#[test]
+fn rma_unknown_value() {
+    assert_snapshot!(error_after("[output]", "[parallel.rma]\nwindow = \"created\"\n\n[output]"), @"");
 }
 
 #[test]

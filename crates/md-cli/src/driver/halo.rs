@@ -53,16 +53,16 @@ pub struct HaloState<'a> {
 }
 
 impl HaloExchange {
-    /// Opens the contexts. *Collective.*
-    pub fn open(world: &dyn World, plan: &HaloPlan) -> Result<Self, RunError> {
+    /// Opens the contexts, with so many buffers per edge. *Collective.*
+    pub fn open(world: &dyn World, plan: &HaloPlan, slots: Slots) -> Result<Self, RunError> {
         let migrants = plan.neighbours.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let most_edges = plan.stages.iter().map(|stage| stage.edges.len()).max().unwrap_or(0);
         Ok(Self {
-            migrate: world.open(spec("migrate", migrants, Sizes::Variable))?,
+            migrate: world.open(spec("migrate", migrants, Sizes::Variable, slots))?,
             stages: plan
                 .stages
                 .iter()
-                .map(|stage| StageContexts::open(world, stage, plan.shell.force_return()))
+                .map(|stage| StageContexts::open(world, stage, plan.shell.force_return(), slots))
                 .collect::<Result<_, _>>()?,
             outgoing: vec![Vec::new(); plan.neighbours.len()],
             staged: vec![Vec::new(); plan.neighbours.len().max(most_edges)],
@@ -183,14 +183,20 @@ impl HaloExchange {
 }
 
 impl StageContexts {
-    fn open(world: &dyn World, stage: &Stage, force_return: ForceReturn) -> Result<Self, RunError> {
+    fn open(
+        world: &dyn World,
+        stage: &Stage,
+        force_return: ForceReturn,
+        slots: Slots,
+    ) -> Result<Self, RunError> {
         let edges: Vec<Edge> = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-        let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed))?;
+        let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed, slots))?;
         let forces = match force_return {
             ForceReturn::Needed => Some(positions.reverse()?),
             ForceReturn::None => None,
         };
-        Ok(Self { border: world.open(spec("border", edges, Sizes::Variable))?, positions, forces })
+        let border = world.open(spec("border", edges, Sizes::Variable, slots))?;
+        Ok(Self { border, positions, forces })
     }
 
     fn all(&self) -> impl Iterator<Item = &Box<dyn Exchange>> {
@@ -292,8 +298,8 @@ fn send_forces(
     Ok(context.initiate()?)
 }
 
-fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes) -> ExchangeSpec {
-    ExchangeSpec { name, edges, sizes, slots: Slots::Double }
+fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes, slots: Slots) -> ExchangeSpec {
+    ExchangeSpec { name, edges, sizes, slots }
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.

@@ -21,7 +21,7 @@ use super::world::Inner;
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
 use crate::patience::Patience;
-use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Slots, Traffic};
+use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Traffic};
 
 /// How messages are described to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +62,7 @@ impl P2p {
         let ledger = Ledger::new(world.rank, world.ranks, spec)?;
         let number = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
-        let slots = match ledger.spec().slots {
-            Slots::Single => 1,
-            Slots::Double => 2,
-        };
+        let slots = ledger.spec().slots.count();
         let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
         let sends = (0..slots).map(|_| outgoing()).collect();
         let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));

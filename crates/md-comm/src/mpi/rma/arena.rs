@@ -11,7 +11,7 @@ use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
 use crate::ledger::Ledger;
 use crate::negotiation::with_head_room;
-use crate::{ALIGNMENT, CommError, Rank, Sizes, Slots};
+use crate::{ALIGNMENT, CommError, Rank, RmaOptions, Sizes, Slots};
 
 /// Distance of words that different ranks poll or set.
 const APART: usize = 128;
@@ -28,6 +28,7 @@ pub(in crate::mpi) struct Plan {
     pub(super) memory: Memory,
     /// Flag words per receiving edge, before its slots.
     pub(super) flags: usize,
+    pub(super) options: RmaOptions,
 }
 
 /// Window and addresses.
@@ -62,7 +63,7 @@ impl Arena {
         world: &Inner,
         ledger: &Ledger,
         number: ContextNumber,
-        (on, Plan { memory, flags }): (&Communicator, Plan),
+        (on, Plan { memory, flags, .. }): (&Communicator, Plan),
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
         let spec = ledger.spec();

@@ -7,7 +7,7 @@ use super::arena::Plan;
 use super::{Parts, Scheme};
 use crate::negotiation::Change;
 use crate::patience::Patience;
-use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Traffic};
+use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, RmaOptions, Traffic};
 
 /// What the ranks agree on in a negotiation if some slot is too small; above all levels of [`Change`].
 const NEW_WINDOW: u64 = 3;
@@ -21,8 +21,12 @@ pub(in crate::mpi) struct OneSided<S> {
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// *Collective.*
-    pub(in crate::mpi) fn open(world: Rc<Inner>, spec: ExchangeSpec) -> Result<Self, CommError> {
-        let mut parts = Parts::open(world, spec, Plan { memory: S::MEMORY, flags: S::FLAGS })?;
+    pub(in crate::mpi) fn open(
+        world: Rc<Inner>,
+        spec: ExchangeSpec,
+        options: RmaOptions,
+    ) -> Result<Self, CommError> {
+        let mut parts = Parts::open(world, spec, Plan { memory: S::MEMORY, flags: S::FLAGS, options })?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme })
     }
@@ -118,7 +122,8 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
 
     fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
         let parts = &self.parts;
-        Ok(Box::new(Self::open(Rc::clone(&parts.world), parts.ledger.reversed_spec())?))
+        let (world, spec) = (Rc::clone(&parts.world), parts.ledger.reversed_spec());
+        Ok(Box::new(Self::open(world, spec, parts.options())?))
     }
 
     fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {

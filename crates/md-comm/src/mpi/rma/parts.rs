@@ -9,7 +9,7 @@ use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
 use crate::ledger::Ledger;
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Sizes};
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, RmaOptions, Sizes};
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_POKE: u32 = 16;
@@ -81,6 +81,10 @@ impl Parts {
             self.sequence = 1;
         }
         Ok(())
+    }
+
+    pub(super) fn options(&self) -> RmaOptions {
+        self.plan.options
     }
 
     pub(super) fn edge(&self, EdgeId(i): EdgeId) -> &Edge {
