@@ -77,11 +77,13 @@ impl HaloExchange {
 
     /// Sends [`Self::outgoing`] and appends what arrives, in edge order. *Collective.*
     pub fn migrate(&mut self, particles: &mut Particles) -> Result<(), RunError> {
+        // Makes room for what the last migration has shown to be needed; this one may still be longer.
         self.needs.clear();
-        self.needs.extend(self.outgoing.iter().map(|migrants| halo::migrant_bytes(migrants.len())));
+        self.needs.resize(self.outgoing.len(), 0);
         self.migrate.negotiate(&self.needs)?;
         for (index, migrants) in self.outgoing.iter().enumerate() {
-            let message = self.migrate.send_buffer(EdgeId(index), self.needs[index])?;
+            let bytes = halo::migrant_bytes(migrants.len());
+            let message = self.migrate.send_buffer(EdgeId(index), bytes)?;
             halo::pack_migrants(bytemuck::cast_slice_mut(message), migrants);
             self.migrate.start(EdgeId(index))?;
         }

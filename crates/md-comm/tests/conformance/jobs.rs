@@ -13,8 +13,8 @@ use md_comm::{Backend, RmaOptions};
 use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, OPTIONS, ROLE};
 use crate::{RANKS, Tally, options};
 
-/// The suite's limit; it takes seconds, but cores are shared.
-const SUITE_LIMIT: Duration = Duration::from_secs(60);
+/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make.
+const SUITE_LIMIT: Duration = Duration::from_secs(180);
 /// Limit of a job that is to end at once because one rank fails.
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.

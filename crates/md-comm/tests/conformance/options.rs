@@ -6,21 +6,17 @@ use md_comm::{
 
 /// Every value of every option with a backend where it matters, and pairs that touch the same code.
 const SLICE: &[(Backend, &str)] = &[
-    (Backend::RmaFence, "window=create"),
-    (Backend::RmaFence, "operation=get windows=per-edge"),
+    (Backend::RmaFence, "window=create asserts=on"),
     (Backend::RmaFence, "operation=get asserts=on"),
-    (Backend::RmaFence, "asserts=on windows=per-edge"),
     (Backend::RmaPscw, "windows=per-edge asserts=on"),
     (Backend::RmaLock, "operation=get"),
-    (Backend::RmaLock, "operation=get windows=per-edge window=create asserts=on"),
-    (Backend::RmaLockEpoch, "windows=per-edge asserts=on"),
-    (Backend::RmaBarrier, "window=create windows=per-edge"),
+    (Backend::RmaLock, "window=create windows=per-edge operation=get asserts=on"),
+    (Backend::RmaLockEpoch, "window=create asserts=on"),
+    (Backend::RmaBarrier, "asserts=on"),
     (Backend::RmaNotify, "polling=strict"),
-    (Backend::RmaNotify, "windows=per-edge asserts=on polling=strict"),
     (Backend::RmaNotify, "window=dynamic"),
-    (Backend::RmaRing, "window=create windows=per-edge"),
+    (Backend::RmaRing, "windows=per-edge"),
     (Backend::RmaRing, "ring=shared"),
-    (Backend::RmaRing, "ring=shared window=create asserts=on"),
 ];
 
 /// The combinations tried by default.
