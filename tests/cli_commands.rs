@@ -59,6 +59,15 @@ fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
     ranks = 1
     watchdog_s = 60.0
 
+    [parallel.rma]
+    window = "allocate"
+    windows = "single"
+    operation = "put"
+    slots = 2
+    asserts = false
+    polling = "fast"
+    ring = "per-edge"
+
     [output]
     directory = "out"
     thermo = { every = 7 }

@@ -38,18 +38,6 @@ fn tables_and_formats_not_available_yet() {
         ╰────
       help: leave the key out: a run cannot be resumed yet
     ");
-    let desk = Desk::new(&format!("{MELT}[parallel.rma]\nwindow = \"allocate\"\n"));
-    assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r#"
-    exit code 2
-    error: × [parallel.rma] is not available yet
-        ╭─[melt.toml:11:1]
-     10 │ thermo = { every = 7 }
-     11 │ [parallel.rma]
-        · ──────────────
-     12 │ window = "allocate"
-        ╰────
-      help: leave the table out: it belongs to one-sided backends, available are `local`, `p2p`
-    "#);
     let desk = Desk::new(&format!("{MELT}trajectory = {{ path = \"traj.vtu\", every = 10 }}\n"));
     assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r#"
     exit code 2

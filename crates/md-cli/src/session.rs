@@ -125,7 +125,10 @@ fn over_mpi(
         match md_comm::Backend::from_name(&crate::scenario::name_of(inputs.scenario.parallel.backend)) {
             // Under a launcher with one rank: any transport is as good.
             Some(md_comm::Backend::Local) | None => work(world, &inputs),
-            Some(backend) => work(&world.clone().with_backend(backend)?, &inputs),
+            Some(backend) => {
+                let options = inputs.scenario.parallel.rma.options();
+                work(&world.clone().with_backend(backend)?.with_options(options)?, &inputs)
+            }
         }
     })
 }

@@ -129,6 +129,15 @@ fn the_effective_scenario_looks_like_one_a_user_writes() {
     ranks = 1
     watchdog_s = 60.0
 
+    [parallel.rma]
+    window = "allocate"
+    windows = "single"
+    operation = "put"
+    slots = 2
+    asserts = false
+    polling = "fast"
+    ring = "per-edge"
+
     [output]
     directory = "out/lj-melt"
     thermo = { every = 100 }

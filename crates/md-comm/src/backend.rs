@@ -28,9 +28,7 @@ pub enum Backend {
     RmaBarrier,
     /// Puts told by flags in memory.
     RmaNotify,
-    /// The same, polled by MPI's own means.
-    RmaNotifyStrict,
-    /// Puts into a circular buffer per edge, told by flags.
+    /// Puts into a circular buffer, told by flags.
     RmaRing,
 }
 
@@ -48,7 +46,6 @@ impl Backend {
         Self::RmaLockEpoch,
         Self::RmaBarrier,
         Self::RmaNotify,
-        Self::RmaNotifyStrict,
         Self::RmaRing,
     ];
 
@@ -66,7 +63,6 @@ impl Backend {
             Self::RmaLockEpoch => "rma-lock-epoch",
             Self::RmaBarrier => "rma-barrier",
             Self::RmaNotify => "rma-notify",
-            Self::RmaNotifyStrict => "rma-notify-strict",
             Self::RmaRing => "rma-ring",
         }
     }
@@ -88,9 +84,8 @@ impl Backend {
             Self::RmaLock => "MPI_Put under one lock_all, flush, then an empty message (MONC)",
             Self::RmaLockEpoch => "MPI_Put in a lock_all/unlock_all per exchange, then an empty message",
             Self::RmaBarrier => "MPI_Put and flush between global barriers; the negative control",
-            Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, polled in memory",
-            Self::RmaNotifyStrict => "as rma-notify, flags polled by MPI_Fetch_and_op",
-            Self::RmaRing => "MPI_Put into a circular buffer per edge, flag as rma-notify",
+            Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, which the receiver polls",
+            Self::RmaRing => "MPI_Put into a circular buffer, flag as rma-notify",
         }
     }
 

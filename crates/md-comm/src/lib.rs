@@ -40,8 +40,10 @@ pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod negotiation;
+mod options;
 #[cfg(feature = "mpi")]
 mod patience;
+mod refusal;
 mod spec;
 mod world;
 
@@ -49,5 +51,7 @@ pub use backend::Backend;
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
+pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
+pub use refusal::{Refusal, RmaKey};
 pub use spec::{Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Slots};
 pub use world::World;

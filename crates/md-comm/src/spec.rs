@@ -81,12 +81,23 @@ pub enum Sizes {
 }
 
 /// How many messages per edge may be under way before the receiver must have released the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Slots {
     /// One buffer per edge: memory-lean, sender waits for the receiver.
     Single,
     /// Two buffers per edge, used alternately.
+    #[default]
     Double,
+}
+
+impl Slots {
+    /// Buffers per edge.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Single => 1,
+            Self::Double => 2,
+        }
+    }
 }
 
 /// The description a context is opened from. Collective: every rank opens the same contexts in the same order, and

@@ -54,16 +54,16 @@ pub struct HaloState<'a> {
 }
 
 impl HaloExchange {
-    /// Opens the contexts. *Collective.*
-    pub fn open(world: &dyn World, plan: &HaloPlan) -> Result<Self, RunError> {
+    /// Opens the contexts, with so many buffers per edge. *Collective.*
+    pub fn open(world: &dyn World, plan: &HaloPlan, slots: Slots) -> Result<Self, RunError> {
         let migrants = plan.neighbours.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let most_edges = plan.stages.iter().map(|stage| stage.edges.len()).max().unwrap_or(0);
         Ok(Self {
-            migrate: world.open(spec("migrate", migrants, Sizes::Variable))?,
+            migrate: world.open(spec("migrate", migrants, Sizes::Variable, slots))?,
             stages: plan
                 .stages
                 .iter()
-                .map(|stage| StageContexts::open(world, stage, plan.shell.force_return()))
+                .map(|stage| StageContexts::open(world, stage, plan.shell.force_return(), slots))
                 .collect::<Result<_, _>>()?,
             outgoing: vec![Vec::new(); plan.neighbours.len()],
             staged: vec![Vec::new(); plan.neighbours.len().max(most_edges)],
@@ -78,11 +78,13 @@ impl HaloExchange {
 
     /// Sends [`Self::outgoing`] and appends what arrives, in edge order. *Collective.*
     pub fn migrate(&mut self, particles: &mut Particles) -> Result<(), RunError> {
+        // Makes room for what the last migration has shown to be needed; this one may still be longer.
         self.needs.clear();
-        self.needs.extend(self.outgoing.iter().map(|migrants| halo::migrant_bytes(migrants.len())));
+        self.needs.resize(self.outgoing.len(), 0);
         self.migrate.negotiate(&self.needs)?;
         for (index, migrants) in self.outgoing.iter().enumerate() {
-            let message = self.migrate.send_buffer(EdgeId(index), self.needs[index])?;
+            let bytes = halo::migrant_bytes(migrants.len());
+            let message = self.migrate.send_buffer(EdgeId(index), bytes)?;
             halo::pack_migrants(bytemuck::cast_slice_mut(message), migrants);
             self.migrate.start(EdgeId(index))?;
         }
@@ -186,14 +188,19 @@ impl HaloExchange {
 }
 
 impl StageContexts {
-    fn open(world: &dyn World, stage: &Stage, force_return: ForceReturn) -> Result<Self, RunError> {
+    fn open(
+        world: &dyn World,
+        stage: &Stage,
+        force_return: ForceReturn,
+        slots: Slots,
+    ) -> Result<Self, RunError> {
         let edges: Vec<Edge> = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-        let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed))?;
+        let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed, slots))?;
         let forces = match force_return {
             ForceReturn::Needed => Some(positions.reverse()?),
             ForceReturn::None => None,
         };
-        let border = world.open(spec("border", edges, Sizes::Variable))?;
+        let border = world.open(spec("border", edges, Sizes::Variable, slots))?;
         Ok(Self { border, positions, forces, selections: StageSelections::default() })
     }
 
@@ -298,8 +305,8 @@ fn send_forces(
     Ok(context.initiate()?)
 }
 
-fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes) -> ExchangeSpec {
-    ExchangeSpec { name, edges, sizes, slots: Slots::Double }
+fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes, slots: Slots) -> ExchangeSpec {
+    ExchangeSpec { name, edges, sizes, slots }
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.

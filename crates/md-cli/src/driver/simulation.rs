@@ -76,7 +76,7 @@ impl<'a> Simulation<'a> {
         let timestep = scenario.simulation.timestep;
         let mut simulation = Self {
             timestep,
-            halo: HaloExchange::open(world, &plan)?,
+            halo: HaloExchange::open(world, &plan, scenario.parallel.rma.slots())?,
             method: match scenario.neighbor.method {
                 scenario::Method::DirectSum => Method::DirectSum,
                 // Validation has refused the methods to come.

@@ -4,6 +4,9 @@ use toml_edit::{DocumentMut, Item, Value};
 
 use super::model::Scenario;
 
+/// Keys that users write into one line.
+const MOST_INLINE: usize = 4;
+
 /// The scenario with all defaults filled in. Floats read back exactly.
 pub fn effective_toml(scenario: &Scenario) -> String {
     match toml_edit::ser::to_document(scenario) {
@@ -19,7 +22,8 @@ fn laid_out(mut document: DocumentMut) -> String {
         expand(item);
         if let Item::Table(table) = item {
             for (_, below) in table.iter_mut() {
-                if below.as_array().is_some_and(|array| array.iter().any(Value::is_inline_table)) {
+                let is_long = below.as_inline_table().is_some_and(|table| table.len() > MOST_INLINE);
+                if is_long || below.as_array().is_some_and(|array| array.iter().any(Value::is_inline_table)) {
                     expand(below);
                 }
             }

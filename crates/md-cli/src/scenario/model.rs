@@ -3,6 +3,7 @@
 //! Values that a later version brings (cluster lists, more backends, ...) are named here so that they can be rejected
 //! with "not available yet" instead of "unknown": see [`super::validate`].
 
+use super::rma::Rma;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -316,8 +317,7 @@ pub struct Parallel {
     /// Seconds after which a rank that still waits for a message reports it and ends the run.
     pub watchdog_s: f64,
     /// Options of the one-sided backends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rma: Option<Rma>,
+    pub rma: Rma,
 }
 
 /// Names of the halo backends.
@@ -376,23 +376,6 @@ pub enum Partition {
     Rcb,
     Metis,
     Scattered,
-}
-
-/// `[parallel.rma]`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "described in the schema of the version that brings them")]
-pub struct Rma {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub windows: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operation: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slots: Option<u8>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asserts: Option<bool>,
 }
 
 /// `[output]`
@@ -515,7 +498,7 @@ impl Default for Parallel {
             threads: 1,
             ranks: 1,
             watchdog_s: 60.0,
-            rma: None,
+            rma: Rma::default(),
         }
     }
 }

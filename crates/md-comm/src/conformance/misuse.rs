@@ -9,7 +9,7 @@ use crate::{CommError, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Sizes, Slo
 const BYTES: usize = 40;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::new("a message above the capacity is refused", too_large),
+    Check::new("a fixed message above the capacity is refused", too_large),
     Check::new("a fixed message of another length is refused", wrong_length),
     Check::new("an edge started twice is refused", started_twice),
     Check::new("initiate before all edges are started is refused", not_started),
@@ -28,11 +28,12 @@ fn open<'w>(world: &dyn World, flaws: &'w Flaws, rule: Rule) -> Result<Player<'w
 }
 
 fn too_large(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    let mut player = open(world, flaws, Rule::Varying(BYTES))?;
-    let outcome = player.exchange.send_buffer(EdgeId(0), BYTES + 1).map(drop);
+    let mut player = open(world, flaws, Rule::Fixed(BYTES))?;
+    let agreed = player.exchange.spec().edges[0].send_capacity;
+    let outcome = player.exchange.send_buffer(EdgeId(0), agreed + 1).map(drop);
     let right = matches!(
         outcome,
-        Err(CommError::CapacityExceeded { capacity: BYTES, bytes, .. }) if bytes == BYTES + 1
+        Err(CommError::CapacityExceeded { capacity, bytes, .. }) if capacity == agreed && bytes == agreed + 1
     );
     flaws.expect(right, || format!("{outcome:?} instead of CapacityExceeded"));
     player.rounds(2)?;

@@ -15,6 +15,7 @@ mod flaws;
 mod growth;
 mod misuse;
 mod order;
+mod overflow;
 mod payload;
 mod player;
 mod random;
@@ -64,10 +65,15 @@ pub struct Report {
 
 /// All checks, in the order they run.
 pub fn checks() -> impl Iterator<Item = Check> {
-    [topologies::CHECKS, order::CHECKS, growth::CHECKS, misuse::CHECKS, collectives::CHECKS]
-        .into_iter()
-        .flatten()
-        .copied()
+    let all = [
+        topologies::CHECKS,
+        order::CHECKS,
+        growth::CHECKS,
+        overflow::CHECKS,
+        misuse::CHECKS,
+        collectives::CHECKS,
+    ];
+    all.into_iter().flatten().copied()
 }
 
 /// Runs all checks. *Collective.*

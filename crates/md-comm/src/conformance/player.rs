@@ -37,6 +37,8 @@ pub(super) struct Player<'w> {
     random: Random,
     seen: Vec<bool>,
     sent_bytes: u64,
+    /// Longest message sent per edge.
+    longest_sent: Vec<usize>,
 }
 
 impl<'w> Player<'w> {
@@ -45,12 +47,32 @@ impl<'w> Player<'w> {
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
+        terms: (Rule, Slots, u64),
+    ) -> Result<Self, CommError> {
+        Self::open_with(world, flaws, edges, terms, |_, need| need)
+    }
+
+    /// The same with capacities of 0 and 1 byte.
+    pub(super) fn open_too_small(
+        world: &dyn World,
+        flaws: &'w Flaws,
+        edges: Vec<Edge>,
+        terms: (Rule, Slots, u64),
+    ) -> Result<Self, CommError> {
+        Self::open_with(world, flaws, edges, terms, |edge, _| edge % 2)
+    }
+
+    fn open_with(
+        world: &dyn World,
+        flaws: &'w Flaws,
+        edges: Vec<Edge>,
         (rule, slots, salt): (Rule, Slots, u64),
+        capacity: impl Fn(usize, usize) -> usize,
     ) -> Result<Self, CommError> {
         let (direction, sequence, stage, grower) = (Direction::Forward, 0, 0, None);
         let mut script = Script { rank: world.rank(), edges, rule, direction, salt, sequence, stage, grower };
         for (i, need) in script.needs().into_iter().enumerate() {
-            script.edges[i].send_capacity = need;
+            script.edges[i].send_capacity = capacity(i, need);
         }
         let sizes = match rule {
             Rule::Fixed(_) => Sizes::Fixed,
@@ -64,7 +86,8 @@ impl<'w> Player<'w> {
     fn new(flaws: &'w Flaws, exchange: Box<dyn Exchange>, script: Script) -> Self {
         let random = Random::keyed(&[script.salt, script.rank as u64]);
         let seen = vec![false; script.edges.len()];
-        Self { flaws, exchange, script, pace: Pace::Steady, random, seen, sent_bytes: 0 }
+        let longest_sent = vec![0; script.edges.len()];
+        Self { flaws, exchange, script, pace: Pace::Steady, random, seen, sent_bytes: 0, longest_sent }
     }
 
     /// The context along the same edges the other way.
@@ -110,6 +133,7 @@ impl<'w> Player<'w> {
         self.flaws.expect(aligned, || format!("send buffer of {stamp:?} is not aligned"));
         stamp.fill(bytes);
         self.sent_bytes += length as u64;
+        self.longest_sent[edge.0] = self.longest_sent[edge.0].max(length);
         Ok(())
     }
 
@@ -183,6 +207,24 @@ impl<'w> Player<'w> {
             let flaw = || format!("edge {i} has {} bytes, needs {need}", edge.send_capacity);
             self.flaws.expect(enough || !edge.flow.sends(), flaw);
         }
+        Ok(())
+    }
+
+    /// Whether some message of this rank was longer than its edge's capacity.
+    pub(super) fn has_outgrown(&self) -> bool {
+        let edges = self.exchange.spec().edges.iter().zip(&self.longest_sent);
+        edges.into_iter().any(|(edge, &longest)| longest > edge.send_capacity)
+    }
+
+    /// Negotiates without asking for anything: there is room for all that has been sent so far.
+    pub(super) fn catch_up(&mut self, expected: Growth) -> Result<(), CommError> {
+        let growth = self.exchange.negotiate(&vec![0; self.script.edges.len()])?;
+        self.flaws.expect(growth == expected, || format!("catching up: {growth:?}, not {expected:?}"));
+        self.flaws.expect(!self.has_outgrown(), || {
+            let capacities: Vec<_> =
+                self.exchange.spec().edges.iter().map(|edge| edge.send_capacity).collect();
+            format!("capacities {capacities:?} after messages of {:?} bytes", self.longest_sent)
+        });
         Ok(())
     }
 

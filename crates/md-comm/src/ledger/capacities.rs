@@ -41,25 +41,33 @@ impl Ledger {
             let what = format!("negotiated {} lengths for {} edges", need.len(), self.spec.edges.len());
             return Err(self.misuse(what));
         }
-        let sending = self.spec.edges.iter().zip(need).filter(|(edge, _)| edge.flow.sends());
-        let change = sending.map(|(edge, &need)| Change::of(self.spec.sizes, edge.send_capacity, need));
+        let sending = self.with_longest(need).zip(&self.spec.edges).filter(|(_, edge)| edge.flow.sends());
+        let change = sending.map(|(need, edge)| Change::of(self.spec.sizes, edge.send_capacity, need));
         Ok(change.max().unwrap_or(Change::None))
+    }
+
+    /// What has been needed already counts, whatever the caller expects.
+    fn with_longest(&self, need: &[usize]) -> impl Iterator<Item = usize> {
+        need.iter().zip(&self.longest_sent).map(|(&need, &longest)| need.max(longest))
     }
 
     /// The capacities that [`Self::apply`] would make (0 for edges that do not send).
     #[cfg(feature = "mpi")]
     pub(crate) fn capacities_for(&self, need: &[usize]) -> impl Iterator<Item = usize> {
         let sizes = self.spec.sizes;
-        let capacity = move |(edge, &need): (&Edge, &usize)| {
+        let capacity = move |(edge, need): (&Edge, usize)| {
             if edge.flow.sends() { grown_capacity(sizes, edge.send_capacity, need) } else { 0 }
         };
-        self.spec.edges.iter().zip(need).map(capacity)
+        self.spec.edges.iter().zip(self.with_longest(need)).map(capacity)
     }
 
     /// Makes `need` valid for the sending edges.
     pub(crate) fn apply(&mut self, need: &[usize]) {
-        for (edge, &need) in self.spec.edges.iter_mut().zip(need).filter(|(edge, _)| edge.flow.sends()) {
-            edge.send_capacity = grown_capacity(self.spec.sizes, edge.send_capacity, need);
+        let needs = need.iter().zip(&self.longest_sent);
+        for (edge, (&need, &longest)) in
+            self.spec.edges.iter_mut().zip(needs).filter(|(edge, _)| edge.flow.sends())
+        {
+            edge.send_capacity = grown_capacity(self.spec.sizes, edge.send_capacity, need.max(longest));
         }
     }
 

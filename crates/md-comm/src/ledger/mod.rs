@@ -31,6 +31,8 @@ pub(crate) struct Ledger {
     rank: Rank,
     spec: ExchangeSpec,
     receive_capacity: Vec<usize>,
+    /// Longest message sent so far, for variable sizes: the next negotiation makes room for it.
+    longest_sent: Vec<usize>,
     outgoing: Vec<Outgoing>,
     arrived: Vec<bool>,
     awaited: usize,
@@ -47,6 +49,7 @@ impl Ledger {
             rank,
             spec,
             receive_capacity: vec![0; edges],
+            longest_sent: vec![0; edges],
             outgoing: vec![Outgoing::Idle; edges],
             arrived: vec![false; edges],
             awaited: 0,
@@ -69,7 +72,8 @@ impl Ledger {
         self.spec.edges.get(edge.0).ok_or_else(|| self.misuse(format!("there is no edge {}", edge.0)))
     }
 
-    /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed.
+    /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed. A variable
+    /// message may be longer than the capacity.
     pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
         let Edge { peer, flow, send_capacity: capacity, .. } = *self.edge(edge)?;
         if !flow.sends() {
@@ -78,10 +82,11 @@ impl Ledger {
         if self.outgoing[edge.0] == Outgoing::Started {
             return Err(self.misuse(format!("edge {} was started already", edge.0)));
         }
-        if bytes > capacity {
+        let fixed = self.spec.sizes == Sizes::Fixed;
+        if fixed && bytes > capacity {
             return Err(CommError::CapacityExceeded { context: self.spec.name, peer, bytes, capacity });
         }
-        if self.spec.sizes == Sizes::Fixed && bytes != capacity {
+        if fixed && bytes != capacity {
             let what = format!("edge {} sends exactly {capacity} bytes, not {bytes}", edge.0);
             return Err(self.misuse(what));
         }
@@ -95,6 +100,9 @@ impl Ledger {
         match self.outgoing[edge.0] {
             Outgoing::Packing { bytes } => {
                 self.outgoing[edge.0] = Outgoing::Started;
+                if self.spec.sizes == Sizes::Variable {
+                    self.longest_sent[edge.0] = self.longest_sent[edge.0].max(bytes);
+                }
                 self.traffic.messages += 1;
                 self.traffic.bytes += bytes as u64;
                 Ok(bytes)
@@ -135,14 +143,10 @@ impl Ledger {
         self.awaited == 0
     }
 
-    /// Books an arrival after checking its length.
+    /// Books an arrival after checking its length; a variable one may be longer than the capacity.
     pub(crate) fn arrive<'a>(&mut self, edge: EdgeId, bytes: &'a [u8]) -> Result<Arrival<'a>, CommError> {
         let capacity = self.receive_capacity(edge);
-        let fits = match self.spec.sizes {
-            Sizes::Fixed => bytes.len() == capacity,
-            Sizes::Variable => bytes.len() <= capacity,
-        };
-        if !fits {
+        if self.spec.sizes == Sizes::Fixed && bytes.len() != capacity {
             return Err(self.mismatch(edge, format!("has {} bytes, agreed were {capacity}", bytes.len())));
         }
         if !self.awaits(edge) {

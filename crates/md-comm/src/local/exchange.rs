@@ -9,7 +9,7 @@ use super::world::{Member, copy_of};
 use crate::buffer::AlignedBuffer;
 use crate::ledger::Ledger;
 use crate::negotiation::{Change, encode_length};
-use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Slots, Traffic};
+use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Traffic};
 
 #[derive(Debug)]
 pub(super) struct LocalExchange {
@@ -27,10 +27,7 @@ pub(super) struct LocalExchange {
 impl LocalExchange {
     pub(super) fn open(member: Member, spec: ExchangeSpec) -> Result<Self, CommError> {
         let ledger = Ledger::new(member.rank, member.shared.ranks(), spec)?;
-        let slots = match ledger.spec().slots {
-            Slots::Single => 1,
-            Slots::Double => 2,
-        };
+        let slots = ledger.spec().slots.count();
         let slots_of = |edge: &Edge| {
             if edge.flow.sends() { vec![AlignedBuffer::new(edge.send_capacity); slots] } else { Vec::new() }
         };

@@ -11,6 +11,7 @@ mod edge_words;
 mod ffi;
 mod node;
 mod numbers;
+mod overflow;
 mod p2p;
 mod rma;
 mod world;

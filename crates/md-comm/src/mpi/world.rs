@@ -18,7 +18,7 @@ use super::node::Node;
 use super::numbers::Numbers;
 use super::p2p::{P2p, Requests};
 use super::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Shm};
-use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, World};
+use crate::{Backend, CommError, Exchange, ExchangeSpec, Polling, Rank, RmaOptions, Slots, World};
 
 /// Exit code of all ranks when one panics.
 const PANIC_EXIT_CODE: i32 = 1;
@@ -28,6 +28,7 @@ const PANIC_EXIT_CODE: i32 = 1;
 pub struct MpiWorld {
     inner: Rc<Inner>,
     backend: Backend,
+    options: RmaOptions,
 }
 
 /// Initialises MPI (thread level `MPI_THREAD_FUNNELED`, MPI-3.1 section 12.4.3) with backend `p2p`. Works under a
@@ -46,7 +47,11 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     if level < Threading::Funneled {
         return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
     }
-    Ok(MpiWorld { inner: Rc::new(Inner::new(universe, watchdog)?), backend: Backend::P2p })
+    Ok(MpiWorld {
+        inner: Rc::new(Inner::new(universe, watchdog)?),
+        backend: Backend::P2p,
+        options: RmaOptions::default(),
+    })
 }
 
 /// Keeps the earlier hook, which prints the message, and ends all ranks: unwinding into `MPI_Finalize` would hang.
@@ -104,7 +109,7 @@ impl Inner {
 }
 
 impl MpiWorld {
-    /// The same world with another backend for the contexts opened from now on.
+    /// The same world with another backend, at its default options, for the contexts opened from now on.
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not run over MPI.
@@ -114,7 +119,18 @@ impl MpiWorld {
                 let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
                 Err(CommError::Unavailable { backend: backend.name(), reason })
             }
-            _ => Ok(Self { backend, ..self }),
+            _ => Ok(Self { backend, options: RmaOptions::default(), ..self }),
+        }
+    }
+
+    /// The same world with other options for the contexts opened from now on.
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend does not take them ([`Backend::refuses`]).
+    pub fn with_options(self, options: RmaOptions) -> Result<Self, CommError> {
+        match self.backend.refuses(&options, Slots::default()) {
+            Ok(()) => Ok(Self { options, ..self }),
+            Err(reason) => Err(CommError::Unavailable { backend: self.backend.name(), reason }),
         }
     }
 
@@ -124,21 +140,23 @@ impl MpiWorld {
     /// # Errors
     /// As [`World::open`], and [`CommError::Unavailable`] if the backend cannot serve this context.
     pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
-        let world = Rc::clone(&self.inner);
+        let (world, options) = (Rc::clone(&self.inner), self.options);
         Ok(match backend {
             // `with_backend` does not let it in.
             Backend::P2p | Backend::Local => Box::new(P2p::open(world, spec, Requests::Fresh)?),
             Backend::P2pPersistent => Box::new(P2p::open(world, spec, Requests::Persistent)?),
             Backend::NeighborCollective => Box::new(Collective::open(world, spec)?),
-            Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec)?),
-            Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec)?),
-            Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec)?),
-            Backend::RmaLock => Box::new(OneSided::<Lock<true>>::open(world, spec)?),
-            Backend::RmaLockEpoch => Box::new(OneSided::<Lock<false>>::open(world, spec)?),
-            Backend::RmaBarrier => Box::new(OneSided::<Barrier>::open(world, spec)?),
-            Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec)?),
-            Backend::RmaRing => Box::new(OneSided::<Ring>::open(world, spec)?),
-            Backend::RmaNotifyStrict => Box::new(OneSided::<Notify<true>>::open(world, spec)?),
+            Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec, options)?),
+            Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec, options)?),
+            Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec, options)?),
+            Backend::RmaLock => Box::new(OneSided::<Lock<true>>::open(world, spec, options)?),
+            Backend::RmaLockEpoch => Box::new(OneSided::<Lock<false>>::open(world, spec, options)?),
+            Backend::RmaBarrier => Box::new(OneSided::<Barrier>::open(world, spec, options)?),
+            Backend::RmaNotify if options.polling == Polling::Strict => {
+                Box::new(OneSided::<Notify<true>>::open(world, spec, options)?)
+            }
+            Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec, options)?),
+            Backend::RmaRing => Box::new(OneSided::<Ring>::open(world, spec, options)?),
         })
     }
 }

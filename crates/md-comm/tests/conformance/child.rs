@@ -8,7 +8,7 @@ use md_comm::{
     Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi,
 };
 
-use crate::{WATCHDOG, describe, run_suite};
+use crate::{WATCHDOG, describe, options, run_suite};
 
 /// Variable that tells a child its role.
 pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
@@ -16,6 +16,8 @@ pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
 /// Variable that tells a child the backend (default: `p2p`).
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
+/// Variable that tells a child the options of a one-sided backend (default: none set).
+pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
 /// The watchdog's limit where it is meant to bite.
@@ -70,7 +72,9 @@ fn suite() -> Result<ExitCode, CommError> {
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let name = std::env::var(BACKEND).unwrap_or_else(|_| Backend::P2p.name().to_owned());
     let unknown = || CommError::Setup(format!("there is no backend {name}"));
-    mpi::start(watchdog)?.with_backend(Backend::from_name(&name).ok_or_else(unknown)?)
+    let options = options::parse(&std::env::var(OPTIONS).unwrap_or_default())?;
+    let world = mpi::start(watchdog)?.with_backend(Backend::from_name(&name).ok_or_else(unknown)?)?;
+    world.with_options(options)
 }
 
 fn panic_on_one_rank() -> Result<ExitCode, CommError> {

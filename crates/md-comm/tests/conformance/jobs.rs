@@ -1,16 +1,20 @@
 //! Starts this program again under the MPI launcher and judges how the jobs end.
+//!
+//! By default every backend runs the suite as it is and with a slice of its options; `MD_CONFORMANCE=full` adds every
+//! combination of options, over every implementation of windows. `MD_CONFORMANCE_ONLY=words` runs only jobs of the suite
+//! whose names contain all of the words.
 
 use std::process::Command;
 use std::time::Duration;
 
-use md_comm::Backend;
 use md_comm::launch::{self, Finished};
+use md_comm::{Backend, RmaOptions};
 
-use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, ROLE};
-use crate::{RANKS, Tally};
+use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, OPTIONS, ROLE};
+use crate::{RANKS, Tally, options};
 
-/// The suite's limit; it takes seconds, but cores are shared.
-const SUITE_LIMIT: Duration = Duration::from_secs(60);
+/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make.
+const SUITE_LIMIT: Duration = Duration::from_secs(180);
 /// Limit of a job that is to end at once because one rank fails.
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
@@ -25,8 +29,36 @@ const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
     ),
 ];
 
+/// What a job of the suite runs.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    backend: Backend,
+    options: RmaOptions,
+    ranks: usize,
+    path: Option<(&'static str, &'static [(&'static str, &'static str)])>,
+}
+
+impl Case {
+    fn plain(backend: Backend, ranks: usize) -> Self {
+        Self { backend, options: RmaOptions::default(), ranks, path: None }
+    }
+
+    fn name(&self) -> String {
+        let options = options::text(&self.options);
+        let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        format!("{}, {} ranks", parts.join(", "), self.ranks)
+    }
+
+    fn run(&self, mut command: Command) -> Result<(), String> {
+        command.envs(self.path.into_iter().flat_map(|(_, variables)| variables.iter().copied()));
+        command.env(OPTIONS, options::text(&self.options));
+        suite(command, (self.backend, self.ranks))
+    }
+}
+
 pub(crate) fn run_all(tally: &mut Tally) {
-    let alone = this_program().and_then(|program| suite(program, (Backend::P2p, 1)));
+    let alone = this_program().and_then(|program| Case::plain(Backend::P2p, 1).run(program));
     tally.judge("p2p as a plain process", alone);
     if launch::mpirun(1).is_none() {
         println!("skipped: no mpirun");
@@ -35,14 +67,14 @@ pub(crate) fn run_all(tally: &mut Tally) {
         }
         return;
     }
-    for (backend, ranks) in over_mpi().flat_map(|backend| RANKS.map(|ranks| (backend, ranks))) {
-        let outcome = under_launcher(ranks).and_then(|command| suite(command, (backend, ranks)));
-        tally.judge(&format!("{}, {ranks} ranks", backend.name()), outcome);
+    let only = std::env::var("MD_CONFORMANCE_ONLY").unwrap_or_default();
+    let wanted = |case: &Case| only.split_whitespace().all(|word| case.name().contains(word));
+    for case in cases().into_iter().filter(wanted) {
+        tally.judge(&case.name(), under_launcher(case.ranks).and_then(|command| case.run(command)));
     }
-    if full() {
-        all_paths(tally);
+    if only.is_empty() {
+        failures(tally);
     }
-    failures(tally);
 }
 
 /// Whether the long form of the test was asked for.
@@ -50,20 +82,35 @@ fn full() -> bool {
     std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == "full")
 }
 
-/// Every implementation of windows that Open MPI has; what runs by default depends on the machine.
-fn all_paths(tally: &mut Tally) {
-    for backend in over_mpi().filter(|backend| backend.name().starts_with("rma-")) {
-        for (path, variables) in WINDOW_PATHS {
-            // Forced osc/rdma refuses a window of one rank.
-            for ranks in RANKS.into_iter().filter(|&ranks| ranks > 1) {
-                let outcome = under_launcher(ranks).and_then(|mut command| {
-                    command.envs(variables.iter().copied());
-                    suite(command, (backend, ranks))
-                });
-                tally.judge(&format!("{}, {ranks} ranks, {path}", backend.name()), outcome);
-            }
+fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect();
+    if full() {
+        cases.extend(over_mpi().flat_map(all_options));
+    } else {
+        for (backend, options) in options::slice() {
+            let small = [2, 3].map(|ranks| Case { options, ..Case::plain(backend, ranks) });
+            cases.extend(small);
         }
     }
+    cases
+}
+
+/// Every combination of options over every implementation of windows that Open MPI has; what runs by default depends on
+/// the machine.
+fn all_options(backend: Backend) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let paths = WINDOW_PATHS.into_iter().map(Some).chain([None]);
+    for path in paths.filter(|path| path.is_none() || backend.name().starts_with("rma-")) {
+        // The defaults without a path are there already.
+        let defaults = path.map(|_| RmaOptions::default());
+        for options in defaults.into_iter().chain(options::all(backend)) {
+            // Forced osc/rdma refuses a window of one rank.
+            let ranks = RANKS.into_iter().filter(|&ranks| ranks > 1 || path.is_none());
+            cases.extend(ranks.map(|ranks| Case { backend, options, ranks, path }));
+        }
+    }
+    cases
 }
 
 fn failures(tally: &mut Tally) {

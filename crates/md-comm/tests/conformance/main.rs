@@ -6,6 +6,8 @@
 mod child;
 #[cfg(feature = "mpi")]
 mod jobs;
+#[cfg(feature = "mpi")]
+mod options;
 
 use std::process::ExitCode;
 use std::time::Duration;

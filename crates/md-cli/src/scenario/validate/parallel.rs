@@ -4,16 +4,14 @@ use super::checks::{at_least_one, available, not_yet, positive};
 use crate::scenario::describe::name_of;
 use crate::scenario::finding::{Checked, Finding};
 use crate::scenario::model::{Backend, Parallel, Partition, Simulation};
+use crate::scenario::rma::Rma;
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     let built = |backend: &Backend| md_comm::Backend::from_name(&name_of(*backend)).is_some();
     let backends: Vec<Backend> = Backend::ALL.into_iter().filter(built).collect();
     available("parallel.backend", &parallel.backend, &backends)?;
     available("parallel.partition", &parallel.partition, &[Partition::Rect, Partition::Stripe])?;
-    if parallel.rma.is_some() {
-        let help = "leave the table out: it belongs to one-sided backends, available are `local`, `p2p`";
-        return Err(Finding::new("parallel.rma", "[parallel.rma] is not available yet", help));
-    }
+    check_rma(parallel)?;
     check_grid(parallel, simulation)?;
     check_ranks(parallel)?;
     at_least_one("parallel.threads", parallel.threads, "threads per rank; available: 1")?;
@@ -22,6 +20,22 @@ pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
         return Err(not_yet("parallel.threads", &parallel.threads.to_string(), help));
     }
     positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
+}
+
+fn check_rma(parallel: &Parallel) -> Checked {
+    let Rma { slots, .. } = parallel.rma;
+    if !matches!(slots, 1 | 2) {
+        let message = format!("`parallel.rma.slots` must be 1 or 2, found {slots}");
+        return Err(Finding::new("parallel.rma.slots", message, "2 is double buffering, the default"));
+    }
+    let name = name_of(parallel.backend);
+    let refusal = md_comm::Backend::from_name(&name)
+        .and_then(|backend| backend.refusal(&parallel.rma.options(), parallel.rma.slots()));
+    let Some(refusal) = refusal else { return Ok(()) };
+    let key = refusal.key.name();
+    let message = format!("backend `{name}` does not take this `{key}`");
+    let finding = Finding::new(format!("parallel.rma.{key}"), message, refusal.reason);
+    Err(finding.or_at("parallel.backend"))
 }
 
 fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {

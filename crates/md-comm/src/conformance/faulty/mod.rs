@@ -20,6 +20,8 @@ enum Fault {
     Truncated,
     /// Flips one bit in the middle.
     BitFlipped,
+    /// Cuts messages that have outgrown their edge's capacity.
+    Clipped,
     /// Delivers bytes that are not aligned.
     Shifted,
     /// Swallows the growth report.
@@ -74,6 +76,11 @@ fn swapped_edges_are_caught() {
 #[test]
 fn truncation_is_caught() {
     caught(Fault::Truncated, "half shell");
+}
+
+#[test]
+fn what_is_cut_at_the_capacity_is_caught() {
+    caught(Fault::Clipped, "messages outgrow their capacity");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::Fault;
 use crate::{
-    AlignedBuffer, Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Traffic, World,
+    AlignedBuffer, Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Growth, Rank, Traffic,
+    World,
 };
 
 pub(super) struct FaultyWorld<'w> {
@@ -24,6 +25,12 @@ impl FaultyExchange {
         let last = vec![Vec::new(); inner.spec().edges.len()];
         Box::new(Self { inner, fault, last, falsified: AlignedBuffer::default() })
     }
+
+    /// What a transport that cannot receive more would cut at.
+    fn capacities(&self) -> Vec<usize> {
+        let both_ways = |edge: &Edge| if edge.flow == Flow::Both { edge.send_capacity } else { usize::MAX };
+        self.inner.spec().edges.iter().map(both_ways).collect()
+    }
 }
 
 /// Copies an arrival into `falsified` with the fault in it.
@@ -32,6 +39,7 @@ fn falsify<'a>(
     arrival: &Arrival<'_>,
     last: &mut [Vec<u8>],
     falsified: &'a mut AlignedBuffer,
+    capacity: usize,
 ) -> Arrival<'a> {
     let Arrival { edge: EdgeId(edge), bytes } = *arrival;
     let late = std::mem::replace(&mut last[edge], bytes.to_vec());
@@ -44,7 +52,11 @@ fn falsify<'a>(
     if fault == Fault::BitFlipped && end > 0 {
         copy[end / 2] ^= 0x10;
     }
-    let kept = if fault == Fault::Truncated { end.saturating_sub(1) } else { end };
+    let kept = match fault {
+        Fault::Truncated => end.saturating_sub(1),
+        Fault::Clipped => end.min(capacity),
+        _ => end,
+    };
     let edge = match (fault, edge) {
         (Fault::Swapped, 0) if last.len() > 1 => 1,
         (Fault::Swapped, 1) => 0,
@@ -73,12 +85,22 @@ impl Exchange for FaultyExchange {
         self.inner.progress()
     }
     fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        let capacities = self.capacities();
         let arrival = self.inner.try_next()?;
-        Ok(arrival.map(|arrival| falsify(self.fault, &arrival, &mut self.last, &mut self.falsified)))
+        let Self { fault, last, falsified, .. } = self;
+        Ok(arrival.map(|arrival| {
+            let capacity = capacities[arrival.edge.0];
+            falsify(*fault, &arrival, last, falsified, capacity)
+        }))
     }
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        let capacities = self.capacities();
         let arrival = self.inner.next()?;
-        Ok(arrival.map(|arrival| falsify(self.fault, &arrival, &mut self.last, &mut self.falsified)))
+        let Self { fault, last, falsified, .. } = self;
+        Ok(arrival.map(|arrival| {
+            let capacity = capacities[arrival.edge.0];
+            falsify(*fault, &arrival, last, falsified, capacity)
+        }))
     }
     fn complete(&mut self) -> Result<(), CommError> {
         self.inner.complete()

@@ -14,6 +14,9 @@ mod raw {
         pub(super) safe fn mdc_no_op() -> ffi::MPI_Op;
         pub(super) safe fn mdc_mode_nocheck() -> c_int;
         pub(super) safe fn mdc_mode_nosucceed() -> c_int;
+        pub(super) safe fn mdc_mode_noprecede() -> c_int;
+        pub(super) safe fn mdc_mode_nostore() -> c_int;
+        pub(super) safe fn mdc_mode_noput() -> c_int;
         pub(super) fn mdc_is_unified(window: ffi::MPI_Win, unified: *mut c_int) -> c_int;
     }
 }
@@ -36,6 +39,21 @@ pub(super) fn mode_nocheck() -> c_int {
 /// `MPI_MODE_NOSUCCEED`.
 pub(super) fn mode_nosucceed() -> c_int {
     raw::mdc_mode_nosucceed()
+}
+
+/// `MPI_MODE_NOPRECEDE`.
+pub(super) fn mode_noprecede() -> c_int {
+    raw::mdc_mode_noprecede()
+}
+
+/// `MPI_MODE_NOSTORE`.
+pub(super) fn mode_nostore() -> c_int {
+    raw::mdc_mode_nostore()
+}
+
+/// `MPI_MODE_NOPUT`.
+pub(super) fn mode_noput() -> c_int {
+    raw::mdc_mode_noput()
 }
 
 /// Return code, and whether the window's public and private copies are the same memory (MPI-3.1 section 11.4).

@@ -6,6 +6,9 @@ MPI_Op mdc_replace(void) { return MPI_REPLACE; }
 MPI_Op mdc_no_op(void) { return MPI_NO_OP; }
 int mdc_mode_nocheck(void) { return MPI_MODE_NOCHECK; }
 int mdc_mode_nosucceed(void) { return MPI_MODE_NOSUCCEED; }
+int mdc_mode_noprecede(void) { return MPI_MODE_NOPRECEDE; }
+int mdc_mode_nostore(void) { return MPI_MODE_NOSTORE; }
+int mdc_mode_noput(void) { return MPI_MODE_NOPUT; }
 
 /* Whether the window has the unified memory model (MPI-3.1 section 11.4). */
 int mdc_is_unified(MPI_Win window, int *unified) {

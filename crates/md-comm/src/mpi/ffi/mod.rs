@@ -34,7 +34,7 @@ pub(super) use communicator::{Communicator, Limit};
 pub(super) use group::Group;
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
-pub(super) use window::{After, Memory, Place, Request, Window};
+pub(super) use window::{Memory, Place, Promise, Request, Window};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
 fn check(call: &'static str, code: c_int) -> Result<(), CommError> {

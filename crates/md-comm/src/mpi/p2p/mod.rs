@@ -6,6 +6,10 @@
 //! user's buffer. Disadvantage: matching and, for large messages, a rendezvous on the receiver's side: about three
 //! latencies instead of one.
 //!
+//! A message that has outgrown its capacity must not meet the receive posted for it. In its place goes a notice that is
+//! longer than any message of the edge ([`NOTICE_BYTES`] beyond the capacity, for which the receives have room) and ends
+//! with the true length; the payload follows by [`Overflow`]. Messages that fit carry nothing extra.
+//!
 //! Negotiation: every rank first takes its posted receives back, then a maximum over all ranks tells whether anything
 //! changes. Nobody leaves that collective before everybody has entered it, so that the first message of the new length
 //! cannot meet a receive of the old one; at worst it waits in MPI's queue until the new one is posted.
@@ -17,11 +21,15 @@ use std::rc::Rc;
 
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
+use super::overflow::Overflow;
 use super::world::Inner;
 use crate::ledger::Ledger;
-use crate::negotiation::Change;
+use crate::negotiation::{Change, LENGTH_BYTES, encode_length};
 use crate::patience::Patience;
-use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Slots, Traffic};
+use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Traffic};
+
+/// How much longer than the capacity a notice is.
+const NOTICE_BYTES: usize = LENGTH_BYTES;
 
 /// How messages are described to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +58,9 @@ pub(super) struct P2p {
     /// The set this exchange packs.
     slot: usize,
     receives: Transfers,
+    overflow: Overflow,
+    /// Received, not looked at yet.
+    told: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     /// Last, so that MPI is finalised after the requests are gone.
@@ -62,15 +73,14 @@ impl P2p {
         let ledger = Ledger::new(world.rank, world.ranks, spec)?;
         let number = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
-        let slots = match ledger.spec().slots {
-            Slots::Single => 1,
-            Slots::Double => 2,
-        };
+        let slots = ledger.spec().slots.count();
         let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
         let sends = (0..slots).map(|_| outgoing()).collect();
         let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));
-        let ready = VecDeque::with_capacity(edges.len());
-        let mut context = Self { ledger, number, requests, sends, slot: 0, receives, ready, world };
+        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
+        let overflow = Overflow::open(&world, &ledger)?;
+        let mut context =
+            Self { ledger, number, requests, sends, slot: 0, receives, overflow, told, ready, world };
         context.tell_capacities()?;
         context.post_receives()?;
         Ok(context)
@@ -78,7 +88,14 @@ impl P2p {
 
     /// Notes what has arrived and lets MPI move what is under way.
     fn poll(&mut self) -> Result<(), CommError> {
-        self.receives.poll(|i| self.ready.push_back(i))?;
+        self.receives.poll(|i| self.told.push_back(i))?;
+        while let Some(i) = self.told.pop_front() {
+            match self.announced(EdgeId(i))? {
+                Some(bytes) => self.overflow.expect(&self.world, &self.ledger, (EdgeId(i), bytes))?,
+                None => self.ready.push_back(i),
+            }
+        }
+        self.overflow.poll(|i| self.ready.push_back(i))?;
         self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
     }
 
@@ -101,11 +118,16 @@ impl P2p {
     }
 
     fn finish_all_sends(&mut self) -> Result<(), CommError> {
-        (0..self.sends.len()).try_for_each(|slot| self.finish_sends(slot))
+        (0..self.sends.len()).try_for_each(|slot| self.finish_sends(slot))?;
+        self.overflow.finish(&self.world, &self.ledger)
     }
 
     fn deliver(&mut self, edge: usize) -> Result<Option<Arrival<'_>>, CommError> {
-        self.ledger.arrive(EdgeId(edge), self.receives.bytes(edge)?).map(Some)
+        let bytes = match self.overflow.message(&self.ledger, EdgeId(edge))? {
+            Some(bytes) => bytes,
+            None => self.receives.bytes(edge)?,
+        };
+        self.ledger.arrive(EdgeId(edge), bytes).map(Some)
     }
 }
 
@@ -116,12 +138,20 @@ impl Exchange for P2p {
 
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         self.ledger.pack(edge, bytes)?;
+        if bytes > self.ledger.edge(edge)?.send_capacity {
+            return self.overflow.buffer(&self.world, &self.ledger, (edge, bytes));
+        }
         self.sends[self.slot].bytes_mut(edge.0, bytes)
     }
 
     fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        self.ledger.start(edge)?;
-        let Edge { peer, send_channel, .. } = *self.ledger.edge(edge)?;
+        let bytes = self.ledger.start(edge)?;
+        let Edge { peer, send_channel, send_capacity, .. } = *self.ledger.edge(edge)?;
+        if bytes > send_capacity {
+            let notice = self.sends[self.slot].bytes_mut(edge.0, send_capacity + NOTICE_BYTES)?;
+            notice[send_capacity..].copy_from_slice(&encode_length(bytes));
+            self.overflow.send(&self.world, &self.ledger, edge)?;
+        }
         self.sends[self.slot].send(edge.0, &self.world.data, (peer, self.number.tag(send_channel)))
     }
 
@@ -166,6 +196,7 @@ impl Exchange for P2p {
     /// are finished.
     fn complete(&mut self) -> Result<(), CommError> {
         self.ledger.complete()?;
+        self.overflow.next_exchange();
         self.post_receives()?;
         self.slot = (self.slot + 1) % self.sends.len();
         self.finish_sends(self.slot)
@@ -199,6 +230,7 @@ impl Exchange for P2p {
         self.withdraw_receives()?;
         self.world.control.barrier(self.world.limit())?;
         self.world.numbers.borrow_mut().release(self.number);
+        self.overflow.release(&self.world);
         Ok(())
     }
 }

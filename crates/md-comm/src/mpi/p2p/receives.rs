@@ -1,9 +1,10 @@
 //! What a receiver has to know and do before a message may come.
 
-use super::P2p;
+use super::{NOTICE_BYTES, P2p};
 use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::Cancelled;
-use crate::{CommError, EdgeId};
+use crate::negotiation::decode_length;
+use crate::{CommError, EdgeId, Sizes};
 
 impl P2p {
     /// Every sender tells its receiver the edge's capacity, with one message per edge.
@@ -17,12 +18,25 @@ impl P2p {
     pub(super) fn post_receives(&mut self) -> Result<(), CommError> {
         for (i, edge) in self.ledger.spec().edges.iter().enumerate() {
             if edge.flow.receives() {
-                let (tag, most) =
-                    (self.number.tag(edge.receive_channel), self.ledger.receive_capacity(EdgeId(i)));
+                let notice = if self.ledger.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
+                let most = self.ledger.receive_capacity(EdgeId(i)) + notice;
+                let tag = self.number.tag(edge.receive_channel);
                 self.receives.receive(i, &self.world.data, (edge.peer, tag, most))?;
             }
         }
         Ok(())
+    }
+
+    /// The length of a message that comes by another way, if what was received is such a notice.
+    pub(super) fn announced(&self, edge: EdgeId) -> Result<Option<usize>, CommError> {
+        let bytes = self.receives.bytes(edge.0)?;
+        match bytes.get(self.ledger.receive_capacity(edge)..) {
+            Some(notice) if !notice.is_empty() => {
+                let length = decode_length(notice);
+                length.map(Some).ok_or_else(|| self.ledger.mismatch(edge, "is too long".to_owned()))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Takes back what was posted for the next exchange.

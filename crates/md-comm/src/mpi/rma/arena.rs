@@ -1,9 +1,11 @@
 //! The layout of a context's window, and the addresses of the peers' slots.
 //!
-//! Own part: credit words of the sending edges, then the slots of the receiving edges. A slot is a line with the flag,
-//! a line that ends with the message's length, then the payload. Flags and credits are 128 bytes apart, because
-//! processors fetch pairs of lines. A slot has head-room beyond the agreed capacity, so that a fixed length that
-//! changes a little at every neighbour rebuild does not make a new window every time.
+//! Own part: per edge its credit words, then, if slots of it are here, its flags and slots. With puts the slots of an
+//! edge are at the receiver, with gets at the sender. A slot is a line with the flag, a line that ends with the message's
+//! length, then the payload. Flags and credits are 128 bytes apart, because processors fetch pairs of lines. A slot has
+//! head-room beyond the agreed capacity, so that a fixed length that changes a little at every neighbour rebuild does
+//! not make a new window every time. With one window per edge, an edge's words and slots are in the window that has its
+//! number at the rank whose part it is.
 
 use super::super::edge_words::{self, Along};
 use super::super::ffi::{Communicator, Memory, Place, Request, Window};
@@ -11,7 +13,7 @@ use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
 use crate::ledger::Ledger;
 use crate::negotiation::with_head_room;
-use crate::{ALIGNMENT, CommError, Rank, Sizes, Slots};
+use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, RmaOptions, Sizes, WindowCount};
 
 /// Distance of words that different ranks poll or set.
 const APART: usize = 128;
@@ -21,6 +23,8 @@ const HEAD: usize = 2 * ALIGNMENT;
 pub(super) const LENGTH_BYTES: usize = size_of::<u64>();
 /// Origin buffers have one line before the payload; the length is at its end.
 pub(super) const ORIGIN_HEAD: usize = ALIGNMENT;
+/// Parts are whole pages: osc/sm packs them back to back.
+const PAGE_BYTES: usize = 4096;
 
 /// What a scheme wants of its window.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +32,7 @@ pub(in crate::mpi) struct Plan {
     pub(super) memory: Memory,
     /// Flag words per receiving edge, before its slots.
     pub(super) flags: usize,
+    pub(super) options: RmaOptions,
 }
 
 /// Window and addresses.
@@ -35,19 +40,22 @@ pub(in crate::mpi) struct Plan {
 pub(super) struct Arena {
     pub(super) window: Window,
     pub(super) slots: u64,
-    /// Bytes that the slots of an edge have room for: sending, receiving.
-    room_there: Vec<usize>,
-    room_here: Vec<usize>,
-    /// First slot of an edge: at the peer, in the own part.
-    slots_there: Vec<Place>,
-    slots_here: Vec<usize>,
+    /// Bytes that the slots of an edge have room for: of messages that leave, of messages that arrive.
+    room_out: Vec<usize>,
+    room_in: Vec<usize>,
+    /// Slots of an edge at the peer, in the own part.
+    there: Vec<Place>,
+    here: Vec<usize>,
+    /// Distances of the slots of an edge: at the peer, in the own part.
+    stride_there: Vec<usize>,
+    stride_here: Vec<usize>,
     /// First credit word of an edge: at the peer, in the own part.
     credits_there: Vec<Place>,
     credits_here: Vec<usize>,
 }
 
-fn stride(room: usize) -> usize {
-    HEAD + room.next_multiple_of(APART)
+fn strides(rooms: &[usize]) -> Vec<usize> {
+    rooms.iter().map(|room| HEAD + room.next_multiple_of(APART)).collect()
 }
 
 /// Room a sender asks for.
@@ -56,49 +64,77 @@ fn wanted(sizes: Sizes, capacity: usize) -> usize {
     if sizes == Sizes::Fixed { with_head_room(capacity) } else { capacity }
 }
 
+/// Offsets in the own part, before it is known where the windows begin.
+struct Layout {
+    credits: Vec<usize>,
+    slots: Vec<usize>,
+    /// Bytes of the longest window.
+    end: usize,
+}
+
+impl Layout {
+    fn new(strides: &[usize], slots: usize, plan: Plan, has_slots: impl Fn(usize) -> bool) -> Self {
+        let (mut credits, mut starts) = (vec![0; strides.len()], vec![0; strides.len()]);
+        let (mut end, mut longest) = (0, 0);
+        for (i, stride) in strides.iter().enumerate() {
+            if plan.options.windows == WindowCount::PerEdge {
+                end = 0;
+            }
+            credits[i] = end;
+            end += slots * APART;
+            if has_slots(i) {
+                starts[i] = end + plan.flags * APART;
+                end = starts[i] + slots * stride;
+            }
+            longest = end.max(longest);
+        }
+        Self { credits, slots: starts, end: longest }
+    }
+}
+
 impl Arena {
     /// Makes the window and tells the peers where to put. `member` is a rank's number in `on`. *Collective.*
     pub(super) fn new(
         world: &Inner,
         ledger: &Ledger,
         number: ContextNumber,
-        (on, Plan { memory, flags }): (&Communicator, Plan),
+        (on, plan): (&Communicator, Plan),
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
         let spec = ledger.spec();
-        let edges = spec.edges.len();
-        let slots = if spec.slots == Slots::Single { 1 } else { 2 };
+        let slots = spec.slots.count();
         let tell =
             |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, ledger, number, along, word);
-        let room_there: Vec<_> =
-            spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
-        let room_here = tell(Along::Forward, &|i| room_there[i])?;
-        let own = |i: usize| spec.edges[i].flow.receives() && spec.edges[i].peer != world.rank;
-        let mut credits_here: Vec<_> = (0..edges).map(|i| i * slots * APART).collect();
-        let mut end = edges * slots * APART;
-        let mut slots_here = vec![0; edges];
-        for i in (0..edges).filter(|&i| own(i)) {
-            slots_here[i] = end + flags * APART;
-            end = slots_here[i] + slots * stride(room_here[i]);
+        let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
+        let room_in = tell(Along::Forward, &|i| room_out[i])?;
+        let (strides_out, strides_in) = (strides(&room_out), strides(&room_in));
+        let get = plan.options.operation == Operation::Get;
+        let (stride_there, stride_here) =
+            if get { (strides_in, strides_out) } else { (strides_out, strides_in) };
+        let hosts = |edge: &Edge| if get { edge.flow.sends() } else { edge.flow.receives() };
+        let has_slots = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
+        let Layout { credits: mut credits_here, slots: mut here, end } =
+            Layout::new(&stride_here, slots, plan, has_slots);
+        let (window, origins) = make(world, on, plan, (spec.edges.len(), end))?;
+        for i in 0..spec.edges.len() {
+            credits_here[i] += origins(i);
+            here[i] += origins(i);
         }
-        let extent = world.control.highest((end + ALIGNMENT) as u64, world.limit())? as usize;
-        let request =
-            Request { memory, extent: extent.next_multiple_of(PAGE_BYTES), origins: edges, words: 2 * edges };
-        let window = Window::new(on, request)?;
-        let shift = window.misalignment();
-        credits_here.iter_mut().chain(&mut slots_here).for_each(|offset| *offset += shift);
         let place = |(i, offset): (usize, usize)| Place { member: member(spec.edges[i].peer), offset };
         let places = |offsets: Vec<usize>| offsets.into_iter().enumerate().map(place).collect();
-        let slots_there = places(tell(Along::Backward, &|i| slots_here[i])?);
+        let to_their_users = if get { Along::Forward } else { Along::Backward };
+        let there = places(tell(to_their_users, &|i| here[i])?);
         let credits_there = places(tell(Along::Forward, &|i| credits_here[i])?);
         let slots = slots as u64;
         Ok(Self {
             window,
             slots,
-            room_there,
-            room_here,
-            slots_there,
-            slots_here,
+            room_out,
+            room_in,
+            there,
+            here,
+            stride_there,
+            stride_here,
             credits_there,
             credits_here,
         })
@@ -106,17 +142,17 @@ impl Arena {
 
     /// Whether all slots on the way out have room for these lengths.
     pub(super) fn has_room(&self, lengths: impl Iterator<Item = usize>) -> bool {
-        lengths.zip(&self.room_there).all(|(length, &room)| length <= room)
+        lengths.zip(&self.room_out).all(|(length, &room)| length <= room)
     }
 
     /// Start of the slot at the peer.
     fn slot_there(&self, i: usize, sequence: u64) -> Place {
-        let Place { member, offset } = self.slots_there[i];
-        Place { member, offset: offset + self.index(sequence) * stride(self.room_there[i]) }
+        let Place { member, offset } = self.there[i];
+        Place { member, offset: offset + self.index(sequence) * self.stride_there[i] }
     }
 
     fn slot_here(&self, i: usize, sequence: u64) -> usize {
-        self.slots_here[i] + self.index(sequence) * stride(self.room_here[i])
+        self.here[i] + self.index(sequence) * self.stride_here[i]
     }
 
     fn index(&self, sequence: u64) -> usize {
@@ -150,41 +186,61 @@ impl Arena {
     }
 
     /// Bytes that a message arriving along an edge has room for.
-    pub(super) fn room_here(&self, i: usize) -> usize {
-        self.room_here[i]
+    pub(super) fn room_in(&self, i: usize) -> usize {
+        self.room_in[i]
     }
 
-    pub(super) fn room_there(&self, i: usize) -> usize {
-        self.room_there[i]
+    /// The same for a message that leaves; both ends agree.
+    pub(super) fn room_out(&self, i: usize) -> usize {
+        self.room_out[i]
     }
+}
+
+/// The window, and where the words and slots of an edge begin.
+fn make(
+    world: &Inner,
+    on: &Communicator,
+    Plan { memory, options, .. }: Plan,
+    (edges, end): (usize, usize),
+) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
+    let highest =
+        |number: usize| Ok::<_, CommError>(world.control.highest(number as u64, world.limit())? as usize);
+    let extent = highest(end + ALIGNMENT)?.next_multiple_of(PAGE_BYTES);
+    let per_edge = options.windows == WindowCount::PerEdge;
+    let windows = if per_edge { highest(edges.max(1))? } else { 1 };
+    let (asserts, limit) = (options.asserts, world.limit());
+    let request = Request { memory, windows, extent, origins: edges, words: 2 * edges, asserts, limit };
+    let window = Window::new(on, request)?;
+    let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
+    Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
 }
 
 /// The slots of an edge taken together as a ring.
 impl Arena {
     pub(super) fn ring_size_there(&self, i: usize) -> u64 {
-        self.slots * stride(self.room_there[i]) as u64
+        self.slots * self.stride_there[i] as u64
     }
 
     pub(super) fn ring_size_here(&self, i: usize) -> u64 {
-        self.slots * stride(self.room_here[i]) as u64
+        self.slots * self.stride_here[i] as u64
     }
 
     pub(super) fn ring_there(&self, i: usize, position: usize) -> Place {
-        let Place { member, offset } = self.slots_there[i];
+        let Place { member, offset } = self.there[i];
         Place { member, offset: offset + position }
     }
 
     pub(super) fn ring_here(&self, i: usize, position: usize) -> usize {
-        self.slots_here[i] + position
+        self.here[i] + position
     }
 
     pub(super) fn ring_flag_there(&self, i: usize, line: usize) -> Place {
-        let Place { member, offset } = self.slots_there[i];
+        let Place { member, offset } = self.there[i];
         Place { member, offset: offset - (line + 1) * APART }
     }
 
     pub(super) fn ring_flag_here(&self, i: usize, line: usize) -> usize {
-        self.slots_here[i] - (line + 1) * APART
+        self.here[i] - (line + 1) * APART
     }
 
     pub(super) fn ring_credit_there(&self, i: usize) -> Place {
@@ -195,6 +251,3 @@ impl Arena {
         self.credits_here[i]
     }
 }
-
-/// Parts are whole pages: osc/sm packs them back to back.
-const PAGE_BYTES: usize = 4096;

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use super::super::ffi::Memory;
 use super::super::world::Inner;
 use super::arena::Plan;
 use super::{Parts, Scheme};
 use crate::negotiation::Change;
 use crate::patience::Patience;
-use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Traffic};
+use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, RmaOptions, Traffic, WindowKind};
 
 /// What the ranks agree on in a negotiation if some slot is too small; above all levels of [`Change`].
 const NEW_WINDOW: u64 = 3;
@@ -21,8 +22,18 @@ pub(in crate::mpi) struct OneSided<S> {
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// *Collective.*
-    pub(in crate::mpi) fn open(world: Rc<Inner>, spec: ExchangeSpec) -> Result<Self, CommError> {
-        let mut parts = Parts::open(world, spec, Plan { memory: S::MEMORY, flags: S::FLAGS })?;
+    pub(in crate::mpi) fn open(
+        world: Rc<Inner>,
+        spec: ExchangeSpec,
+        options: RmaOptions,
+    ) -> Result<Self, CommError> {
+        let memory = match (S::MEMORY, options.window) {
+            (Memory::Shared, _) => Memory::Shared,
+            (_, WindowKind::Allocate) => Memory::Allocated,
+            (_, WindowKind::Create) => Memory::Created,
+            (_, WindowKind::Dynamic) => Memory::Attached,
+        };
+        let mut parts = Parts::open(world, spec, Plan { memory, flags: S::FLAGS, options })?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme })
     }
@@ -58,13 +69,22 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
                     .timeout(expired.waited_s, format!("a free slot of rank {peer} (channel {channel})"))
             })?;
         }
+        if parts.overflows(edge) {
+            return parts.overflow.buffer(&parts.world, &parts.ledger, (edge, bytes));
+        }
         scheme.buffer(parts, edge, bytes)
     }
 
     fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let Self { parts, scheme } = self;
         parts.ledger.start(edge)?;
-        if parts.leads_home(edge) { Ok(()) } else { scheme.start(parts, edge) }
+        if parts.leads_home(edge) {
+            return Ok(());
+        }
+        if parts.overflows(edge) {
+            parts.overflow.send(&parts.world, &parts.ledger, edge)?;
+        }
+        scheme.start(parts, edge)
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
@@ -83,6 +103,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
         parts.ledger.expect_initiated()?;
         if !parts.any_ready() && !parts.ledger.all_arrived() {
             scheme.poll(parts)?;
+            parts.settle()?;
             if !parts.any_ready() {
                 parts.poke()?;
             }
@@ -99,6 +120,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
         let mut patience = Patience::new(parts.world.watchdog());
         while !parts.any_ready() {
             scheme.poll(parts)?;
+            parts.settle()?;
             if !parts.any_ready() {
                 parts.poke()?;
                 let awaited = || parts.ledger.awaited_edges();
@@ -118,12 +140,14 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
 
     fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
         let parts = &self.parts;
-        Ok(Box::new(Self::open(Rc::clone(&parts.world), parts.ledger.reversed_spec())?))
+        let (world, spec) = (Rc::clone(&parts.world), parts.ledger.reversed_spec());
+        Ok(Box::new(Self::open(world, spec, parts.options())?))
     }
 
     fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
         let Self { parts, scheme } = self;
         let mine = parts.ledger.change(need)?;
+        parts.overflow.finish(&parts.world, &parts.ledger)?;
         scheme.close(parts)?;
         let fits = parts.arena.has_room(parts.ledger.capacities_for(need));
         let mine = if fits { mine.level().into() } else { NEW_WINDOW };
@@ -144,12 +168,14 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.parts.ledger.expect_idle("finalised")?;
         let Self { parts, scheme } = &mut *self;
+        parts.overflow.finish(&parts.world, &parts.ledger)?;
         scheme.close(parts)?;
-        let Parts { arena, number, backward_number, world, .. } = parts;
+        let Parts { arena, number, backward_number, overflow, world, .. } = parts;
         world.control.barrier(world.limit())?;
         arena.window.free()?;
         world.numbers.borrow_mut().release(*number);
         world.numbers.borrow_mut().release(*backward_number);
+        overflow.release(world);
         Ok(())
     }
 }

@@ -2,18 +2,19 @@
 //!
 //! Structure: `start` puts; the first call that wants a message fences, which completes the puts of all ranks. With one
 //! slot a second fence, in `complete`, tells everybody that the slots have been read; with two slots the next exchange
-//! writes to the other slot, and the one fence also opens its epoch.
+//! writes to the other slot, and the one fence also opens its epoch. With gets, the first of two fences tells that
+//! everybody has packed, the second that everybody has read.
 //! Relies on: a fence without assertions completes all puts at both ends and, because it closes an epoch with and opens
 //! one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
 //! Cost: 2 log2(P) latencies per fence, and every rank waits for the slowest of all, not of its neighbours.
 //! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and blocking: contexts
 //! must be used in the same order on all ranks, `try_next` blocks, and the watchdog does not see it.
 
-use super::super::ffi::After;
+use super::super::ffi::Promise;
 use super::{Parts, Scheme};
 use crate::{CommError, EdgeId};
 
-/// Whether this exchange's fence has been passed.
+/// Whether this exchange's fences have been passed.
 #[derive(Debug)]
 pub(in crate::mpi) struct Fence {
     passed: bool,
@@ -22,7 +23,8 @@ pub(in crate::mpi) struct Fence {
 impl Fence {
     fn pass(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if !self.passed {
-            parts.arena.window.fence(After::Epoch)?;
+            let pass = if parts.gets() { read } else { pass_puts };
+            pass(parts)?;
             self.passed = true;
             parts.notice_all();
         }
@@ -30,9 +32,31 @@ impl Fence {
     }
 }
 
+/// Ends the puts of all ranks.
+fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
+    // With one slot the next puts come after the fence that frees the slots. `NOSUCCEED` would be true too, but it would
+    // make that fence one that ends no epoch, which need not be a barrier.
+    let promises: &[Promise] =
+        if parts.arena.slots < 2 { &[Promise::NoStore, Promise::NoPut] } else { &[Promise::NoStore] };
+    parts.arena.window.fence(promises)
+}
+
+/// Between two fences: after the first, everybody has packed; after the second, everybody has read. The first is not
+/// given `NOPRECEDE` although it ends no accesses, because it must be a barrier.
+fn read(parts: &mut Parts) -> Result<(), CommError> {
+    parts.arena.window.fence(&[Promise::NoPut])?;
+    for edge in parts.ledger.edge_ids() {
+        if parts.receives_from_others(edge) {
+            parts.get(edge)?;
+        }
+    }
+    parts.arena.window.fence(&[Promise::NoStore, Promise::NoPut])
+}
+
 impl Scheme for Fence {
+    /// A barrier follows, so that this fence need not be one.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.fence(After::Epoch)?;
+        parts.arena.window.fence(&[Promise::NoPrecede])?;
         Ok(Self { passed: false })
     }
 
@@ -52,10 +76,11 @@ impl Scheme for Fence {
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.pass(parts)?;
         self.passed = false;
-        if parts.arena.slots < 2 { parts.arena.window.fence(After::Epoch) } else { Ok(()) }
+        let must_free_slots = parts.arena.slots < 2 && !parts.gets();
+        if must_free_slots { parts.arena.window.fence(&[Promise::NoStore]) } else { Ok(()) }
     }
 
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.fence(After::Nothing)
+        parts.arena.window.last_fence()
     }
 }

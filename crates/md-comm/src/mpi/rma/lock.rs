@@ -6,8 +6,8 @@
 //! `complete`. Slots are released by empty messages the other way where the pattern does not imply it.
 //! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
 //! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
-//! NOCHECK is right here: nobody ever asks for an exclusive lock.
-//! Cost: three latencies: put, its acknowledgement, message.
+//! Asserting NOCHECK is right here: nobody ever asks for an exclusive lock.
+//! Cost: three latencies: put, its acknowledgement, message; or message, get, answer.
 //! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is polled in memory.
 //! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager message on a network.
 
@@ -68,7 +68,10 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if HELD {
+        if parts.gets() {
+            // What was packed is visible before anybody is told.
+            parts.arena.window.sync()?;
+        } else if HELD {
             parts.arena.window.flush_all()?;
         } else {
             parts.arena.window.unlock_all()?;
@@ -81,7 +84,13 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         let heard = self.arrivals.poll()?;
-        if !heard.is_empty() && !parts.arena.window.is_unified() {
+        if heard.is_empty() {
+            return Ok(());
+        }
+        if parts.gets() {
+            heard.iter().try_for_each(|&i| parts.get(EdgeId(i)))?;
+            parts.arena.window.flush_all()?;
+        } else if !parts.arena.window.is_unified() {
             parts.arena.window.sync()?;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);

@@ -5,7 +5,11 @@
 //! is complete. One file per scheme. After MONC (Brown et al. 2020): one window per context, its addresses agreed when
 //! the context is opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
 //!
-//! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own buffer.
+//! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own buffer. A message that
+//! has outgrown its slot goes by [`super::overflow`]; its true length, more than the slot has room for, tells so.
+//!
+//! Get instead of put: slots are at the sender, which packs straight into its own part; whoever knows that a message is
+//! packed reads it into a buffer of its own.
 //!
 //! Who may overwrite a slot? With two slots and a peer that also sends to this rank in every exchange, the peer's
 //! message of exchange k-1 proves that it has completed k-2, whose slot exchange k uses: no further message is needed.
@@ -59,12 +63,12 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        parts.origin(edge, bytes)
+        if parts.gets() { parts.own_slot(edge, bytes) } else { parts.origin(edge, bytes) }
     }
 
     /// The edge is packed.
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        parts.put(edge)
+        if parts.gets() { parts.offer(edge) } else { parts.put(edge) }
     }
 
     /// All edges are packed.

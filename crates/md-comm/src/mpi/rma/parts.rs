@@ -6,10 +6,11 @@ use std::rc::Rc;
 use super::super::edge_words::{self, Along};
 use super::super::ffi::Memory;
 use super::super::numbers::ContextNumber;
+use super::super::overflow::Overflow;
 use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
 use crate::ledger::Ledger;
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Sizes};
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions, Sizes};
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_POKE: u32 = 16;
@@ -26,17 +27,22 @@ pub(in crate::mpi) struct Parts {
     /// Number of this exchange since the window was made, from 1.
     pub(super) sequence: u64,
     plan: Plan,
+    /// Told to have arrived, not looked at yet.
+    told: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
-    /// Lengths of the messages packed, and of those whose arrival told a length.
+    /// Lengths of the messages packed, of those whose arrival told a length, and of all that have arrived.
     lengths: Vec<usize>,
-    arrived_lengths: Vec<Option<usize>>,
+    told_lengths: Vec<Option<usize>>,
+    arrived_lengths: Vec<usize>,
     /// Where they are, if not in the exchange's slot.
     places: Vec<Option<usize>>,
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
+    /// For messages that no slot has room for.
+    pub(super) overflow: Overflow,
     pub(super) world: Rc<Inner>,
 }
 
@@ -53,19 +59,24 @@ impl Parts {
         let arena = arena(&world, &ledger, number, plan)?;
         let edges = ledger.spec().edges.len();
         let source = (0..edges).map(|i| ledger.source(i)).collect();
+        let overflow = Overflow::open(&world, &ledger)?;
+        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
         Ok(Self {
             number,
             backward_number,
             arena,
             sequence: 1,
             plan,
-            ready: VecDeque::with_capacity(edges),
+            told,
+            ready,
             noticed: vec![false; edges],
             lengths: vec![0; edges],
-            arrived_lengths: vec![None; edges],
+            told_lengths: vec![None; edges],
+            arrived_lengths: vec![0; edges],
             places: vec![None; edges],
             source,
             polls: 0,
+            overflow,
             ledger,
             world,
         })
@@ -83,6 +94,15 @@ impl Parts {
         Ok(())
     }
 
+    /// Whether receivers read, instead of senders writing.
+    pub(super) fn gets(&self) -> bool {
+        self.plan.options.operation == Operation::Get
+    }
+
+    pub(super) fn options(&self) -> RmaOptions {
+        self.plan.options
+    }
+
     pub(super) fn edge(&self, EdgeId(i): EdgeId) -> &Edge {
         &self.ledger.spec().edges[i]
     }
@@ -98,7 +118,11 @@ impl Parts {
 
     /// Edges to other ranks on which messages arrive.
     pub(super) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.ledger.edge_ids().filter(|&edge| self.edge(edge).flow.receives() && !self.leads_home(edge))
+        self.ledger.edge_ids().filter(|&edge| self.receives_from_others(edge))
+    }
+
+    pub(super) fn receives_from_others(&self, edge: EdgeId) -> bool {
+        self.edge(edge).flow.receives() && !self.leads_home(edge)
     }
 
     /// Whether the sender of a message has to be told that its slot is free: both ends find the same answer, because an
@@ -114,8 +138,19 @@ impl Parts {
         self.lengths[edge.0] = length;
     }
 
+    /// True length of the message packed.
     pub(super) fn length(&self, edge: EdgeId) -> usize {
         self.lengths[edge.0]
+    }
+
+    /// Whether the message packed is longer than its slot at either end.
+    pub(super) fn overflows(&self, edge: EdgeId) -> bool {
+        self.length(edge) > self.arena.room_out(edge.0)
+    }
+
+    /// Bytes of the message packed that go into its slot.
+    pub(super) fn slot_length(&self, edge: EdgeId) -> usize {
+        if self.overflows(edge) { 0 } else { self.length(edge) }
     }
 
     /// The buffer that a message is put from.
@@ -124,21 +159,52 @@ impl Parts {
         Ok(&mut origin[ORIGIN_HEAD..])
     }
 
+    /// The slot that the receiver gets a message from.
+    pub(super) fn own_slot(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        let slot = self.arena.payload_here(edge.0, self.sequence);
+        self.arena.window.own_slot(slot, bytes)
+    }
+
     /// Puts the packed message into its slot at the peer, with its length before it if the peer cannot know it.
     pub(super) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        let length = self.length(edge);
+        let (told, length) = (self.length(edge) as u64, self.slot_length(edge));
         let end = ORIGIN_HEAD + length;
         let mut to = self.arena.payload_there(edge.0, self.sequence);
-        debug_assert!(length <= self.arena.room_there(edge.0));
         match self.ledger.spec().sizes {
             Sizes::Fixed if length == 0 => Ok(()),
             Sizes::Fixed => self.arena.window.put(edge.0, ORIGIN_HEAD..end, to),
             Sizes::Variable => {
                 let start = ORIGIN_HEAD - LENGTH_BYTES;
                 let origin = self.arena.window.origin_mut(edge.0, end)?;
-                origin[start..ORIGIN_HEAD].copy_from_slice(&(length as u64).to_ne_bytes());
+                origin[start..ORIGIN_HEAD].copy_from_slice(&told.to_ne_bytes());
                 to.offset -= LENGTH_BYTES;
                 self.arena.window.put(edge.0, start..end, to)
+            }
+        }
+    }
+
+    /// Completes the slot that the receiver gets from: the payload is there, the length is not.
+    pub(super) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        if self.ledger.spec().sizes == Sizes::Variable {
+            let (told, word) = (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
+            let word = self.arena.window.own_slot(word - LENGTH_BYTES, LENGTH_BYTES)?;
+            word.copy_from_slice(&told.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    /// Gets the sender's slot: all of it if the length is not known, because asking first would cost a round trip.
+    pub(super) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let mut from = self.arena.payload_there(edge.0, self.sequence);
+        match self.ledger.spec().sizes {
+            Sizes::Fixed => match self.ledger.receive_capacity(edge) {
+                0 => Ok(()),
+                length => self.arena.window.get(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, from),
+            },
+            Sizes::Variable => {
+                let end = ORIGIN_HEAD + self.arena.room_in(edge.0);
+                from.offset -= LENGTH_BYTES;
+                self.arena.window.get(edge.0, ORIGIN_HEAD - LENGTH_BYTES..end, from)
             }
         }
     }
@@ -146,8 +212,8 @@ impl Parts {
     /// A message has arrived; its length is known if its flag told it.
     pub(super) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {
-            self.arrived_lengths[edge.0] = length;
-            self.ready.push_back(edge.0);
+            self.told_lengths[edge.0] = length;
+            self.told.push_back(edge.0);
         }
     }
 
@@ -164,7 +230,7 @@ impl Parts {
     /// All messages from other ranks have arrived.
     pub(super) fn notice_all(&mut self) {
         for edge in self.ledger.edge_ids() {
-            if self.edge(edge).flow.receives() && !self.leads_home(edge) {
+            if self.receives_from_others(edge) {
                 self.notice(edge, None);
             }
         }
@@ -174,7 +240,8 @@ impl Parts {
     pub(super) fn notice_own(&mut self) {
         for i in 0..self.source.len() {
             if self.source[i].is_some() {
-                self.notice(EdgeId(i), None);
+                self.noticed[i] = true;
+                self.ready.push_back(i);
             }
         }
     }
@@ -183,36 +250,70 @@ impl Parts {
         !self.ready.is_empty()
     }
 
+    /// Whether there is notice of messages that have not been looked at.
+    pub(super) fn any_told(&self) -> bool {
+        !self.told.is_empty()
+    }
+
+    /// Looks at the messages noticed since the last call: they are ready, or come by overflow.
+    pub(super) fn settle(&mut self) -> Result<(), CommError> {
+        while let Some(i) = self.told.pop_front() {
+            let (length, sizes) = (self.find_length(EdgeId(i))?, self.ledger.spec().sizes);
+            self.arrived_lengths[i] = length;
+            match (length > self.arena.room_in(i), sizes) {
+                (false, _) => self.ready.push_back(i),
+                (true, Sizes::Variable) => {
+                    self.overflow.expect(&self.world, &self.ledger, (EdgeId(i), length))?;
+                }
+                (true, Sizes::Fixed) => {
+                    return Err(self.ledger.mismatch(EdgeId(i), format!("claims to have {length} bytes")));
+                }
+            }
+        }
+        self.overflow.poll(|i| self.ready.push_back(i))
+    }
+
     /// Hands out the next message that has arrived.
     pub(super) fn deliver(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
         let Some(i) = self.ready.pop_front() else { return Ok(None) };
         let edge = EdgeId(i);
-        if let Some(source) = self.source[i] {
-            let bytes = &self.arena.window.origin(source)[ORIGIN_HEAD..];
-            return self.ledger.arrive(edge, bytes).map(Some);
-        }
-        let payload = self.places[i].unwrap_or_else(|| self.arena.payload_here(i, self.sequence));
-        let length = match (self.arrived_lengths[i], self.ledger.spec().sizes) {
-            (Some(length), _) => length,
-            (None, Sizes::Fixed) => self.ledger.receive_capacity(edge),
-            (None, Sizes::Variable) => self.told_length(payload)?,
+        let length = self.arrived_lengths[i];
+        let bytes = match (self.source[i], self.overflow.message(&self.ledger, edge)?) {
+            (Some(source), _) => &self.arena.window.origin(source)?[ORIGIN_HEAD..],
+            (None, Some(message)) => message,
+            (None, None) if self.gets() => {
+                self.arena.window.origin(i)?.get(ORIGIN_HEAD..ORIGIN_HEAD + length).unwrap_or_default()
+            }
+            (None, None) => self.arena.window.arrived(self.payload(i), length)?,
         };
-        if length > self.arena.room_here(i) {
-            return Err(self.ledger.mismatch(edge, format!("claims to have {length} bytes")));
-        }
-        self.ledger.arrive(edge, self.arena.window.arrived(payload, length)?).map(Some)
+        self.ledger.arrive(edge, bytes).map(Some)
     }
 
-    /// The length that was put before a payload.
-    fn told_length(&self, payload: usize) -> Result<usize, CommError> {
-        let mut length = [0; LENGTH_BYTES];
-        length.copy_from_slice(self.arena.window.arrived(payload - LENGTH_BYTES, LENGTH_BYTES)?);
-        Ok(usize::try_from(u64::from_ne_bytes(length)).unwrap_or(usize::MAX))
+    /// Where a message is in the own part.
+    fn payload(&self, i: usize) -> usize {
+        self.places[i].unwrap_or_else(|| self.arena.payload_here(i, self.sequence))
+    }
+
+    /// The length of a message: known, told by its flag, or beside its payload.
+    fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
+        match (self.told_lengths[edge.0], self.ledger.spec().sizes) {
+            (Some(length), _) => return Ok(length),
+            (None, Sizes::Fixed) => return Ok(self.ledger.receive_capacity(edge)),
+            (None, Sizes::Variable) => (),
+        }
+        let word = if self.gets() {
+            self.arena.window.origin(edge.0)?.get(ORIGIN_HEAD - LENGTH_BYTES..ORIGIN_HEAD)
+        } else {
+            Some(self.arena.window.arrived(self.payload(edge.0) - LENGTH_BYTES, LENGTH_BYTES)?)
+        };
+        let word = word.and_then(|word| word.try_into().ok()).unwrap_or([u8::MAX; LENGTH_BYTES]);
+        Ok(usize::try_from(u64::from_ne_bytes(word)).unwrap_or(usize::MAX))
     }
 
     /// The exchange is over.
     pub(super) fn next_exchange(&mut self) {
         self.noticed.fill(false);
+        self.overflow.next_exchange();
         self.sequence += 1;
     }
 

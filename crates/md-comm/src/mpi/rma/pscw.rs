@@ -10,7 +10,7 @@
 //! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour; one slow neighbour
 //! delays the messages of all others, because an epoch ends as a whole.
 
-use super::super::ffi::Group;
+use super::super::ffi::{Group, Promise};
 use super::{Parts, Scheme};
 use crate::patience::Patience;
 use crate::{CommError, EdgeId};
@@ -25,13 +25,16 @@ pub(in crate::mpi) struct Pscw {
     exposed: bool,
     /// All messages of this exchange are there.
     arrived: bool,
+    /// The part has been zeroed and not been posted since: the only stores of its owner.
+    zeroed: bool,
 }
 
 impl Pscw {
     fn expose(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if !self.sources.is_empty() && !self.exposed {
-            parts.arena.window.post(&self.sources)?;
-            self.exposed = true;
+            let promises: &[Promise] = if self.zeroed { &[] } else { &[Promise::NoStore] };
+            parts.arena.window.post(&self.sources, promises)?;
+            (self.exposed, self.zeroed) = (true, false);
         }
         Ok(())
     }
@@ -61,7 +64,8 @@ impl Scheme for Pscw {
         let peers = |edges: Vec<EdgeId>| edges.into_iter().map(|edge| parts.edge(edge).peer).collect();
         let sources = Group::new(&parts.world.data, peers(parts.receiving().collect()))?;
         let targets = Group::new(&parts.world.data, peers(parts.sending().collect()))?;
-        let mut scheme = Self { sources, targets, accessing: false, exposed: false, arrived: false };
+        let mut scheme =
+            Self { sources, targets, accessing: false, exposed: false, arrived: false, zeroed: true };
         scheme.expose(parts)?;
         Ok(scheme)
     }

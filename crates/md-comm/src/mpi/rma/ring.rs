@@ -90,11 +90,11 @@ impl Scheme for Ring {
         let read = parts.arena.window.own_word(credit)?.load(Ordering::Acquire);
         let tickets = &mut self.out[edge.0];
         tickets.release(read);
-        Ok(tickets.fits(parts.length(edge), parts.arena.ring_size_there(edge.0), read))
+        Ok(tickets.fits(parts.slot_length(edge), parts.arena.ring_size_there(edge.0), read))
     }
 
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        let (length, size) = (parts.length(edge), parts.arena.ring_size_there(edge.0));
+        let (length, size) = (parts.slot_length(edge), parts.arena.ring_size_there(edge.0));
         let tickets = &mut self.out[edge.0];
         let (start, end) = tickets.next(length, size);
         tickets.end = end;
@@ -131,7 +131,9 @@ impl Scheme for Ring {
             let flag = parts.arena.window.own_word(line)?.load(Ordering::Acquire);
             if let Some(length) = length_in(flag, parts.sequence) {
                 let size = parts.arena.ring_size_here(edge.0);
-                let (start, end) = self.into[edge.0].next(length, size);
+                // A message without room comes another way.
+                let in_ring = if length > parts.arena.room_in(edge.0) { 0 } else { length };
+                let (start, end) = self.into[edge.0].next(in_ring, size);
                 self.into[edge.0].end = end;
                 let place = parts.arena.ring_here(edge.0, (start % size) as usize);
                 parts.notice_at(edge, length, place);

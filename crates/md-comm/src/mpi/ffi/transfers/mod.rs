@@ -120,9 +120,8 @@ impl Transfers {
         on: &Communicator,
         (from, tag, most): (Rank, c_int, usize),
     ) -> Result<(), CommError> {
-        let bytes = self.bytes_mut(i, most)?;
-        let length = count("MPI_Irecv", bytes.len())?;
-        let start = bytes.as_mut_ptr();
+        let length = count("MPI_Irecv", most)?;
+        let start = self.bytes_mut(i, most)?.as_mut_ptr();
         if self.kept.is_some() {
             self.start_kept(i, Envelope { start, length, peer: from as c_int, tag, on: on.raw })?;
             return self.started(i);

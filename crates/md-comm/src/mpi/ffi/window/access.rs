@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicU64;
 use mpi::ffi;
 
 use super::super::{count, word};
-use super::{Window, byte, check, constants, rank_number};
+use super::{Made, Window, byte, check, constants, rank_number};
 use crate::{ALIGNMENT, CommError, Rank};
 
 pub(super) const WORD_BYTES: usize = size_of::<u64>();
 
-/// A place in a member's part of a window.
+/// A place in a member's part of a window; in a set of windows the offset also tells which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mpi) struct Place {
     pub(in crate::mpi) member: Rank,
@@ -21,59 +21,85 @@ pub(in crate::mpi) struct Place {
 }
 
 impl Window {
-    /// Distance from the part's first byte to the first aligned one.
-    pub(in crate::mpi) fn misalignment(&self) -> usize {
-        (self.base as usize).next_multiple_of(ALIGNMENT) - self.base as usize
+    /// Distance from the first byte of the own part of a window to the first aligned one.
+    pub(in crate::mpi) fn misalignment(&self, number: usize) -> usize {
+        let start = self.made.get(number).map_or(0, |made| made.base as usize);
+        start.next_multiple_of(ALIGNMENT) - start
     }
 
-    /// A buffer to put from, with so many bytes; refused while a put of it is under way.
+    /// A buffer to put from, with so many bytes; refused while an access with it is under way.
     pub(in crate::mpi) fn origin_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
-        if self.origin_busy[i] {
-            return Err(refused("a buffer access", format!("buffer {i} is used by a pending put")));
-        }
+        self.expect_idle(i)?;
         self.origins[i].set_length(length);
         Ok(self.origins[i].bytes_mut())
     }
 
-    /// A buffer to put from, as it is.
-    pub(in crate::mpi) fn origin(&self, i: usize) -> &[u8] {
-        self.origins[i].bytes()
+    /// A buffer to put from or get into, as it is; refused while an access with it is under way.
+    pub(in crate::mpi) fn origin(&self, i: usize) -> Result<&[u8], CommError> {
+        self.expect_idle(i)?;
+        Ok(self.origins[i].bytes())
+    }
+
+    fn expect_idle(&self, i: usize) -> Result<(), CommError> {
+        if self.origin_busy[i] {
+            return Err(refused("a buffer access", format!("buffer {i} is used by a pending put or get")));
+        }
+        Ok(())
     }
 
     /// Puts a piece of an origin buffer; it has arrived after the epoch or a flush. MPI-3.1 section 11.3.1.
     pub(in crate::mpi) fn put(&mut self, i: usize, piece: Range<usize>, to: Place) -> Result<(), CommError> {
         let Range { start, end } = piece;
         let length = end.saturating_sub(start);
-        self.expect_inside("MPI_Put", to, length)?;
+        let target = self.target("MPI_Put", to, length)?;
         let bytes = self.origins[i].bytes().get(start..end);
         let from =
             bytes.ok_or_else(|| refused("MPI_Put", format!("origin {i} is shorter than {end}")))?.as_ptr();
         let length = count("MPI_Put", length)?;
         self.origin_busy[i] = true;
-        let (member, offset) = (rank_number(to.member), to.offset as ffi::MPI_Aint);
+        let Target { raw, member, at } = target;
         // SAFETY: source and target have `length` bytes; the source stays untouched until the put is complete
         // (`origin_busy`); the target is the receiver's slot, which it does not look at before the arrival.
-        let code =
-            unsafe { ffi::MPI_Put(from.cast(), length, byte(), member, offset, length, byte(), self.raw) };
+        let code = unsafe { ffi::MPI_Put(from.cast(), length, byte(), member, at, length, byte(), raw) };
         check("MPI_Put", code)
+    }
+
+    /// Gets a piece of a member's part into a piece of a buffer; it is there after the epoch or a flush. MPI-3.1
+    /// section 11.3.2.
+    pub(in crate::mpi) fn get(
+        &mut self,
+        i: usize,
+        piece: Range<usize>,
+        from: Place,
+    ) -> Result<(), CommError> {
+        let Range { start, end } = piece;
+        let length = end.saturating_sub(start);
+        let Target { raw, member, at } = self.target("MPI_Get", from, length)?;
+        let bytes = self.origin_mut(i, end)?.get_mut(start..);
+        let to = bytes.ok_or_else(|| refused("MPI_Get", format!("{start} is behind {end}")))?.as_mut_ptr();
+        let length = count("MPI_Get", length)?;
+        self.origin_busy[i] = true;
+        // SAFETY: source and target have `length` bytes; the target is not looked at until the get is complete
+        // (`origin_busy`); the source is a slot that its owner does not write to until it is released.
+        let code = unsafe { ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw) };
+        check("MPI_Get", code)
     }
 
     /// Atomically replaces a word of a member's part. MPI-3.1 section 11.3.4.
     pub(in crate::mpi) fn replace(&mut self, i: usize, value: u64, at: Place) -> Result<(), CommError> {
-        self.expect_inside("MPI_Accumulate", at, WORD_BYTES)?;
+        let Target { raw, member, at } = self.target("MPI_Accumulate", at, WORD_BYTES)?;
         if self.word_busy[i] {
             return Err(refused("MPI_Accumulate", format!("word {i} is used by a pending call")));
         }
         self.word_busy[i] = true;
         self.words[i] = value;
         let from = (&raw const self.words[i]).cast();
-        let (member, offset) = (rank_number(at.member), at.offset as ffi::MPI_Aint);
         let one: c_int = 1;
         // SAFETY: one word is read from `words`, which stays untouched until the call is complete (`word_busy`), and
         // one aligned word inside the window is replaced.
         let code = unsafe {
             let operation = constants::replace();
-            ffi::MPI_Accumulate(from, one, word(), member, offset, one, word(), operation, self.raw)
+            ffi::MPI_Accumulate(from, one, word(), member, at, one, word(), operation, raw)
         };
         check("MPI_Accumulate", code)
     }
@@ -81,25 +107,22 @@ impl Window {
     /// Reads a word by MPI's own means; for polling that relies on nothing but the standard. Inside a passive epoch.
     /// MPI-3.1 section 11.3.4.
     pub(in crate::mpi) fn fetch(&self, at: Place) -> Result<u64, CommError> {
-        self.expect_inside("MPI_Fetch_and_op", at, WORD_BYTES)?;
+        let Target { raw, member, at } = self.target("MPI_Fetch_and_op", at, WORD_BYTES)?;
         let (unused, mut result) = (0_u64, 0_u64);
-        let (member, offset) = (rank_number(at.member), at.offset as ffi::MPI_Aint);
         // SAFETY: one aligned word inside the window is read; both locals live until the flush, which completes it.
         unsafe {
             let (from, to) = ((&raw const unused).cast(), (&raw mut result).cast());
             let operation = constants::no_op();
-            let code = ffi::MPI_Fetch_and_op(from, to, word(), member, offset, operation, self.raw);
+            let code = ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw);
             check("MPI_Fetch_and_op", code)?;
-            check("MPI_Win_flush", ffi::MPI_Win_flush(member, self.raw))?;
+            check("MPI_Win_flush", ffi::MPI_Win_flush(member, raw))?;
         }
         Ok(result)
     }
 
     /// A word of the own part that others replace.
     pub(in crate::mpi) fn own_word(&self, offset: usize) -> Result<&AtomicU64, CommError> {
-        self.expect_inside("a flag access", Place { member: 0, offset }, WORD_BYTES)?;
-        // SAFETY: the sum stays inside the part (just checked).
-        let word = unsafe { self.base.add(offset) };
+        let word = self.own("a flag access", offset, WORD_BYTES)?;
         expect_aligned(word)?;
         // SAFETY: inside the part (checked), aligned (checked), alive as long as the window, and only ever accessed
         // atomically: by us through this type, by others through accumulates or the same type.
@@ -109,27 +132,64 @@ impl Window {
     /// Bytes of the own part that have arrived. The caller's protocol makes sure that nobody writes to them before they
     /// are released, which borrows the window mutably.
     pub(in crate::mpi) fn arrived(&self, offset: usize, length: usize) -> Result<&[u8], CommError> {
-        self.expect_inside("an arrival", Place { member: 0, offset }, length)?;
+        let start = self.own("an arrival", offset, length)?;
         // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
         // arrival and the release of the slot (invariant 3).
-        Ok(unsafe { std::slice::from_raw_parts(self.base.add(offset), length) })
+        Ok(unsafe { std::slice::from_raw_parts(start, length) })
     }
 
-    /// Invariant 1.
-    pub(super) fn expect_inside(
+    /// Bytes of the own part to be filled, for others to get: the caller's protocol makes sure that they have released
+    /// them and do not read them before they are told.
+    pub(in crate::mpi) fn own_slot(&mut self, offset: usize, length: usize) -> Result<&mut [u8], CommError> {
+        let start = self.own("a slot access", offset, length)?;
+        // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between the slot's release
+        // and the notice (invariant 3); the mutable borrow keeps it from being formed twice.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
+    }
+
+    /// Address of `length` bytes of the own part.
+    fn own(&self, call: &'static str, offset: usize, length: usize) -> Result<*mut u8, CommError> {
+        let (made, offset) = self.locate(call, Place { member: 0, offset }, length)?;
+        // SAFETY: the sum stays inside the part (just checked).
+        Ok(unsafe { made.base.add(offset) })
+    }
+
+    /// Where an access goes, in MPI's terms.
+    fn target(&self, call: &'static str, at: Place, length: usize) -> Result<Target, CommError> {
+        let (made, offset) = self.locate(call, at, length)?;
+        let start = made.addresses.get(at.member).copied().unwrap_or(0);
+        let (raw, member) = (made.raw, rank_number(at.member));
+        Ok(Target { raw, member, at: start + offset as ffi::MPI_Aint })
+    }
+
+    /// The MPI window of a place and the offset in it; invariant 1.
+    pub(super) fn locate(
         &self,
         call: &'static str,
         at: Place,
         length: usize,
-    ) -> Result<(), CommError> {
-        let inside = at.offset.checked_add(length).is_some_and(|end| end <= self.extent);
-        if inside && at.member < self.members {
-            return Ok(());
+    ) -> Result<(&Made, usize), CommError> {
+        // Nearly always there is one window, and nothing to divide.
+        let number = if self.made.len() == 1 { 0 } else { at.offset.checked_div(self.extent).unwrap_or(0) };
+        let offset = at.offset - number * self.extent;
+        let inside = offset.checked_add(length).is_some_and(|end| end <= self.extent);
+        match self.made.get(number) {
+            Some(made) if inside && at.member < self.members => Ok((made, offset)),
+            _ => {
+                let Place { member, offset } = at;
+                let what = format!("{length} bytes at {offset} of member {member} are outside of the window");
+                Err(refused(call, what))
+            }
         }
-        let Place { member, offset } = at;
-        let what = format!("{length} bytes at {offset} of member {member} are outside of the window");
-        Err(refused(call, what))
     }
+}
+
+/// Where an access goes.
+struct Target {
+    raw: ffi::MPI_Win,
+    member: c_int,
+    /// Displacement.
+    at: ffi::MPI_Aint,
 }
 
 pub(super) fn expect_aligned(word: *const u8) -> Result<(), CommError> {

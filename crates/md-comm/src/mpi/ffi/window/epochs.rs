@@ -1,4 +1,4 @@
-//! When accesses may happen and when they are over.
+//! When accesses may happen and when they are over. Every call goes over all windows of the set.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
@@ -6,66 +6,111 @@ use std::ffi::c_int;
 use mpi::ffi;
 
 use super::super::Group;
-use super::{Window, check, constants};
-use crate::CommError;
+use super::{Made, Window, check, constants};
+use crate::{Asserts, CommError};
 
-/// What a fence may assume. Implementations make a full barrier in every case; the promise only closes the last epoch.
+/// What a caller asserts about an epoch that begins or ends; told to the library only where the options ask for it
+/// (MPI-3.1 section 11.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum After {
-    /// Another epoch begins.
-    Epoch,
-    /// No puts follow before the next fence.
-    Nothing,
+#[expect(clippy::enum_variant_names, reason = "the names are the standard's")]
+pub(in crate::mpi) enum Promise {
+    /// This rank has not stored into its part since the last synchronisation.
+    NoStore,
+    /// Nobody puts into this rank's part before the next fence.
+    NoPut,
+    /// No rank has accesses to complete. Such a fence is no barrier.
+    NoPrecede,
+}
+
+impl Promise {
+    fn mode(self) -> c_int {
+        match self {
+            Self::NoStore => constants::mode_nostore(),
+            Self::NoPut => constants::mode_noput(),
+            Self::NoPrecede => constants::mode_noprecede(),
+        }
+    }
 }
 
 impl Window {
+    fn assertion(&self, promises: &[Promise]) -> c_int {
+        match self.asserts {
+            Asserts::Off => 0,
+            Asserts::On => promises.iter().fold(0, |mode, promise| mode | promise.mode()),
+        }
+    }
+
+    fn each(&self, call: impl Fn(&Made) -> Result<(), CommError>) -> Result<(), CommError> {
+        self.made.iter().try_for_each(call)
+    }
+
     /// Ends the epoch of all ranks and begins the next one. *Collective; blocks.* MPI-3.1 section 11.5.1.
-    pub(in crate::mpi) fn fence(&mut self, after: After) -> Result<(), CommError> {
-        let assert = if after == After::Nothing { constants::mode_nosucceed() } else { 0 };
-        // SAFETY: a valid window; all puts' memory obeys invariant 2.
-        check("MPI_Win_fence", unsafe { ffi::MPI_Win_fence(assert, self.raw) })?;
+    pub(in crate::mpi) fn fence(&mut self, promises: &[Promise]) -> Result<(), CommError> {
+        self.fence_as(self.assertion(promises))
+    }
+
+    /// Ends the epoch of all ranks and begins none: `MPI_MODE_NOSUCCEED` in any case, because the window may be freed
+    /// next. *Collective; blocks.* MPI-3.1 section 11.5.1.
+    pub(in crate::mpi) fn last_fence(&mut self) -> Result<(), CommError> {
+        self.fence_as(constants::mode_nosucceed())
+    }
+
+    fn fence_as(&mut self, mode: c_int) -> Result<(), CommError> {
+        // SAFETY: a valid window; all accesses' memory obeys invariant 2.
+        self.each(|made| check("MPI_Win_fence", unsafe { ffi::MPI_Win_fence(mode, made.raw) }))?;
         self.completed();
         Ok(())
     }
 
-    /// Lets the group's ranks put. Does not block. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn post(&mut self, to: &Group) -> Result<(), CommError> {
-        // SAFETY: a valid window and group.
-        check("MPI_Win_post", unsafe { ffi::MPI_Win_post(to.raw, 0, self.raw) })
+    /// Lets the group's ranks put. Does not block. Never `MPI_MODE_NOCHECK`: osc/sm then lets the epoch end too early.
+    /// MPI-3.1 section 11.5.2.
+    pub(in crate::mpi) fn post(&mut self, to: &Group, promises: &[Promise]) -> Result<(), CommError> {
+        let mode = self.assertion(promises);
+        for made in &mut self.made {
+            // SAFETY: a valid window and group.
+            check("MPI_Win_post", unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;
+            made.exposed = true;
+        }
+        Ok(())
     }
 
     /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
     pub(in crate::mpi) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
-        check("MPI_Win_start", unsafe { ffi::MPI_Win_start(to.raw, 0, self.raw) })
+        self.each(|made| check("MPI_Win_start", unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
     /// Ends what `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
     pub(in crate::mpi) fn complete(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all puts' memory obeys invariant 2.
-        check("MPI_Win_complete", unsafe { ffi::MPI_Win_complete(self.raw) })?;
+        self.each(|made| check("MPI_Win_complete", unsafe { ffi::MPI_Win_complete(made.raw) }))?;
         self.completed();
         Ok(())
     }
 
     /// Whether all ranks that `post` admitted have completed; ends the exposure if so. MPI-3.1 section 11.5.2.
     pub(in crate::mpi) fn test(&mut self) -> Result<bool, CommError> {
-        let mut done: c_int = 0;
-        // SAFETY: a valid window; one integer is written.
-        check("MPI_Win_test", unsafe { ffi::MPI_Win_test(self.raw, &raw mut done) })?;
-        Ok(done != 0)
+        for made in self.made.iter_mut().filter(|made| made.exposed) {
+            let mut done: c_int = 0;
+            // SAFETY: a valid window with an exposure epoch; one integer is written.
+            check("MPI_Win_test", unsafe { ffi::MPI_Win_test(made.raw, &raw mut done) })?;
+            made.exposed = done == 0;
+        }
+        Ok(self.made.iter().all(|made| !made.exposed))
     }
 
-    /// Begins access to all ranks; nobody ever asks for an exclusive lock, hence NOCHECK. MPI-3.1 section 11.5.3.
+    /// Begins access to all ranks. Nobody ever asks for an exclusive lock, so that NOCHECK may be asserted. MPI-3.1
+    /// section 11.5.3.
     pub(in crate::mpi) fn lock_all(&mut self) -> Result<(), CommError> {
+        let mode = if self.asserts == Asserts::On { constants::mode_nocheck() } else { 0 };
         // SAFETY: a valid window.
-        check("MPI_Win_lock_all", unsafe { ffi::MPI_Win_lock_all(constants::mode_nocheck(), self.raw) })
+        self.each(|made| check("MPI_Win_lock_all", unsafe { ffi::MPI_Win_lock_all(mode, made.raw) }))
     }
 
     /// Ends access to all ranks; everything has arrived. MPI-3.1 section 11.5.3.
     pub(in crate::mpi) fn unlock_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        check("MPI_Win_unlock_all", unsafe { ffi::MPI_Win_unlock_all(self.raw) })?;
+        self.each(|made| check("MPI_Win_unlock_all", unsafe { ffi::MPI_Win_unlock_all(made.raw) }))?;
         self.completed();
         Ok(())
     }
@@ -73,7 +118,7 @@ impl Window {
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
     pub(in crate::mpi) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        check("MPI_Win_flush_all", unsafe { ffi::MPI_Win_flush_all(self.raw) })?;
+        self.each(|made| check("MPI_Win_flush_all", unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
         Ok(())
     }
@@ -82,7 +127,7 @@ impl Window {
     /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
     pub(in crate::mpi) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
-        check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(self.raw) })?;
+        self.each(|made| check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(made.raw) }))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Ok(())
     }

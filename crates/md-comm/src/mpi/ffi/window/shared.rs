@@ -6,13 +6,15 @@ use std::sync::atomic::AtomicU64;
 use mpi::ffi;
 
 use super::access::{Place, WORD_BYTES, expect_aligned, refused};
-use super::{Window, check, rank_number};
+use super::{Made, Window, check, rank_number};
 use crate::CommError;
+use crate::mpi::ffi::Communicator;
 
-impl Window {
+impl Made {
     /// Asks for the addresses of all members' parts. MPI-3.1 section 11.2.3.
-    pub(super) fn find_parts(&mut self) -> Result<(), CommError> {
-        for member in 0..self.members {
+    pub(super) fn find_parts(&mut self, on: &Communicator, extent: usize) -> Result<(), CommError> {
+        let (_, members) = on.rank_and_ranks()?;
+        for member in 0..members {
             let (mut size, mut unit, mut base) = (0, 0, std::ptr::null_mut::<u8>());
             // SAFETY: a valid shared window; three values are written.
             let code = unsafe {
@@ -20,15 +22,17 @@ impl Window {
                 ffi::MPI_Win_shared_query(self.raw, rank_number(member), size, unit, base)
             };
             check("MPI_Win_shared_query", code)?;
-            if size < self.extent as ffi::MPI_Aint {
-                let what = format!("member {member} has {size} bytes instead of {}", self.extent);
+            if size < extent as ffi::MPI_Aint {
+                let what = format!("member {member} has {size} bytes instead of {extent}");
                 return Err(refused("MPI_Win_shared_query", what));
             }
             self.parts.push(base);
         }
         Ok(())
     }
+}
 
+impl Window {
     /// A word of a member's part, polled or set by its owner.
     pub(in crate::mpi) fn shared_word(&self, at: Place) -> Result<&AtomicU64, CommError> {
         let word = self.shared_address(at, WORD_BYTES)?;
@@ -48,10 +52,10 @@ impl Window {
     }
 
     fn shared_address(&self, at: Place, length: usize) -> Result<*mut u8, CommError> {
-        self.expect_inside("a shared access", at, length)?;
-        let part = self.parts.get(at.member).copied();
+        let (made, offset) = self.locate("a shared access", at, length)?;
+        let part = made.parts.get(at.member).copied();
         let part = part.ok_or_else(|| refused("a shared access", "the window is not shared".to_owned()))?;
         // SAFETY: the offset is inside the member's part (just checked).
-        Ok(unsafe { part.add(at.offset) })
+        Ok(unsafe { part.add(offset) })
     }
 }

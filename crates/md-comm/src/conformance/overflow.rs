@@ -1,0 +1,137 @@
+//! Messages longer than what was agreed for their edge: they arrive all the same, and the next negotiation makes room.
+
+use super::player::{Pace, Player, Receive};
+use super::script::Rule;
+use super::topology::{balanced, chain, half_shell, ring, torus_by_rank};
+use super::{Check, Flaws};
+use crate::{CommError, Edge, Growth, Slots, World};
+
+const BYTES: usize = 40;
+const ROUNDS: usize = 4;
+/// Stages of growth; the last one has messages that no library sends before they are asked for.
+const LAST_STAGE: u32 = 4;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new("messages outgrow their capacity", outgrow),
+    Check::new("a sender of long messages runs ahead", sender_ahead),
+    Check::new("long messages in reverse contexts", reverse),
+    Check::new("long messages by polling", polling),
+    Check::new("long messages in interleaved contexts", interleaved),
+    Check::new("an edge packed twice, longer or shorter", packed_twice),
+];
+
+fn open<'w>(
+    world: &dyn World,
+    flaws: &'w Flaws,
+    edges: Vec<Edge>,
+    (slots, salt): (Slots, u64),
+) -> Result<Player<'w>, CommError> {
+    let mut player = Player::open_too_small(world, flaws, edges, (Rule::Varying(BYTES), slots, salt))?;
+    player.pace = Pace::Skewed;
+    Ok(player)
+}
+
+/// Negotiates; some rank must have grown.
+fn catch_up(world: &dyn World, player: &mut Player<'_>) -> Result<(), CommError> {
+    let mut outgrown = [f64::from(u8::from(player.has_outgrown()))];
+    world.max(&mut outgrown)?;
+    player.catch_up(if outgrown[0] > 0.0 { Growth::Grown } else { Growth::Unchanged })
+}
+
+fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let edges = torus_by_rank(world, balanced(world.ranks()));
+        let mut player = open(world, flaws, edges, (slots, 1))?;
+        for stage in 0..=LAST_STAGE {
+            player.script.stage = stage;
+            player.rounds(ROUNDS)?;
+            let long = player.has_outgrown() || player.script.edges.is_empty();
+            flaws.expect(long, || format!("stage {stage}: no message was too long"));
+            catch_up(world, &mut player)?;
+            player.catch_up(Growth::Unchanged)?;
+        }
+        player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+/// Along a one-way chain nothing but the slots holds the first rank back.
+fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let mut player = open(world, flaws, chain(world), (slots, 1))?;
+        if world.rank() == 0 {
+            player.pace = Pace::Steady;
+        }
+        player.script.stage = LAST_STAGE;
+        player.rounds(10 * ROUNDS)?;
+        catch_up(world, &mut player)?;
+        player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+fn reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let edges = half_shell(world, balanced(world.ranks()));
+    let mut forward = open(world, flaws, edges, (Slots::Double, 1))?;
+    let mut back = forward.reversed(2)?;
+    for stage in 0..LAST_STAGE {
+        (forward.script.stage, back.script.stage) = (stage, stage);
+        forward.rounds(2)?;
+        back.rounds(2)?;
+        catch_up(world, &mut forward)?;
+        catch_up(world, &mut back)?;
+    }
+    back.close()?;
+    forward.close()
+}
+
+fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        let edges = half_shell(world, balanced(world.ranks()));
+        let mut player = open(world, flaws, edges, (slots, 1))?;
+        player.script.stage = LAST_STAGE;
+        for _ in 0..ROUNDS {
+            player.send()?;
+            player.exchange.progress()?;
+            player.receive(Receive::Polling)?;
+            player.complete()?;
+        }
+        player.close()?;
+    }
+    Ok(())
+}
+
+/// Long messages of one context are under way while another waits for its own, in another order on every rank.
+fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let open = |salt, slots| {
+        let edges = torus_by_rank(world, balanced(world.ranks()));
+        open(world, flaws, edges, (slots, salt))
+    };
+    let mut players = [open(1, Slots::Single)?, open(2, Slots::Double)?, open(3, Slots::Single)?];
+    players.iter_mut().for_each(|player| player.script.stage = LAST_STAGE);
+    for round in 0..ROUNDS {
+        let mut order = [0, 1, 2];
+        let own = if world.needs_same_order() { 0 } else { world.rank() };
+        order.rotate_left((own + round) % 3);
+        order.into_iter().try_for_each(|i| players[i].send())?;
+        order.into_iter().try_for_each(|i| players[i].receive(Receive::Waiting))?;
+        order.into_iter().rev().try_for_each(|i| players[i].complete())?;
+    }
+    players.into_iter().try_for_each(Player::close)
+}
+
+/// Whether a message fits is decided when it is started.
+fn packed_twice(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let edges = ring(world, world.ranks());
+    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Slots::Double, 1))?;
+    for stage in [0, 2] {
+        player.script.stage = stage;
+        for first in [0, BYTES, 100 * BYTES] {
+            player.exchange.send_buffer(crate::EdgeId(0), first)?.fill(0xEE);
+            player.play()?;
+        }
+    }
+    player.close()
+}

@@ -1,0 +1,171 @@
+//! Making and ending one MPI window of a set.
+#![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
+
+use std::ffi::CStr;
+
+use mpi::ffi;
+
+use super::{Memory, check, constants};
+use crate::mpi::ffi::{Communicator, Limit};
+use crate::{ALIGNMENT, AlignedBuffer, CommError};
+
+/// Memory of ours begins on a page, like the library's own.
+const PAGE_BYTES: usize = 4096;
+
+/// One MPI window as seen from this rank. Dropping it frees the memory of ours but not the window: only to be done
+/// after [`Self::free`].
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) raw: ffi::MPI_Win,
+    pub(super) base: *mut u8,
+    pub(super) unified: bool,
+    /// The members' parts, for shared memory only.
+    pub(super) parts: Vec<*mut u8>,
+    /// What the members' displacements start from, where that is not 0: the addresses of attached memory.
+    pub(super) addresses: Vec<ffi::MPI_Aint>,
+    /// Whether `post` has been called and `test` has not succeeded.
+    pub(super) exposed: bool,
+    memory: Memory,
+    /// Memory of ours.
+    _backing: AlignedBuffer,
+}
+
+impl Made {
+    /// A window of `extent` zero bytes on every rank. *Collective.*
+    pub(super) fn new(
+        on: &Communicator,
+        memory: Memory,
+        extent: usize,
+        limit: Limit,
+    ) -> Result<Self, CommError> {
+        let ours = matches!(memory, Memory::Created | Memory::Attached);
+        let mut backing = AlignedBuffer::new(if ours { extent + PAGE_BYTES } else { 0 });
+        let ours = page_of(&mut backing);
+        let (raw, base) = make(on, memory, extent, ours)?;
+        // SAFETY: a valid window; the handler is predefined.
+        let code = unsafe { ffi::MPI_Win_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN) };
+        check("MPI_Win_set_errhandler", code)?;
+        let (code, unified) = constants::is_unified(raw);
+        check("MPI_Win_get_attr", code)?;
+        // SAFETY: the part has `extent` bytes, and no other rank knows the window's layout yet.
+        unsafe { base.write_bytes(0, extent) };
+        let (parts, addresses, exposed) = (Vec::new(), Vec::new(), false);
+        let mut made = Self { raw, base, unified, parts, addresses, exposed, memory, _backing: backing };
+        match memory {
+            Memory::Shared => made.find_parts(on, extent)?,
+            Memory::Attached => made.attach(on, extent, limit)?,
+            Memory::Allocated | Memory::Created => (),
+        }
+        Ok(made)
+    }
+
+    /// Attaches the memory and learns where the others have theirs. MPI-3.1 section 11.2.4. *Collective.*
+    fn attach(&mut self, on: &Communicator, extent: usize, limit: Limit) -> Result<(), CommError> {
+        let (_, members) = on.rank_and_ranks()?;
+        let mut address: ffi::MPI_Aint = 0;
+        // SAFETY: the memory has `extent` bytes and is kept by the owner until the window is freed.
+        unsafe {
+            let code = ffi::MPI_Win_attach(self.raw, self.base.cast(), extent as ffi::MPI_Aint);
+            check("MPI_Win_attach", code)?;
+            check("MPI_Get_address", ffi::MPI_Get_address(self.base.cast(), &raw mut address))?;
+        }
+        let all = on.gather_all((address as i64).to_ne_bytes().to_vec(), members, limit)?;
+        let all = bytemuck::pod_collect_to_vec::<u8, i64>(&all);
+        self.addresses = all.into_iter().map(|address| address as ffi::MPI_Aint).collect();
+        Ok(())
+    }
+
+    /// Ends the window, outside of any epoch; nobody accesses it any more. *Collective.* MPI-3.1 section 11.2.5.
+    pub(super) fn free(mut self) -> Result<(), CommError> {
+        let raw = &raw mut self.raw;
+        // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
+        let outcome = unsafe {
+            let detached = match self.memory {
+                Memory::Attached => {
+                    check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
+                }
+                _ => Ok(()),
+            };
+            detached.and(check("MPI_Win_free", ffi::MPI_Win_free(raw)))
+        };
+        if outcome.is_err() {
+            // The library may go on using the memory.
+            std::mem::forget(self);
+        }
+        outcome
+    }
+}
+
+/// The first page inside a buffer that is one page longer than needed.
+fn page_of(backing: &mut AlignedBuffer) -> *mut u8 {
+    let bytes = backing.bytes_mut();
+    let start = bytes.as_mut_ptr() as usize;
+    let shift = start.next_multiple_of(PAGE_BYTES) - start;
+    debug_assert!(shift.is_multiple_of(ALIGNMENT));
+    bytes.get_mut(shift..).unwrap_or_default().as_mut_ptr()
+}
+
+/// The window and this rank's part of it; `ours` is what to use where the library does not allocate.
+fn make(
+    on: &Communicator,
+    memory: Memory,
+    extent: usize,
+    ours: *mut u8,
+) -> Result<(ffi::MPI_Win, *mut u8), CommError> {
+    let size = extent as ffi::MPI_Aint;
+    let mut base = ours;
+    let (unit, place) = (1, (&raw mut base).cast());
+    let hints = Hints::new(memory)?;
+    // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent` bytes, or `ours` is
+    // memory of `extent` bytes that the window's owner keeps.
+    unsafe {
+        let mut raw = ffi::RSMPI_WIN_NULL;
+        let window = &raw mut raw;
+        let (call, code) = match memory {
+            Memory::Allocated => {
+                ("MPI_Win_allocate", ffi::MPI_Win_allocate(size, unit, hints.0, on.raw, place, window))
+            }
+            Memory::Created => {
+                ("MPI_Win_create", ffi::MPI_Win_create(ours.cast(), size, unit, hints.0, on.raw, window))
+            }
+            Memory::Attached => {
+                ("MPI_Win_create_dynamic", ffi::MPI_Win_create_dynamic(hints.0, on.raw, window))
+            }
+            Memory::Shared => (
+                "MPI_Win_allocate_shared",
+                ffi::MPI_Win_allocate_shared(size, unit, hints.0, on.raw, place, window),
+            ),
+        };
+        check(call, code)?;
+        Ok((raw, base))
+    }
+}
+
+/// What the library may assume. Flags are single words written by one rank each, so no order among accumulates is
+/// needed; parts of a shared window on pages of their own can lie next to the rank that reads them.
+struct Hints(ffi::MPI_Info);
+
+impl Hints {
+    fn new(memory: Memory) -> Result<Self, CommError> {
+        let for_all: [(&CStr, &CStr); 2] = [(c"same_disp_unit", c"true"), (c"accumulate_ordering", c"none")];
+        let for_shared: [(&CStr, &CStr); 1] = [(c"alloc_shared_noncontig", c"true")];
+        let pairs: &[(&CStr, &CStr)] = if memory == Memory::Shared { &for_shared } else { &for_all };
+        // SAFETY: reading a constant of the C library; the calls copy terminated strings.
+        unsafe {
+            let mut info = ffi::RSMPI_INFO_NULL;
+            check("MPI_Info_create", ffi::MPI_Info_create(&raw mut info))?;
+            let hints = Self(info);
+            for (key, value) in pairs {
+                check("MPI_Info_set", ffi::MPI_Info_set(hints.0, key.as_ptr(), value.as_ptr()))?;
+            }
+            Ok(hints)
+        }
+    }
+}
+
+impl Drop for Hints {
+    fn drop(&mut self) {
+        // SAFETY: made by `new` and not freed yet; the call is local, and windows keep copies.
+        unsafe { ffi::MPI_Info_free(&raw mut self.0) };
+    }
+}

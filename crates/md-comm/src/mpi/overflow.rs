@@ -1,0 +1,125 @@
+//! Messages that have outgrown what was agreed for their edge travel beside the transport, as two-sided messages.
+//!
+//! Structure: the transport tells the receiver the true length by its own means (a length beside the payload, a flag, a
+//! notice); the payload is sent with a context number of its own, so that it matches nothing else; the receiver posts a
+//! receive of exactly that length. Send buffers alternate like slots: whoever may write to a slot again knows that the
+//! message that left from it has been received.
+//! Relies on: messages between two ranks with one tag do not overtake each other (MPI-3.1 section 3.5).
+//! Cost: a message with rendezvous behind the notice, and memory for it; once per growth, because the next
+//! negotiation makes room. Advantage: no message is ever too long, and nobody has to agree on lengths in advance.
+
+use super::ffi::Transfers;
+use super::numbers::ContextNumber;
+use super::world::Inner;
+use crate::ledger::Ledger;
+use crate::patience::Patience;
+use crate::{CommError, Edge, EdgeId};
+
+/// The way round of one context.
+#[derive(Debug)]
+pub(super) struct Overflow {
+    number: ContextNumber,
+    /// One set of buffers per slot, used in turn.
+    sends: Vec<Transfers>,
+    slot: usize,
+    receives: Transfers,
+    /// Per edge: the length of this exchange's message, if it comes this way.
+    expected: Vec<Option<usize>>,
+}
+
+impl Overflow {
+    /// Takes a context number. *Collective.*
+    pub(super) fn open(world: &Inner, ledger: &Ledger) -> Result<Self, CommError> {
+        let many = ledger.spec().edges.len();
+        let nothing = || (0..many).map(|_| 0);
+        let sends = (0..ledger.spec().slots.count()).map(|_| Transfers::outgoing(nothing())).collect();
+        let number = world.numbers.borrow_mut().take()?;
+        let receives = Transfers::incoming(nothing());
+        Ok(Self { number, sends, slot: 0, receives, expected: vec![None; many] })
+    }
+
+    /// The buffer of a message to send; waits until the last message from it has been received.
+    pub(super) fn buffer(
+        &mut self,
+        world: &Inner,
+        ledger: &Ledger,
+        (edge, bytes): (EdgeId, usize),
+    ) -> Result<&mut [u8], CommError> {
+        let mut patience = Patience::new(world.watchdog());
+        while self.sends[self.slot].is_active(edge.0) {
+            self.poll_sends()?;
+            patience.pause().map_err(|expired| late(ledger, edge, expired.waited_s))?;
+        }
+        self.sends[self.slot].bytes_mut(edge.0, bytes)
+    }
+
+    /// Sends what was packed.
+    pub(super) fn send(&mut self, world: &Inner, ledger: &Ledger, edge: EdgeId) -> Result<(), CommError> {
+        let Edge { peer, send_channel, .. } = *ledger.edge(edge)?;
+        self.sends[self.slot].send(edge.0, &world.data, (peer, self.number.tag(send_channel)))
+    }
+
+    /// The edge's message has this length and comes this way.
+    pub(super) fn expect(
+        &mut self,
+        world: &Inner,
+        ledger: &Ledger,
+        (edge, bytes): (EdgeId, usize),
+    ) -> Result<(), CommError> {
+        let Edge { peer, receive_channel, .. } = *ledger.edge(edge)?;
+        self.expected[edge.0] = Some(bytes);
+        self.receives.receive(edge.0, &world.data, (peer, self.number.tag(receive_channel), bytes))
+    }
+
+    /// Lets MPI work and hands the edges of finished messages to `done`. Never blocks.
+    pub(super) fn poll(&mut self, done: impl FnMut(usize)) -> Result<(), CommError> {
+        self.receives.poll(done)?;
+        self.poll_sends()
+    }
+
+    fn poll_sends(&mut self) -> Result<(), CommError> {
+        self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
+    }
+
+    /// This exchange's message along the edge, if it has come this way.
+    pub(super) fn message(&self, ledger: &Ledger, edge: EdgeId) -> Result<Option<&[u8]>, CommError> {
+        let Some(expected) = self.expected[edge.0] else { return Ok(None) };
+        let bytes = self.receives.bytes(edge.0)?;
+        if bytes.len() == expected {
+            return Ok(Some(bytes));
+        }
+        Err(ledger.mismatch(edge, format!("has {} bytes, announced were {expected}", bytes.len())))
+    }
+
+    /// The exchange is over.
+    pub(super) fn next_exchange(&mut self) {
+        self.expected.fill(None);
+        self.slot = (self.slot + 1) % self.sends.len();
+    }
+
+    /// Waits until everything sent has been received.
+    pub(super) fn finish(&mut self, world: &Inner, ledger: &Ledger) -> Result<(), CommError> {
+        let mut patience = Patience::new(world.watchdog());
+        while self.sends.iter().any(Transfers::any_active) {
+            self.poll_sends()?;
+            patience.pause().map_err(|expired| {
+                let stuck = |edge: &EdgeId| self.sends.iter().any(|sends| sends.is_active(edge.0));
+                let edge = ledger.edge_ids().find(stuck).unwrap_or(EdgeId(0));
+                late(ledger, edge, expired.waited_s)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the context number back, after the barrier that ends the context.
+    pub(super) fn release(&self, world: &Inner) {
+        world.numbers.borrow_mut().release(self.number);
+    }
+}
+
+fn late(ledger: &Ledger, EdgeId(i): EdgeId, waited_s: f64) -> CommError {
+    let awaited = ledger.spec().edges.get(i).map_or_else(String::new, |edge| {
+        format!("rank {} (channel {}) to receive a long message", edge.peer, edge.send_channel)
+    });
+    ledger.timeout(waited_s, awaited)
+}

@@ -1,0 +1,128 @@
+//! What a one-sided backend can be told beside its name (`[parallel.rma]` of a scenario, without the slots, which are
+//! part of an [`crate::ExchangeSpec`]). What does not go together is in the refusal table, [`crate::Backend::refuses`].
+
+/// The values of an option with their names as in a scenario.
+macro_rules! named {
+    ($option:ident: $($value:ident = $name:literal),+) => {
+        impl $option {
+            /// All values, the default first.
+            pub const ALL: &'static [Self] = &[$(Self::$value),+];
+
+            /// Name as in a scenario.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name),+
+                }
+            }
+
+            /// The value with this [`Self::name`].
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+    };
+}
+
+/// Where a window's memory comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum WindowKind {
+    /// `MPI_Win_allocate`: the library chooses memory that it can reach fastest.
+    #[default]
+    Allocate,
+    /// `MPI_Win_create` over memory of ours.
+    Create,
+    /// `MPI_Win_create_dynamic`; memory is attached, targets are absolute addresses.
+    Dynamic,
+}
+named!(WindowKind: Allocate = "allocate", Create = "create", Dynamic = "dynamic");
+
+/// How many windows a context has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum WindowCount {
+    /// One for all edges.
+    #[default]
+    Single,
+    /// One per edge; every epoch and flush goes over all of them.
+    PerEdge,
+}
+named!(WindowCount: Single = "single", PerEdge = "per-edge");
+
+/// Which way data are moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// The sender writes into the receiver's slot.
+    #[default]
+    Put,
+    /// The receiver reads the sender's slot.
+    Get,
+}
+named!(Operation: Put = "put", Get = "get");
+
+/// Whether synchronisation calls tell the library what they may assume (MPI-3.1 section 11.5.5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Asserts {
+    /// Nothing is asserted.
+    #[default]
+    Off,
+    /// Whatever is true.
+    On,
+}
+named!(Asserts: Off = "off", On = "on");
+
+/// How a flag in window memory is read by its owner.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Polling {
+    /// By atomic loads: relies on an accumulate of 8 bytes being one store.
+    #[default]
+    Fast,
+    /// By `MPI_Fetch_and_op`: relies on nothing but the standard.
+    Strict,
+}
+named!(Polling: Fast = "fast", Strict = "strict");
+
+/// Whose messages share a circular buffer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum RingForm {
+    /// One ring per edge: a single sender, which knows all tickets.
+    #[default]
+    PerEdge,
+    /// One ring per receiving rank: senders reserve tickets by an atomic fetch-and-add.
+    Shared,
+}
+named!(RingForm: PerEdge = "per-edge", Shared = "shared");
+
+/// Options of the one-sided backends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct RmaOptions {
+    /// Where windows come from.
+    pub window: WindowKind,
+    /// How many there are.
+    pub windows: WindowCount,
+    /// Put or get.
+    pub operation: Operation,
+    /// Promises to the library.
+    pub asserts: Asserts,
+    /// How flags are polled.
+    pub polling: Polling,
+    /// Form of the circular buffer.
+    pub ring: RingForm,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_the_first_value_is_the_default() {
+        macro_rules! check {
+            ($($option:ident),+) => {$(
+                assert_eq!($option::ALL[0], $option::default());
+                for &value in $option::ALL {
+                    assert_eq!($option::from_name(value.name()), Some(value));
+                }
+                assert_eq!($option::from_name("pigeon"), None);
+            )+};
+        }
+        check!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
+    }
+}

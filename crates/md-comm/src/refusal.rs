@@ -1,0 +1,237 @@
+//! The refusal table: which backend takes which option, and why not.
+//!
+//! An option that a backend would silently ignore is refused, unless it is left at its default.
+
+use crate::{Backend, RingForm, RmaOptions, Slots};
+
+/// One key of `[parallel.rma]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RmaKey {
+    /// [`RmaOptions::window`].
+    Window,
+    /// [`RmaOptions::windows`].
+    Windows,
+    /// [`RmaOptions::operation`].
+    Operation,
+    /// [`Slots`].
+    Slots,
+    /// [`RmaOptions::asserts`].
+    Asserts,
+    /// [`RmaOptions::polling`].
+    Polling,
+    /// [`RmaOptions::ring`].
+    Ring,
+}
+
+impl RmaKey {
+    /// All keys, in the order they are judged.
+    pub const ALL: &[Self] = &[
+        Self::Window,
+        Self::Windows,
+        Self::Operation,
+        Self::Slots,
+        Self::Asserts,
+        Self::Polling,
+        Self::Ring,
+    ];
+
+    /// Name as in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Window => "window",
+            Self::Windows => "windows",
+            Self::Operation => "operation",
+            Self::Slots => "slots",
+            Self::Asserts => "asserts",
+            Self::Polling => "polling",
+            Self::Ring => "ring",
+        }
+    }
+
+    /// Whether the key has another value than its default.
+    fn is_set(self, options: &RmaOptions, slots: Slots) -> bool {
+        let default = RmaOptions::default();
+        match self {
+            Self::Window => options.window != default.window,
+            Self::Windows => options.windows != default.windows,
+            Self::Operation => options.operation != default.operation,
+            Self::Slots => slots != Slots::default(),
+            Self::Asserts => options.asserts != default.asserts,
+            Self::Polling => options.polling != default.polling,
+            Self::Ring => options.ring != default.ring,
+        }
+    }
+}
+
+/// An option that a backend does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The option.
+    pub key: RmaKey,
+    /// What forbids it, and what would be right.
+    pub reason: String,
+}
+
+impl Backend {
+    /// The first option that the backend does not take, with the reason; `None` if it takes all.
+    pub fn refusal(self, options: &RmaOptions, slots: Slots) -> Option<Refusal> {
+        let refused = |&key: &RmaKey| {
+            let reason = self.reason_against(key, options)?;
+            key.is_set(options, slots).then(|| Refusal { key, reason: reason.to_owned() })
+        };
+        RmaKey::ALL.iter().find_map(refused)
+    }
+
+    /// Whether the backend takes the options.
+    ///
+    /// # Errors
+    /// [`Refusal::reason`].
+    pub fn refuses(self, options: &RmaOptions, slots: Slots) -> Result<(), String> {
+        self.refusal(options, slots).map_or(Ok(()), |refusal| Err(refusal.reason))
+    }
+
+    /// Why a key must be left at its default; `None` if it may have any value.
+    fn reason_against(self, key: RmaKey, options: &RmaOptions) -> Option<&'static str> {
+        match self {
+            Self::Local | Self::P2p | Self::P2pPersistent if key == RmaKey::Slots => None,
+            Self::Local => Some("the ranks are threads that pass buffers: there is no window"),
+            Self::P2p | Self::P2pPersistent => Some("the backend is two-sided: there is no window"),
+            Self::NeighborCollective => {
+                Some("the library keeps the buffers of a collective: there is no window")
+            }
+            Self::Shm => against_shared_memory(key),
+            Self::RmaFence
+            | Self::RmaPscw
+            | Self::RmaLock
+            | Self::RmaLockEpoch
+            | Self::RmaBarrier
+            | Self::RmaNotify
+            | Self::RmaRing => self.against_window(key, options),
+        }
+    }
+
+    /// The same for the backends over MPI windows.
+    fn against_window(self, key: RmaKey, options: &RmaOptions) -> Option<&'static str> {
+        match key {
+            RmaKey::Windows if self == Self::RmaRing && options.ring == RingForm::Shared => {
+                Some("all edges share one ring, so that there is nothing to divide among windows")
+            }
+            RmaKey::Window | RmaKey::Windows | RmaKey::Slots | RmaKey::Asserts => None,
+            RmaKey::Operation => self.against_get(),
+            RmaKey::Polling if self == Self::RmaNotify => None,
+            RmaKey::Polling if self == Self::RmaRing => {
+                Some("tickets and flags of a ring are polled in memory; `rma-notify` can be strict")
+            }
+            RmaKey::Polling => Some("no flags are polled; `rma-notify` does"),
+            RmaKey::Ring if self == Self::RmaRing => None,
+            RmaKey::Ring => Some("there is no circular buffer; `rma-ring` has one"),
+        }
+    }
+
+    /// A get needs a synchronisation between packing and reading, and one after it.
+    fn against_get(self) -> Option<&'static str> {
+        match self {
+            Self::RmaFence | Self::RmaLock => None,
+            Self::RmaPscw => Some(
+                "its epochs admit the senders of messages; a get would have to admit the receivers, once more after \
+                 the data are packed; `rma-fence` and `rma-lock` can get",
+            ),
+            Self::RmaLockEpoch => Some(
+                "its epoch has ended when the receiver is told, and a get needs an open one; `rma-fence` and \
+                 `rma-lock` can get",
+            ),
+            Self::RmaBarrier => Some(
+                "its barrier comes after the data have moved; a get needs one before; `rma-fence` and `rma-lock` can get",
+            ),
+            _ => Some(
+                "its flag says that data have arrived, and a get moves nothing to the receiver by itself; `rma-fence` \
+                 and `rma-lock` can get",
+            ),
+        }
+    }
+}
+
+fn against_shared_memory(key: RmaKey) -> Option<&'static str> {
+    match key {
+        RmaKey::Slots => None,
+        RmaKey::Window => {
+            Some("only MPI_Win_allocate_shared makes memory that all ranks of a node can store to")
+        }
+        RmaKey::Windows => Some("a store needs no epoch, so that further windows would change nothing"),
+        RmaKey::Operation => {
+            Some("messages are packed straight into the receiver's slot: nothing is left to get")
+        }
+        RmaKey::Asserts => Some("no call that takes assertions is made in an exchange"),
+        RmaKey::Polling => {
+            Some("flags are stored and loaded without MPI: there is no stricter way to read them")
+        }
+        RmaKey::Ring => Some("there is no circular buffer; `rma-ring` has one"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asserts, Operation, Polling, WindowCount, WindowKind};
+
+    /// Every option alone at every other value, in the order of [`RmaKey::ALL`].
+    fn changed() -> Vec<(RmaKey, RmaOptions, Slots)> {
+        let default = RmaOptions::default();
+        vec![
+            (RmaKey::Window, RmaOptions { window: WindowKind::Create, ..default }, Slots::Double),
+            (RmaKey::Window, RmaOptions { window: WindowKind::Dynamic, ..default }, Slots::Double),
+            (RmaKey::Windows, RmaOptions { windows: WindowCount::PerEdge, ..default }, Slots::Double),
+            (RmaKey::Operation, RmaOptions { operation: Operation::Get, ..default }, Slots::Double),
+            (RmaKey::Slots, default, Slots::Single),
+            (RmaKey::Asserts, RmaOptions { asserts: Asserts::On, ..default }, Slots::Double),
+            (RmaKey::Polling, RmaOptions { polling: Polling::Strict, ..default }, Slots::Double),
+            (RmaKey::Ring, RmaOptions { ring: RingForm::Shared, ..default }, Slots::Double),
+        ]
+    }
+
+    #[test]
+    fn defaults_suit_every_backend() {
+        for &backend in Backend::ALL {
+            assert_eq!(backend.refusal(&RmaOptions::default(), Slots::Double), None, "{backend:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_option_that_was_set() {
+        for &backend in Backend::ALL {
+            for (key, options, slots) in changed() {
+                let named = backend.refusal(&options, slots).map(|refusal| refusal.key);
+                assert!(named.is_none_or(|named| named == key), "{backend:?} {key:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_backend_takes_what_it_can_use() {
+        let taken = |backend: Backend| {
+            let mut keys: Vec<&str> = changed()
+                .into_iter()
+                .filter(|(_, options, slots)| backend.refuses(options, *slots).is_ok())
+                .map(|(key, ..)| key.name())
+                .collect();
+            keys.dedup();
+            keys.join(" ")
+        };
+        assert_eq!(taken(Backend::P2p), "slots");
+        assert_eq!(taken(Backend::NeighborCollective), "");
+        assert_eq!(taken(Backend::Shm), "slots");
+        assert_eq!(taken(Backend::RmaFence), "window windows operation slots asserts");
+        assert_eq!(taken(Backend::RmaPscw), "window windows slots asserts");
+        assert_eq!(taken(Backend::RmaLock), "window windows operation slots asserts");
+        assert_eq!(taken(Backend::RmaNotify), "window windows slots asserts polling");
+        assert_eq!(taken(Backend::RmaRing), "window windows slots asserts ring");
+    }
+
+    #[test]
+    fn one_ring_is_not_divided_among_windows() {
+        let options =
+            RmaOptions { ring: RingForm::Shared, windows: WindowCount::PerEdge, ..RmaOptions::default() };
+        let refusal = Backend::RmaRing.refusal(&options, Slots::Double);
+        assert_eq!(refusal.map(|refusal| refusal.key), Some(RmaKey::Windows));
+    }
+}
