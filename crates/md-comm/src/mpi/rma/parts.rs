@@ -8,6 +8,7 @@ use super::super::ffi::Memory;
 use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
+use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::Ledger;
 use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Sizes};
 
@@ -107,7 +108,8 @@ impl Parts {
         let peer = self.edge(edge).peer;
         let answers =
             |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
-        self.arena.slots < 2 || !self.ledger.spec().edges.iter().any(answers)
+        let answered = self.ledger.spec().edges.iter().any(answers);
+        needs_credit(self.arena.slots, if answered { Answer::Message } else { Answer::Nothing })
     }
 
     pub(super) fn book_length(&mut self, edge: EdgeId, length: usize) {
