@@ -64,13 +64,18 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let Self { parts, scheme } = self;
         parts.ledger.start(edge)?;
-        if parts.leads_home(edge) { Ok(()) } else { scheme.start(parts, edge) }
+        if parts.leads_home(edge) {
+            return Ok(());
+        }
+        parts.jitter.pause();
+        scheme.start(parts, edge)
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
         let Self { parts, scheme } = self;
         parts.ledger.initiate()?;
         parts.notice_own();
+        parts.jitter.pause();
         scheme.initiate(parts)
     }
 
@@ -111,6 +116,8 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     fn complete(&mut self) -> Result<(), CommError> {
         let Self { parts, scheme } = self;
         parts.ledger.complete()?;
+        parts.poison_read()?;
+        parts.jitter.pause();
         scheme.complete(parts)?;
         parts.next_exchange();
         Ok(())

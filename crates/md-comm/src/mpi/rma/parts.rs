@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use super::super::adversity::Jitter;
 use super::super::edge_words::{self, Along};
 use super::super::ffi::Memory;
 use super::super::numbers::ContextNumber;
@@ -38,6 +39,7 @@ pub(in crate::mpi) struct Parts {
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
+    pub(super) jitter: Jitter,
     pub(super) world: Rc<Inner>,
 }
 
@@ -53,6 +55,7 @@ impl Parts {
         tell_capacities(&world, &mut ledger, number)?;
         let arena = arena(&world, &ledger, number, plan)?;
         let edges = ledger.spec().edges.len();
+        let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
         let source = (0..edges).map(|i| ledger.source(i)).collect();
         Ok(Self {
             number,
@@ -67,6 +70,7 @@ impl Parts {
             places: vec![None; edges],
             source,
             polls: 0,
+            jitter,
             ledger,
             world,
         })
@@ -202,7 +206,16 @@ impl Parts {
         if length > self.arena.room_here(i) {
             return Err(self.ledger.mismatch(edge, format!("claims to have {length} bytes")));
         }
+        self.jitter.note_read(payload, length);
         self.ledger.arrive(edge, self.arena.window.arrived(payload, length)?).map(Some)
+    }
+
+    /// Makes what has been read unreadable if a test wants it; the slots are not released yet.
+    pub(super) fn poison_read(&mut self) -> Result<(), CommError> {
+        while let Some((offset, length)) = self.jitter.take_read() {
+            self.arena.window.poison(offset, length)?;
+        }
+        Ok(())
     }
 
     /// The length that was put before a payload.

@@ -13,6 +13,9 @@ use crate::{ALIGNMENT, CommError, Rank};
 
 pub(super) const WORD_BYTES: usize = size_of::<u64>();
 
+/// A byte that no message consists of, in four bits each.
+const POISON: u8 = 0xA5;
+
 /// A place in a member's part of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mpi) struct Place {
@@ -113,6 +116,15 @@ impl Window {
         // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
         // arrival and the release of the slot (invariant 3).
         Ok(unsafe { std::slice::from_raw_parts(self.base.add(offset), length) })
+    }
+
+    /// Overwrites bytes of the own part that have arrived and not been released yet; for tests.
+    pub(in crate::mpi) fn poison(&mut self, offset: usize, length: usize) -> Result<(), CommError> {
+        self.expect_inside("a slot to be poisoned", Place { member: 0, offset }, length)?;
+        // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the slot
+        // (invariant 3), and not borrowed: `arrived` borrows the window.
+        unsafe { self.base.add(offset).write_bytes(POISON, length) };
+        Ok(())
     }
 
     /// Invariant 1.
