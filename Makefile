@@ -4,11 +4,12 @@ RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup build run test loom bench ase-venv
+.PHONY: help setup build run test test-all loom bench ase-venv
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
 	@echo "make test   formatting, lints, all tests with and without MPI, trajectories read by ASE"
+	@echo "make test-all  that, and every strategy on every path of the MPI library; takes hours"
 	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
 	@echo "make bench  micro-benchmarks"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
@@ -31,6 +32,11 @@ test: setup
 	cargo test -p md --no-fail-fast --no-default-features --test 'cli_*' --test truth_configs --test truth_ranks
 	$(MAKE) loom
 	scripts/test-ase.sh
+
+test-all: test
+	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
+	MD_STRATEGIES=full cargo test -p md --test truth_strategies
+	scripts/check-races.sh
 
 # A directory of its own: other flags would build everything anew.
 loom:
