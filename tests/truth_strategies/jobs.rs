@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use md_comm::launch::{self, Finished};
 
-use crate::strategy::Extent;
+use crate::strategy::{Extent, Transport};
 
 /// An implementation of windows in Open MPI, and what chooses it. Over TCP and emulated by messages, nothing arrives in
 /// order by accident.
@@ -13,15 +13,20 @@ struct Path {
     name: &'static str,
     variables: &'static [(&'static str, &'static str)],
     fewest_ranks: usize,
+    /// Names of backends that cannot run.
+    without: &'static str,
 }
 
-const DEFAULT: Path = Path { name: "as the library chooses", variables: &[], fewest_ranks: 1 };
+/// Only osc/sm makes shared windows.
+const NO_SHARED: &str = "shm";
+
+const DEFAULT: Path = Path { name: "as the library chooses", variables: &[], fewest_ranks: 1, without: "" };
 
 const PATHS: [Path; 4] = [
     DEFAULT,
     // Forced osc/rdma refuses a window of one rank.
-    Path { name: "osc/rdma", variables: &[("OMPI_MCA_osc", "rdma")], fewest_ranks: 2 },
-    Path { name: "osc/sm", variables: &[("OMPI_MCA_osc", "sm")], fewest_ranks: 1 },
+    Path { name: "osc/rdma", variables: &[("OMPI_MCA_osc", "rdma")], fewest_ranks: 2, without: NO_SHARED },
+    Path { name: "osc/sm", variables: &[("OMPI_MCA_osc", "sm")], fewest_ranks: 1, without: "" },
     Path {
         name: "osc/pt2pt over TCP",
         variables: &[
@@ -30,6 +35,7 @@ const PATHS: [Path; 4] = [
             ("OMPI_MCA_btl_tcp_if_include", "lo"),
         ],
         fewest_ranks: 1,
+        without: NO_SHARED,
     },
 ];
 
@@ -74,7 +80,7 @@ fn plan(extent: Extent) -> Vec<(&'static Path, usize)> {
 fn job(path: &Path, ranks: usize) -> Result<(usize, usize), String> {
     let program = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
     let mut command: Command = launch::mpirun(ranks).ok_or("no mpirun")?;
-    command.arg(program).envs(path.variables.iter().copied());
+    command.arg(program).envs(path.variables.iter().copied()).env(Transport::WITHOUT, path.without);
     let limit = if Extent::wanted() == Extent::Full { FULL_LIMIT } else { SLICE_LIMIT };
     let finished = launch::run_with_timeout(command, limit).map_err(|error| error.to_string())?;
     let differing = finished.stdout.lines().filter(|line| line.starts_with("DIFFERS"));

@@ -78,9 +78,16 @@ impl Transport {
     /// The one that the others are compared with.
     pub(crate) const REFERENCE: Self = Self { backend: Backend::P2p };
 
+    /// Variable with the names of backends that cannot run here, separated by commas.
+    pub(crate) const WITHOUT: &str = "MD_STRATEGIES_WITHOUT";
+
     /// All others that run over MPI.
     pub(crate) fn others() -> impl Iterator<Item = Self> {
-        let known = Backend::ALL.iter().filter(|&&backend| backend != Backend::Local);
+        let without = std::env::var(Self::WITHOUT).unwrap_or_default();
+        let runs = move |backend: &&Backend| {
+            **backend != Backend::Local && without.split(',').all(|name| name != backend.name())
+        };
+        let known = Backend::ALL.iter().filter(runs);
         known.map(|&backend| Self { backend }).filter(|&transport| transport != Self::REFERENCE)
     }
 }
