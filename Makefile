@@ -4,11 +4,13 @@ RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup build run test bench ase-venv
+.PHONY: help setup build run test test-all loom bench ase-venv
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
 	@echo "make test   formatting, lints, all tests with and without MPI, trajectories read by ASE"
+	@echo "make test-all  that, and every strategy on every path of the MPI library; takes hours"
+	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
 	@echo "make bench  micro-benchmarks"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
 
@@ -28,7 +30,18 @@ test: setup
 	cargo test --workspace --no-fail-fast
 	cargo test -p md-comm -p md-cli --no-fail-fast --no-default-features
 	cargo test -p md --no-fail-fast --no-default-features --test 'cli_*' --test truth_configs --test truth_ranks
+	$(MAKE) loom
 	scripts/test-ase.sh
+
+test-all: test
+	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
+	MD_STRATEGIES=full cargo test -p md --test truth_strategies
+	scripts/check-races.sh
+
+# A directory of its own: other flags would build everything anew.
+loom:
+	CARGO_TARGET_DIR=$(TARGET)/loom RUSTFLAGS="--cfg loom" \
+		cargo test -p md-comm --no-default-features --profile model --lib loom_model
 
 bench: setup
 	cargo bench --workspace

@@ -34,6 +34,8 @@ mod buffer;
 pub mod conformance;
 mod error;
 mod exchange;
+#[cfg(any(feature = "mpi", test))]
+mod flag_protocol;
 pub mod launch;
 mod ledger;
 pub mod local;

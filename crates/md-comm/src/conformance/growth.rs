@@ -11,6 +11,7 @@ const LAST_STAGE: u32 = 4;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new("a capacity of one byte grows", one_byte),
+    Check::new("growth at every exchange", every_exchange),
     Check::new("several negotiations in a row", several_in_a_row),
     Check::new("growth on one rank only", one_rank_only),
     Check::new("fixed lengths follow, up and down", fixed_lengths),
@@ -34,6 +35,20 @@ fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
             player.negotiate(stage, Growth::Grown)?;
         }
         player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+/// As at a neighbour rebuild in each step; fixed lengths begin with a few bytes, variable ones with one.
+fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for (rule, slots) in [(Rule::Fixed(1), Slots::Double), (Rule::Varying(1), Slots::Single)] {
+        let mut player = open(world, flaws, rule, slots)?;
+        for stage in 1..=LAST_STAGE {
+            player.play()?;
+            player.negotiate(stage, Growth::Grown)?;
+        }
+        player.play()?;
         player.close()?;
     }
     Ok(())

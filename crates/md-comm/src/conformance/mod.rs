@@ -25,6 +25,8 @@ mod topology;
 
 use crate::{CommError, World};
 pub use flaws::Flaws;
+#[cfg(feature = "mpi")]
+pub(crate) use random::Random;
 
 /// What a check does on every rank.
 type Run = fn(&dyn World, &Flaws) -> Result<(), CommError>;

@@ -17,6 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("a context opened after another was ended", reopened),
     Check::new("ranks out of step", skewed),
     Check::new("a sender runs ahead", sender_ahead),
+    Check::new("receivers lag behind their senders", lagging),
     Check::new("polling with progress and try_next", polling),
     Check::new("hundreds of exchanges", hundreds),
     Check::new("an edge packed twice sends its last content", packed_twice),
@@ -94,6 +95,22 @@ fn skewed(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         player.pace = Pace::Skewed;
         player.rounds(10 * FEW)?;
         player.close()?;
+    }
+    Ok(())
+}
+
+/// Another rank in each exchange; the others run as far ahead as the slots let them, while it still reads.
+fn lagging(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for slots in [Slots::Single, Slots::Double] {
+        for edges in [chain(world), torus_by_rank(world, balanced(world.ranks()))] {
+            let mut player = Player::open(world, flaws, edges, (Rule::Fixed(BYTES), slots, 1))?;
+            for round in 0..5 * FEW {
+                let lags = round % world.ranks() == world.rank();
+                player.pace = if lags { Pace::Lagging } else { Pace::Steady };
+                player.play()?;
+            }
+            player.close()?;
+        }
     }
     Ok(())
 }

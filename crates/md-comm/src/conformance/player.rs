@@ -11,12 +11,16 @@ use crate::{ALIGNMENT, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, 
 const POLLING_LIMIT: Duration = Duration::from_secs(30);
 /// Longest sleep of a dawdling rank.
 const LONGEST_SLEEP_US: usize = 200;
+/// Longest sleep of a lagging rank.
+const LONGEST_LAG_US: usize = 5000;
 
 /// Whether ranks dawdle at random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
     Steady,
     Skewed,
+    /// Skewed, and now and then for so long that the others get as far ahead as the slots let them.
+    Lagging,
 }
 
 /// How messages are received.
@@ -176,6 +180,8 @@ impl<'w> Player<'w> {
             Receive::Polling => self.exchange.try_next()?,
         };
         let Some(arrival) = arrival else { return Ok(false) };
+        // Whoever writes to the slot too early gets the time to.
+        dawdle(self.pace, &mut self.random);
         if let Some(flaw) = self.script.flaw(&arrival) {
             self.flaws.note(flaw);
         }
@@ -244,16 +250,19 @@ impl<'w> Player<'w> {
     }
 
     fn dawdle(&mut self) {
-        if self.pace == Pace::Steady {
-            return;
-        }
-        match self.random.below(8) {
-            0 => {
-                let sleep_us = self.random.below(LONGEST_SLEEP_US);
-                std::thread::sleep(Duration::from_micros(sleep_us as u64));
-            }
-            1 | 2 => std::thread::yield_now(),
-            _ => {}
-        }
+        dawdle(self.pace, &mut self.random);
+    }
+}
+
+fn dawdle(pace: Pace, random: &mut Random) {
+    let longest_us = match pace {
+        Pace::Steady => return,
+        Pace::Lagging if random.below(16) == 0 => LONGEST_LAG_US,
+        Pace::Skewed | Pace::Lagging => LONGEST_SLEEP_US,
+    };
+    match random.below(8) {
+        0 => std::thread::sleep(Duration::from_micros(random.below(longest_us) as u64)),
+        1 | 2 => std::thread::yield_now(),
+        _ => {}
     }
 }

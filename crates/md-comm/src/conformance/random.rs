@@ -2,11 +2,11 @@
 
 /// Generator state.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// A generator for this combination of keys.
-    pub(super) fn keyed(keys: &[u64]) -> Self {
+    pub(crate) fn keyed(keys: &[u64]) -> Self {
         Self(keys.iter().fold(0x6a09_e667_f3bc_c908, |state, &key| mix(state ^ mix(key))))
     }
 
@@ -16,7 +16,7 @@ impl Random {
     }
 
     /// A number from 0 to `bound` - 1.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
 

@@ -1,9 +1,10 @@
 //! One mailbox per rank: queues by (kind, context, sender, channel), first in, first out.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::buffer::AlignedBuffer;
 use crate::{Channel, Rank};
 
@@ -77,6 +78,12 @@ impl Shared {
         let mailbox = &self.mailboxes[to];
         mailbox.lock().queues.entry(address).or_default().push_back(message);
         mailbox.changed.notify_all();
+    }
+
+    /// The same without waking the receiver: wrong, to show that the model finds it.
+    #[cfg(all(test, loom))]
+    pub(super) fn post_unheard(&self, to: Rank, address: Address, message: AlignedBuffer) {
+        self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);
     }
 
     /// The first message of any of the queues, if one is there. `Err` if a rank has failed.

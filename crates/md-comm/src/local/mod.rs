@@ -6,7 +6,11 @@
 //! rank; for tests and small runs, not for speed.
 
 mod exchange;
+#[cfg(loom)]
+#[cfg(test)]
+mod loom_model;
 mod mailbox;
+mod sync;
 mod world;
 
 use std::any::Any;

@@ -5,6 +5,7 @@
 //! one-sided ones, one file each. A further backend is a file there
 //! and a line in [`MpiWorld`]'s `open_with`.
 
+mod adversity;
 mod collective;
 mod collectives;
 mod edge_words;
@@ -16,4 +17,5 @@ mod p2p;
 mod rma;
 mod world;
 
+pub use adversity::Adversity;
 pub use world::{MpiWorld, start};

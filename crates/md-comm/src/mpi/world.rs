@@ -12,12 +12,13 @@ use std::time::Duration;
 use mpi::Threading;
 use mpi::environment::Universe;
 
+use super::adversity::Adversity;
 use super::collective::Collective;
 use super::ffi::{self, Communicator, Limit};
 use super::node::Node;
 use super::numbers::Numbers;
 use super::p2p::{P2p, Requests};
-use super::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Shm};
+use super::rma::{Barrier, Fence, FlagFirst, Lock, Notify, OneSided, Pscw, Ring, Shm};
 use crate::{Backend, CommError, Exchange, ExchangeSpec, Polling, Rank, RmaOptions, Slots, World};
 
 /// Exit code of all ranks when one panics.
@@ -77,6 +78,7 @@ pub(super) struct Inner {
     /// The ranks that share memory with this one, once somebody has asked.
     pub(super) node: OnceCell<Node>,
     library: String,
+    pub(super) adversity: Cell<Adversity>,
     /// `None` only while dropping.
     universe: Option<Universe>,
 }
@@ -96,7 +98,8 @@ impl Inner {
         let library = ffi::library_version()?;
         let watchdog = Cell::new(watchdog);
         let (node, universe) = (OnceCell::new(), Some(universe));
-        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, universe })
+        let adversity = Cell::default();
+        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, adversity, universe })
     }
 
     pub(super) fn limit(&self) -> Limit {
@@ -134,6 +137,12 @@ impl MpiWorld {
         }
     }
 
+    /// The same world under bad circumstances, for the contexts opened from now on. For tests.
+    pub fn under(self, adversity: Adversity) -> Self {
+        self.inner.adversity.set(adversity);
+        self
+    }
+
     /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
     /// *Collective.*
     ///
@@ -141,17 +150,22 @@ impl MpiWorld {
     /// As [`World::open`], and [`CommError::Unavailable`] if the backend cannot serve this context.
     pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
         let (world, options) = (Rc::clone(&self.inner), self.options);
+        let wrong = world.adversity.get() == Adversity::FlagFirst;
         Ok(match backend {
             // `with_backend` does not let it in.
             Backend::P2p | Backend::Local => Box::new(P2p::open(world, spec, Requests::Fresh)?),
             Backend::P2pPersistent => Box::new(P2p::open(world, spec, Requests::Persistent)?),
             Backend::NeighborCollective => Box::new(Collective::open(world, spec)?),
+            Backend::Shm if wrong => Box::new(OneSided::<FlagFirst<Shm>>::open(world, spec, options)?),
             Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec, options)?),
             Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec, options)?),
             Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec, options)?),
             Backend::RmaLock => Box::new(OneSided::<Lock<true>>::open(world, spec, options)?),
             Backend::RmaLockEpoch => Box::new(OneSided::<Lock<false>>::open(world, spec, options)?),
             Backend::RmaBarrier => Box::new(OneSided::<Barrier>::open(world, spec, options)?),
+            Backend::RmaNotify if wrong => {
+                Box::new(OneSided::<FlagFirst<Notify<false>>>::open(world, spec, options)?)
+            }
             Backend::RmaNotify if options.polling == Polling::Strict => {
                 Box::new(OneSided::<Notify<true>>::open(world, spec, options)?)
             }

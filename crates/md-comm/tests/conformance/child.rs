@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use md_comm::mpi::MpiWorld;
+use md_comm::mpi::{Adversity, MpiWorld};
 use md_comm::{
     Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi,
 };
 
-use crate::{WATCHDOG, describe, options, run_suite};
+use crate::{WATCHDOG, ahead, describe, options, run_suite};
 
 /// Variable that tells a child its role.
 pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
@@ -18,6 +18,10 @@ pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
 /// Variable that tells a child the options of a one-sided backend (default: none set).
 pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
+/// Variable that makes it hard: [`ROUGH`] or [`FLAG_FIRST`].
+pub(crate) const ADVERSITY: &str = "MD_COMM_TEST_ADVERSITY";
+pub(crate) const ROUGH: &str = "rough";
+pub(crate) const FLAG_FIRST: &str = "flag-first";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
 /// The watchdog's limit where it is meant to bite.
@@ -41,6 +45,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "silent" => silent_peer(),
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
+        "ahead" => start(WATCHDOG).and_then(|world| ahead::two_exchanges(&world)),
         other => Err(CommError::Setup(format!("unknown role {other}"))),
     };
     Some(match outcome {
@@ -74,7 +79,16 @@ fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let unknown = || CommError::Setup(format!("there is no backend {name}"));
     let options = options::parse(&std::env::var(OPTIONS).unwrap_or_default())?;
     let world = mpi::start(watchdog)?.with_backend(Backend::from_name(&name).ok_or_else(unknown)?)?;
-    world.with_options(options)
+    let world = world.with_options(options)?;
+    Ok(match std::env::var(ADVERSITY).as_deref() {
+        Ok(ROUGH) => world.under(Adversity::Rough),
+        Ok(FLAG_FIRST) => {
+            // Ranks that have read the wrong message may also wait for ever.
+            world.set_watchdog(SHORT_WATCHDOG);
+            world.under(Adversity::FlagFirst)
+        }
+        _ => world,
+    })
 }
 
 fn panic_on_one_rank() -> Result<ExitCode, CommError> {

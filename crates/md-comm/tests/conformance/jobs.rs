@@ -11,7 +11,7 @@ use md_comm::launch::{self, Finished};
 use md_comm::{Backend, RmaOptions};
 
 use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, OPTIONS, ROLE};
-use crate::{RANKS, Tally, options};
+use crate::{RANKS, Tally, adverse, options};
 
 /// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make.
 const SUITE_LIMIT: Duration = Duration::from_secs(180);
@@ -73,12 +73,13 @@ pub(crate) fn run_all(tally: &mut Tally) {
         tally.judge(&case.name(), under_launcher(case.ranks).and_then(|command| case.run(command)));
     }
     if only.is_empty() {
+        adverse::run_all(tally);
         failures(tally);
     }
 }
 
 /// Whether the long form of the test was asked for.
-fn full() -> bool {
+pub(crate) fn full() -> bool {
     std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == "full")
 }
 
@@ -137,7 +138,7 @@ fn failures(tally: &mut Tally) {
     }
 }
 
-fn over_mpi() -> impl Iterator<Item = Backend> {
+pub(crate) fn over_mpi() -> impl Iterator<Item = Backend> {
     Backend::ALL.iter().copied().filter(|&backend| backend != Backend::Local)
 }
 
@@ -145,13 +146,13 @@ fn this_program() -> Result<Command, String> {
     std::env::current_exe().map(Command::new).map_err(|error| format!("own path: {error}"))
 }
 
-fn under_launcher(ranks: usize) -> Result<Command, String> {
+pub(crate) fn under_launcher(ranks: usize) -> Result<Command, String> {
     let mut command = launch::mpirun(ranks).ok_or("no mpirun")?;
     command.arg(this_program()?.get_program());
     Ok(command)
 }
 
-fn play(mut command: Command, role: &str, limit: Duration) -> Result<Finished, String> {
+pub(crate) fn play(mut command: Command, role: &str, limit: Duration) -> Result<Finished, String> {
     command.env(ROLE, role);
     let finished = launch::run_with_timeout(command, limit).map_err(|error| error.to_string())?;
     match finished.status {
@@ -160,15 +161,15 @@ fn play(mut command: Command, role: &str, limit: Duration) -> Result<Finished, S
     }
 }
 
-fn output(finished: &Finished) -> String {
+pub(crate) fn output(finished: &Finished) -> String {
     format!("{:?}\n{}\n{}", finished.status, finished.stdout, finished.stderr)
 }
 
-fn expect(holds: bool, finished: &Finished) -> Result<(), String> {
+pub(crate) fn expect(holds: bool, finished: &Finished) -> Result<(), String> {
     if holds { Ok(()) } else { Err(output(finished)) }
 }
 
-fn suite(mut command: Command, (backend, ranks): (Backend, usize)) -> Result<(), String> {
+pub(crate) fn suite(mut command: Command, (backend, ranks): (Backend, usize)) -> Result<(), String> {
     command.env(EXPECTED_RANKS, ranks.to_string()).env(BACKEND, backend.name());
     let finished = play(command, "suite", SUITE_LIMIT)?;
     println!("        {:.1} s, {}", finished.duration.as_secs_f64(), finished.stdout.trim());

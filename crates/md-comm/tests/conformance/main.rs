@@ -3,6 +3,10 @@
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 
 #[cfg(feature = "mpi")]
+mod adverse;
+#[cfg(feature = "mpi")]
+mod ahead;
+#[cfg(feature = "mpi")]
 mod child;
 #[cfg(feature = "mpi")]
 mod jobs;

@@ -11,6 +11,7 @@ use super::super::edge_words::{self, Along};
 use super::super::ffi::{Communicator, Memory, Place, Request, Window};
 use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
+use crate::flag_protocol::slot_of;
 use crate::ledger::Ledger;
 use crate::negotiation::with_head_room;
 use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, RmaOptions, Sizes, WindowCount};
@@ -156,7 +157,7 @@ impl Arena {
     }
 
     fn index(&self, sequence: u64) -> usize {
-        (sequence % self.slots) as usize
+        slot_of(sequence, self.slots)
     }
 
     pub(super) fn flag_there(&self, i: usize, sequence: u64) -> Place {

@@ -73,6 +73,7 @@ impl Scheme for Barrier {
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.arena.window.flush_all()?;
+        parts.jitter.pause();
         // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits here, at most until all
         // ranks have completed the last exchange; entering later, from `next` of this context, could deadlock with a
         // rank that waits in another context first.

@@ -84,6 +84,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
         if parts.overflows(edge) {
             parts.overflow.send(&parts.world, &parts.ledger, edge)?;
         }
+        parts.jitter.pause();
         scheme.start(parts, edge)
     }
 
@@ -91,6 +92,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
         let Self { parts, scheme } = self;
         parts.ledger.initiate()?;
         parts.notice_own();
+        parts.jitter.pause();
         scheme.initiate(parts)
     }
 
@@ -133,6 +135,8 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     fn complete(&mut self) -> Result<(), CommError> {
         let Self { parts, scheme } = self;
         parts.ledger.complete()?;
+        parts.poison_read()?;
+        parts.jitter.pause();
         scheme.complete(parts)?;
         parts.next_exchange();
         Ok(())

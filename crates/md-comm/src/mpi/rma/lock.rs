@@ -79,7 +79,10 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         for &EdgeId(i) in &self.credited {
             self.free[i] -= 1;
         }
-        parts.sending().try_for_each(|edge| self.arrivals.raise(parts, edge))
+        parts.sending().try_for_each(|edge| {
+            parts.jitter.pause();
+            self.arrivals.raise(parts, edge)
+        })
     }
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {

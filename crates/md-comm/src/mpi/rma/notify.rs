@@ -56,6 +56,7 @@ impl<const STRICT: bool> Scheme for Notify<STRICT> {
         }
         parts.arena.window.flush_all()?;
         for &edge in &self.sending {
+            parts.jitter.pause();
             let place = parts.arena.flag_there(edge.0, parts.sequence);
             let flag = flag(parts.sequence, parts.length(edge));
             parts.arena.window.replace(2 * edge.0, flag, place)?;

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use super::super::adversity::Jitter;
 use super::super::edge_words::{self, Along};
 use super::super::ffi::Memory;
 use super::super::numbers::ContextNumber;
 use super::super::overflow::Overflow;
 use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
+use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::Ledger;
 use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions, Sizes};
 
@@ -43,6 +45,7 @@ pub(in crate::mpi) struct Parts {
     polls: u32,
     /// For messages that no slot has room for.
     pub(super) overflow: Overflow,
+    pub(super) jitter: Jitter,
     pub(super) world: Rc<Inner>,
 }
 
@@ -58,6 +61,7 @@ impl Parts {
         tell_capacities(&world, &mut ledger, number)?;
         let arena = arena(&world, &ledger, number, plan)?;
         let edges = ledger.spec().edges.len();
+        let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
         let source = (0..edges).map(|i| ledger.source(i)).collect();
         let overflow = Overflow::open(&world, &ledger)?;
         let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
@@ -77,6 +81,7 @@ impl Parts {
             source,
             polls: 0,
             overflow,
+            jitter,
             ledger,
             world,
         })
@@ -131,7 +136,8 @@ impl Parts {
         let peer = self.edge(edge).peer;
         let answers =
             |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
-        self.arena.slots < 2 || !self.ledger.spec().edges.iter().any(answers)
+        let answered = self.ledger.spec().edges.iter().any(answers);
+        needs_credit(self.arena.slots, if answered { Answer::Message } else { Answer::Nothing })
     }
 
     pub(super) fn book_length(&mut self, edge: EdgeId, length: usize) {
@@ -284,9 +290,21 @@ impl Parts {
             (None, None) if self.gets() => {
                 self.arena.window.origin(i)?.get(ORIGIN_HEAD..ORIGIN_HEAD + length).unwrap_or_default()
             }
-            (None, None) => self.arena.window.arrived(self.payload(i), length)?,
+            (None, None) => {
+                let payload = self.payload(i);
+                self.jitter.note_read(payload, length);
+                self.arena.window.arrived(payload, length)?
+            }
         };
         self.ledger.arrive(edge, bytes).map(Some)
+    }
+
+    /// Makes what has been read unreadable if a test wants it; the slots are not released yet.
+    pub(super) fn poison_read(&mut self) -> Result<(), CommError> {
+        while let Some((offset, length)) = self.jitter.take_read() {
+            self.arena.window.poison(offset, length)?;
+        }
+        Ok(())
     }
 
     /// Where a message is in the own part.

@@ -112,6 +112,7 @@ impl Scheme for Ring {
         }
         parts.arena.window.flush_all()?;
         for &edge in &self.sending {
+            parts.jitter.pause();
             let place = parts.arena.ring_flag_there(edge.0, flag_line(parts.sequence));
             let flag = flag(parts.sequence, parts.length(edge));
             parts.arena.window.replace(2 * edge.0, flag, place)?;

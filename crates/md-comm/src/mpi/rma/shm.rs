@@ -9,11 +9,10 @@
 //! Advantage: the fastest way inside a node. Disadvantage: only there; memory in /dev/shm, which containers keep small;
 //! polling occupies a core.
 
-use std::sync::atomic::Ordering;
-
 use super::super::ffi::Memory;
 use super::flags::flag;
 use super::{Parts, Scheme};
+use crate::flag_protocol::Word;
 use crate::{CommError, EdgeId};
 
 /// Flags in shared memory; all state is in the window.
@@ -21,7 +20,7 @@ use crate::{CommError, EdgeId};
 pub(in crate::mpi) struct Shm;
 
 fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
-    Ok(parts.arena.window.own_word(offset)?.load(Ordering::Acquire))
+    Ok(parts.arena.window.own_word(offset)?.observe())
 }
 
 impl Scheme for Shm {
@@ -50,7 +49,7 @@ impl Scheme for Shm {
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
         let place = parts.arena.flag_there(edge.0, parts.sequence);
         let flag = flag(parts.sequence, parts.length(edge));
-        parts.arena.window.shared_word(place)?.store(flag, Ordering::Release);
+        parts.arena.window.shared_word(place)?.publish(flag);
         Ok(())
     }
 
@@ -65,7 +64,7 @@ impl Scheme for Shm {
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, false)) {
             let place = parts.arena.credit_there(edge.0, parts.sequence);
-            parts.arena.window.shared_word(place)?.store(parts.sequence, Ordering::Release);
+            parts.arena.window.shared_word(place)?.publish(parts.sequence);
         }
         Ok(())
     }

@@ -13,6 +13,9 @@ use crate::{ALIGNMENT, CommError, Rank};
 
 pub(super) const WORD_BYTES: usize = size_of::<u64>();
 
+/// A byte that no message consists of, in four bits each.
+const POISON: u8 = 0xA5;
+
 /// A place in a member's part of a window; in a set of windows the offset also tells which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mpi) struct Place {
@@ -136,6 +139,15 @@ impl Window {
         // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
         // arrival and the release of the slot (invariant 3).
         Ok(unsafe { std::slice::from_raw_parts(start, length) })
+    }
+
+    /// Overwrites bytes of the own part that have arrived and not been released yet; for tests.
+    pub(in crate::mpi) fn poison(&mut self, offset: usize, length: usize) -> Result<(), CommError> {
+        let start = self.own("a slot to be poisoned", offset, length)?;
+        // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the slot
+        // (invariant 3), and not borrowed: `arrived` borrows the window.
+        unsafe { start.write_bytes(POISON, length) };
+        Ok(())
     }
 
     /// Bytes of the own part to be filled, for others to get: the caller's protocol makes sure that they have released

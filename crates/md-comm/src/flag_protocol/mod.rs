@@ -1,0 +1,72 @@
+//! The protocol of flags in memory: when a slot may be read, when it may be written again. Without the memory, so that a
+//! model checker can go through it.
+//!
+//! One rank, the sender, writes a slot and raises the slot's flag; the other one polls the flag, reads the slot, and
+//! where that is needed gives the slot back by a credit, which the sender polls. Slots are used in turn. A flag is
+//! (length, exchange number), 32 bits each; a credit is the number of the exchange whose slot is free. Both are compared
+//! for equality only: MPI-3.1 section 11.7 allows to poll for a particular value, not to compare magnitudes. One word
+//! per slot, or a fast sender would overwrite what has not been seen.
+//!
+//! Relies on: a word is stored whole, with release order, after the payload was written (a flag) or read (a credit), and
+//! loaded with acquire order.
+
+#[cfg(loom)]
+#[cfg(test)]
+mod loom_model;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A word that one rank stores and another one polls.
+pub(crate) trait Word {
+    /// The value; if it is one that was published, what its writer did before is visible.
+    fn observe(&self) -> u64;
+
+    /// Stores a value for the other rank.
+    fn publish(&self, value: u64);
+}
+
+impl Word for AtomicU64 {
+    fn observe(&self) -> u64 {
+        self.load(Ordering::Acquire)
+    }
+
+    fn publish(&self, value: u64) {
+        self.store(value, Ordering::Release);
+    }
+}
+
+/// The flag of an exchange's message with a length.
+pub(crate) fn flag(sequence: u64, length: usize) -> u64 {
+    (length as u64) << 32 | u64::from(sequence as u32)
+}
+
+/// The length in a flag, if it belongs to the exchange.
+pub(crate) fn length_in(flag: u64, sequence: u64) -> Option<usize> {
+    (flag as u32 == sequence as u32).then_some((flag >> 32) as usize)
+}
+
+/// Which of an edge's slots an exchange uses. Exchanges are counted from 1.
+pub(crate) fn slot_of(sequence: u64, slots: u64) -> usize {
+    (sequence % slots) as usize
+}
+
+/// What the receiver of a message sends to its sender in the same exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// At least one message of its own.
+    Message,
+    Nothing,
+}
+
+/// Whether the sender has to be told that a slot is free. With two slots and an answer it has not: the answer of
+/// exchange k-1 proves that the receiver has completed k-2, whose slot exchange k uses.
+pub(crate) fn needs_credit(slots: u64, answer: Answer) -> bool {
+    slots < 2 || answer == Answer::Nothing
+}
+
+/// The credit that frees the slot of an exchange; `None` for a slot's first use, which needs none.
+pub(crate) fn awaited_credit(sequence: u64, slots: u64) -> Option<u64> {
+    sequence.checked_sub(slots).filter(|&credit| credit > 0)
+}

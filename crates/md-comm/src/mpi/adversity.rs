@@ -1,0 +1,74 @@
+//! Bad circumstances on purpose, for tests: a protocol that is right only by luck must not pass.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use crate::Rank;
+use crate::conformance::Random;
+
+/// Longest pause between two actions of a protocol.
+const LONGEST_PAUSE_US: usize = 200;
+/// One pause in so many places is a sleep; the others are over at once.
+const PLACES_PER_SLEEP: usize = 4;
+
+/// What the contexts of a world have to bear beside their work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Adversity {
+    /// Nothing.
+    #[default]
+    None,
+    /// One-sided contexts pause at random between put, flush, flag and credit, and overwrite each slot after it has been
+    /// read, so that whoever writes too early or reads too late is seen.
+    Rough,
+    /// The same with `shm` and `rma-notify` made wrong: the flag is raised before the data have come. For showing that
+    /// the conformance suite finds it.
+    FlagFirst,
+}
+
+/// What one context bears.
+#[derive(Debug)]
+pub(super) struct Jitter {
+    random: Option<RefCell<Random>>,
+    /// Offset and length of what was read in this exchange; noted only under adversity.
+    read: Vec<(usize, usize)>,
+}
+
+impl Jitter {
+    /// `keys` tell one context's pauses from those of others.
+    pub(super) fn new(adversity: Adversity, (rank, context): (Rank, u64)) -> Self {
+        let rough = adversity != Adversity::None;
+        let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
+        Self { random, read: Vec::new() }
+    }
+
+    /// A place where the other ranks may get far ahead.
+    pub(super) fn pause(&self) {
+        if let Some(random) = &self.random
+            && random.borrow_mut().below(PLACES_PER_SLEEP) == 0
+        {
+            sleep(random);
+        }
+    }
+
+    /// A place where they surely do.
+    pub(super) fn linger(&self) {
+        self.random.iter().for_each(sleep);
+    }
+
+    /// Bytes of the own part that were handed out.
+    pub(super) fn note_read(&mut self, offset: usize, length: usize) {
+        if self.random.is_some() {
+            self.read.push((offset, length));
+        }
+    }
+
+    /// The same, one by one, when they are not looked at any more.
+    pub(super) fn take_read(&mut self) -> Option<(usize, usize)> {
+        self.read.pop()
+    }
+}
+
+fn sleep(random: &RefCell<Random>) {
+    let pause_us = random.borrow_mut().below(LONGEST_PAUSE_US);
+    std::thread::sleep(Duration::from_micros(pause_us as u64));
+}

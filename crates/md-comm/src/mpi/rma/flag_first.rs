@@ -1,0 +1,68 @@
+//! A protocol made wrong on purpose: it raises the flag before the data have come. For tests only: on one node the data
+//! are so fast that the mistake would hardly ever show, hence the pause in between.
+
+use super::super::ffi::Memory;
+use super::{Parts, Scheme};
+use crate::{CommError, EdgeId};
+
+/// A scheme with flags, in the wrong order.
+#[derive(Debug)]
+pub(in crate::mpi) struct FlagFirst<S>(S);
+
+impl<S: Scheme> FlagFirst<S> {
+    /// Whether the caller packs straight into the slot; else a put moves the message there.
+    const IN_PLACE: bool = matches!(S::MEMORY, Memory::Shared);
+}
+
+impl<S: Scheme> Scheme for FlagFirst<S> {
+    const MEMORY: Memory = S::MEMORY;
+    const FLAGS: usize = S::FLAGS;
+
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        S::open(parts).map(Self)
+    }
+
+    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
+        self.0.may_pack(parts, edge)
+    }
+
+    fn buffer<'p>(
+        &mut self,
+        parts: &'p mut Parts,
+        edge: EdgeId,
+        bytes: usize,
+    ) -> Result<&'p mut [u8], CommError> {
+        if Self::IN_PLACE {
+            self.0.start(parts, edge)?;
+            parts.jitter.linger();
+        }
+        self.0.buffer(parts, edge, bytes)
+    }
+
+    fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.0.initiate(parts)?;
+        if Self::IN_PLACE {
+            return Ok(());
+        }
+        parts.jitter.linger();
+        let sending: Vec<_> = parts.sending().collect();
+        sending.into_iter().try_for_each(|edge| self.0.start(parts, edge))?;
+        parts.arena.window.flush_all()
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.0.poll(parts)
+    }
+
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.0.complete(parts)
+    }
+
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.0.close(parts)
+    }
+}

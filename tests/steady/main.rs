@@ -1,0 +1,63 @@
+//! A steady exchange, and a step without rebuild, allocates nothing and calls no collective but those that define its
+//! backend. Threads are checked in this process, MPI by starting this program again under the launcher. The last line is
+//! `N passed, N failed`.
+//!
+//! Allocations are counted per thread, on the Rust side. Collectives are counted by a library that is loaded before
+//! MPI's and forwards every call (the profiling interface, MPI-3.1 section 14.2); it keeps its count in a file.
+#![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
+
+#[cfg(feature = "mpi")]
+mod child;
+#[cfg(feature = "mpi")]
+mod counter;
+mod work;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use md_comm::{World, local};
+
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Counts and prints outcomes.
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl Tally {
+    fn judge(&mut self, name: &str, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.passed += 1,
+            Err(what) => {
+                self.failed += 1;
+                println!("FAILED  {name}: {what}");
+            }
+        }
+    }
+
+    fn end(&self) -> ExitCode {
+        println!("{} passed, {} failed", self.passed, self.failed);
+        ExitCode::from(u8::from(self.failed > 0))
+    }
+}
+
+fn main() -> ExitCode {
+    #[cfg(feature = "mpi")]
+    if md_comm::launch::started_by_launcher().is_some() {
+        return child::run();
+    }
+    let mut tally = Tally::default();
+    tally.judge("the counter sees an allocation", work::sees_an_allocation());
+    for (name, play) in work::ALL {
+        let on_thread = |world: &dyn World| play(world).and_then(|played| played.expect_no_allocation());
+        for outcome in local::run(2, WATCHDOG, on_thread) {
+            let outcome = outcome.map_err(|panicked| panicked.to_string()).and_then(|outcome| outcome);
+            tally.judge(&format!("local, {name}"), outcome);
+        }
+    }
+    #[cfg(feature = "mpi")]
+    tally.judge("over MPI", counter::run_job());
+    tally.end()
+}

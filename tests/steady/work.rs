@@ -1,0 +1,124 @@
+//! What is repeated while allocations are counted.
+
+use md_cli::driver::{Setup, Simulation};
+use md_cli::scenario::{ScenarioSource, load};
+use md_comm::{CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World};
+use md_core::Sums;
+
+const EXCHANGES: usize = 1000;
+const STEPS: usize = 30;
+const WARM_UP: usize = 20;
+const BYTES: usize = 2000;
+
+/// No rebuild after the first.
+const MELT: &str = r#"
+[simulation]
+steps = 100
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
+temperature = 1.44
+[neighbor]
+rebuild = { every = 100000 }
+[parallel]
+shell = "half"
+"#;
+
+/// What was counted on this rank.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Played {
+    pub(crate) allocations: u64,
+    /// `None` where nobody counts.
+    pub(crate) collectives: Option<u64>,
+}
+
+impl Played {
+    pub(crate) fn expect_no_allocation(self) -> Result<(), String> {
+        match self.allocations {
+            0 => Ok(()),
+            some => Err(format!("{some} allocations")),
+        }
+    }
+}
+
+type Play = fn(&dyn World) -> Result<Played, String>;
+
+pub(crate) const ALL: [(&str, Play); 4] = [
+    ("exchanges both ways, two slots", |world| exchanges(world, Flow::Both, Slots::Double)),
+    ("exchanges both ways, one slot", |world| exchanges(world, Flow::Both, Slots::Single)),
+    ("exchanges one way, two slots", |world| exchanges(world, Flow::SendOnly, Slots::Double)),
+    ("time steps", steps),
+];
+
+pub(crate) fn sees_an_allocation() -> Result<(), String> {
+    let played = counted(|| {
+        std::hint::black_box(vec![0_u8; BYTES]);
+        Ok(())
+    })?;
+    if played.allocations > 0 { Ok(()) } else { Err("it does not".to_owned()) }
+}
+
+/// Around a ring; one way: from each rank to the next.
+fn exchanges(world: &dyn World, flow: Flow, slots: Slots) -> Result<Played, String> {
+    let (rank, ranks) = (world.rank(), world.ranks());
+    let edge = |peer, send_channel, flow| Edge {
+        peer,
+        send_channel,
+        receive_channel: 1 - send_channel,
+        flow,
+        send_capacity: if flow == Flow::ReceiveOnly { 0 } else { BYTES },
+    };
+    let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+    let edges = vec![edge(next, 0, flow), edge(previous, 1, flow.reversed())];
+    let spec = ExchangeSpec { name: "steady", edges, sizes: Sizes::Fixed, slots };
+    let said = |error: CommError| error.to_string();
+    let mut exchange = world.open(spec).map_err(said)?;
+    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
+    repeat(WARM_UP)?;
+    let played = counted(|| repeat(EXCHANGES))?;
+    exchange.finalise().map_err(said)?;
+    Ok(played)
+}
+
+fn once(exchange: &mut dyn Exchange) -> Result<(), CommError> {
+    for i in 0..exchange.spec().edges.len() {
+        if exchange.spec().edges[i].flow.sends() {
+            exchange.send_buffer(EdgeId(i), BYTES)?.fill(1);
+            exchange.start(EdgeId(i))?;
+        }
+    }
+    exchange.initiate()?;
+    while exchange.next()?.is_some() {}
+    exchange.complete()
+}
+
+fn steps(world: &dyn World) -> Result<Played, String> {
+    let source = ScenarioSource { name: "melt".to_owned(), text: MELT.to_owned(), overrides: Vec::new() };
+    let scenario = load(&source).map_err(|error| error.render())?;
+    let setup = Setup::new(&source, &scenario, None, world.ranks()).map_err(|error| error.to_string())?;
+    let mut simulation = Simulation::new(world, &setup, &scenario).map_err(|error| error.to_string())?;
+    let mut repeat =
+        |times| (0..times).try_for_each(|_| simulation.step(Sums::Skip)).map_err(|error| error.to_string());
+    repeat(WARM_UP)?;
+    let played = counted(|| repeat(STEPS))?;
+    simulation.finalise().map_err(|error| error.to_string())?;
+    Ok(played)
+}
+
+fn counted(mut work: impl FnMut() -> Result<(), String>) -> Result<Played, String> {
+    let before = collectives();
+    let mut outcome = Ok(());
+    let allocations = allocation_counter::measure(|| outcome = work()).count_total;
+    outcome?;
+    let collectives = collectives().zip(before).map(|(after, before)| after - before);
+    Ok(Played { allocations, collectives })
+}
+
+#[cfg(feature = "mpi")]
+fn collectives() -> Option<u64> {
+    crate::counter::read()
+}
+
+#[cfg(not(feature = "mpi"))]
+fn collectives() -> Option<u64> {
+    None
+}

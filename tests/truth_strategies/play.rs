@@ -1,0 +1,156 @@
+//! What one job does: all strategies, one after another, each compared with two-sided messages.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use md_cli::driver::RunError;
+use md_cli::report::Thermo;
+use md_comm::mpi::{self, MpiWorld};
+use md_comm::{World, local};
+
+use crate::scenario::{Outcome, SYSTEMS, run};
+use crate::strategy::{Decomposition, Extent, Transport};
+
+const WATCHDOG: Duration = Duration::from_secs(60);
+/// Relative; sums of another order differ by rounding, which grows with time.
+const ROUNDING: f64 = 1e-10;
+/// Rows of thermo that have to agree so well: steps 0 and 20.
+const ROWS_TO_ROUNDING: usize = 2;
+const FEWEST_REBUILDS: u64 = 20;
+const REFERENCE: Decomposition = Decomposition { shell: "full", exchange: "direct", partition: "rect" };
+
+/// Counts on rank 0.
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl Tally {
+    fn judge(&mut self, what: &str, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.passed += 1,
+            Err(difference) => {
+                self.failed += 1;
+                println!("DIFFERS {what}: {difference}");
+            }
+        }
+    }
+}
+
+/// Plays everything that is wanted on this rank.
+pub(crate) fn play_all() -> ExitCode {
+    let world = match mpi::start(WATCHDOG) {
+        Ok(world) => world,
+        Err(error) => {
+            println!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut tally = Tally::default();
+    for (name, text) in SYSTEMS {
+        // Errors may have left the ranks out of step.
+        if let Err(what) = compare(&world, (name, text), &mut tally) {
+            println!("rank {}: {what}", world.rank());
+            world.abort(1);
+        }
+    }
+    if world.rank() == 0 {
+        println!("{} passed, {} failed", tally.passed, tally.failed);
+    }
+    ExitCode::from(u8::from(tally.failed > 0))
+}
+
+fn compare(world: &MpiWorld, (name, text): (&str, &str), tally: &mut Tally) -> Result<(), String> {
+    let alone = if world.rank() == 0 { Some(on_one_rank(text)?) } else { None };
+    if let Some(alone) = &alone {
+        let other = on_one_rank(&text.replace("seed = ", "seed = 9"))?;
+        let differs = identical(&other, alone).err().map(drop);
+        tally.judge("the comparison sees another seed", differs.ok_or_else(|| "it does not".to_owned()));
+    }
+    for &decomposition in Decomposition::all(Extent::wanted()) {
+        let play = |transport: Transport| {
+            over(world, transport, text, decomposition)
+                .map_err(|error| format!("{name}, {transport}, {decomposition}: {error}"))
+        };
+        let expected = play(Transport::REFERENCE)?;
+        if let Some(alone) = &alone {
+            let what = format!("{name}, {}, {decomposition}", Transport::REFERENCE);
+            tally.judge(&what, agrees(&expected, alone));
+        }
+        for transport in Transport::others() {
+            let actual = play(transport)?;
+            if world.rank() == 0 {
+                tally.judge(&format!("{name}, {transport}, {decomposition}"), identical(&actual, &expected));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn over(
+    world: &MpiWorld,
+    transport: Transport,
+    text: &str,
+    decomposition: Decomposition,
+) -> Result<Outcome, RunError> {
+    run(&world.clone().with_backend(transport.backend)?, text, decomposition)
+}
+
+/// The same system without neighbours on other ranks.
+fn on_one_rank(text: &str) -> Result<Outcome, String> {
+    let outcome =
+        local::run(1, WATCHDOG, |world| run(world, text, REFERENCE).map_err(|error| error.to_string()));
+    let ended = outcome.into_iter().next().ok_or("no rank")?;
+    ended.map_err(|panicked| panicked.to_string())?
+}
+
+/// Bit for bit.
+fn identical(actual: &Outcome, expected: &Outcome) -> Result<(), String> {
+    for (row, reference) in actual.thermo.iter().zip(&expected.thermo) {
+        if bits(row) != bits(reference) {
+            return Err(format!("{row:?} instead of {reference:?}"));
+        }
+    }
+    for (particle, reference) in actual.particles.iter().zip(&expected.particles) {
+        let bits = |vector: [f64; 3]| vector.map(f64::to_bits);
+        let same = particle.id == reference.id
+            && bits(particle.position) == bits(reference.position)
+            && bits(particle.vector) == bits(reference.vector);
+        if !same {
+            return Err(format!("{particle:?} instead of {reference:?}"));
+        }
+    }
+    let counts = |outcome: &Outcome| (outcome.thermo.len(), outcome.particles.len(), outcome.rebuilds);
+    if counts(actual) == counts(expected) {
+        Ok(())
+    } else {
+        Err(format!("{:?} instead of {:?} rows, particles, rebuilds", counts(actual), counts(expected)))
+    }
+}
+
+/// To rounding, while it has not grown.
+fn agrees(actual: &Outcome, expected: &Outcome) -> Result<(), String> {
+    if actual.rebuilds.min(expected.rebuilds) < FEWEST_REBUILDS {
+        return Err(format!("only {} rebuilds", actual.rebuilds));
+    }
+    for (row, reference) in actual.thermo.iter().zip(&expected.thermo).take(ROWS_TO_ROUNDING) {
+        for (value, wanted) in values(row).into_iter().zip(values(reference)) {
+            let deviation = (value - wanted).abs() / wanted.abs().max(1.0);
+            if deviation > ROUNDING {
+                return Err(format!("step {}: {value:?} instead of {wanted:?} on one rank", row.step));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn values(row: &Thermo) -> [f64; 6] {
+    let Thermo { time, temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure, .. } =
+        *row;
+    [time, temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure]
+}
+
+fn bits(row: &Thermo) -> [u64; 6] {
+    values(row).map(f64::to_bits)
+}

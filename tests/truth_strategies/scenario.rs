@@ -1,0 +1,82 @@
+//! The systems, and one run of the driver on them.
+
+use md_cli::driver::{RowVector, RunError, Setup, Simulation};
+use md_cli::report::{ParticleRow, Thermo};
+use md_cli::scenario::{ScenarioSource, load};
+use md_comm::World;
+use md_core::Sums;
+
+use crate::strategy::Decomposition;
+
+pub(crate) const STEPS: u64 = 200;
+/// Interval of the compared observables.
+pub(crate) const THERMO_EVERY: u64 = 20;
+
+/// 864 atoms, dense and hot: all faces carry particles across, 20 rebuilds.
+const MELT: &str = r#"
+[simulation]
+steps = 200
+timestep = 0.005
+seed = 11
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
+temperature = 1.44
+[neighbor]
+rebuild = { every = 10 }
+"#;
+
+/// 512 atoms of a gas: messages of a few particles or none, a rebuild in every second step.
+const SPARSE: &str = r#"
+[simulation]
+steps = 200
+timestep = 0.004
+seed = 1
+[system]
+lattice = { kind = "sc", spacing = 4.4447, cells = [8, 8, 8] }
+temperature = 3.0
+[[species]]
+name = "A"
+epsilon = 2.0
+sigma = 1.15
+[interaction]
+cutoff = 3.5
+[neighbor]
+skin = 0.4
+rebuild = { every = 2 }
+"#;
+
+/// Names and texts.
+pub(crate) const SYSTEMS: [(&str, &str); 2] = [("melt", MELT), ("sparse", SPARSE)];
+
+/// What a run came to; complete on rank 0 only.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    /// In order of ids.
+    pub(crate) particles: Vec<ParticleRow>,
+    pub(crate) thermo: Vec<Thermo>,
+    pub(crate) rebuilds: u64,
+}
+
+/// Runs a system. *Collective.*
+pub(crate) fn run(world: &dyn World, text: &str, decomposition: Decomposition) -> Result<Outcome, RunError> {
+    let overrides = decomposition.settings();
+    let source = ScenarioSource { name: "system".to_owned(), text: text.to_owned(), overrides };
+    let scenario = load(&source).map_err(RunError::Scenario)?;
+    let setup = Setup::new(&source, &scenario, None, world.ranks())?;
+    let mut simulation = Simulation::new(world, &setup, &scenario)?;
+    let mut thermo = Vec::new();
+    for step in 0..=STEPS {
+        let observe = step % THERMO_EVERY == 0;
+        if step > 0 {
+            simulation.step(if observe { Sums::Compute } else { Sums::Skip })?;
+        }
+        if observe {
+            thermo.push(simulation.thermo(&simulation.system_sums()?));
+        }
+    }
+    let mut particles = simulation.gather_rows(RowVector::Velocity)?;
+    particles.sort_unstable_by_key(|particle| particle.id);
+    let rebuilds = simulation.rebuilds();
+    simulation.finalise()?;
+    Ok(Outcome { particles, thermo, rebuilds })
+}
