@@ -32,6 +32,10 @@ pub enum Backend {
     RmaNotifyStrict,
     /// Puts into a circular buffer per edge, told by flags.
     RmaRing,
+    /// Shared memory inside a node, another backend between nodes.
+    Hybrid,
+    /// Whichever of the others is fastest.
+    Auto,
 }
 
 impl Backend {
@@ -50,6 +54,8 @@ impl Backend {
         Self::RmaNotify,
         Self::RmaNotifyStrict,
         Self::RmaRing,
+        Self::Hybrid,
+        Self::Auto,
     ];
 
     /// Name as in a scenario.
@@ -68,6 +74,8 @@ impl Backend {
             Self::RmaNotify => "rma-notify",
             Self::RmaNotifyStrict => "rma-notify-strict",
             Self::RmaRing => "rma-ring",
+            Self::Hybrid => "hybrid",
+            Self::Auto => "auto",
         }
     }
 
@@ -91,6 +99,8 @@ impl Backend {
             Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, polled in memory",
             Self::RmaNotifyStrict => "as rma-notify, flags polled by MPI_Fetch_and_op",
             Self::RmaRing => "MPI_Put into a circular buffer per edge, flag as rma-notify",
+            Self::Hybrid => "shm inside a node, between nodes what parallel.between_nodes says",
+            Self::Auto => "times the others on the real exchange during the first steps, keeps the best",
         }
     }
 
@@ -107,7 +117,7 @@ impl Backend {
     }
 
     /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on
-    /// only while its own context is called.
+    /// only while its own context is called. `hybrid` inherits it from the backend between its nodes.
     pub fn needs_same_order(self) -> bool {
         matches!(self, Self::RmaFence | Self::NeighborCollective)
     }

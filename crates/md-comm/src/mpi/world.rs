@@ -14,10 +14,12 @@ use mpi::environment::Universe;
 
 use super::collective::Collective;
 use super::ffi::{self, Communicator, Limit};
+use super::hybrid::Hybrid;
 use super::node::Node;
 use super::numbers::Numbers;
 use super::p2p::{P2p, Requests};
 use super::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Shm};
+use crate::auto::{self, Trials};
 use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, World};
 
 /// Exit code of all ranks when one panics.
@@ -28,6 +30,9 @@ const PANIC_EXIT_CODE: i32 = 1;
 pub struct MpiWorld {
     inner: Rc<Inner>,
     backend: Backend,
+    /// For `hybrid`: moves messages between nodes.
+    between_nodes: Backend,
+    trials: Trials,
 }
 
 /// Initialises MPI (thread level `MPI_THREAD_FUNNELED`, MPI-3.1 section 12.4.3) with backend `p2p`. Works under a
@@ -46,7 +51,8 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     if level < Threading::Funneled {
         return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
     }
-    Ok(MpiWorld { inner: Rc::new(Inner::new(universe, watchdog)?), backend: Backend::P2p })
+    let inner = Rc::new(Inner::new(universe, watchdog)?);
+    Ok(MpiWorld { inner, backend: Backend::P2p, between_nodes: Backend::P2p, trials: Trials::default() })
 }
 
 /// Keeps the earlier hook, which prints the message, and ends all ranks: unwinding into `MPI_Finalize` would hang.
@@ -118,6 +124,33 @@ impl MpiWorld {
         }
     }
 
+    /// The same world with another backend between the nodes of `hybrid` (default: `p2p`).
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend cannot move messages between nodes by itself.
+    pub fn with_between_nodes(self, backend: Backend) -> Result<Self, CommError> {
+        match backend {
+            Backend::Local | Backend::Shm | Backend::Hybrid | Backend::Auto => {
+                let reason = "`hybrid` needs one backend over MPI between nodes, such as `p2p`".to_owned();
+                Err(CommError::Unavailable { backend: backend.name(), reason })
+            }
+            _ => Ok(Self { between_nodes: backend, ..self }),
+        }
+    }
+
+    /// The same world with trials of another length for `auto`.
+    pub fn with_trials(self, trials: Trials) -> Self {
+        Self { trials, ..self }
+    }
+
+    pub(super) fn between_nodes(&self) -> Backend {
+        self.between_nodes
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
     /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
     /// *Collective.*
     ///
@@ -139,6 +172,12 @@ impl MpiWorld {
             Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec)?),
             Backend::RmaRing => Box::new(OneSided::<Ring>::open(world, spec)?),
             Backend::RmaNotifyStrict => Box::new(OneSided::<Notify<true>>::open(world, spec)?),
+            Backend::Hybrid => {
+                let inside = |spec| self.open_with(Backend::Shm, spec);
+                let between = |spec| self.open_with(self.between_nodes, spec);
+                Box::new(Hybrid::open(world, spec, inside, between)?)
+            }
+            Backend::Auto => auto::open(self, self.trials, spec)?,
         })
     }
 }
@@ -161,7 +200,8 @@ impl World for MpiWorld {
     }
 
     fn needs_same_order(&self) -> bool {
-        self.backend.needs_same_order()
+        let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
+        backend.needs_same_order()
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use md_comm::mpi::MpiWorld;
 use md_comm::{
-    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi,
+    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Trials, World, launch, mpi,
 };
 
 use crate::{WATCHDOG, describe, run_suite};
@@ -16,6 +16,8 @@ pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
 /// Variable that tells a child the backend (default: `p2p`).
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
+/// Variable that tells a child the backend between the nodes of `hybrid` (default: `p2p`).
+pub(crate) const BETWEEN_NODES: &str = "MD_COMM_TEST_BETWEEN_NODES";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
 /// The watchdog's limit where it is meant to bite.
@@ -66,11 +68,16 @@ fn suite() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(outcome.is_err())))
 }
 
-/// The world with the backend under test.
+/// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
-    let name = std::env::var(BACKEND).unwrap_or_else(|_| Backend::P2p.name().to_owned());
-    let unknown = || CommError::Setup(format!("there is no backend {name}"));
-    mpi::start(watchdog)?.with_backend(Backend::from_name(&name).ok_or_else(unknown)?)
+    let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
+    let world = mpi::start(watchdog)?.with_trials(trials);
+    world.with_between_nodes(backend_of(BETWEEN_NODES)?)?.with_backend(backend_of(BACKEND)?)
+}
+
+fn backend_of(variable: &str) -> Result<Backend, CommError> {
+    let name = std::env::var(variable).unwrap_or_else(|_| Backend::P2p.name().to_owned());
+    Backend::from_name(&name).ok_or_else(|| CommError::Setup(format!("there is no backend {name}")))
 }
 
 fn panic_on_one_rank() -> Result<ExitCode, CommError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use md_comm::Backend;
 use md_comm::launch::{self, Finished};
 
-use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, ROLE};
+use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, ROLE};
 use crate::{RANKS, Tally};
 
 /// The suite's limit; it takes seconds, but cores are shared.
@@ -25,6 +25,11 @@ const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
     ),
 ];
 
+/// Variable that makes nodes smaller than they are.
+const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
+/// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
+const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
+
 pub(crate) fn run_all(tally: &mut Tally) {
     let alone = this_program().and_then(|program| suite(program, (Backend::P2p, 1)));
     tally.judge("p2p as a plain process", alone);
@@ -39,8 +44,13 @@ pub(crate) fn run_all(tally: &mut Tally) {
         let outcome = under_launcher(ranks).and_then(|command| suite(command, (backend, ranks)));
         tally.judge(&format!("{}, {ranks} ranks", backend.name()), outcome);
     }
+    small_nodes(tally, (Backend::Hybrid, Backend::P2p));
     if full() {
         all_paths(tally);
+        small_nodes(tally, (Backend::Auto, Backend::P2p));
+        for between in over_mpi().filter(|backend| !NOT_BETWEEN_NODES.contains(backend)) {
+            small_nodes(tally, (Backend::Hybrid, between));
+        }
     }
     failures(tally);
 }
@@ -48,6 +58,18 @@ pub(crate) fn run_all(tally: &mut Tally) {
 /// Whether the long form of the test was asked for.
 fn full() -> bool {
     std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == "full")
+}
+
+/// This machine as several nodes: some edges lead between them with two ranks each, all with one.
+fn small_nodes(tally: &mut Tally, (backend, between): (Backend, Backend)) {
+    for (ranks, ranks_per_node) in RANKS.into_iter().flat_map(|ranks| [(ranks, "1"), (ranks, "2")]) {
+        let outcome = under_launcher(ranks).and_then(|mut command| {
+            command.env(RANKS_PER_NODE, ranks_per_node).env(BETWEEN_NODES, between.name());
+            suite(command, (backend, ranks))
+        });
+        let (name, between) = (backend.name(), between.name());
+        tally.judge(&format!("{name}, {ranks} ranks, {ranks_per_node} per node, {between} between"), outcome);
+    }
 }
 
 /// Every implementation of windows that Open MPI has; what runs by default depends on the machine.

@@ -1,0 +1,126 @@
+//! Which candidate is best, judged from block times that are the same on all ranks.
+
+use crate::Backend;
+
+/// Microseconds per second.
+const US_PER_S: f64 = 1e6;
+
+/// The outcome of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verdict {
+    /// Index of the chosen candidate.
+    pub(super) chosen: usize,
+    /// Median seconds per exchange of each.
+    pub(super) medians_s: Vec<f64>,
+    /// In words.
+    pub(super) reason: String,
+}
+
+/// Median and interquartile range of block times, in seconds.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    median_s: f64,
+    scatter_s: f64,
+}
+
+impl Times {
+    fn of(blocks_s: &[f64]) -> Self {
+        let mut sorted = blocks_s.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |quarters: usize| sorted.get(quarters * sorted.len() / 4).copied().unwrap_or_default();
+        Self { median_s: median(blocks_s), scatter_s: at(3) - at(1) }
+    }
+}
+
+/// Median; 0 of nothing.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => sorted[half],
+        _ => 0.5 * (sorted[half - 1] + sorted[half]),
+    }
+}
+
+/// The candidate with the smallest median, unless one that is preferred (listed earlier) is behind by no more than the
+/// times of either scatter. `blocks_s` has the same number of block times, in seconds per exchange, for every candidate.
+pub(super) fn judge(candidates: &[Backend], blocks_s: &[f64]) -> Verdict {
+    let per_candidate = (blocks_s.len() / candidates.len().max(1)).max(1);
+    let times: Vec<Times> = blocks_s.chunks(per_candidate).map(Times::of).collect();
+    let mut by_time: Vec<usize> = (0..times.len()).collect();
+    by_time.sort_by(|&a, &b| times[a].median_s.total_cmp(&times[b].median_s));
+    let fastest = by_time.first().copied().unwrap_or_default();
+    let scatter_s = |i: usize| times[i].scatter_s.max(times[fastest].scatter_s);
+    let behind_s = |i: usize| times[i].median_s - times[fastest].median_s;
+    let preferred = (0..fastest).find(|&i| behind_s(i) <= scatter_s(i));
+    let name = |i: usize| candidates[i].name();
+    let us = |seconds: f64| format!("{:.2} us", seconds * US_PER_S);
+    let reason = match (preferred, by_time.get(1)) {
+        (Some(i), _) => format!(
+            "`{}` is preferred: `{}` was faster by {} per exchange only, and the times scatter by {}",
+            name(i),
+            name(fastest),
+            us(behind_s(i)),
+            us(scatter_s(i)),
+        ),
+        (None, Some(&second)) => format!(
+            "`{}` was the fastest: {} per exchange, then `{}` with {}",
+            name(fastest),
+            us(times[fastest].median_s),
+            name(second),
+            us(times[second].median_s),
+        ),
+        (None, None) => "no other candidate could be opened".to_owned(),
+    };
+    let medians_s = times.iter().map(|times| times.median_s).collect();
+    Verdict { chosen: preferred.unwrap_or(fastest), medians_s, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: [Backend; 3] = [Backend::P2p, Backend::Shm, Backend::RmaRing];
+
+    fn us<const N: usize>(times: [f64; N]) -> [f64; N] {
+        times.map(|time| time / US_PER_S)
+    }
+
+    #[test]
+    fn a_clear_winner_is_chosen() {
+        let verdict = judge(&THREE, &us([9.0, 10.0, 11.0, 2.0, 2.0, 2.1, 4.0, 4.0, 5.0]));
+        assert_eq!(verdict.chosen, 1);
+        assert_eq!(
+            verdict.reason,
+            "`shm` was the fastest: 2.00 us per exchange, then `rma-ring` with 4.00 us"
+        );
+    }
+
+    #[test]
+    fn within_the_scatter_the_preferred_one_is_kept() {
+        let verdict = judge(&THREE, &us([9.0, 10.0, 13.0, 8.0, 9.0, 10.0, 7.0, 8.0, 9.0]));
+        assert_eq!(verdict.chosen, 0);
+        assert_eq!(
+            verdict.reason,
+            "`p2p` is preferred: `rma-ring` was faster by 2.00 us per exchange only, and the times scatter by 4.00 us"
+        );
+    }
+
+    #[test]
+    fn one_outlier_among_five_blocks_changes_nothing() {
+        let verdict = judge(&THREE[..2], &us([5.0, 5.0, 5.1, 5.0, 900.0, 2.0, 2.0, 2.0, 800.0, 2.1]));
+        assert_eq!((verdict.chosen, verdict.medians_s), (1, us([5.0, 2.0]).to_vec()));
+    }
+
+    #[test]
+    fn a_single_candidate_wins() {
+        assert_eq!(judge(&THREE[..1], &[1.0]).reason, "no other candidate could be opened");
+    }
+
+    #[test]
+    fn medians_of_even_and_no_values() {
+        assert_eq!([median(&[3.0, 1.0, 2.0, 10.0]), median(&[])], [2.5, 0.0]);
+    }
+}
