@@ -4,11 +4,13 @@ use super::checks::{at_least_one, available, not_yet, positive};
 use crate::scenario::describe::name_of;
 use crate::scenario::finding::{Checked, Finding};
 use crate::scenario::model::{Backend, Parallel, Partition, Simulation};
+use crate::scenario::suggest::listed;
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     let built = |backend: &Backend| md_comm::Backend::from_name(&name_of(*backend)).is_some();
     let backends: Vec<Backend> = Backend::ALL.into_iter().filter(built).collect();
     available("parallel.backend", &parallel.backend, &backends)?;
+    check_between_nodes(parallel, &backends)?;
     available("parallel.partition", &parallel.partition, &[Partition::Rect, Partition::Stripe])?;
     if parallel.rma.is_some() {
         let help = "leave the table out: it belongs to one-sided backends, available are `local`, `p2p`";
@@ -22,6 +24,19 @@ pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
         return Err(not_yet("parallel.threads", &parallel.threads.to_string(), help));
     }
     positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
+}
+
+fn check_between_nodes(parallel: &Parallel, backends: &[Backend]) -> Checked {
+    const KEY: &str = "parallel.between_nodes";
+    let alone = [Backend::Local, Backend::Shm, Backend::Hybrid, Backend::Auto];
+    let able: Vec<Backend> = backends.iter().copied().filter(|backend| !alone.contains(backend)).collect();
+    if !alone.contains(&parallel.between_nodes) {
+        return available(KEY, &parallel.between_nodes, &able);
+    }
+    let name = name_of(parallel.between_nodes);
+    let names: Vec<String> = able.iter().map(name_of).collect();
+    let help = format!("available: {}", listed(names.iter().map(String::as_str)));
+    Err(Finding::new(KEY, format!("`{KEY} = {name:?}` cannot move messages between nodes by itself"), help))
 }
 
 fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {
