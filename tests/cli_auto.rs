@@ -1,4 +1,5 @@
 //! Backends made of others: `auto` says what it has chosen and why, `hybrid` takes what it is told between nodes.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
 

@@ -4,8 +4,8 @@
 //! exchanges each, for several rounds; only the time inside the transport counts, not the caller's computation. Turns
 //! follow from the number of exchanges alone, so that the ranks need not talk about them. At the first negotiation
 //! after the trial, where all ranks meet and nothing is in flight, they agree: per block the slowest rank counts, per
-//! candidate the median over its blocks. The best is kept, the others are ended; if the lead is within the scatter of
-//! the times, the candidate that comes first in the market's order of preference (`p2p` first) is kept.
+//! candidate the median over its blocks. The best is kept, the others are ended; if its lead scatters as much from round
+//! to round as it is long, the candidate that comes first in the market's order of preference (`p2p` first) is kept.
 //! Later negotiations compare bytes and time per exchange with those at the choice, and begin a new trial if the bytes
 //! have changed by half or the time has doubled over many exchanges.
 //! Relies on: negotiations are collective and come again and again (neighbour rebuilds); all backends give the same

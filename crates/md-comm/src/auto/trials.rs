@@ -16,7 +16,7 @@ pub struct Trials {
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { exchanges_per_block: 10, blocks: 5, watched_blocks: 20 }
+        Self { exchanges_per_block: 8, blocks: 6, watched_blocks: 20 }
     }
 }
 
