@@ -50,26 +50,31 @@ pub(super) fn judge(candidates: &[Backend], blocks_s: &[f64]) -> Verdict {
     let behind_s = |i: usize| medians_s[i] - medians_s[fastest];
     let scatter_s = |i: usize| scatter(times[i].iter().zip(times[fastest]).map(|(a, b)| a - b).collect());
     let preferred = (0..fastest).find(|&i| behind_s(i) <= scatter_s(i));
-    let name = |i: usize| candidates[i].name();
-    let us = |seconds: f64| format!("{:.2} us", seconds * US_PER_S);
+    let time = |i: usize| (candidates[i], medians_s[i]);
     let reason = match (preferred, by_time.get(1)) {
-        (Some(i), _) => format!(
-            "`{}` is preferred: `{}` was faster by only {} per exchange, which scatters by {}",
-            name(i),
-            name(fastest),
-            us(behind_s(i)),
-            us(scatter_s(i)),
-        ),
-        (None, Some(&second)) => format!(
-            "`{}` was the fastest: {} per exchange, then `{}` with {}",
-            name(fastest),
-            us(medians_s[fastest]),
-            name(second),
-            us(medians_s[second]),
-        ),
+        (Some(i), _) => preferred_in_words(candidates[i], candidates[fastest], behind_s(i), scatter_s(i)),
+        (None, Some(&second)) => fastest_in_words(time(fastest), time(second)),
         (None, None) => "no other candidate could be opened".to_owned(),
     };
     Verdict { chosen: preferred.unwrap_or(fastest), medians_s, reason }
+}
+
+fn preferred_in_words(preferred: Backend, fastest: Backend, behind_s: f64, scatter_s: f64) -> String {
+    let [behind_us, scatter_us] = [behind_s, scatter_s].map(|seconds| seconds * US_PER_S);
+    format!(
+        "`{}` is preferred: `{}` was faster by only {behind_us:.2} us per exchange, which scatters by {scatter_us:.2} us",
+        preferred.name(),
+        fastest.name()
+    )
+}
+
+fn fastest_in_words((fastest, fastest_s): (Backend, f64), (second, second_s): (Backend, f64)) -> String {
+    let [fastest_us, second_us] = [fastest_s, second_s].map(|seconds| seconds * US_PER_S);
+    format!(
+        "`{}` was the fastest: {fastest_us:.2} us per exchange, then `{}` with {second_us:.2} us",
+        fastest.name(),
+        second.name()
+    )
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "panic" => panic_on_one_rank(),
         "abort" => abort_on_one_rank(),
         "silent" => silent_peer(),
+        "alone" => silent_peers(),
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
         other => Err(CommError::Setup(format!("unknown role {other}"))),
@@ -114,6 +115,31 @@ fn silent_peer() -> Result<ExitCode, CommError> {
         }
     };
     report_and_abort(&world, error)
+}
+
+/// Only rank 0 sends and waits, for all others.
+fn silent_peers() -> Result<ExitCode, CommError> {
+    let world = start(SHORT_WATCHDOG)?;
+    let edge = |peer| Edge {
+        peer,
+        send_channel: 0,
+        receive_channel: 0,
+        flow: Flow::Both,
+        send_capacity: SMALL_BYTES,
+    };
+    let edges: Vec<Edge> = (0..world.ranks()).filter(|&peer| peer != world.rank()).map(edge).collect();
+    let peers = edges.len();
+    let mut all =
+        world.open(ExchangeSpec { name: "all", edges, sizes: Sizes::Variable, slots: Slots::Single })?;
+    if world.rank() > 0 {
+        std::thread::sleep(SILENCE);
+    }
+    for i in 0..peers {
+        all.send_buffer(EdgeId(i), SMALL_BYTES)?.fill(1);
+        all.start(EdgeId(i))?;
+    }
+    all.initiate()?;
+    report_and_abort(&world, all.next().err())
 }
 
 /// Rank 1 does not even open it.

@@ -102,6 +102,7 @@ fn failures(tally: &mut Tally) {
         "the watchdog names the awaited edge",
         watchdog_names(Backend::P2p, "silent", "for rank 1 (channel 0)"),
     );
+    tally.judge("the watchdog names the awaited edges of both halves, hybrid", both_halves_named());
     tally.judge(
         "the watchdog names an absent rank",
         watchdog_names(Backend::P2p, "absent", "capacities of rank 1"),
@@ -165,6 +166,15 @@ fn watchdog_names(backend: Backend, role: &str, edge: &str) -> Result<(), String
     command.env(BACKEND, backend.name());
     let finished = play(command, role, FAILURE_LIMIT)?;
     expect(!finished.succeeded() && finished.stdout.contains(edge), &finished)
+}
+
+/// Rank 0 waits for a rank on its node and for one on another.
+fn both_halves_named() -> Result<(), String> {
+    let mut command = under_launcher(3)?;
+    command.env(BACKEND, Backend::Hybrid.name()).env(RANKS_PER_NODE, "2");
+    let finished = play(command, "alone", FAILURE_LIMIT)?;
+    let named = finished.stdout.contains("for rank 1 (channel 0), rank 2 (channel 0)");
+    expect(!finished.succeeded() && named, &finished)
 }
 
 fn dropped_in_flight(backend: Backend) -> Result<(), String> {
