@@ -28,7 +28,8 @@ impl Market for MpiWorld {
         self
     }
 
-    /// `shm` on one node, `hybrid` on several that have several ranks each or at least one of them.
+    /// `hybrid` takes the place of `shm` where there are several nodes and some node has several ranks. With one rank per
+    /// node neither can gain anything: `shm` then says itself why it is refused.
     fn candidates(&self) -> Result<Vec<Backend>, CommError> {
         let layout = self.inner().find_node()?.layout;
         let fits = |backend: &Backend| match backend {

@@ -9,14 +9,14 @@ use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Traffic}
 
 impl Hybrid {
     /// The half that has a message at hand, if one does. The one that had the last word comes second, so that a busy
-    /// half does not keep the other one's messages waiting.
+    /// half does not keep the other one's messages waiting. A half without edges here costs nothing.
     fn half_with_arrival(&mut self) -> Result<Option<Half>, CommError> {
         let order = match self.first {
             Half::Inside => [Half::Inside, Half::Between],
             Half::Between => [Half::Between, Half::Inside],
         };
         for half in order {
-            if self.halves[half as usize].has_arrival()? {
+            if self.routes.has_edges(half) && self.halves[half as usize].has_arrival()? {
                 self.first = order[usize::from(half == order[0])];
                 return Ok(Some(half));
             }

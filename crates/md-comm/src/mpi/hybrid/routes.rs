@@ -46,6 +46,11 @@ impl Routes {
         self.whole[half as usize][i]
     }
 
+    /// Whether a half has edges on this rank.
+    pub(super) fn has_edges(&self, half: Half) -> bool {
+        !self.whole[half as usize].is_empty()
+    }
+
     /// What a half has of values per edge.
     pub(super) fn part<T: Clone>(&self, half: Half, all: &[T]) -> Vec<T> {
         self.whole[half as usize].iter().map(|&EdgeId(i)| all[i].clone()).collect()
