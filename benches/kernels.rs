@@ -71,7 +71,9 @@ impl Melt {
         let stage = &self.plan.stages[0];
         self.selections.rebuild(stage, &self.cells, &self.domain);
         halo::copy_images(stage, &self.selections.images, &mut self.particles, &mut self.cells);
-        self.method.rebuild(&self.plan, &self.cells);
+        let Self { domain, plan, cells, potential, .. } = self;
+        let system = System { domain, potential, plan, cells, simd: SimdLevel::detect() };
+        self.method.rebuild(system, &self.particles);
     }
 
     fn forces(&mut self, simd: SimdLevel, sums: Sums) {

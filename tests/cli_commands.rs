@@ -51,6 +51,7 @@ fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
 
     [parallel]
     backend = "local"
+    between_nodes = "p2p"
     shell = "half"
     exchange = "direct"
     partition = "rect"
@@ -125,7 +126,7 @@ fn backends_are_listed() {
         );
         assert_eq!(library, "none (built without MPI)");
     }
-    assert_eq!(state("hybrid"), "not available yet");
+    assert_eq!([state("hybrid"), state("auto")], [state("p2p"); 2]);
     assert!(lines.iter().any(|line| line.starts_with("RMA component: ")));
 }
 

@@ -13,8 +13,6 @@ fn not_available_yet() {
         ("parallel.partition", "\"rcb\""),
         ("parallel.partition", "\"metis\""),
         ("parallel.partition", "\"scattered\""),
-        ("parallel.backend", "\"hybrid\""),
-        ("parallel.backend", "\"auto\""),
         ("parallel.threads", "2"),
     ];
     let desk = Desk::new(MELT);

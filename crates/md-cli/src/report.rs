@@ -1,5 +1,7 @@
 //! What a run reports: plain data between the driver, which measures, and the outputs, which write.
 
+use md_comm::Choice;
+
 /// One row of thermo.csv, LAMMPS's definitions (`units lj`, `thermo_modify norm yes`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thermo {
@@ -156,6 +158,8 @@ pub struct RunFacts {
     pub energy_drift_per_atom: f64,
     /// RMA component in use, or `none`.
     pub rma_component: String,
+    /// What the contexts of backend `auto` have chosen.
+    pub choices: Vec<Choice>,
     /// Commit the program was built from, or `unknown`.
     pub git: String,
 }

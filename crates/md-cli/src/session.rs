@@ -122,15 +122,26 @@ fn over_mpi(
     start_mpi(|world| {
         let inputs = read(world)?;
         world.set_watchdog(watchdog(&inputs));
-        match md_comm::Backend::from_name(&crate::scenario::name_of(inputs.scenario.parallel.backend)) {
+        let parallel = &inputs.scenario.parallel;
+        let world = match transport(parallel.between_nodes) {
+            Some(between_nodes) => world.clone().with_between_nodes(between_nodes)?,
+            None => world.clone(),
+        };
+        match transport(parallel.backend) {
             // Under a launcher with one rank: any transport is as good.
-            Some(md_comm::Backend::Local) | None => work(world, &inputs),
+            Some(md_comm::Backend::Local) | None => work(&world, &inputs),
             Some(backend) => {
                 let options = inputs.scenario.parallel.rma.options();
-                work(&world.clone().with_backend(backend)?.with_options(options)?, &inputs)
+                work(&world.with_backend(backend)?.with_options(options)?, &inputs)
             }
         }
     })
+}
+
+/// The transport that a scenario names.
+#[cfg(feature = "mpi")]
+fn transport(backend: Backend) -> Option<md_comm::Backend> {
+    md_comm::Backend::from_name(&crate::scenario::name_of(backend))
 }
 
 #[cfg(feature = "mpi")]

@@ -963,18 +963,17 @@ fn metis_not_yet() {
 }
 
 #[test]
-fn backend_not_yet() {
-    assert_snapshot!(error_after("backend = \"local\"", "backend = \"hybrid\""), @r#"
-     × `parallel.backend = "hybrid"` is not available yet
-       ╭─[melt.toml:42:11]
-    41 │ [parallel]
-    42 │ backend = "hybrid"
-       ·           ────┬───
-       ·               ╰── not available yet
-    43 │ shell = "half"
+fn between_nodes_by_itself() {
+    assert_snapshot!(error_after("backend = \"local\"", "backend = \"local\"\nbetween_nodes = \"shm\""), @r#"
+     × `parallel.between_nodes = "shm"` cannot move messages between nodes by itself
+       ╭─[melt.toml:43:17]
+    42 │ backend = "local"
+    43 │ between_nodes = "shm"
+       ·                 ─────
+    44 │ shell = "half"
        ╰────
-     help: available: `local`, `p2p`, `p2p-persistent`, `neighbor-collective`, `rma-fence`, `rma-
-           pscw`, `rma-lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`, `shm`
+     help: available: `p2p`, `p2p-persistent`, `neighbor-collective`, `rma-fence`, `rma-pscw`, `rma-
+           lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`
     "#);
 }
 

@@ -121,6 +121,7 @@ fn the_effective_scenario_looks_like_one_a_user_writes() {
 
     [parallel]
     backend = "local"
+    between_nodes = "p2p"
     shell = "half"
     exchange = "direct"
     partition = "rect"

@@ -30,6 +30,10 @@ pub enum Backend {
     RmaNotify,
     /// Puts into a circular buffer, told by flags.
     RmaRing,
+    /// Shared memory inside a node, another backend between nodes.
+    Hybrid,
+    /// Whichever of the others is fastest.
+    Auto,
 }
 
 impl Backend {
@@ -47,6 +51,8 @@ impl Backend {
         Self::RmaBarrier,
         Self::RmaNotify,
         Self::RmaRing,
+        Self::Hybrid,
+        Self::Auto,
     ];
 
     /// Name as in a scenario.
@@ -64,6 +70,8 @@ impl Backend {
             Self::RmaBarrier => "rma-barrier",
             Self::RmaNotify => "rma-notify",
             Self::RmaRing => "rma-ring",
+            Self::Hybrid => "hybrid",
+            Self::Auto => "auto",
         }
     }
 
@@ -86,6 +94,8 @@ impl Backend {
             Self::RmaBarrier => "MPI_Put and flush between global barriers; the negative control",
             Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, which the receiver polls",
             Self::RmaRing => "MPI_Put into a circular buffer, flag as rma-notify",
+            Self::Hybrid => "shm inside a node, between nodes what parallel.between_nodes says",
+            Self::Auto => "times the others on the real exchange during the first steps, keeps the best",
         }
     }
 
@@ -102,7 +112,7 @@ impl Backend {
     }
 
     /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on
-    /// only while its own context is called.
+    /// only while its own context is called. `hybrid` inherits it from the backend between its nodes.
     pub fn needs_same_order(self) -> bool {
         matches!(self, Self::RmaFence | Self::NeighborCollective)
     }

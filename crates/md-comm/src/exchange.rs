@@ -15,7 +15,7 @@
 //! included. Nothing in the contract is specific to two-sided messages: a fence backend puts in `start` and fences in
 //! `initiate`/`next`, a notified put flushes and raises flags in `initiate` and polls them in `next`.
 
-use crate::{CommError, EdgeId, ExchangeSpec};
+use crate::{Choice, CommError, EdgeId, ExchangeSpec};
 
 /// A message that has arrived: borrowed from the transport until the next call on the context.
 #[derive(Debug)]
@@ -65,8 +65,13 @@ pub trait Exchange {
     /// Gives the transport a chance to move data; to be called from long computations.
     fn progress(&mut self) -> Result<(), CommError>;
 
+    /// Whether [`Self::next`] has a message at hand. Lets the transport work; never blocks.
+    fn has_arrival(&mut self) -> Result<bool, CommError>;
+
     /// The next arrived message if one is there: never blocks. `Ok(None)` means "none now", also after the last one.
-    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError>;
+    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        if self.has_arrival()? { self.next() } else { Ok(None) }
+    }
 
     /// The next arrived message; waits for it. `Ok(None)` once every receiving edge has delivered.
     ///
@@ -87,6 +92,11 @@ pub trait Exchange {
 
     /// What this rank has sent so far.
     fn traffic(&self) -> Traffic;
+
+    /// For a context that chooses its transport by itself: what it chose and why, the same on all ranks.
+    fn choice(&self) -> Option<Choice> {
+        None
+    }
 
     /// Ends the context. Not done in `Drop`: window backends must free collectively. *Collective.*
     fn finalise(self: Box<Self>) -> Result<(), CommError>;

@@ -29,8 +29,12 @@
 //! ```
 #![cfg_attr(not(feature = "mpi"), forbid(unsafe_code))]
 
+#[cfg(any(feature = "mpi", test))]
+#[cfg_attr(not(feature = "mpi"), expect(unreachable_pub, reason = "only worlds over MPI offer a choice"))]
+mod auto;
 mod backend;
 mod buffer;
+mod choice;
 pub mod conformance;
 mod error;
 mod exchange;
@@ -49,8 +53,11 @@ mod refusal;
 mod spec;
 mod world;
 
+#[cfg(feature = "mpi")]
+pub use auto::Trials;
 pub use backend::Backend;
 pub use buffer::{ALIGNMENT, AlignedBuffer};
+pub use choice::{Choice, Outcome, Tried};
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};

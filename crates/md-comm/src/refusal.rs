@@ -93,7 +93,10 @@ impl Backend {
     /// Why a key must be left at its default; `None` if it may have any value.
     fn reason_against(self, key: RmaKey, options: &RmaOptions) -> Option<&'static str> {
         match self {
-            Self::Local | Self::P2p | Self::P2pPersistent if key == RmaKey::Slots => None,
+            Self::Local | Self::P2p | Self::P2pPersistent | Self::Auto if key == RmaKey::Slots => None,
+            // They are those of its backend between nodes, which is asked itself.
+            Self::Hybrid => None,
+            Self::Auto => Some("the backends it chooses from are compared with their defaults"),
             Self::Local => Some("the ranks are threads that pass buffers: there is no window"),
             Self::P2p | Self::P2pPersistent => Some("the backend is two-sided: there is no window"),
             Self::NeighborCollective => {

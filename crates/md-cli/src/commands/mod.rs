@@ -93,6 +93,7 @@ fn facts(
             }
             _ => backends::rma_component(),
         },
+        choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),
     }
 }

@@ -11,7 +11,7 @@
 //! places), and staged and taken in edge order where it does (migration, border, force sums): so all backends give
 //! bit-identical trajectories.
 
-use md_comm::{Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
+use md_comm::{Choice, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
 use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, LocalCells, Particle, Particles};
@@ -173,6 +173,20 @@ impl HaloExchange {
             messages: sum.messages + one.messages,
             bytes: sum.bytes + one.bytes,
         })
+    }
+
+    /// What the contexts that choose their transports by themselves have chosen.
+    pub fn choices(&self) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        for (number, contexts) in self.stages.iter().enumerate() {
+            let stage = if self.stages.len() > 1 { format!(", stage {}", number + 1) } else { String::new() };
+            let forces = contexts.forces.iter().map(|forces| ("forces", forces));
+            for (name, context) in [("positions", &contexts.positions)].into_iter().chain(forces) {
+                let choice = context.choice();
+                choices.extend(choice.map(|choice| Choice { context: format!("{name}{stage}"), ..choice }));
+            }
+        }
+        choices
     }
 
     /// Closes the contexts. *Collective.*

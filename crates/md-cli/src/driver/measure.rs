@@ -1,5 +1,6 @@
 //! What a simulation tells about itself: observables, timings, particles for files.
 
+use md_comm::Choice;
 use md_core::Particles;
 use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
@@ -98,6 +99,11 @@ impl Simulation<'_> {
         let rows = self.gather_rows(vector);
         self.clock.book(Phase::Output, start.elapsed());
         rows
+    }
+
+    /// What contexts that choose their transports by themselves have chosen.
+    pub fn choices(&self) -> Vec<Choice> {
+        self.halo.choices()
     }
 
     /// Time step, in tau.

@@ -1,6 +1,7 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
 use super::advice::advice;
+use super::choices::choice_lines;
 use super::number::significant;
 use super::rates::{atom_steps_per_s, ns_per_atom_step, steps_per_s};
 use super::statistics::{PhaseStatistics, Spread, percent, phase_statistics, spread};
@@ -18,6 +19,7 @@ pub fn run_report(ranks: &[RankTiming], context: &RunContext, facts: &RunFacts) 
         phase_table(&phase_statistics(ranks)),
         particle_lines(ranks),
         check_lines(context, facts),
+        choice_lines(&facts.choices),
         advice(ranks).map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
     ]
     .concat()

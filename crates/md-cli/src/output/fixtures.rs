@@ -73,6 +73,7 @@ pub(super) fn facts() -> RunFacts {
         lost_particles: 0,
         energy_drift_per_atom: -0.0089259,
         rma_component: "none".to_owned(),
+        choices: Vec::new(),
         git: "0123456".to_owned(),
     }
 }

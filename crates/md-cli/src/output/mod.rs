@@ -11,6 +11,7 @@
 //! | trajectory | frame by frame | [`TrajectoryWriter`] |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
+mod choices;
 mod csv_bytes;
 mod directory;
 mod elements;

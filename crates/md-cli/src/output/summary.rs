@@ -4,6 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::rates::{atom_steps_per_s, ns_per_atom_step};
@@ -60,6 +61,8 @@ struct Summary<'a> {
     bytes: u64,
     phases: Phases,
     mpi: Mpi<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<ChoiceEntry<'a>>,
     version: &'a str,
     git: &'a str,
     host: &'a str,
@@ -100,6 +103,7 @@ impl<'a> Summary<'a> {
             bytes: ranks.iter().map(|rank| rank.bytes).sum(),
             phases: Phases(phase_statistics(ranks).to_vec()),
             mpi: Mpi { library: &context.mpi_library, rma_component: &facts.rma_component },
+            choices: facts.choices.iter().map(ChoiceEntry::from).collect(),
             version: &context.version,
             git: &facts.git,
             host: &context.host,

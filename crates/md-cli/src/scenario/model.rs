@@ -297,6 +297,8 @@ pub enum IntegratorKind {
 pub struct Parallel {
     /// What moves the halo.
     pub backend: Backend,
+    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes.
+    pub between_nodes: Backend,
     /// Which neighbouring cells are imported, and who computes a pair across ranks.
     pub shell: Shell,
     /// One stage with up to 26 partners, or three stages with two each.
@@ -490,6 +492,7 @@ impl Default for Parallel {
     fn default() -> Self {
         Self {
             backend: Backend::default(),
+            between_nodes: Backend::P2p,
             shell: Shell::default(),
             exchange: ExchangeKind::default(),
             partition: Partition::default(),

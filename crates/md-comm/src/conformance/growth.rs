@@ -8,6 +8,8 @@ use crate::{CommError, Growth, Slots, World};
 
 const ROUNDS: usize = 4;
 const LAST_STAGE: u32 = 4;
+/// More exchanges than a transport with a short trial needs to choose between others.
+const SEASON: usize = 12;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new("a capacity of one byte grows", one_byte),
@@ -18,6 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("a reverse context has the grown capacities", reverse_after_growth),
     Check::new("a reverse context grows by itself", reverse_grows),
     Check::new("a need that fits changes nothing", no_growth),
+    Check::new("lengths that change again and again over a long life", long_life),
 ];
 
 fn open<'w>(world: &dyn World, flaws: &'w Flaws, rule: Rule, slots: Slots) -> Result<Player<'w>, CommError> {
@@ -136,4 +139,30 @@ fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         player.negotiate(0, Growth::Unchanged)?;
     }
     player.close()
+}
+
+/// Long enough for a transport that chooses between others to choose, to find that the lengths have changed, and to
+/// choose again.
+fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let edges = half_shell(world, balanced(world.ranks()));
+    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(100), Slots::Double, 1))?;
+    let mut reverse = forward.reversed(2)?;
+    for (stage, growth) in [
+        (0, Growth::Unchanged),
+        (1, Growth::Grown),
+        (1, Growth::Unchanged),
+        (0, Growth::Unchanged),
+        (1, Growth::Grown),
+    ] {
+        for _ in 0..SEASON {
+            forward.play()?;
+            reverse.play()?;
+        }
+        forward.negotiate(stage, growth)?;
+        reverse.negotiate(stage, growth)?;
+    }
+    forward.rounds(2)?;
+    reverse.rounds(2)?;
+    reverse.close()?;
+    forward.close()
 }

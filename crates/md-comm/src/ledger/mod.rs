@@ -6,6 +6,8 @@
 //! per call that a production-only transport could skip; it does not show next to a message.
 
 mod capacities;
+#[cfg(feature = "mpi")]
+mod relayed;
 mod words;
 
 use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Rank, Sizes, Traffic};

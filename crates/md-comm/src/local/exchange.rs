@@ -140,13 +140,10 @@ impl Exchange for LocalExchange {
         Ok(())
     }
 
-    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+    fn has_arrival(&mut self) -> Result<bool, CommError> {
         self.ledger.expect_initiated()?;
-        let found = self.member.shared.try_take(self.member.rank, self.awaited());
-        match found.map_err(|none| self.error(none, self.ledger.awaited_edges()))? {
-            Some((edge, message)) => self.deliver(edge, message),
-            None => Ok(None),
-        }
+        let holds = self.member.shared.holds(self.member.rank, self.awaited());
+        holds.map_err(|none| self.error(none, self.ledger.awaited_edges()))
     }
 
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {

@@ -86,16 +86,20 @@ impl Shared {
         self.mailboxes[to].lock().queues.entry(address).or_default().push_back(message);
     }
 
-    /// The first message of any of the queues, if one is there. `Err` if a rank has failed.
-    pub(super) fn try_take<I>(
+    /// Whether any of the queues has a message. `Err` if a rank has failed. Only the rank itself takes messages out.
+    pub(super) fn holds(
         &self,
         of: Rank,
-        choices: I,
-    ) -> Result<Option<(usize, AlignedBuffer)>, NoMessage>
-    where
-        I: Iterator<Item = (usize, Address)>,
-    {
-        self.mailboxes[of].lock().take(choices)
+        mut choices: impl Iterator<Item = (usize, Address)>,
+    ) -> Result<bool, NoMessage> {
+        let state = self.mailboxes[of].lock();
+        match state.failed {
+            Some(rank) => Err(NoMessage::PeerFailed(rank)),
+            None => {
+                Ok(choices
+                    .any(|(_, address)| state.queues.get(&address).is_some_and(|queue| !queue.is_empty())))
+            }
+        }
     }
 
     /// The first message of any of the queues; waits for it. `choices` is asked again after every change.

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crate::{Rank, World};
 use mailbox::Shared;
-use world::LocalWorld;
+pub(crate) use world::LocalWorld;
 
 /// A rank that ended by a panic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +42,15 @@ where
     T: Send,
     W: Fn(&dyn World) -> T + Sync,
 {
+    run_on(ranks, watchdog, |world: &LocalWorld| work(world))
+}
+
+/// The same for work that needs to keep the world.
+pub(crate) fn run_on<T, W>(ranks: usize, watchdog: Duration, work: W) -> Vec<Result<T, Panicked>>
+where
+    T: Send,
+    W: Fn(&LocalWorld) -> T + Sync,
+{
     let shared = Arc::new(Shared::new(ranks, watchdog));
     scope(|threads| {
         let start = |rank| {
@@ -58,7 +67,7 @@ where
 
 fn run_rank<T, W>(rank: Rank, shared: &Arc<Shared>, work: &W) -> Result<T, Panicked>
 where
-    W: Fn(&dyn World) -> T,
+    W: Fn(&LocalWorld) -> T,
 {
     let world = LocalWorld::new(rank, Arc::clone(shared));
     // The closure's state is not looked at again after a panic: the whole world ends.

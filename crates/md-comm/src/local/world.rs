@@ -13,8 +13,8 @@ use crate::{CommError, Exchange, ExchangeSpec, Rank, World};
 const WORLD_CONTEXT: u64 = 0;
 
 /// One rank's view of the world.
-#[derive(Debug)]
-pub(super) struct LocalWorld {
+#[derive(Debug, Clone)]
+pub(crate) struct LocalWorld {
     member: Member,
 }
 

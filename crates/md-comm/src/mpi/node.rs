@@ -1,8 +1,14 @@
 //! The ranks that share memory with this one.
+//!
+//! For tests and experiments on one machine, the environment variable `MD_RANKS_PER_NODE=N` makes nodes smaller than
+//! they are: consecutive blocks of N ranks count as a node.
 
 use super::ffi::Communicator;
 use super::world::Inner;
 use crate::{CommError, ExchangeSpec, Rank};
+
+/// For tests and experiments: consecutive blocks of so many ranks count as a node.
+const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 
 /// One node's communicator. Kept until MPI is finalised.
 #[derive(Debug)]
@@ -10,6 +16,18 @@ pub(super) struct Node {
     pub(super) communicator: Communicator,
     /// Ranks in the world, in the order of their numbers in `communicator`.
     ranks: Vec<Rank>,
+    pub(super) layout: Layout,
+}
+
+/// How the ranks lie on nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// All on one.
+    OneNode,
+    /// On several, some of which have several ranks.
+    SharedNodes,
+    /// Each on its own.
+    Apart,
 }
 
 impl Node {
@@ -19,19 +37,35 @@ impl Node {
     }
 }
 
+/// The variable's value; without it a node has all ranks that share memory.
+fn ranks_per_node() -> Result<usize, CommError> {
+    let Ok(text) = std::env::var(RANKS_PER_NODE) else { return Ok(usize::MAX) };
+    text.trim().parse().ok().filter(|&ranks| ranks > 0).ok_or_else(|| {
+        CommError::Setup(format!(
+            "{RANKS_PER_NODE} is {text:?}; it must be a number of ranks from 1, or not be set"
+        ))
+    })
+}
+
 impl Inner {
     /// The node, found when first asked for. *Collective.*
-    fn find_node(&self) -> Result<&Node, CommError> {
+    pub(super) fn find_node(&self) -> Result<&Node, CommError> {
         if let Some(node) = self.node.get() {
             return Ok(node);
         }
-        let communicator = self.data.node()?;
+        let group = self.rank / ranks_per_node()?;
+        let communicator = self.data.node()?.split(group as std::ffi::c_int)?;
         let (_, members) = communicator.rank_and_ranks()?;
         let mine = (self.rank as u64).to_ne_bytes().to_vec();
         let all = communicator.gather_all(mine, members, self.limit())?;
         let ranks = bytemuck::pod_collect_to_vec::<u8, u64>(&all);
         let ranks = ranks.into_iter().map(|rank| rank as Rank).collect();
-        Ok(self.node.get_or_init(|| Node { communicator, ranks }))
+        let layout = match self.control.highest(members as u64, self.limit())? as usize {
+            most if most == self.ranks => Layout::OneNode,
+            1 => Layout::Apart,
+            _ => Layout::SharedNodes,
+        };
+        Ok(self.node.get_or_init(|| Node { communicator, ranks, layout }))
     }
 
     /// Refuses, on all ranks, a context of which some edge leads off its node. *Collective.*

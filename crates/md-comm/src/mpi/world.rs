@@ -15,10 +15,12 @@ use mpi::environment::Universe;
 use super::adversity::Adversity;
 use super::collective::Collective;
 use super::ffi::{self, Communicator, Limit};
+use super::hybrid::Hybrid;
 use super::node::Node;
 use super::numbers::Numbers;
 use super::p2p::{P2p, Requests};
 use super::rma::{Barrier, Fence, FlagFirst, Lock, Notify, OneSided, Pscw, Ring, Shm};
+use crate::auto::{self, Trials};
 use crate::{Backend, CommError, Exchange, ExchangeSpec, Polling, Rank, RmaOptions, Slots, World};
 
 /// Exit code of all ranks when one panics.
@@ -30,6 +32,9 @@ pub struct MpiWorld {
     inner: Rc<Inner>,
     backend: Backend,
     options: RmaOptions,
+    /// For `hybrid`: moves messages between nodes.
+    between_nodes: Backend,
+    trials: Trials,
 }
 
 /// Initialises MPI (thread level `MPI_THREAD_FUNNELED`, MPI-3.1 section 12.4.3) with backend `p2p`. Works under a
@@ -48,11 +53,9 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     if level < Threading::Funneled {
         return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
     }
-    Ok(MpiWorld {
-        inner: Rc::new(Inner::new(universe, watchdog)?),
-        backend: Backend::P2p,
-        options: RmaOptions::default(),
-    })
+    let inner = Rc::new(Inner::new(universe, watchdog)?);
+    let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
+    Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
 }
 
 /// Keeps the earlier hook, which prints the message, and ends all ranks: unwinding into `MPI_Finalize` would hang.
@@ -126,14 +129,16 @@ impl MpiWorld {
         }
     }
 
-    /// The same world with other options for the contexts opened from now on.
+    /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
+    /// nodes.
     ///
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not take them ([`Backend::refuses`]).
     pub fn with_options(self, options: RmaOptions) -> Result<Self, CommError> {
-        match self.backend.refuses(&options, Slots::default()) {
+        let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
+        match backend.refuses(&options, Slots::default()) {
             Ok(()) => Ok(Self { options, ..self }),
-            Err(reason) => Err(CommError::Unavailable { backend: self.backend.name(), reason }),
+            Err(reason) => Err(CommError::Unavailable { backend: backend.name(), reason }),
         }
     }
 
@@ -141,6 +146,33 @@ impl MpiWorld {
     pub fn under(self, adversity: Adversity) -> Self {
         self.inner.adversity.set(adversity);
         self
+    }
+
+    /// The same world with another backend between the nodes of `hybrid` (default: `p2p`).
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend cannot move messages between nodes by itself.
+    pub fn with_between_nodes(self, backend: Backend) -> Result<Self, CommError> {
+        match backend {
+            Backend::Local | Backend::Shm | Backend::Hybrid | Backend::Auto => {
+                let reason = "`hybrid` needs one backend over MPI between nodes, such as `p2p`".to_owned();
+                Err(CommError::Unavailable { backend: backend.name(), reason })
+            }
+            _ => Ok(Self { between_nodes: backend, ..self }),
+        }
+    }
+
+    /// The same world with trials of another length for `auto`.
+    pub fn with_trials(self, trials: Trials) -> Self {
+        Self { trials, ..self }
+    }
+
+    pub(super) fn between_nodes(&self) -> Backend {
+        self.between_nodes
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
@@ -157,7 +189,7 @@ impl MpiWorld {
             Backend::P2pPersistent => Box::new(P2p::open(world, spec, Requests::Persistent)?),
             Backend::NeighborCollective => Box::new(Collective::open(world, spec)?),
             Backend::Shm if wrong => Box::new(OneSided::<FlagFirst<Shm>>::open(world, spec, options)?),
-            Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec, options)?),
+            Backend::Shm => Box::new(OneSided::<Shm>::open(world, spec, RmaOptions::default())?),
             Backend::RmaFence => Box::new(OneSided::<Fence>::open(world, spec, options)?),
             Backend::RmaPscw => Box::new(OneSided::<Pscw>::open(world, spec, options)?),
             Backend::RmaLock => Box::new(OneSided::<Lock<true>>::open(world, spec, options)?),
@@ -171,6 +203,12 @@ impl MpiWorld {
             }
             Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec, options)?),
             Backend::RmaRing => Box::new(OneSided::<Ring>::open(world, spec, options)?),
+            Backend::Hybrid => {
+                let inside = |spec| self.open_with(Backend::Shm, spec);
+                let between = |spec| self.open_with(self.between_nodes, spec);
+                Box::new(Hybrid::open(world, spec, inside, between)?)
+            }
+            Backend::Auto => auto::open(self, self.trials, spec)?,
         })
     }
 }
@@ -193,7 +231,8 @@ impl World for MpiWorld {
     }
 
     fn needs_same_order(&self) -> bool {
-        self.backend.needs_same_order()
+        let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
+        backend.needs_same_order()
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {

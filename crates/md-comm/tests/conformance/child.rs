@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use md_comm::mpi::{Adversity, MpiWorld};
 use md_comm::{
-    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, launch, mpi,
+    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Trials, World, launch, mpi,
 };
 
 use crate::{WATCHDOG, ahead, describe, options, run_suite};
@@ -22,6 +22,8 @@ pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
 pub(crate) const ADVERSITY: &str = "MD_COMM_TEST_ADVERSITY";
 pub(crate) const ROUGH: &str = "rough";
 pub(crate) const FLAG_FIRST: &str = "flag-first";
+/// Variable that tells a child the backend between the nodes of `hybrid` (default: `p2p`).
+pub(crate) const BETWEEN_NODES: &str = "MD_COMM_TEST_BETWEEN_NODES";
 /// Exit code a child aborts with on purpose.
 pub(crate) const ABORT_CODE: i32 = 7;
 /// The watchdog's limit where it is meant to bite.
@@ -43,6 +45,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "panic" => panic_on_one_rank(),
         "abort" => abort_on_one_rank(),
         "silent" => silent_peer(),
+        "alone" => silent_peers(),
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
         "ahead" => start(WATCHDOG).and_then(|world| ahead::two_exchanges(&world)),
@@ -73,12 +76,12 @@ fn suite() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(outcome.is_err())))
 }
 
-/// The world with the backend under test.
+/// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
-    let name = std::env::var(BACKEND).unwrap_or_else(|_| Backend::P2p.name().to_owned());
-    let unknown = || CommError::Setup(format!("there is no backend {name}"));
     let options = options::parse(&std::env::var(OPTIONS).unwrap_or_default())?;
-    let world = mpi::start(watchdog)?.with_backend(Backend::from_name(&name).ok_or_else(unknown)?)?;
+    let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
+    let world = mpi::start(watchdog)?.with_trials(trials);
+    let world = world.with_between_nodes(backend_of(BETWEEN_NODES)?)?.with_backend(backend_of(BACKEND)?)?;
     let world = world.with_options(options)?;
     Ok(match std::env::var(ADVERSITY).as_deref() {
         Ok(ROUGH) => world.under(Adversity::Rough),
@@ -89,6 +92,11 @@ fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
         }
         _ => world,
     })
+}
+
+fn backend_of(variable: &str) -> Result<Backend, CommError> {
+    let name = std::env::var(variable).unwrap_or_else(|_| Backend::P2p.name().to_owned());
+    Backend::from_name(&name).ok_or_else(|| CommError::Setup(format!("there is no backend {name}")))
 }
 
 fn panic_on_one_rank() -> Result<ExitCode, CommError> {
@@ -125,6 +133,31 @@ fn silent_peer() -> Result<ExitCode, CommError> {
         }
     };
     report_and_abort(&world, error)
+}
+
+/// Only rank 0 sends and waits, for all others.
+fn silent_peers() -> Result<ExitCode, CommError> {
+    let world = start(SHORT_WATCHDOG)?;
+    let edge = |peer| Edge {
+        peer,
+        send_channel: 0,
+        receive_channel: 0,
+        flow: Flow::Both,
+        send_capacity: SMALL_BYTES,
+    };
+    let edges: Vec<Edge> = (0..world.ranks()).filter(|&peer| peer != world.rank()).map(edge).collect();
+    let peers = edges.len();
+    let mut all =
+        world.open(ExchangeSpec { name: "all", edges, sizes: Sizes::Variable, slots: Slots::Single })?;
+    if world.rank() > 0 {
+        std::thread::sleep(SILENCE);
+    }
+    for i in 0..peers {
+        all.send_buffer(EdgeId(i), SMALL_BYTES)?.fill(1);
+        all.start(EdgeId(i))?;
+    }
+    all.initiate()?;
+    report_and_abort(&world, all.next().err())
 }
 
 /// Rank 1 does not even open it.

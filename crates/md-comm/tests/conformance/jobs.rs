@@ -10,7 +10,7 @@ use std::time::Duration;
 use md_comm::launch::{self, Finished};
 use md_comm::{Backend, RmaOptions};
 
-use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, OPTIONS, ROLE};
+use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, OPTIONS, ROLE};
 use crate::{RANKS, Tally, adverse, options};
 
 /// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make.
@@ -29,6 +29,10 @@ const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
     ),
 ];
 
+/// Variable that makes nodes smaller than they are.
+const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
+/// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
+const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
 /// What a job of the suite runs.
 #[derive(Debug, Clone, Copy)]
 struct Case {
@@ -73,6 +77,13 @@ pub(crate) fn run_all(tally: &mut Tally) {
         tally.judge(&case.name(), under_launcher(case.ranks).and_then(|command| case.run(command)));
     }
     if only.is_empty() {
+        small_nodes(tally, (Backend::Hybrid, Backend::P2p));
+        if full() {
+            small_nodes(tally, (Backend::Auto, Backend::P2p));
+            for between in over_mpi().filter(|backend| !NOT_BETWEEN_NODES.contains(backend)) {
+                small_nodes(tally, (Backend::Hybrid, between));
+            }
+        }
         adverse::run_all(tally);
         failures(tally);
     }
@@ -81,6 +92,18 @@ pub(crate) fn run_all(tally: &mut Tally) {
 /// Whether the long form of the test was asked for.
 pub(crate) fn full() -> bool {
     std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == "full")
+}
+
+/// This machine as several nodes: some edges lead between them with two ranks each, all with one.
+fn small_nodes(tally: &mut Tally, (backend, between): (Backend, Backend)) {
+    for (ranks, ranks_per_node) in RANKS.into_iter().flat_map(|ranks| [(ranks, "1"), (ranks, "2")]) {
+        let outcome = under_launcher(ranks).and_then(|mut command| {
+            command.env(RANKS_PER_NODE, ranks_per_node).env(BETWEEN_NODES, between.name());
+            suite(command, (backend, ranks))
+        });
+        let (name, between) = (backend.name(), between.name());
+        tally.judge(&format!("{name}, {ranks} ranks, {ranks_per_node} per node, {between} between"), outcome);
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -128,6 +151,7 @@ fn failures(tally: &mut Tally) {
         "the watchdog names the awaited edge",
         watchdog_names(Backend::P2p, "silent", "for rank 1 (channel 0)"),
     );
+    tally.judge("the watchdog names the awaited edges of both halves, hybrid", both_halves_named());
     tally.judge(
         "the watchdog names an absent rank",
         watchdog_names(Backend::P2p, "absent", "capacities of rank 1"),
@@ -191,6 +215,15 @@ fn watchdog_names(backend: Backend, role: &str, edge: &str) -> Result<(), String
     command.env(BACKEND, backend.name());
     let finished = play(command, role, FAILURE_LIMIT)?;
     expect(!finished.succeeded() && finished.stdout.contains(edge), &finished)
+}
+
+/// Rank 0 waits for a rank on its node and for one on another.
+fn both_halves_named() -> Result<(), String> {
+    let mut command = under_launcher(3)?;
+    command.env(BACKEND, Backend::Hybrid.name()).env(RANKS_PER_NODE, "2");
+    let finished = play(command, "alone", FAILURE_LIMIT)?;
+    let named = finished.stdout.contains("for rank 1 (channel 0), rank 2 (channel 0)");
+    expect(!finished.succeeded() && named, &finished)
 }
 
 fn dropped_in_flight(backend: Backend) -> Result<(), String> {

@@ -84,6 +84,9 @@ impl Exchange for FaultyExchange {
     fn progress(&mut self) -> Result<(), CommError> {
         self.inner.progress()
     }
+    fn has_arrival(&mut self) -> Result<bool, CommError> {
+        self.inner.has_arrival()
+    }
     fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
         let capacities = self.capacities();
         let arrival = self.inner.try_next()?;

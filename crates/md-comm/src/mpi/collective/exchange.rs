@@ -88,12 +88,12 @@ impl Exchange for Collective {
         self.advance()
     }
 
-    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+    fn has_arrival(&mut self) -> Result<bool, CommError> {
         self.ledger.expect_initiated()?;
         if self.ready.is_empty() {
             self.advance()?;
         }
-        self.deliver()
+        Ok(!self.ready.is_empty())
     }
 
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {

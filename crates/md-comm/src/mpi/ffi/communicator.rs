@@ -61,6 +61,19 @@ impl Communicator {
         Ok(Self { raw, one_thread: PhantomData })
     }
 
+    /// The ranks of this communicator that name the same group, in the order of their numbers. *Collective.* MPI-3.1
+    /// section 6.4.2.
+    pub(in crate::mpi) fn split(&self, group: c_int) -> Result<Self, CommError> {
+        let (rank, _) = self.rank_and_ranks()?;
+        // SAFETY: the handle is valid while MPI runs; `raw` receives the new one, which inherits the error handler.
+        let raw = unsafe {
+            let mut raw = ffi::RSMPI_COMM_NULL;
+            check("MPI_Comm_split", ffi::MPI_Comm_split(self.raw, group, rank as c_int, &raw mut raw))?;
+            raw
+        };
+        Ok(Self { raw, one_thread: PhantomData })
+    }
+
     /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
     /// of ours. MPI-3.1 sections 3.8.1, 11.7.3.
     pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {

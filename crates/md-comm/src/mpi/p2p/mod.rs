@@ -163,15 +163,12 @@ impl Exchange for P2p {
         self.poll()
     }
 
-    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+    fn has_arrival(&mut self) -> Result<bool, CommError> {
         self.ledger.expect_initiated()?;
         if self.ready.is_empty() {
             self.poll()?;
         }
-        match self.ready.pop_front() {
-            Some(edge) => self.deliver(edge),
-            None => Ok(None),
-        }
+        Ok(!self.ready.is_empty())
     }
 
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {

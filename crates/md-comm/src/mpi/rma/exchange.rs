@@ -100,7 +100,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
         self.parts.world.data.poke()
     }
 
-    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+    fn has_arrival(&mut self) -> Result<bool, CommError> {
         let Self { parts, scheme } = self;
         parts.ledger.expect_initiated()?;
         if !parts.any_ready() && !parts.ledger.all_arrived() {
@@ -110,7 +110,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
                 parts.poke()?;
             }
         }
-        parts.deliver()
+        Ok(parts.any_ready())
     }
 
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {

@@ -1,0 +1,278 @@
+//! `auto` over `local` worlds, in which each candidate dawdles as long as the test says.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::*;
+use crate::local::{LocalWorld, run_on};
+use crate::{Arrival, Choice, Edge, EdgeId, Flow, Growth, Outcome, Slots, World};
+
+const WATCHDOG: Duration = Duration::from_secs(60);
+const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_blocks: 1 };
+/// Far more than a scheduler takes a core away for.
+const SLOW: Duration = Duration::from_millis(20);
+const RANKS: usize = 2;
+/// p2p, shm and rma-ring run; rma-lock is refused everywhere, rma-pscw on one rank.
+const RUNNERS: usize = 3;
+/// Exchanges of a trial.
+const TRIAL: u64 = 2 * 3 * RUNNERS as u64;
+
+#[derive(Clone)]
+struct Stalls {
+    world: LocalWorld,
+    /// Delay of p2p, shm, rma-ring; may change while contexts are open.
+    delays: Rc<Cell<[Duration; RUNNERS]>>,
+}
+
+struct Stalling {
+    inner: Box<dyn Exchange>,
+    delays: Rc<Cell<[Duration; RUNNERS]>>,
+    which: usize,
+}
+
+impl Market for Stalls {
+    fn world(&self) -> &dyn World {
+        &self.world
+    }
+
+    fn candidates(&self) -> Result<Vec<Backend>, CommError> {
+        use Backend::{P2p, RmaLock, RmaPscw, RmaRing, Shm};
+        Ok(vec![P2p, Shm, RmaLock, RmaPscw, RmaRing])
+    }
+
+    fn open_candidate(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+        let refuse =
+            |reason: &str| Err(CommError::Unavailable { backend: backend.name(), reason: reason.to_owned() });
+        let which = match backend {
+            Backend::P2p => 0,
+            Backend::Shm => 1,
+            Backend::RmaRing => 2,
+            // Opening is collective, also where only one rank has a reason to refuse.
+            Backend::RmaPscw => {
+                let opened = self.world.open(spec)?;
+                return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
+            }
+            _ => return refuse("there are no locks here"),
+        };
+        let (inner, delays) = (self.world.open(spec)?, Rc::clone(&self.delays));
+        Ok(Box::new(Stalling { inner, delays, which }))
+    }
+}
+
+impl Exchange for Stalling {
+    fn spec(&self) -> &ExchangeSpec {
+        self.inner.spec()
+    }
+    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        self.inner.send_buffer(edge, bytes)
+    }
+    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        self.inner.start(edge)
+    }
+    fn initiate(&mut self) -> Result<(), CommError> {
+        std::thread::sleep(self.delays.get()[self.which]);
+        self.inner.initiate()
+    }
+    fn progress(&mut self) -> Result<(), CommError> {
+        self.inner.progress()
+    }
+    fn has_arrival(&mut self) -> Result<bool, CommError> {
+        self.inner.has_arrival()
+    }
+    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        self.inner.next()
+    }
+    fn complete(&mut self) -> Result<(), CommError> {
+        self.inner.complete()
+    }
+    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
+        let (inner, delays) = (self.inner.reverse()?, Rc::clone(&self.delays));
+        Ok(Box::new(Self { inner, delays, which: self.which }))
+    }
+    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
+        self.inner.negotiate(need)
+    }
+    fn traffic(&self) -> Traffic {
+        self.inner.traffic()
+    }
+    fn finalise(self: Box<Self>) -> Result<(), CommError> {
+        self.inner.finalise()
+    }
+}
+
+/// One rank of a pair that exchanges messages of eight bytes.
+struct Player {
+    exchange: Box<dyn Exchange>,
+    rank: u8,
+    bytes: usize,
+}
+
+impl Player {
+    fn open(market: &Stalls, sizes: Sizes) -> Self {
+        let edge = Edge {
+            peer: 1 - market.world.rank(),
+            send_channel: 0,
+            receive_channel: 0,
+            flow: Flow::Both,
+            send_capacity: 8,
+        };
+        let spec = ExchangeSpec { name: "pair", edges: vec![edge], sizes, slots: Slots::Double };
+        let exchange = open(market, TRIALS, spec).unwrap();
+        Self { exchange, rank: market.world.rank() as u8, bytes: 8 }
+    }
+
+    fn play(&mut self, exchanges: u64) {
+        for i in 0..exchanges {
+            let stamp = i as u8 ^ self.rank;
+            self.exchange.send_buffer(EdgeId(0), self.bytes).unwrap().fill(stamp);
+            self.exchange.start(EdgeId(0)).unwrap();
+            self.exchange.initiate().unwrap();
+            let expected = i as u8 ^ (1 - self.rank);
+            while let Some(arrival) = self.exchange.next().unwrap() {
+                assert!(arrival.bytes.len() == self.bytes && arrival.bytes.iter().all(|&b| b == expected));
+            }
+            self.exchange.complete().unwrap();
+        }
+    }
+
+    fn negotiate(&mut self, bytes: usize) {
+        self.bytes = bytes;
+        self.exchange.negotiate(&[bytes]).unwrap();
+    }
+
+    fn choice(&self) -> Choice {
+        self.exchange.choice().unwrap()
+    }
+}
+
+/// Lets both ranks work and returns what rank 0 found; rank 1 must have found the same.
+fn on_both<T: Send + PartialEq + std::fmt::Debug>(work: impl Fn(&Stalls) -> T + Sync) -> T {
+    let fast_ring = [SLOW, SLOW, Duration::ZERO];
+    let ends = run_on(RANKS, WATCHDOG, |world| {
+        work(&Stalls { world: world.clone(), delays: Rc::new(Cell::new(fast_ring)) })
+    });
+    let [first, second] = ends.try_into().unwrap_or_else(|ends| panic!("{ends:?}"));
+    assert_eq!(first, second);
+    first.unwrap()
+}
+
+fn why(choice: &Choice, backend: Backend) -> String {
+    match &choice.candidates.iter().find(|tried| tried.backend == backend).unwrap().outcome {
+        Outcome::NotTimed { why } => why.clone(),
+        Outcome::Timed { median_s } => format!("timed: {median_s}"),
+    }
+}
+
+#[test]
+fn the_fastest_is_chosen_and_the_refused_are_named() {
+    let choice = on_both(|market| {
+        let mut pair = Player::open(market, Sizes::Fixed);
+        pair.play(TRIAL);
+        pair.negotiate(8);
+        pair.play(5);
+        let sent = pair.exchange.traffic();
+        assert_eq!((sent.messages, sent.bytes), (TRIAL + 5, 8 * (TRIAL + 5)));
+        let choice = pair.choice();
+        pair.exchange.finalise().unwrap();
+        choice
+    });
+    assert_eq!((choice.chosen, choice.rechecks), (Some(Backend::RmaRing), 0), "{choice:?}");
+    assert_eq!(why(&choice, Backend::RmaLock), "there are no locks here");
+    assert_eq!(why(&choice, Backend::RmaPscw), "rank 1 cannot");
+    assert!(why(&choice, Backend::P2p).starts_with("timed: 0.0"), "{choice:?}");
+    assert!(choice.reason.starts_with("`rma-ring` was the fastest"), "{choice:?}");
+}
+
+#[test]
+fn a_run_that_is_too_short_says_so() {
+    let (short, waiting) = on_both(|market| {
+        let mut pair = Player::open(market, Sizes::Fixed);
+        pair.play(4);
+        pair.negotiate(8);
+        let short = pair.choice();
+        pair.play(TRIAL - 4);
+        let waiting = pair.choice();
+        pair.exchange.finalise().unwrap();
+        (short, waiting)
+    });
+    assert_eq!((short.chosen, waiting.chosen), (None, None));
+    assert_eq!(short.reason, "the run was too short: 4 of the 18 exchanges of a trial were made");
+    assert!(waiting.reason.contains("no neighbour rebuild followed"), "{waiting:?}");
+    assert_eq!(why(&short, Backend::Shm), "the trial is not over");
+}
+
+#[test]
+fn other_sizes_bring_a_new_trial() {
+    let choices = on_both(|market| {
+        let mut pair = Player::open(market, Sizes::Fixed);
+        pair.play(TRIAL);
+        pair.negotiate(8);
+        pair.negotiate(11);
+        let slightly = pair.choice();
+        pair.negotiate(40);
+        let much = pair.choice();
+        market.delays.set([SLOW, Duration::ZERO, SLOW]);
+        pair.play(TRIAL);
+        pair.negotiate(40);
+        pair.play(3);
+        let choices = [slightly, much, pair.choice()];
+        pair.exchange.finalise().unwrap();
+        choices
+    });
+    assert_eq!(choices.clone().map(|choice| choice.rechecks), [0, 1, 1]);
+    assert!(choices[1].reason.contains("80 bytes, at the choice it had 16;"), "{choices:?}");
+    assert_eq!(choices[2].chosen, Some(Backend::Shm), "{choices:?}");
+}
+
+#[test]
+fn a_backend_that_has_become_slow_is_tried_again() {
+    let choice = on_both(|market| {
+        let mut pair = Player::open(market, Sizes::Fixed);
+        pair.play(TRIAL);
+        pair.negotiate(8);
+        market.delays.set([Duration::ZERO, SLOW, SLOW]);
+        pair.play(2);
+        pair.negotiate(8);
+        let why = pair.choice().reason;
+        assert!(why.contains("times as long as at the choice"), "{why}");
+        pair.play(TRIAL);
+        pair.negotiate(8);
+        let choice = pair.choice();
+        pair.exchange.finalise().unwrap();
+        choice
+    });
+    assert_eq!((choice.chosen, choice.rechecks), (Some(Backend::P2p), 1), "{choice:?}");
+}
+
+#[test]
+fn a_reverse_context_has_a_trial_of_its_own() {
+    let choices = on_both(|market| {
+        let mut forward = Player::open(market, Sizes::Fixed);
+        forward.play(TRIAL);
+        forward.negotiate(8);
+        let exchange = forward.exchange.reverse().unwrap();
+        let mut back = Player { exchange, rank: forward.rank, bytes: 8 };
+        back.play(3);
+        let early = back.choice().chosen;
+        back.play(TRIAL - 3);
+        back.negotiate(8);
+        let choices = [early, back.choice().chosen, forward.choice().chosen];
+        back.exchange.finalise().unwrap();
+        forward.exchange.finalise().unwrap();
+        choices
+    });
+    assert_eq!(choices, [None, Some(Backend::RmaRing), Some(Backend::RmaRing)]);
+}
+
+#[test]
+fn varying_lengths_are_not_worth_a_trial() {
+    let chosen = on_both(|market| {
+        let mut pair = Player::open(market, Sizes::Variable);
+        pair.play(2);
+        let choice = pair.exchange.choice();
+        pair.exchange.finalise().unwrap();
+        choice
+    });
+    assert_eq!(chosen, None);
+}

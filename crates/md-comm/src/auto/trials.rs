@@ -1,0 +1,79 @@
+//! How long candidates are tried, whose turn it is, and how closely the chosen one is watched.
+
+/// One block in so many of the chosen backend is timed; reading the clock is not free next to a message in memory.
+const WATCHED_ONE_IN: u64 = 10;
+
+/// How long `auto` tries its candidates, and how long it watches the chosen one before it judges. Zeros count as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trials {
+    /// Exchanges in a row with one candidate: a block has one time.
+    pub exchanges_per_block: u32,
+    /// Blocks of every candidate. The candidates take turns, so that a change of the machine's load meets all.
+    pub blocks: u32,
+    /// Timed blocks of the chosen backend that are compared with its trial; one block in ten is timed.
+    pub watched_blocks: u32,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { exchanges_per_block: 8, blocks: 6, watched_blocks: 20 }
+    }
+}
+
+impl Trials {
+    pub(super) fn exchanges_per_block(self) -> u64 {
+        self.exchanges_per_block.max(1).into()
+    }
+
+    /// Exchanges of a trial with so many candidates.
+    pub(super) fn exchanges(self, candidates: usize) -> u64 {
+        self.exchanges_per_block() * u64::from(self.blocks.max(1)) * candidates as u64
+    }
+
+    /// Whose turn the next exchange is after so many of the trial; `None` when it is over.
+    pub(super) fn turn(self, exchanges: u64, candidates: usize) -> Option<usize> {
+        let block = exchanges / self.exchanges_per_block();
+        (exchanges < self.exchanges(candidates)).then(|| (block % candidates as u64) as usize)
+    }
+
+    /// Whether exchange `exchanges` of the chosen backend begins a block that is timed.
+    pub(super) fn is_watched(self, exchanges: u64) -> bool {
+        (exchanges / self.exchanges_per_block()).is_multiple_of(WATCHED_ONE_IN)
+    }
+
+    pub(super) fn watched_blocks(self) -> usize {
+        self.watched_blocks.max(1) as usize
+    }
+
+    /// The largest number of times that are kept at once for one candidate.
+    pub(super) fn most_times(self) -> usize {
+        self.blocks.max(self.watched_blocks).max(1) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 2, watched_blocks: 1 };
+
+    #[test]
+    fn candidates_take_turns_block_by_block() {
+        let turns: Vec<_> = (0..13).map(|exchange| TRIALS.turn(exchange, 3)).collect();
+        let expected = [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2].map(Some);
+        assert_eq!(turns[..12], expected);
+        assert_eq!(turns[12], None);
+    }
+
+    #[test]
+    fn zeros_count_as_one() {
+        let none = Trials { exchanges_per_block: 0, blocks: 0, watched_blocks: 0 };
+        assert_eq!((none.exchanges(3), none.watched_blocks(), none.most_times()), (3, 1, 1));
+    }
+
+    #[test]
+    fn one_block_in_ten_is_watched() {
+        let watched = (0..40).filter(|&exchange| TRIALS.is_watched(exchange)).collect::<Vec<_>>();
+        assert_eq!(watched, [0, 1, 20, 21]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Which candidate is best, judged from block times that are the same on all ranks.
+
+use crate::Backend;
+
+/// Microseconds per second.
+const US_PER_S: f64 = 1e6;
+
+/// The outcome of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verdict {
+    /// Index of the chosen candidate.
+    pub(super) chosen: usize,
+    /// Median seconds per exchange of each.
+    pub(super) medians_s: Vec<f64>,
+    /// In words.
+    pub(super) reason: String,
+}
+
+/// Median; 0 of nothing.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => sorted[half],
+        _ => 0.5 * (sorted[half - 1] + sorted[half]),
+    }
+}
+
+/// Interquartile range; 0 of nothing.
+fn scatter(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = |quarters: usize| values.get(quarters * values.len() / 4).copied().unwrap_or_default();
+    at(3) - at(1)
+}
+
+/// The candidate with the smallest median, unless one that is preferred (listed earlier) is behind by no more than what
+/// is uncertain about it: the scatter over the rounds of how far it was behind in the same round. Differences within a
+/// round, because waiting for late ranks and the load of the machine are in all times of a round.
+///
+/// `blocks_s` has the same number of block times, in seconds per exchange, for every candidate.
+pub(super) fn judge(candidates: &[Backend], blocks_s: &[f64]) -> Verdict {
+    let rounds = (blocks_s.len() / candidates.len().max(1)).max(1);
+    let times: Vec<&[f64]> = blocks_s.chunks(rounds).collect();
+    let medians_s: Vec<f64> = times.iter().map(|times| median(times)).collect();
+    let mut by_time: Vec<usize> = (0..times.len()).collect();
+    by_time.sort_by(|&a, &b| medians_s[a].total_cmp(&medians_s[b]));
+    let fastest = by_time.first().copied().unwrap_or_default();
+    let behind_s = |i: usize| medians_s[i] - medians_s[fastest];
+    let scatter_s = |i: usize| scatter(times[i].iter().zip(times[fastest]).map(|(a, b)| a - b).collect());
+    let preferred = (0..fastest).find(|&i| behind_s(i) <= scatter_s(i));
+    let time = |i: usize| (candidates[i], medians_s[i]);
+    let reason = match (preferred, by_time.get(1)) {
+        (Some(i), _) => preferred_in_words(candidates[i], candidates[fastest], behind_s(i), scatter_s(i)),
+        (None, Some(&second)) => fastest_in_words(time(fastest), time(second)),
+        (None, None) => "no other candidate could be opened".to_owned(),
+    };
+    Verdict { chosen: preferred.unwrap_or(fastest), medians_s, reason }
+}
+
+fn preferred_in_words(preferred: Backend, fastest: Backend, behind_s: f64, scatter_s: f64) -> String {
+    let [behind_us, scatter_us] = [behind_s, scatter_s].map(|seconds| seconds * US_PER_S);
+    format!(
+        "`{}` is preferred: `{}` was faster by only {behind_us:.2} us per exchange, which scatters by {scatter_us:.2} us",
+        preferred.name(),
+        fastest.name()
+    )
+}
+
+fn fastest_in_words((fastest, fastest_s): (Backend, f64), (second, second_s): (Backend, f64)) -> String {
+    let [fastest_us, second_us] = [fastest_s, second_s].map(|seconds| seconds * US_PER_S);
+    format!(
+        "`{}` was the fastest: {fastest_us:.2} us per exchange, then `{}` with {second_us:.2} us",
+        fastest.name(),
+        second.name()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: [Backend; 3] = [Backend::P2p, Backend::Shm, Backend::RmaRing];
+
+    fn us<const N: usize>(times: [f64; N]) -> [f64; N] {
+        times.map(|time| time / US_PER_S)
+    }
+
+    #[test]
+    fn a_clear_winner_is_chosen() {
+        let verdict = judge(&THREE, &us([9.0, 10.0, 11.0, 2.0, 2.0, 2.1, 4.0, 4.0, 5.0]));
+        assert_eq!(verdict.chosen, 1);
+        assert_eq!(
+            verdict.reason,
+            "`shm` was the fastest: 2.00 us per exchange, then `rma-ring` with 4.00 us"
+        );
+    }
+
+    #[test]
+    fn within_the_scatter_the_preferred_one_is_kept() {
+        let verdict = judge(&THREE, &us([9.0, 10.0, 13.0, 8.0, 9.0, 10.0, 8.0, 8.0, 7.0]));
+        assert_eq!(verdict.chosen, 0);
+        assert_eq!(
+            verdict.reason,
+            "`p2p` is preferred: `rma-ring` was faster by only 2.00 us per exchange, which scatters by 5.00 us"
+        );
+    }
+
+    #[test]
+    fn what_all_times_of_a_round_have_in_common_does_not_count() {
+        let late = [0.0, 50.0, 100.0, 70.0];
+        let [p2p, shm] = [9.0, 3.0].map(|own| late.map(|late| late + own));
+        let verdict = judge(&THREE[..2], &us([p2p, shm].concat().try_into().unwrap_or([0.0; 8])));
+        assert_eq!(verdict.chosen, 1, "{verdict:?}");
+    }
+
+    #[test]
+    fn one_outlier_among_five_blocks_changes_nothing() {
+        let verdict = judge(&THREE[..2], &us([5.0, 5.0, 5.1, 5.0, 900.0, 2.0, 2.0, 2.0, 800.0, 2.1]));
+        assert_eq!((verdict.chosen, verdict.medians_s), (1, us([5.0, 2.0]).to_vec()));
+    }
+
+    #[test]
+    fn a_single_candidate_wins() {
+        assert_eq!(judge(&THREE[..1], &[1.0]).reason, "no other candidate could be opened");
+    }
+
+    #[test]
+    fn medians_of_even_and_no_values() {
+        assert_eq!([median(&[3.0, 1.0, 2.0, 10.0]), median(&[])], [2.5, 0.0]);
+    }
+}
