@@ -34,8 +34,10 @@ mod buffer;
 pub mod conformance;
 mod error;
 mod exchange;
+mod known_problems;
 pub mod launch;
 mod ledger;
+mod library;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -49,5 +51,7 @@ pub use backend::Backend;
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
+pub use known_problems::{KnownProblem, known_problems};
+pub use library::{Family, Library, Version};
 pub use spec::{Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Slots};
 pub use world::World;

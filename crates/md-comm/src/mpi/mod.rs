@@ -13,6 +13,8 @@ mod node;
 mod numbers;
 mod p2p;
 mod rma;
+mod survey;
 mod world;
 
+pub use survey::{Survey, WindowFacts, WindowSurvey};
 pub use world::{MpiWorld, start};

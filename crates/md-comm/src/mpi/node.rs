@@ -17,11 +17,16 @@ impl Node {
     pub(super) fn member(&self, rank: Rank) -> Option<Rank> {
         self.ranks.binary_search(&rank).ok()
     }
+
+    /// The node's lowest rank: what all of its ranks agree on and no other node has.
+    pub(super) fn lowest(&self) -> Rank {
+        self.ranks.first().copied().unwrap_or_default()
+    }
 }
 
 impl Inner {
     /// The node, found when first asked for. *Collective.*
-    fn find_node(&self) -> Result<&Node, CommError> {
+    pub(super) fn find_node(&self) -> Result<&Node, CommError> {
         if let Some(node) = self.node.get() {
             return Ok(node);
         }

@@ -72,6 +72,8 @@ pub(super) struct Inner {
     /// The ranks that share memory with this one, once somebody has asked.
     pub(super) node: OnceCell<Node>,
     library: String,
+    /// What moves the data of the window made last.
+    pub(super) component: RefCell<Option<String>>,
     /// `None` only while dropping.
     universe: Option<Universe>,
 }
@@ -91,7 +93,8 @@ impl Inner {
         let library = ffi::library_version()?;
         let watchdog = Cell::new(watchdog);
         let (node, universe) = (OnceCell::new(), Some(universe));
-        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, universe })
+        let component = RefCell::new(None);
+        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, component, universe })
     }
 
     pub(super) fn limit(&self) -> Limit {
@@ -100,6 +103,10 @@ impl Inner {
 
     pub(super) fn watchdog(&self) -> Duration {
         self.watchdog.get()
+    }
+
+    pub(super) fn library(&self) -> &str {
+        &self.library
     }
 }
 
@@ -116,6 +123,10 @@ impl MpiWorld {
             }
             _ => Ok(Self { backend, ..self }),
         }
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
@@ -186,6 +197,10 @@ impl World for MpiWorld {
 
     fn library(&self) -> String {
         self.inner.library.clone()
+    }
+
+    fn rma_component(&self) -> Option<String> {
+        self.inner.component.borrow().clone()
     }
 }
 

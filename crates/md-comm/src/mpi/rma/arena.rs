@@ -85,6 +85,7 @@ impl Arena {
         let request =
             Request { memory, extent: extent.next_multiple_of(PAGE_BYTES), origins: edges, words: 2 * edges };
         let window = Window::new(on, request)?;
+        world.note_component(&window)?;
         let shift = window.misalignment();
         credits_here.iter_mut().chain(&mut slots_here).for_each(|offset| *offset += shift);
         let place = |(i, offset): (usize, usize)| Place { member: member(spec.edges[i].peer), offset };

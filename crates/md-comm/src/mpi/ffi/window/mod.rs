@@ -12,6 +12,7 @@
 
 mod access;
 mod epochs;
+mod identity;
 mod shared;
 
 use std::ffi::{CStr, c_int};
