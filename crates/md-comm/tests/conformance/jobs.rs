@@ -9,8 +9,13 @@ use md_comm::launch::{self, Finished};
 use crate::child::{ABORT_CODE, BACKEND, EXPECTED_RANKS, ROLE};
 use crate::{RANKS, Tally};
 
-/// The suite's limit; it takes seconds, but cores are shared.
+/// The suite's limit; it takes seconds, but cores are shared. Libraries that spin where there are more ranks than cores
+/// need more ([`LIMIT`]).
 const SUITE_LIMIT: Duration = Duration::from_secs(60);
+/// Variable with another limit, in seconds.
+const LIMIT: &str = "MD_CONFORMANCE_LIMIT_S";
+/// Variable with the numbers of ranks to try over MPI, separated by commas; by default all.
+const RANKS_WANTED: &str = "MD_CONFORMANCE_RANKS";
 /// Limit of a job that is to end at once because one rank fails.
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
@@ -35,7 +40,12 @@ pub(crate) fn run_all(tally: &mut Tally) {
         }
         return;
     }
-    for (backend, ranks) in over_mpi().flat_map(|backend| RANKS.map(|ranks| (backend, ranks))) {
+    let ranks_wanted = match ranks_wanted() {
+        Ok(ranks) => ranks,
+        Err(what) => return tally.judge(RANKS_WANTED, Err(what)),
+    };
+    let suites = over_mpi().flat_map(|backend| ranks_wanted.iter().map(move |&ranks| (backend, ranks)));
+    for (backend, ranks) in suites {
         let outcome = under_launcher(ranks).and_then(|command| suite(command, (backend, ranks)));
         tally.judge(&format!("{}, {ranks} ranks", backend.name()), outcome);
     }
@@ -43,6 +53,18 @@ pub(crate) fn run_all(tally: &mut Tally) {
         all_paths(tally);
     }
     failures(tally);
+}
+
+fn ranks_wanted() -> Result<Vec<usize>, String> {
+    let Ok(text) = std::env::var(RANKS_WANTED) else { return Ok(RANKS.into()) };
+    let numbers: Result<Vec<usize>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    numbers.map_err(|error| format!("{text:?} is no list of numbers such as 1,2,3: {error}"))
+}
+
+/// Seconds from the environment, or the default; what cannot be read fails the suite at once.
+fn suite_limit() -> Duration {
+    let seconds = std::env::var(LIMIT).ok().map(|text| text.trim().parse().unwrap_or(0));
+    seconds.map_or(SUITE_LIMIT, Duration::from_secs)
 }
 
 /// Whether the long form of the test was asked for.
@@ -123,7 +145,7 @@ fn expect(holds: bool, finished: &Finished) -> Result<(), String> {
 
 fn suite(mut command: Command, (backend, ranks): (Backend, usize)) -> Result<(), String> {
     command.env(EXPECTED_RANKS, ranks.to_string()).env(BACKEND, backend.name());
-    let finished = play(command, "suite", SUITE_LIMIT)?;
+    let finished = play(command, "suite", suite_limit())?;
     println!("        {:.1} s, {}", finished.duration.as_secs_f64(), finished.stdout.trim());
     expect(finished.succeeded() && finished.stdout.contains("Ok(())"), &finished)
 }
