@@ -118,6 +118,9 @@ fn backends_are_listed() {
     if cfg!(feature = "mpi") {
         assert_eq!(state("p2p"), "available");
         assert!(library.contains("MPI"), "{library}");
+        for finding in ["memory model: ", "thread level: MPI_THREAD_", "ranks: 1 on 1 node"] {
+            assert!(lines.iter().any(|line| line.starts_with(finding)), "{finding} in {}", said.stdout);
+        }
     } else {
         assert!(
             state("p2p").starts_with("not available: this program was built without MPI"),

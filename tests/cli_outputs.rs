@@ -168,6 +168,23 @@ fn phases_are_complete_and_add_up() {
     }
 }
 
+/// What moves a put is told by the window that was used, not by what was asked for.
+#[test]
+fn the_summary_names_the_component_of_one_sided_runs() {
+    if !p2p_available() {
+        return;
+    }
+    let component = |backend: &str| {
+        let desk = Desk::new(MELT);
+        desk.succeed(Start::Plain, &format!("run melt.toml --set parallel.backend=\"{backend}\""));
+        json(&desk, "out/summary.json")["mpi"]["rma_component"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(component("p2p"), "none");
+    for backend in ["rma-notify", "shm"] {
+        assert_ne!(component(backend), "none", "{backend}");
+    }
+}
+
 #[test]
 fn the_summary_has_its_keys() {
     let desk = Desk::new(MELT);

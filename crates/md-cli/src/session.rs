@@ -13,7 +13,7 @@ use clap::Parser;
 use md_comm::{CommError, World, launch, local};
 
 use crate::args::{Cli, Command, RunArgs};
-use crate::commands::{self, backends::backends, check::check};
+use crate::commands::{self, backends, check::check};
 use crate::driver::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
@@ -190,12 +190,13 @@ fn show_backends() -> u8 {
     #[cfg(feature = "mpi")]
     {
         start_mpi(|world| {
-            let listed = (world.rank() == 0).then(|| write_result(&backends(&world.library())));
-            listed.unwrap_or(Ok(()))
+            let findings = backends::findings(world).map_err(RunError::Communication)?;
+            let text = || backends::backends(&world.library(), &findings);
+            if world.rank() == 0 { write_result(&text()) } else { Ok(()) }
         })
     }
     #[cfg(not(feature = "mpi"))]
-    show(&backends("none (built without MPI)"))
+    show(&backends::backends("none (built without MPI)", &backends::no_findings()))
 }
 
 /// Prints a command's result on the first process.

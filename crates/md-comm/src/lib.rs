@@ -40,8 +40,10 @@ mod error;
 mod exchange;
 #[cfg(any(feature = "mpi", test))]
 mod flag_protocol;
+mod known_problems;
 pub mod launch;
 mod ledger;
+mod library;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -60,6 +62,8 @@ pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
+pub use known_problems::{KnownProblem, known_problems};
+pub use library::{Family, Library, Version};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
 pub use refusal::{Refusal, RmaKey};
 pub use spec::{Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Slots};

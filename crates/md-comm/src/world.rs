@@ -48,6 +48,11 @@ pub trait World {
     /// Version line of the MPI library, or `none`.
     fn library(&self) -> String;
 
+    /// The part of the MPI library that moves the data of the window made last on this rank, if one was made.
+    fn rma_component(&self) -> Option<String> {
+        None
+    }
+
     /// Sums `values` element by element over the ranks, in rank order. *Collective.*
     fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
         self.reduce(values, |sum, value| sum + value)

@@ -2,36 +2,145 @@
 
 use std::fmt::Write as _;
 
+#[cfg(feature = "mpi")]
+use md_comm::mpi::{MpiWorld, WindowSurvey};
+use md_comm::{Library, known_problems};
+
 use crate::scenario::{Backend, name_of};
 
-/// One entry per backend and one for the MPI library.
-pub fn backends(library: &str) -> String {
+/// What the MPI library was asked, as `name: value` lines below its own.
+pub type Findings = Vec<(&'static str, String)>;
+
+/// One entry per backend, then the MPI library, what was found out about it, and its known problems.
+pub fn backends(library: &str, findings: &Findings) -> String {
+    let mut text = String::new();
     let names = Backend::ALL.map(name_of);
     let width = names.iter().map(String::len).max().unwrap_or(0);
-    let mut text = String::new();
     for name in &names {
-        let (state, description) = match md_comm::Backend::from_name(name) {
-            None => ("not available yet".to_owned(), None),
-            Some(backend) => (
-                backend
-                    .availability()
-                    .map_or_else(|why| format!("not available: {why}"), |()| "available".to_owned()),
-                Some(backend.description()),
-            ),
-        };
+        let (state, description) = state_of(name);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:width$}  {state}");
         if let Some(description) = description {
             let _ = writeln!(text, "{:width$}  {description}", "");
         }
     }
-    let _ = writeln!(text, "\nMPI library: {}", library.trim_end());
-    let _ = writeln!(text, "RMA component: {}", rma_component());
+    let _ = writeln!(text, "\nMPI library: {}", library.lines().next().unwrap_or_default());
+    for (name, value) in findings {
+        let _ = writeln!(text, "{name}: {value}");
+    }
+    text + &problems_of(&Library::from_text(library))
+}
+
+fn state_of(name: &str) -> (String, Option<&'static str>) {
+    let Some(backend) = md_comm::Backend::from_name(name) else {
+        return ("not available yet".to_owned(), None);
+    };
+    let state = backend.availability();
+    let state = state.map_or_else(|why| format!("not available: {why}"), |()| "available".to_owned());
+    (state, Some(backend.description()))
+}
+
+fn problems_of(library: &Library) -> String {
+    let mut problems = known_problems(library).peekable();
+    if problems.peek().is_none() {
+        return String::new();
+    }
+    let mut text = format!("\nknown problems of {library}:\n");
+    for problem in problems {
+        let _ =
+            writeln!(text, "- {}\n  here: {}\n  see: {}", problem.what, problem.remedy, problem.reference);
+    }
     text
 }
 
-/// The component that Open MPI's one-sided backends were told to use; which one it takes by itself depends on the window
-/// and is not told.
-pub fn rma_component() -> String {
-    std::env::var("OMPI_MCA_osc").unwrap_or_else(|_| "the library's choice".to_owned())
+/// What there is to say without MPI.
+pub fn no_findings() -> Findings {
+    vec![("RMA component", "none".to_owned())]
+}
+
+/// Asks the library. *Collective.*
+///
+/// # Errors
+/// If ranks cannot be reached.
+#[cfg(feature = "mpi")]
+pub fn findings(world: &MpiWorld) -> Result<Findings, md_comm::CommError> {
+    let survey = world.survey()?;
+    let component = |window: &WindowSurvey| match &window.made {
+        Ok(made) => made.component.clone(),
+        Err(why) => format!("none, {why}"),
+    };
+    let model =
+        |window: &WindowSurvey| window.made.as_ref().map_or("none", |made| made.memory_model).to_owned();
+    Ok(vec![
+        ("RMA component", per_call(&survey.windows, component)),
+        ("memory model", per_call(&survey.windows, model)),
+        ("thread level", survey.thread_level.to_owned()),
+        ("ranks", ranks_text(&survey.ranks_on_nodes)),
+    ])
+}
+
+/// `osc/rdma [MPI_Win_allocate, MPI_Win_create]; osc/sm [MPI_Win_allocate_shared]`.
+#[cfg(feature = "mpi")]
+fn per_call(windows: &[WindowSurvey], fact: impl Fn(&WindowSurvey) -> String) -> String {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for window in windows {
+        let value = fact(window);
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, calls)) => calls.push(window.call),
+            None => groups.push((value, vec![window.call])),
+        }
+    }
+    let groups = groups.into_iter().map(|(value, calls)| format!("{value} [{}]", calls.join(", ")));
+    groups.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(feature = "mpi")]
+fn ranks_text(on_nodes: &[usize]) -> String {
+    let ranks: usize = on_nodes.iter().sum();
+    let least = on_nodes.iter().min().copied().unwrap_or(0);
+    let most = on_nodes.iter().max().copied().unwrap_or(0);
+    let nodes = if on_nodes.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", on_nodes.len()) };
+    if least == most {
+        format!("{ranks} on {nodes}, {most} per node")
+    } else {
+        format!("{ranks} on {nodes}, {least} to {most} per node")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_problems_stand_below_the_library() {
+        let text = backends("Open MPI v4.1.4, package: Debian OpenMPI\n", &no_findings());
+        let (library, problems) =
+            (text.find("MPI library: Open MPI v4.1.4"), text.find("known problems of Open MPI 4.1.4:"));
+        assert!(library.is_some() && library < problems, "{text}");
+    }
+
+    #[test]
+    fn a_library_without_known_problems_has_no_list_of_them() {
+        assert!(!backends("none (built without MPI)", &no_findings()).contains("known problems"));
+    }
+
+    #[cfg(feature = "mpi")]
+    #[test]
+    fn equal_answers_are_told_once() {
+        let window = |call| WindowSurvey { call, made: Err("invalid window".to_owned()) };
+        let windows = ["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_allocate_shared"].map(window);
+        let length = |window: &WindowSurvey| window.call.len().min(15).to_string();
+        assert_eq!(
+            per_call(&windows, length),
+            "15 [MPI_Win_allocate, MPI_Win_allocate_shared]; 14 [MPI_Win_create]"
+        );
+    }
+
+    #[cfg(feature = "mpi")]
+    #[test]
+    fn uneven_nodes_are_told() {
+        assert_eq!(ranks_text(&[4]), "4 on 1 node, 4 per node");
+        assert_eq!(ranks_text(&[2, 2]), "4 on 2 nodes, 2 per node");
+        assert_eq!(ranks_text(&[2, 1]), "3 on 2 nodes, 1 to 2 per node");
+    }
 }

@@ -70,6 +70,7 @@ fn context(world: &dyn World, inputs: &Inputs, setup: &Setup, steps: u64) -> Run
 }
 
 fn facts(
+    world: &dyn World,
     simulation: &Simulation,
     parallel: &Parallel,
     setup: &Setup,
@@ -91,7 +92,7 @@ fn facts(
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()
             }
-            _ => backends::rma_component(),
+            _ => world.rma_component().unwrap_or_else(|| "none".to_owned()),
         },
         choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),

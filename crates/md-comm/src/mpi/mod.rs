@@ -17,7 +17,9 @@ mod numbers;
 mod overflow;
 mod p2p;
 mod rma;
+mod survey;
 mod world;
 
 pub use adversity::Adversity;
+pub use survey::{Survey, WindowFacts, WindowSurvey};
 pub use world::{MpiWorld, start};

@@ -35,6 +35,11 @@ impl Node {
     pub(super) fn member(&self, rank: Rank) -> Option<Rank> {
         self.ranks.binary_search(&rank).ok()
     }
+
+    /// The node's lowest rank: what all of its ranks agree on and no other node has.
+    pub(super) fn lowest(&self) -> Rank {
+        self.ranks.first().copied().unwrap_or_default()
+    }
 }
 
 /// The variable's value; without it a node has all ranks that share memory.

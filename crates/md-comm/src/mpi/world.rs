@@ -82,6 +82,8 @@ pub(super) struct Inner {
     pub(super) node: OnceCell<Node>,
     library: String,
     pub(super) adversity: Cell<Adversity>,
+    /// What moves the data of the window made last.
+    pub(super) component: RefCell<Option<String>>,
     /// `None` only while dropping.
     universe: Option<Universe>,
 }
@@ -101,8 +103,20 @@ impl Inner {
         let library = ffi::library_version()?;
         let watchdog = Cell::new(watchdog);
         let (node, universe) = (OnceCell::new(), Some(universe));
-        let adversity = Cell::default();
-        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, adversity, universe })
+        let (adversity, component) = (Cell::default(), RefCell::new(None));
+        Ok(Self {
+            rank,
+            ranks,
+            watchdog,
+            data,
+            control,
+            numbers,
+            node,
+            library,
+            adversity,
+            component,
+            universe,
+        })
     }
 
     pub(super) fn limit(&self) -> Limit {
@@ -111,6 +125,10 @@ impl Inner {
 
     pub(super) fn watchdog(&self) -> Duration {
         self.watchdog.get()
+    }
+
+    pub(super) fn library(&self) -> &str {
+        &self.library
     }
 }
 
@@ -257,6 +275,10 @@ impl World for MpiWorld {
 
     fn library(&self) -> String {
         self.inner.library.clone()
+    }
+
+    fn rma_component(&self) -> Option<String> {
+        self.inner.component.borrow().clone()
     }
 }
 

@@ -13,8 +13,13 @@ use md_comm::{Backend, RmaOptions};
 use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, OPTIONS, ROLE};
 use crate::{RANKS, Tally, adverse, options};
 
-/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make.
+/// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries
+/// that spin where there are more ranks than cores need more ([`LIMIT`]).
 const SUITE_LIMIT: Duration = Duration::from_secs(180);
+/// Variable with another limit, in seconds.
+const LIMIT: &str = "MD_CONFORMANCE_LIMIT_S";
+/// Variable with the numbers of ranks to try over MPI, separated by commas; by default all.
+const RANKS_WANTED: &str = "MD_CONFORMANCE_RANKS";
 /// Limit of a job that is to end at once because one rank fails.
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
@@ -71,8 +76,14 @@ pub(crate) fn run_all(tally: &mut Tally) {
         }
         return;
     }
+    let ranks_wanted = match ranks_wanted() {
+        Ok(ranks) => ranks,
+        Err(what) => return tally.judge(RANKS_WANTED, Err(what)),
+    };
     let only = std::env::var("MD_CONFORMANCE_ONLY").unwrap_or_default();
-    let wanted = |case: &Case| only.split_whitespace().all(|word| case.name().contains(word));
+    let wanted = |case: &Case| {
+        ranks_wanted.contains(&case.ranks) && only.split_whitespace().all(|word| case.name().contains(word))
+    };
     for case in cases().into_iter().filter(wanted) {
         tally.judge(&case.name(), under_launcher(case.ranks).and_then(|command| case.run(command)));
     }
@@ -87,6 +98,18 @@ pub(crate) fn run_all(tally: &mut Tally) {
         adverse::run_all(tally);
         failures(tally);
     }
+}
+
+fn ranks_wanted() -> Result<Vec<usize>, String> {
+    let Ok(text) = std::env::var(RANKS_WANTED) else { return Ok(RANKS.into()) };
+    let numbers: Result<Vec<usize>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    numbers.map_err(|error| format!("{text:?} is no list of numbers such as 1,2,3: {error}"))
+}
+
+/// Seconds from the environment, or the default; what cannot be read fails the suite at once.
+fn suite_limit() -> Duration {
+    let seconds = std::env::var(LIMIT).ok().map(|text| text.trim().parse().unwrap_or(0));
+    seconds.map_or(SUITE_LIMIT, Duration::from_secs)
 }
 
 /// Whether the long form of the test was asked for.
@@ -195,7 +218,7 @@ pub(crate) fn expect(holds: bool, finished: &Finished) -> Result<(), String> {
 
 pub(crate) fn suite(mut command: Command, (backend, ranks): (Backend, usize)) -> Result<(), String> {
     command.env(EXPECTED_RANKS, ranks.to_string()).env(BACKEND, backend.name());
-    let finished = play(command, "suite", SUITE_LIMIT)?;
+    let finished = play(command, "suite", suite_limit())?;
     println!("        {:.1} s, {}", finished.duration.as_secs_f64(), finished.stdout.trim());
     expect(finished.succeeded() && finished.stdout.contains("Ok(())"), &finished)
 }

@@ -121,6 +121,7 @@ impl Arena {
             credits_here[i] += origins(i);
             here[i] += origins(i);
         }
+        world.note_component(&window)?;
         let place = |(i, offset): (usize, usize)| Place { member: member(spec.edges[i].peer), offset };
         let places = |offsets: Vec<usize>| offsets.into_iter().enumerate().map(place).collect();
         let to_their_users = if get { Along::Forward } else { Along::Backward };

@@ -6,12 +6,14 @@ use std::time::Duration;
 use mpi::ffi;
 
 use super::super::{blank_status, check, is_running};
-use super::Transfers;
+use super::{Transfers, Way};
 use crate::CommError;
 use crate::patience::Patience;
 
-/// How long `Drop` tries to end a request before it gives the buffer up.
-const DROP_LIMIT: Duration = Duration::from_secs(1);
+/// How long `Drop` waits for a cancelled receive before it gives the buffer up.
+const RECEIVE_DROP_LIMIT: Duration = Duration::from_secs(1);
+/// The same for a send, which ends by itself or, if nobody receives it, never.
+const SEND_DROP_LIMIT: Duration = Duration::from_millis(50);
 
 /// What became of a cancelled receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +31,16 @@ impl Transfers {
         self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
     }
 
-    /// Cancels a message; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
-    /// message is cancelled, or it completes as if nothing had been said.
+    /// Ends a message; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
+    /// message is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
+    /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
     fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
         let mut patience = Patience::new(limit);
         let request = &raw mut self.requests[i];
-        // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
-        check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
+        if self.way == Way::In {
+            // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
+            check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
+        }
         loop {
             let (mut done, mut cancelled, mut status) = (0, 0, blank_status());
             // SAFETY: as above; the status is read only after the library has written it.
@@ -62,8 +67,9 @@ impl Drop for Transfers {
         if !is_running() {
             return;
         }
+        let limit = if self.way == Way::In { RECEIVE_DROP_LIMIT } else { SEND_DROP_LIMIT };
         for i in 0..self.requests.len() {
-            if self.is_active(i) && !matches!(self.end(i, DROP_LIMIT), Ok(Some(_))) {
+            if self.is_active(i) && !matches!(self.end(i, limit), Ok(Some(_))) {
                 std::mem::forget(std::mem::take(&mut self.buffers[i]));
             }
             // A failure leaves a request behind that nothing is pending on.

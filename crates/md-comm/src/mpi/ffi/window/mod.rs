@@ -15,6 +15,7 @@
 //! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
 mod access;
 mod epochs;
+mod identity;
 mod making;
 mod shared;
 

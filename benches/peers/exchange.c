@@ -1,0 +1,95 @@
+/* The exchange of two ranks in plain C with MPI, the peer of md-comm's example `exchange`: both send to each other,
+ * receives are posted ahead, the payload is copied from private memory into the send buffer and out of the receive
+ * buffer, as a halo exchange does.
+ * usage: mpirun -n 2 exchange SAMPLES BYTES:EXCHANGES...
+ * prints: backend,bytes,exchanges,exchange_s, one row per sample; the slower rank's mean over the exchanges */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_UP_SHARE = 10, TAG = 1, RECEIVE = 0, SEND = 1, REQUESTS = 2 };
+
+typedef struct {
+    int bytes, peer;
+    char *private_out, *private_in, *send_buffer, *receive_buffer;
+    MPI_Request requests[REQUESTS];
+} Edge;
+
+static void *allocate(int bytes) {
+    const size_t alignment = 64;
+    void *memory = aligned_alloc(alignment, ((size_t)bytes / alignment + 1) * alignment);
+    if (!memory) MPI_Abort(MPI_COMM_WORLD, 1);
+    return memory;
+}
+
+static void post(Edge *edge) {
+    MPI_Irecv(edge->receive_buffer, edge->bytes, MPI_BYTE, edge->peer, TAG, MPI_COMM_WORLD, &edge->requests[RECEIVE]);
+}
+
+static void exchange(Edge *edge) {
+    memcpy(edge->send_buffer, edge->private_out, edge->bytes);
+    MPI_Isend(edge->send_buffer, edge->bytes, MPI_BYTE, edge->peer, TAG, MPI_COMM_WORLD, &edge->requests[SEND]);
+    MPI_Waitall(REQUESTS, edge->requests, MPI_STATUSES_IGNORE);
+    memcpy(edge->private_in, edge->receive_buffer, edge->bytes);
+    post(edge);
+}
+
+/* Seconds per exchange, of the slower rank. */
+static double sample(Edge *edge, int exchanges) {
+    for (int i = 0; i < exchanges / WARM_UP_SHARE; i++) exchange(edge);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begun = MPI_Wtime();
+    for (int i = 0; i < exchanges; i++) exchange(edge);
+    double mine = (MPI_Wtime() - begun) / exchanges, slowest;
+    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+static void expect_from_peer(const Edge *edge) {
+    for (int i = 0; i < edge->bytes; i++) {
+        if (edge->private_in[i] != (char)(edge->peer + 1)) {
+            fprintf(stderr, "exchange: byte %d of %d is wrong\n", i, edge->bytes);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
+static void measure(int rank, int samples, int bytes, int exchanges) {
+    Edge edge = {.bytes = bytes, .peer = 1 - rank};
+    edge.private_out = allocate(bytes), edge.private_in = allocate(bytes);
+    edge.send_buffer = allocate(bytes), edge.receive_buffer = allocate(bytes);
+    memset(edge.private_out, rank + 1, bytes), memset(edge.private_in, 0, bytes);
+    memset(edge.send_buffer, 0, bytes), memset(edge.receive_buffer, 0, bytes);
+    post(&edge);
+    for (int i = 0; i < samples; i++) {
+        double seconds = sample(&edge, exchanges);
+        if (rank == 0) printf("c,%d,%d,%.9e\n", bytes, exchanges, seconds);
+    }
+    expect_from_peer(&edge);
+    MPI_Cancel(&edge.requests[RECEIVE]);
+    MPI_Wait(&edge.requests[RECEIVE], MPI_STATUS_IGNORE);
+    free(edge.private_out), free(edge.private_in), free(edge.send_buffer), free(edge.receive_buffer);
+}
+
+int main(int count, char **arguments) {
+    int provided, rank, ranks, bytes, exchanges;
+    MPI_Init_thread(&count, &arguments, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int samples = count > 2 ? atoi(arguments[1]) : 0;
+    if (ranks != 2 || samples < 1) {
+        if (rank == 0) fprintf(stderr, "usage: mpirun -n 2 exchange SAMPLES BYTES:EXCHANGES...\n");
+        MPI_Finalize();
+        return 2;
+    }
+    for (int i = 2; i < count; i++) {
+        if (sscanf(arguments[i], "%d:%d", &bytes, &exchanges) != 2 || bytes < 1 || exchanges < 1) {
+            fprintf(stderr, "exchange: %s is not BYTES:EXCHANGES\n", arguments[i]);
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        measure(rank, samples, bytes, exchanges);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,125 @@
+//! The exchange of two ranks alone, through the contract: how fast is a transport, and what does the contract cost?
+//!
+//! `mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...` prints `backend,bytes,exchanges,exchange_s`, one row per
+//! sample; the slower rank's mean over the exchanges. `benches/peers/exchange.sh` runs it beside the same in C.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints its result")]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use md_comm::{
+    AlignedBuffer, Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, mpi,
+};
+
+const WATCHDOG: Duration = Duration::from_secs(60);
+/// One warm-up exchange per so many.
+const WARM_UP_SHARE: u32 = 10;
+const BAD_INPUT: u8 = 2;
+
+/// What to measure.
+#[derive(Debug)]
+struct Plan {
+    backend: Backend,
+    samples: u32,
+    /// Bytes per message, exchanges per sample.
+    sizes: Vec<(usize, u32)>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(plan) = plan(&arguments) else {
+        eprintln!("usage: mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...");
+        return ExitCode::from(BAD_INPUT);
+    };
+    let world = match mpi::start(WATCHDOG).and_then(|world| world.with_backend(plan.backend)) {
+        Ok(world) => world,
+        Err(error) => {
+            eprintln!("exchange: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if world.ranks() != 2 {
+        eprintln!("exchange: runs on 2 ranks, not on {}", world.ranks());
+        return ExitCode::from(BAD_INPUT);
+    }
+    for &size in &plan.sizes {
+        if let Err(error) = measure(&world, &plan, size) {
+            eprintln!("exchange: rank {}: {error}", world.rank());
+            world.abort(1);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn plan(arguments: &[String]) -> Option<Plan> {
+    let [backend, samples, sizes @ ..] = arguments else { return None };
+    let size = |text: &String| {
+        let (bytes, exchanges) = text.split_once(':')?;
+        Some((bytes.parse().ok()?, exchanges.parse().ok().filter(|&exchanges| exchanges > 0)?))
+    };
+    let sizes: Vec<_> = sizes.iter().map(size).collect::<Option<_>>()?;
+    let backend = Backend::from_name(backend)?;
+    Some(Plan { backend, samples: samples.parse().ok()?, sizes }).filter(|plan| !plan.sizes.is_empty())
+}
+
+fn measure(world: &dyn World, plan: &Plan, (bytes, exchanges): (usize, u32)) -> Result<(), CommError> {
+    let peer = 1 - world.rank();
+    let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow: Flow::Both, send_capacity: bytes };
+    let spec =
+        ExchangeSpec { name: "exchange", edges: vec![edge], sizes: Sizes::Fixed, slots: Slots::Double };
+    let mut context = world.open(spec)?;
+    let mut memory = Private { out: AlignedBuffer::new(bytes), into: AlignedBuffer::new(bytes) };
+    memory.out.bytes_mut().fill(mark(world.rank()));
+    for _ in 0..plan.samples {
+        let seconds = sample(world, &mut *context, &mut memory, exchanges)?;
+        if world.rank() == 0 {
+            println!("{},{bytes},{exchanges},{seconds:.9e}", plan.backend.name());
+        }
+    }
+    if memory.into.bytes().iter().any(|&byte| byte != mark(peer)) {
+        return Err(CommError::Setup(format!("a message of {bytes} bytes arrived wrong")));
+    }
+    context.finalise()
+}
+
+/// What a rank fills its messages with.
+fn mark(rank: usize) -> u8 {
+    rank as u8 + 1
+}
+
+/// Where messages come from and go to, outside of the transport.
+struct Private {
+    out: AlignedBuffer,
+    into: AlignedBuffer,
+}
+
+/// Seconds per exchange, of the slower rank.
+fn sample(
+    world: &dyn World,
+    context: &mut dyn Exchange,
+    memory: &mut Private,
+    exchanges: u32,
+) -> Result<f64, CommError> {
+    for _ in 0..exchanges / WARM_UP_SHARE {
+        exchange(context, memory)?;
+    }
+    world.barrier()?;
+    let begun = Instant::now();
+    for _ in 0..exchanges {
+        exchange(context, memory)?;
+    }
+    let mut slowest = [begun.elapsed().as_secs_f64() / f64::from(exchanges)];
+    world.max(&mut slowest)?;
+    Ok(slowest[0])
+}
+
+fn exchange(context: &mut dyn Exchange, memory: &mut Private) -> Result<(), CommError> {
+    let bytes = memory.out.bytes();
+    context.send_buffer(EdgeId(0), bytes.len())?.copy_from_slice(bytes);
+    context.start(EdgeId(0))?;
+    context.initiate()?;
+    while let Some(arrival) = context.next()? {
+        memory.into.bytes_mut().copy_from_slice(arrival.bytes);
+    }
+    context.complete()
+}

@@ -1,0 +1,133 @@
+//! Which MPI library this is, read from its own version text (MPI-3.1 section 8.1.1).
+//!
+//! The text has no fixed form: `Open MPI v4.1.4, package: ...`, `MPICH Version:      5.0.2` with further lines,
+//! `Intel(R) MPI Library 2021.18.1 for Linux* OS`. What is not recognised is [`Family::Other`] and has no known problems.
+
+use std::fmt;
+
+/// Whose library it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Open MPI.
+    OpenMpi,
+    /// MPICH. Libraries made from it that tell their own name are not counted in.
+    Mpich,
+    /// Intel MPI.
+    IntelMpi,
+    /// Any other.
+    Other,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OpenMpi => "Open MPI",
+            Self::Mpich => "MPICH",
+            Self::IntelMpi => "Intel MPI",
+            Self::Other => "MPI library",
+        })
+    }
+}
+
+/// Major, minor and patch number; what is missing is 0, what follows (`rc1`, `a1`) is not kept.
+pub type Version = [u32; 3];
+
+/// An MPI library and its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Library {
+    /// Whose.
+    pub family: Family,
+    /// Which.
+    pub version: Version,
+    /// How it reaches other ranks, where the text tells: MPICH's device, such as `ch4:ofi`.
+    pub device: Option<String>,
+}
+
+/// How each family's text begins; the version is the next word.
+const BEGINNINGS: [(&str, Family); 3] = [
+    ("Open MPI v", Family::OpenMpi),
+    ("MPICH Version:", Family::Mpich),
+    ("Intel(R) MPI Library ", Family::IntelMpi),
+];
+
+impl Library {
+    /// Reads a version text.
+    pub fn from_text(text: &str) -> Self {
+        let device = text.lines().find_map(|line| line.strip_prefix("MPICH Device:"));
+        let device = device.map(|device| device.trim().to_owned());
+        let known = BEGINNINGS.iter().find_map(|(beginning, family)| {
+            let rest = text.trim_start().strip_prefix(beginning)?;
+            Some((*family, version_in(rest.split_whitespace().next().unwrap_or_default())))
+        });
+        let (family, version) = known.unwrap_or((Family::Other, [0; 3]));
+        Self { family, version, device }
+    }
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.version;
+        write!(f, "{} {major}.{minor}.{patch}", self.family)
+    }
+}
+
+/// `5.0.9rc1,` is [5, 0, 9].
+fn version_in(word: &str) -> Version {
+    let mut version = [0; 3];
+    for (number, part) in version.iter_mut().zip(word.split('.')) {
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        *number = digits.parse().unwrap_or(0);
+    }
+    version
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As printed by the libraries.
+    const TEXTS: [(&str, Family, Version); 6] = [
+        (
+            "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",
+            Family::OpenMpi,
+            [4, 1, 4],
+        ),
+        (
+            "Open MPI v5.0.11, package: Open MPI user@localhost Distribution, ident: 5.0.11, repo rev: v5.0.11rc1",
+            Family::OpenMpi,
+            [5, 0, 11],
+        ),
+        (
+            "MPICH Version:      5.0.2\nMPICH Release date: Fri Sep 25 20:45:26 UTC 2026\nMPICH ABI:          18:2:6\n\
+             MPICH Device:       ch4:ucx ofi\n",
+            Family::Mpich,
+            [5, 0, 2],
+        ),
+        ("MPICH Version:\t4.2.0\nMPICH Device:\tch4:ofi\n", Family::Mpich, [4, 2, 0]),
+        ("Intel(R) MPI Library 2021.18.1 for Linux* OS\n", Family::IntelMpi, [2021, 18, 1]),
+        ("MVAPICH2 Version      :\t2.3.7", Family::Other, [0, 0, 0]),
+    ];
+
+    #[test]
+    fn texts_of_real_libraries_are_understood() {
+        for (text, family, version) in TEXTS {
+            let library = Library::from_text(text);
+            assert_eq!((library.family, library.version), (family, version), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_device_of_mpich_is_found() {
+        let devices = TEXTS.map(|(text, ..)| Library::from_text(text).device);
+        assert_eq!(devices[2].as_deref(), Some("ch4:ucx ofi"));
+        assert_eq!(devices[3].as_deref(), Some("ch4:ofi"));
+        assert_eq!(devices[0], None);
+    }
+
+    #[test]
+    fn what_follows_the_numbers_does_not_count() {
+        assert_eq!(version_in("5.0.9rc1,"), [5, 0, 9]);
+        assert_eq!(version_in("6.1.0a1,"), [6, 1, 0]);
+        assert_eq!(version_in("5.0"), [5, 0, 0]);
+    }
+}

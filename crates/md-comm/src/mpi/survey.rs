@@ -1,0 +1,156 @@
+//! What the MPI library is and does here: found by asking it, for `md-cli backends` and for the record of a run.
+//!
+//! Which code moves a put decides its speed, and the standard has no call that tells. Open MPI's components name their
+//! windows (`rdma window 3`), all but osc/sm; MPICH tells its device with its version; others tell nothing.
+
+use mpi::Threading;
+
+use super::MpiWorld;
+use super::ffi::{Memory, Request, Window};
+use super::node::Node;
+use super::world::Inner;
+use crate::library::{Family, Library};
+use crate::{Asserts, CommError};
+
+/// Size of the windows that are made to be asked.
+const SMALL_BYTES: usize = 64;
+
+/// The library, and where its ranks are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The level provided, as the standard calls it (MPI-3.1 section 12.4.3).
+    pub thread_level: &'static str,
+    /// Ranks on each node, nodes in the order of their lowest ranks.
+    pub ranks_on_nodes: Vec<usize>,
+    /// The ways to make a window.
+    pub windows: Vec<WindowSurvey>,
+}
+
+/// What one way to make a window gives here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowSurvey {
+    /// The call that makes it.
+    pub call: &'static str,
+    /// What came of it, or the library's reason for refusing it.
+    pub made: Result<WindowFacts, String>,
+}
+
+/// A window that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowFacts {
+    /// The part of the library that moves its data, and how that is known if it was not said.
+    pub component: String,
+    /// `unified` or `separate` (MPI-3.1 section 11.4).
+    pub memory_model: &'static str,
+}
+
+impl MpiWorld {
+    /// Asks the library; small windows are made and freed. *Collective.*
+    ///
+    /// # Errors
+    /// If ranks cannot be reached. A window that cannot be made is no error but a finding.
+    pub fn survey(&self) -> Result<Survey, CommError> {
+        let world = self.inner();
+        let ranks_on_nodes = world.ranks_on_nodes()?;
+        let kinds = [
+            ("MPI_Win_allocate", Memory::Allocated),
+            ("MPI_Win_create", Memory::Created),
+            ("MPI_Win_create_dynamic", Memory::Attached),
+            ("MPI_Win_allocate_shared", Memory::Shared),
+        ];
+        let windows = kinds.map(|(call, memory)| WindowSurvey { call, made: world.try_window(memory) });
+        Ok(Survey { thread_level: thread_level(), ranks_on_nodes, windows: windows.into() })
+    }
+}
+
+impl Inner {
+    fn ranks_on_nodes(&self) -> Result<Vec<usize>, CommError> {
+        let lowest = (self.find_node()?.lowest() as u64).to_ne_bytes().to_vec();
+        let all = self.control.gather_all(lowest, self.ranks, self.limit())?;
+        Ok(sizes_of_groups(bytemuck::pod_collect_to_vec::<u8, u64>(&all)))
+    }
+
+    /// Makes a small window and frees it.
+    fn try_window(&self, memory: Memory) -> Result<WindowFacts, String> {
+        let facts = || {
+            let node: &Node = self.find_node()?;
+            let on = if memory == Memory::Shared { &node.communicator } else { &self.data };
+            let (windows, asserts, limit) = (1, Asserts::Off, self.limit());
+            let request =
+                Request { memory, windows, extent: SMALL_BYTES, origins: 0, words: 0, asserts, limit };
+            let mut window = Window::new(on, request)?;
+            let component = self.component_of(&window)?;
+            let memory_model = if window.is_unified() { "unified" } else { "separate" };
+            window.free()?;
+            Ok(WindowFacts { component, memory_model })
+        };
+        facts().map_err(|error: CommError| error.to_string())
+    }
+
+    fn component_of(&self, window: &Window) -> Result<String, CommError> {
+        Ok(component(&Library::from_text(self.library()), &window.name()?))
+    }
+
+    /// Keeps the component of a window that a run uses.
+    pub(super) fn note_component(&self, window: &Window) -> Result<(), CommError> {
+        self.component.replace(Some(self.component_of(window)?));
+        Ok(())
+    }
+}
+
+/// How many there are of each value, in the order of the values.
+fn sizes_of_groups(mut values: Vec<u64>) -> Vec<usize> {
+    values.sort_unstable();
+    values.chunk_by(|a, b| a == b).map(<[u64]>::len).collect()
+}
+
+/// The component behind a window with this name.
+fn component(library: &Library, window_name: &str) -> String {
+    let named = window_name.split_once(" window").map(|(component, _)| format!("osc/{component}"));
+    match (library.family, named, &library.device) {
+        (Family::OpenMpi, Some(component), _) => component,
+        (Family::OpenMpi, None, _) => "osc/sm (deduced: the others name their windows)".to_owned(),
+        (_, _, Some(device)) => format!("device {device}"),
+        _ => "not told by the library".to_owned(),
+    }
+}
+
+fn thread_level() -> &'static str {
+    match mpi::environment::threading_support() {
+        Threading::Single => "MPI_THREAD_SINGLE",
+        Threading::Funneled => "MPI_THREAD_FUNNELED",
+        Threading::Serialized => "MPI_THREAD_SERIALIZED",
+        Threading::Multiple => "MPI_THREAD_MULTIPLE",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component_in(library: &str, window_name: &str) -> String {
+        component(&Library::from_text(library), window_name)
+    }
+
+    #[test]
+    fn windows_of_open_mpi_tell_their_component() {
+        let library = "Open MPI v4.1.4, package: Debian OpenMPI";
+        assert_eq!(component_in(library, "rdma window 3"), "osc/rdma");
+        assert_eq!(component_in(library, "pt2pt window 12"), "osc/pt2pt");
+        assert!(component_in(library, "").starts_with("osc/sm (deduced"));
+    }
+
+    #[test]
+    fn other_libraries_tell_their_device_or_nothing() {
+        assert_eq!(component_in("MPICH Version: 5.0.2\nMPICH Device: ch4:ofi", ""), "device ch4:ofi");
+        assert_eq!(
+            component_in("Intel(R) MPI Library 2021.18.1 for Linux* OS", ""),
+            "not told by the library"
+        );
+    }
+
+    #[test]
+    fn ranks_are_counted_per_node() {
+        assert_eq!(sizes_of_groups(vec![0, 2, 0, 2, 2, 5]), [2, 3, 1]);
+    }
+}
