@@ -24,4 +24,5 @@ pub use effective::effective_toml;
 pub use error::ScenarioError;
 pub use model::*;
 pub use schema::schema;
-pub use source::{ScenarioSource, load};
+pub use source::{ScenarioSource, fault, load};
+pub(crate) use suggest::{listed, nearest};

@@ -15,4 +15,4 @@ mod p2p;
 mod rma;
 mod world;
 
-pub use world::{MpiWorld, start};
+pub use world::{MpiWorld, abort, start};
