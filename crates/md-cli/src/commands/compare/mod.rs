@@ -45,8 +45,8 @@ const COMMUNICATION_FAILED: u8 = 3;
 /// Steps per sample.
 const STEPS: u64 = 20;
 
-/// The ranks' agreement waits for computations too; a call that hangs is the monitor's business.
-const REFEREE_WATCHDOG: Duration = Duration::from_secs(86_400);
+/// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
+const SHORTEST_REFEREE_WATCHDOG: Duration = Duration::from_secs(600);
 
 /// Compares strategies on this rank. *Collective.*
 ///
@@ -59,9 +59,9 @@ pub fn compare(
     choices: &Choices,
 ) -> Result<(), RunError> {
     let referee = transports.referee();
-    referee.set_watchdog(REFEREE_WATCHDOG);
     let strategies = choices.strategies(&inputs.scenario, &transports.backends());
     let timeout = Duration::from_secs_f64(args.timeout);
+    referee.set_watchdog(SHORTEST_REFEREE_WATCHDOG.max(4 * timeout));
     let plan = Plan {
         repeat: args.repeat as usize,
         steps: args.scenario.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),

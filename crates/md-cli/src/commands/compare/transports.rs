@@ -2,7 +2,7 @@
 
 use md_comm::{Backend, CommError, World};
 
-use crate::scenario::{self, name_of};
+use crate::scenario;
 
 /// Opens worlds with one backend or another over the same ranks.
 pub trait Transports {
@@ -65,7 +65,7 @@ impl Transports for Processes<'_> {
 
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.
     fn backends(&self) -> Vec<scenario::Backend> {
-        let built = |backend: &scenario::Backend| Backend::from_name(&name_of(*backend)).is_some();
+        let built = |backend: &scenario::Backend| Backend::from_name(&scenario::name_of(*backend)).is_some();
         let left_out = [scenario::Backend::Local, scenario::Backend::Auto];
         scenario::Backend::ALL.into_iter().filter(|name| !left_out.contains(name)).filter(built).collect()
     }
