@@ -51,11 +51,8 @@ fn tables_and_formats_not_available_yet() {
 }
 
 #[test]
-fn commands_not_available_yet() {
+fn options_not_available_yet() {
     let desk = Desk::new(MELT);
-    let compare = desk.call(Start::Plain, "compare melt.toml --backends all --repeat 3");
-    assert_eq!((compare.code, compare.stdout.as_str()), (Some(2), ""));
-    assert_eq!(compare.stderr, "error: `md-cli compare` is not available yet\n");
     let resume = "exit code 2\nerror: `--resume` is not available yet\n";
     assert_eq!(error_everywhere(&desk, "run melt.toml --resume state.bin", &starts()), resume);
 }

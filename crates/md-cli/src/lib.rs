@@ -3,6 +3,7 @@
 
 pub mod args;
 pub mod commands;
+pub mod comparison;
 pub mod driver;
 pub mod input;
 pub mod inputs;

@@ -12,7 +12,10 @@ use std::time::Duration;
 use clap::Parser;
 use md_comm::{CommError, World, launch, local};
 
-use crate::args::{Cli, Command, RunArgs};
+use crate::args::{Cli, Command, CompareArgs, RunArgs, ScenarioArgs};
+#[cfg(feature = "mpi")]
+use crate::commands::compare::Processes;
+use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, backends, check::check};
 use crate::driver::{RunError, Scope};
 use crate::inputs::Inputs;
@@ -52,7 +55,10 @@ pub fn main() -> u8 {
             let checked = Inputs::read(&args).and_then(|inputs| check(&inputs, ranks(&inputs)));
             checked.map_or_else(|error| fail_alone(&error), |text| show(&text))
         }
-        Command::Compare(_) => refuse("`md-cli compare` is not available yet"),
+        Command::Compare(args) => match Choices::read(&args) {
+            Ok(choices) => compare_strategies(&args, &choices),
+            Err(unknown) => refuse(&unknown),
+        },
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),
         Command::Run(args) => compute(&args, |world, inputs| commands::run::run(world, inputs, &args)),
         Command::Forces(args) => compute(&args, commands::forces::forces),
@@ -62,14 +68,7 @@ pub fn main() -> u8 {
 /// Runs `work` on every rank of the world that launcher and scenario ask for.
 fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     match launch::started_by_launcher() {
-        Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => {
-            refuse(&format!(
-                "started by mpirun with {ranks} ranks, but this program was built without MPI: it would run {ranks} \
-                 copies of the same simulation; build it with MPI (the default), or start it once with \
-                 --set parallel.backend=local --set parallel.ranks={ranks}"
-            ));
-            COMMUNICATION_FAILED
-        }
+        Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) if cfg!(feature = "mpi") => {
             let read = |world: &dyn World| {
                 let inputs = Inputs::read_on_first_rank(&args.scenario, world)?;
@@ -86,6 +85,59 @@ fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunE
             Ok(inputs) => over_mpi(|_| Ok(inputs.clone()), work),
         },
     }
+}
+
+/// Compares strategies over what the launcher started, or over threads where the scenario asks for `local`.
+fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
+    // `--steps` is the length of a sample here, not of a run.
+    let scenario = ScenarioArgs { steps: None, ..args.scenario.clone() };
+    match launch::started_by_launcher() {
+        Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
+        Some(_) if cfg!(feature = "mpi") => {
+            compare_over_mpi(|world| Inputs::read_on_first_rank(&scenario, world), args, choices)
+        }
+        _ => match Inputs::read(&scenario) {
+            Err(error) => fail_alone(&error),
+            Ok(inputs)
+                if inputs.scenario.parallel.backend == Backend::Local || cfg!(not(feature = "mpi")) =>
+            {
+                over_threads(&inputs, |world, inputs| compare(&Threads(world), inputs, args, choices))
+            }
+            Ok(inputs) => compare_over_mpi(|_| Ok(inputs.clone()), args, choices),
+        },
+    }
+}
+
+#[cfg(feature = "mpi")]
+fn compare_over_mpi(
+    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    args: &CompareArgs,
+    choices: &Choices,
+) -> u8 {
+    start_mpi(|world| {
+        let inputs = read(world)?;
+        let parallel = &inputs.scenario.parallel;
+        let world = &with_between_nodes(world, parallel.between_nodes)?;
+        compare(&Processes { world, options: parallel.rma.options() }, &inputs, args, choices)
+    })
+}
+
+#[cfg(not(feature = "mpi"))]
+fn compare_over_mpi(
+    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    _args: &CompareArgs,
+    _choices: &Choices,
+) -> u8 {
+    over_mpi(read, |_, _| Ok(()))
+}
+
+fn refuse_copies(ranks: usize) -> u8 {
+    refuse(&format!(
+        "started by mpirun with {ranks} ranks, but this program was built without MPI: it would run {ranks} copies of \
+         the same simulation; build it with MPI (the default), or start it once with --set parallel.backend=local \
+         --set parallel.ranks={ranks}"
+    ));
+    COMMUNICATION_FAILED
 }
 
 /// The scenario's limit on waiting; more seconds than a [`Duration`] can hold are no limit.
@@ -123,10 +175,7 @@ fn over_mpi(
         let inputs = read(world)?;
         world.set_watchdog(watchdog(&inputs));
         let parallel = &inputs.scenario.parallel;
-        let world = match transport(parallel.between_nodes) {
-            Some(between_nodes) => world.clone().with_between_nodes(between_nodes)?,
-            None => world.clone(),
-        };
+        let world = with_between_nodes(world, parallel.between_nodes)?;
         match transport(parallel.backend) {
             // Under a launcher with one rank: any transport is as good.
             Some(md_comm::Backend::Local) | None => work(&world, &inputs),
@@ -136,6 +185,18 @@ fn over_mpi(
             }
         }
     })
+}
+
+/// The same world, with what `hybrid` is to use between nodes.
+#[cfg(feature = "mpi")]
+fn with_between_nodes(
+    world: &md_comm::mpi::MpiWorld,
+    between_nodes: Backend,
+) -> Result<md_comm::mpi::MpiWorld, CommError> {
+    match transport(between_nodes) {
+        Some(between_nodes) => world.clone().with_between_nodes(between_nodes),
+        None => Ok(world.clone()),
+    }
 }
 
 /// The transport that a scenario names.
@@ -176,6 +237,14 @@ fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
     match error.scope() {
         Scope::AllRanks if world.rank() == 0 => print_error(&render(&error)),
         Scope::AllRanks => (),
+        Scope::AllRanksBroken => {
+            if world.rank() == 0 {
+                print_error(&render(&error));
+            }
+            // Rank 0 has written and said everything before any rank ends the job.
+            let _ = world.barrier();
+            world.abort(i32::from(code));
+        }
         Scope::ThisRank => {
             print_error(&format!("rank {}: {}", world.rank(), render(&error)));
             world.abort(i32::from(code));

@@ -117,6 +117,12 @@ impl Backend {
         matches!(self, Self::RmaFence | Self::NeighborCollective)
     }
 
+    /// Whether a steady exchange waits for other ranks inside a blocking MPI call, where no watchdog sees it: if one of
+    /// them does not come, this rank never returns.
+    pub fn blocks_inside_mpi(self) -> bool {
+        matches!(self, Self::RmaFence | Self::RmaPscw)
+    }
+
     /// The backend with this [`Self::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|backend| backend.name() == name)

@@ -15,12 +15,20 @@ pub trait World {
     /// Number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Changes how long this rank may wait for the others from now on. A transport that was given the limit of the
-    /// whole run when it started keeps that.
+    /// Changes how long this rank may wait for the others from now on.
     fn set_watchdog(&self, _limit: Duration) {}
 
     /// Opens an exchange context. *Collective.*
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;
+
+    /// Another world of the same ranks and the same transport, whose messages and collectives never meet this one's:
+    /// what breaks in one leaves the other whole, and the ranks can still agree on what to do. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; a world that cannot be doubled.
+    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Err(CommError::Setup("this world cannot be doubled".to_owned()))
+    }
 
     /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective
     /// (fence), or has a second round (neighbourhood

@@ -22,7 +22,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
     let mut rows = simulation.gather_rows(RowVector::Force)?;
     if let Some(directory) = directory {
         let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &sums, 0.0, 0.0);
-        let context = context(world, inputs, &setup, 0);
+        let context = context(world, &inputs.scenario, &setup, 0);
         let totals = simulation.force_totals(&sums);
         directory.write_whole(KnownFile::Forces, &forces_csv(&mut rows)?)?;
         let summary = forces_summary_json(&timings, &context, &facts, &totals)?;

@@ -2,6 +2,7 @@
 
 pub mod backends;
 pub mod check;
+pub mod compare;
 pub mod forces;
 pub mod run;
 
@@ -11,7 +12,7 @@ use md_comm::World;
 
 use crate::driver::{RunError, Setup, Simulation};
 use crate::inputs::Inputs;
-use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
+use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts};
 use crate::scenario::{Backend, Parallel, Scenario, effective_toml, name_of};
 use md_core::observables::SystemSums;
@@ -19,11 +20,11 @@ use md_core::observables::SystemSums;
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
 
-/// Opens outputs on rank 0; if that fails, all ranks learn it. *Collective.*
-fn open_on_root<T>(
-    world: &dyn World,
-    open: impl FnOnce() -> Result<T, OutputError>,
-) -> Result<Option<T>, RunError> {
+/// Does something on rank 0, such as opening outputs; if that fails, all ranks learn it. *Collective.*
+fn open_on_root<T, E>(world: &dyn World, open: impl FnOnce() -> Result<T, E>) -> Result<Option<T>, RunError>
+where
+    RunError: From<E>,
+{
     let opened = (world.rank() == ROOT).then(open).transpose();
     let mut failed = [f64::from(u8::from(opened.is_err()))];
     world.max(&mut failed)?;
@@ -33,9 +34,14 @@ fn open_on_root<T>(
     }
 }
 
-/// The output directory with the effective scenario in it.
+/// The output directory of a run with the effective scenario in it.
 fn output_directory(inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
-    let directory = OutputDirectory::create(&inputs.scenario.output.directory)?;
+    output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_RUN)
+}
+
+/// The output directory without these files of an earlier time, with the effective scenario in it.
+fn output_directory_replacing(inputs: &Inputs, stale: &[KnownFile]) -> Result<OutputDirectory, OutputError> {
+    let directory = OutputDirectory::create_replacing(&inputs.scenario.output.directory, stale)?;
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =
         [Path::new(&inputs.source.name)].into_iter().chain(particle_file.as_deref()).collect();
@@ -49,20 +55,24 @@ fn species_labels(scenario: &Scenario, masses: &[f64]) -> Vec<SpeciesLabel> {
     scenario.species.iter().map(|species| &species.name).zip(masses).map(label).collect()
 }
 
-fn context(world: &dyn World, inputs: &Inputs, setup: &Setup, steps: u64) -> RunContext {
-    let parallel = &inputs.scenario.parallel;
+fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) -> RunContext {
+    context_of(world, scenario, setup.grid_text(), setup.atoms(), steps)
+}
+
+fn context_of(world: &dyn World, scenario: &Scenario, grid: String, atoms: u64, steps: u64) -> RunContext {
+    let parallel = &scenario.parallel;
     RunContext {
         backend: name_of(parallel.backend),
         shell: name_of(parallel.shell),
         exchange: name_of(parallel.exchange),
         partition: name_of(parallel.partition),
-        grid: setup.grid_text(),
+        grid,
         ranks: world.ranks(),
         threads: parallel.threads,
-        precision: name_of(inputs.scenario.neighbor.precision),
-        atoms: setup.atoms(),
+        precision: name_of(scenario.neighbor.precision),
+        atoms,
         steps,
-        seed: inputs.scenario.simulation.seed,
+        seed: scenario.simulation.seed,
         mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

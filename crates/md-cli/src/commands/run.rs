@@ -44,7 +44,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), Run
     let wall_s = timings.iter().map(|rank| rank.phases[Phase::Total as usize].seconds).fold(0.0, f64::max);
     let drift = last.total_per_atom - first.total_per_atom;
     let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &sums, wall_s, drift);
-    let context = context(world, inputs, &setup, steps);
+    let context = context(world, &inputs.scenario, &setup, steps);
     if let Some(outputs) = outputs {
         outputs.finish(&timings, &context, &facts)?;
     }

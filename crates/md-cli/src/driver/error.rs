@@ -96,6 +96,16 @@ pub enum RunError {
         /// Particles at the start.
         expected: u64,
     },
+    /// A comparison in which not all went well. Everything has been written.
+    #[error("{summary}")]
+    Compared {
+        /// Who did not do well.
+        summary: String,
+        /// Exit code of the program.
+        exit_code: u8,
+        /// [`Scope::AllRanks`] or [`Scope::AllRanksBroken`].
+        scope: Scope,
+    },
 }
 
 /// Which ranks have the same error.
@@ -103,6 +113,9 @@ pub enum RunError {
 pub enum Scope {
     /// All: rank 0 speaks, and everybody ends by itself.
     AllRanks,
+    /// All, and something is left in the transport that would keep it from ending in order: rank 0 speaks, then all
+    /// are ended.
+    AllRanksBroken,
     /// This one: it speaks, and ends the others.
     ThisRank,
     /// Another one failed first and has spoken.
@@ -120,6 +133,7 @@ impl RunError {
             | Self::OutputElsewhere
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
             Self::Communication(_) => 3,
+            Self::Compared { exit_code, .. } => *exit_code,
             _ => 1,
         }
     }
@@ -128,6 +142,7 @@ impl RunError {
     pub fn scope(&self) -> Scope {
         match self {
             Self::Communication(CommError::PeerFailed { .. }) | Self::OutputElsewhere => Scope::Elsewhere,
+            Self::Compared { scope, .. } => *scope,
             Self::Communication(CommError::Unavailable { .. })
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => {
                 Scope::AllRanks

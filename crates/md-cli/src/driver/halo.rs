@@ -18,6 +18,7 @@ use md_core::{Domain, LocalCells, Particle, Particles};
 
 use super::clock::PhaseClock;
 use super::error::RunError;
+use super::frozen::FrozenLeg;
 use crate::report::Phase;
 
 /// Bytes per particle in a message of positions or forces.
@@ -163,6 +164,26 @@ impl HaloExchange {
             })?;
         }
         Ok(())
+    }
+
+    /// The steady exchange as it is now, leg by leg, with its messages packed: positions stage by stage, then forces the
+    /// way back. Call it between exchanges.
+    pub(super) fn frozen_legs<'h>(&'h mut self, state: &HaloState) -> Vec<FrozenLeg<'h>> {
+        let HaloState { particles, cells, plan, .. } = state;
+        let (mut out, mut home) = (Vec::new(), Vec::new());
+        for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages) {
+            let selections = &contexts.selections.edges;
+            let pack_positions = |index: usize, message: &mut [f64]| {
+                halo::pack_positions(message, &selections[index], particles);
+            };
+            out.push(FrozenLeg::new(&mut *contexts.positions, pack_positions));
+            let pack_forces = |index: usize, message: &mut [f64]| {
+                halo::pack_forces(message, &stage.edges[index], particles, cells);
+            };
+            home.extend(contexts.forces.as_mut().map(|forces| FrozenLeg::new(&mut **forces, pack_forces)));
+        }
+        out.extend(home.into_iter().rev());
+        out
     }
 
     /// Messages and bytes sent so far through all contexts.

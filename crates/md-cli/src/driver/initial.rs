@@ -24,7 +24,8 @@ pub fn particles(setup: &Setup, scenario: &Scenario, world: &dyn World) -> Resul
     let mut particles: Particles = match &setup.particles {
         ParticleSource::Lattice(lattice) => {
             let limits = fraction_limits(&scenario.species);
-            let here = lattice.sites().filter(|(_, position)| owned(position));
+            let sites = lattice.sites().map(|(id, position)| (id, displace(position, id, setup, seed)));
+            let here = sites.filter(|(_, position)| owned(position));
             let particle = |(id, position)| {
                 let species = species_of(&limits, seed, id);
                 Particle { id, species, position, velocity: [0.0; 3] }
@@ -45,6 +46,23 @@ pub fn particles(setup: &Setup, scenario: &Scenario, world: &dyn World) -> Resul
         draw_velocities(&mut particles, setup, seed, temperature, world)?;
     }
     Ok(particles)
+}
+
+/// A lattice site, moved by the setup's displacement; not towards walls.
+fn displace(site: [f64; 3], id: u64, setup: &Setup, seed: u64) -> [f64; 3] {
+    if setup.displacement == 0.0 {
+        return site;
+    }
+    let domain = &setup.domain;
+    let shift = |dim: usize| {
+        if dim >= domain.dimension.count() || !domain.is_periodic(dim) {
+            return 0.0;
+        }
+        // A key of its own per axis: the seed itself draws the species.
+        let key = seed.wrapping_add(1 + dim as u64);
+        setup.displacement * (2.0 * random::uniform(key, id) - 1.0)
+    };
+    domain.wrap_position([0, 1, 2].map(|dim| site[dim] + shift(dim)))
 }
 
 /// Upper limits of the species' shares of \[0, 1): a uniform number below the first limit that exceeds it is of that

@@ -56,6 +56,9 @@ pub struct Setup {
     pub simd: SimdLevel,
     /// The particles.
     pub particles: ParticleSource,
+    /// Lattice sites are displaced by up to this length along each axis: 0 but for checks that need forces, which a
+    /// perfect lattice does not have.
+    pub displacement: f64,
 }
 
 impl Setup {
@@ -100,12 +103,29 @@ impl Setup {
             partition,
             masses,
             particles,
+            displacement: 0.0,
         })
     }
 
     /// Number of particles of the whole system.
     pub fn atoms(&self) -> u64 {
         self.particles.atoms()
+    }
+
+    /// The same with every lattice site displaced at random, as far as two particles cannot come closer than their
+    /// diameter (or a little in any case). Particles from a file stay where they are.
+    #[must_use]
+    pub fn displaced(&self, diameter: f64) -> Self {
+        /// Of the distance between neighbours.
+        const LEAST: f64 = 0.02;
+        let displacement = match &self.particles {
+            ParticleSource::Lattice(lattice) => {
+                let distance = nearest_distance(lattice);
+                ((distance - diameter) / (2.0 * 3_f64.sqrt())).max(LEAST * distance)
+            }
+            ParticleSource::File(_) => 0.0,
+        };
+        Self { displacement, ..self.clone() }
     }
 
     /// Ranks per dimension as `2x1x1`, or `-`.
@@ -118,6 +138,15 @@ impl Setup {
         let edge = |dim: usize| self.domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
         (0..self.domain.dimension.count()).map(edge).fold(f64::INFINITY, f64::min)
     }
+}
+
+/// Between a site and its nearest neighbour, which may be a periodic image.
+fn nearest_distance(lattice: &Lattice) -> f64 {
+    let lengths = lattice.lengths();
+    let image = |dim: usize, distance: f64| distance.min(lengths[dim] - distance);
+    let from_origin = |[x, y, z]: [f64; 3]| image(0, x).hypot(image(1, y)).hypot(image(2, z));
+    let others = lattice.sites().skip(1).map(|(_, position)| from_origin(position));
+    others.chain(lengths).fold(f64::INFINITY, f64::min)
 }
 
 /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.

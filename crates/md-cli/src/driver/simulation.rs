@@ -28,7 +28,7 @@ enum HaloWait {
 
 /// Whether the ghosts hold the positions of this step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ghosts {
+pub(super) enum Ghosts {
     /// Just made by a rebuild.
     Fresh,
     /// To be refreshed.
@@ -40,7 +40,7 @@ pub struct Simulation<'a> {
     pub(super) world: &'a dyn World,
     pub(super) setup: &'a Setup,
     pub(super) timestep: f64,
-    plan: HaloPlan,
+    pub(super) plan: HaloPlan,
     pub(super) particles: Particles,
     pub(super) cells: LocalCells,
     method: Method,
@@ -138,7 +138,7 @@ impl<'a> Simulation<'a> {
 
     /// Refreshes stale ghosts and adds up all forces. The order of the sums is the same with and without overlap, and
     /// so are the bits.
-    fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
+    pub(super) fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
         if ghosts == Ghosts::Stale {
             self.with_halo(HaloExchange::start_refresh)?;
         }

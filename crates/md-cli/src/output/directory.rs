@@ -22,6 +22,12 @@ pub enum KnownFile {
     Forces,
     /// One row per halo strategy.
     Compare,
+    /// The same as a bar chart.
+    CompareSvg,
+    /// The same as a bar chart.
+    ComparePng,
+    /// Which strategy to use.
+    Recommendation,
     /// The effective scenario.
     Scenario,
 }
@@ -32,7 +38,8 @@ impl KnownFile {
         [Self::Thermo, Self::Timing, Self::TimingRanks, Self::Summary, Self::Forces];
 
     /// Results of `compare`.
-    pub const RESULTS_OF_A_COMPARISON: [Self; 1] = [Self::Compare];
+    pub const RESULTS_OF_A_COMPARISON: [Self; 4] =
+        [Self::Compare, Self::CompareSvg, Self::ComparePng, Self::Recommendation];
 
     /// Name in the directory.
     pub fn name(self) -> &'static str {
@@ -43,6 +50,9 @@ impl KnownFile {
             Self::Summary => "summary.json",
             Self::Forces => "forces.csv",
             Self::Compare => "compare.csv",
+            Self::CompareSvg => "compare.svg",
+            Self::ComparePng => "compare.png",
+            Self::Recommendation => "recommendation.txt",
             Self::Scenario => "scenario.toml",
         }
     }

@@ -9,6 +9,7 @@
 //! | `scenario.toml` | at the start | [`OutputDirectory::write_scenario`] |
 //! | `thermo.csv` | row by row | [`ThermoWriter`] |
 //! | trajectory | frame by frame | [`TrajectoryWriter`] |
+//! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | [`compare::write`] |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
 mod choices;
@@ -22,6 +23,7 @@ mod record_file;
 
 pub mod advice;
 pub mod breakdown;
+pub mod compare;
 pub mod extxyz;
 pub mod forces;
 pub mod progress;

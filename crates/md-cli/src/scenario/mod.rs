@@ -26,4 +26,5 @@ pub use error::ScenarioError;
 pub use model::*;
 pub use rma::Rma;
 pub use schema::schema;
-pub use source::{ScenarioSource, load};
+pub use source::{ScenarioSource, fault, load};
+pub(crate) use suggest::{listed, nearest};

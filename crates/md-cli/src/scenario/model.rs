@@ -448,6 +448,21 @@ impl Backend {
     ];
 }
 
+impl Shell {
+    /// All names.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Half, Self::Eighth];
+}
+
+impl ExchangeKind {
+    /// All names.
+    pub const ALL: [Self; 2] = [Self::Direct, Self::Staged];
+}
+
+impl Partition {
+    /// All names, those of partitions to come included.
+    pub const ALL: [Self; 5] = [Self::Rect, Self::Stripe, Self::Rcb, Self::Metis, Self::Scattered];
+}
+
 fn one() -> f64 {
     1.0
 }

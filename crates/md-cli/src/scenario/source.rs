@@ -44,6 +44,11 @@ pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
     Ok(scenario)
 }
 
+/// What is wrong with a scenario that was made from another one by changing values, in one line.
+pub fn fault(scenario: &Scenario) -> Option<String> {
+    validate(scenario).err().map(|finding| format!("{}; {}", finding.message, finding.help))
+}
+
 /// Turns the finding that stands first in the text into an error.
 fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioError> {
     let errors = findings.iter().map(|finding| ScenarioError::locate(source, finding));

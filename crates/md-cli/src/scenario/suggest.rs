@@ -1,7 +1,7 @@
 //! The nearest valid name for a mistyped one.
 
 /// The candidate a user most likely meant, if one is near enough to be worth naming.
-pub(super) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     // A third of the length is the usual allowance (rustc's); a single slip is forgiven even in a short name.
     // But half of the name must be right: any other letter is one slip away from a name of one letter.
     let length = name.chars().count();
@@ -16,7 +16,7 @@ pub(super) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
 }
 
 /// Names as a list in backticks.
-pub(super) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

@@ -68,7 +68,7 @@ impl LocalExchange {
     fn take_from_sender(&self, kind: Kind, edge: EdgeId) -> Result<AlignedBuffer, CommError> {
         let Edge { peer, receive_channel, .. } = self.ledger.spec().edges[edge.0];
         let address = Address { kind, context: self.context, from: peer, channel: receive_channel };
-        let found = self.member.shared.take(self.member.rank, || [(0, address)].into_iter());
+        let found = self.member.take(|| [(0, address)].into_iter());
         let awaited = || format!("rank {peer} (channel {receive_channel})");
         found.map(|(_, message)| message).map_err(|none| self.error(none, awaited()))
     }
@@ -80,7 +80,7 @@ impl LocalExchange {
         }
         let Edge { peer, send_channel: channel, .. } = self.ledger.spec().edges[edge.0];
         let address = Address { kind: Kind::FreeSlot, context: self.context, from: peer, channel };
-        let found = self.member.shared.take(self.member.rank, || [(0, address)].into_iter());
+        let found = self.member.take(|| [(0, address)].into_iter());
         let awaited = || format!("a free slot of rank {peer} (channel {channel})");
         found.map(|(_, slot)| slot).map_err(|none| self.error(none, awaited()))
     }
@@ -151,7 +151,7 @@ impl Exchange for LocalExchange {
         if self.ledger.all_arrived() {
             return Ok(None);
         }
-        let found = self.member.shared.take(self.member.rank, || self.awaited());
+        let found = self.member.take(|| self.awaited());
         let (edge, message) = found.map_err(|none| self.error(none, self.ledger.awaited_edges()))?;
         self.deliver(edge, message)
     }

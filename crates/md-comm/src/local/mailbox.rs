@@ -61,12 +61,11 @@ impl Mailbox {
 #[derive(Debug)]
 pub(super) struct Shared {
     mailboxes: Vec<Mailbox>,
-    watchdog: Duration,
 }
 
 impl Shared {
-    pub(super) fn new(ranks: usize, watchdog: Duration) -> Self {
-        Self { mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(), watchdog }
+    pub(super) fn new(ranks: usize) -> Self {
+        Self { mailboxes: (0..ranks).map(|_| Mailbox::default()).collect() }
     }
 
     pub(super) fn ranks(&self) -> usize {
@@ -102,10 +101,12 @@ impl Shared {
         }
     }
 
-    /// The first message of any of the queues; waits for it. `choices` is asked again after every change.
+    /// The first message of any of the queues; waits for it, at most as long as `watchdog`. `choices` is asked again
+    /// after every change.
     pub(super) fn take<I>(
         &self,
         of: Rank,
+        watchdog: Duration,
         choices: impl Fn() -> I,
     ) -> Result<(usize, AlignedBuffer), NoMessage>
     where
@@ -119,7 +120,7 @@ impl Shared {
                 return Ok(found);
             }
             let waited = begun.elapsed();
-            let Some(left) = self.watchdog.checked_sub(waited).filter(|left| !left.is_zero()) else {
+            let Some(left) = watchdog.checked_sub(waited).filter(|left| !left.is_zero()) else {
                 return Err(NoMessage::Expired { waited_s: waited.as_secs_f64() });
             };
             state = mailbox.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

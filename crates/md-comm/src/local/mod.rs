@@ -23,6 +23,9 @@ use crate::{Rank, World};
 use mailbox::Shared;
 pub(crate) use world::LocalWorld;
 
+/// Goes nowhere: threads have no exit code.
+const PANIC_EXIT_CODE: i32 = 1;
+
 /// A rank that ended by a panic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank} panicked: {message}")]
@@ -51,11 +54,11 @@ where
     T: Send,
     W: Fn(&LocalWorld) -> T + Sync,
 {
-    let shared = Arc::new(Shared::new(ranks, watchdog));
+    let shared = Arc::new(Shared::new(ranks));
     scope(|threads| {
         let start = |rank| {
             let (shared, work) = (Arc::clone(&shared), &work);
-            let body = move || run_rank(rank, &shared, work);
+            let body = move || run_rank(&LocalWorld::new(rank, shared, watchdog), work);
             let thread = Builder::new().name(format!("rank {rank}")).spawn_scoped(threads, body);
             thread.map_err(|error| Panicked { rank, message: format!("no thread: {error}") })
         };
@@ -65,15 +68,14 @@ where
     })
 }
 
-fn run_rank<T, W>(rank: Rank, shared: &Arc<Shared>, work: &W) -> Result<T, Panicked>
+fn run_rank<T, W>(world: &LocalWorld, work: &W) -> Result<T, Panicked>
 where
     W: Fn(&LocalWorld) -> T,
 {
-    let world = LocalWorld::new(rank, Arc::clone(shared));
     // The closure's state is not looked at again after a panic: the whole world ends.
-    catch_unwind(AssertUnwindSafe(|| work(&world))).map_err(|payload| {
-        shared.fail(rank);
-        Panicked { rank, message: panic_message(&*payload) }
+    catch_unwind(AssertUnwindSafe(|| work(world))).map_err(|payload| {
+        world.abort(PANIC_EXIT_CODE);
+        Panicked { rank: world.rank(), message: panic_message(&*payload) }
     })
 }
 

@@ -97,3 +97,20 @@ fn buffers_return_to_their_sender() {
     let starts = ends[0].as_ref().unwrap();
     assert!(starts.iter().all(|start| start == &starts[0]), "{starts:?}");
 }
+
+#[test]
+fn what_breaks_in_one_world_leaves_another_whole() {
+    let ends = run(2, LONG, |world| {
+        let broken = world.apart().unwrap();
+        broken.set_watchdog(SHORT);
+        // The ranks are out of step: one of them leaves bytes behind, or waits in vain.
+        let left = if world.rank() == 0 { broken.barrier() } else { Ok(()) };
+        let next = world.apart().unwrap();
+        let mut numbers = [[world.rank() as f64], [world.rank() as f64]];
+        world.sum(&mut numbers[0]).unwrap();
+        next.sum(&mut numbers[1]).unwrap();
+        (left.is_err(), numbers)
+    });
+    let ends: Vec<_> = ends.into_iter().map(Result::unwrap).collect();
+    assert_eq!(ends, [(true, [[1.0], [1.0]]), (false, [[1.0], [1.0]])]);
+}

@@ -3,14 +3,15 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::exchange::LocalExchange;
 use super::mailbox::{Address, Kind, NoMessage, Shared};
 use crate::buffer::AlignedBuffer;
 use crate::{CommError, Exchange, ExchangeSpec, Rank, World};
 
-/// Collectives are messages of context 0; exchanges count from 1.
-const WORLD_CONTEXT: u64 = 0;
+/// Every world has this many context numbers: the first for its collectives, the others for its exchanges.
+const CONTEXTS_PER_WORLD: u64 = 1 << 32;
 
 /// One rank's view of the world.
 #[derive(Debug, Clone)]
@@ -23,8 +24,13 @@ pub(crate) struct LocalWorld {
 pub(super) struct Member {
     pub(super) rank: Rank,
     pub(super) shared: Arc<Shared>,
+    watchdog: Rc<Cell<Duration>>,
+    /// The context of the collectives.
+    collectives: u64,
     /// Opening is collective, so that all ranks count to the same numbers.
     contexts: Rc<Cell<u64>>,
+    /// Worlds so far, for all worlds of this rank.
+    worlds: Rc<Cell<u64>>,
 }
 
 impl Member {
@@ -34,14 +40,22 @@ impl Member {
         number
     }
 
+    /// The first message of any of the queues; waits for it.
+    pub(super) fn take<I>(&self, choices: impl Fn() -> I) -> Result<(usize, AlignedBuffer), NoMessage>
+    where
+        I: Iterator<Item = (usize, Address)>,
+    {
+        self.shared.take(self.rank, self.watchdog.get(), choices)
+    }
+
     fn post(&self, kind: Kind, to: Rank, bytes: &[u8]) {
-        let address = Address { kind, context: WORLD_CONTEXT, from: self.rank, channel: 0 };
+        let address = Address { kind, context: self.collectives, from: self.rank, channel: 0 };
         self.shared.post(to, address, copy_of(bytes));
     }
 
-    fn take(&self, kind: Kind, from: Rank) -> Result<AlignedBuffer, CommError> {
-        let address = Address { kind, context: WORLD_CONTEXT, from, channel: 0 };
-        let found = self.shared.take(self.rank, || [(0, address)].into_iter());
+    fn take_from(&self, kind: Kind, from: Rank) -> Result<AlignedBuffer, CommError> {
+        let address = Address { kind, context: self.collectives, from, channel: 0 };
+        let found = self.take(|| [(0, address)].into_iter());
         found.map(|(_, message)| message).map_err(|none| match none {
             NoMessage::PeerFailed(rank) => CommError::PeerFailed { rank },
             NoMessage::Expired { waited_s } => {
@@ -55,7 +69,7 @@ impl Member {
         (0..self.shared.ranks()).for_each(|to| self.post(Kind::GatherAll, to, mine));
         let mut all = Vec::with_capacity(mine.len() * self.shared.ranks());
         for from in 0..self.shared.ranks() {
-            let message = self.take(Kind::GatherAll, from)?;
+            let message = self.take_from(Kind::GatherAll, from)?;
             if message.bytes().len() != mine.len() {
                 let what = format!("rank {from} gave {} bytes, not {}", message.bytes().len(), mine.len());
                 return Err(CommError::Misuse { context: Kind::GatherAll.name(), what });
@@ -87,8 +101,10 @@ impl Kind {
 }
 
 impl LocalWorld {
-    pub(super) fn new(rank: Rank, shared: Arc<Shared>) -> Self {
-        Self { member: Member { rank, shared, contexts: Rc::default() } }
+    pub(super) fn new(rank: Rank, shared: Arc<Shared>, watchdog: Duration) -> Self {
+        let watchdog = Rc::new(Cell::new(watchdog));
+        let (contexts, worlds) = (Rc::default(), Rc::default());
+        Self { member: Member { rank, shared, watchdog, collectives: 0, contexts, worlds } }
     }
 }
 
@@ -99,6 +115,19 @@ impl World for LocalWorld {
 
     fn ranks(&self) -> usize {
         self.member.shared.ranks()
+    }
+
+    fn set_watchdog(&self, limit: Duration) {
+        self.member.watchdog.set(limit);
+    }
+
+    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
+        let Member { rank, shared, watchdog, worlds, .. } = self.member.clone();
+        worlds.set(worlds.get() + 1);
+        let collectives = worlds.get() * CONTEXTS_PER_WORLD;
+        let watchdog = Rc::new(Cell::new(watchdog.get()));
+        let contexts = Rc::new(Cell::new(collectives));
+        Ok(Box::new(Self { member: Member { rank, shared, watchdog, collectives, contexts, worlds } }))
     }
 
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
@@ -115,7 +144,7 @@ impl World for LocalWorld {
                 .filter(|&to| to != root)
                 .for_each(|to| self.member.post(Kind::Broadcast, to, bytes));
         } else {
-            *bytes = self.member.take(Kind::Broadcast, root)?.bytes().to_vec();
+            *bytes = self.member.take_from(Kind::Broadcast, root)?.bytes().to_vec();
         }
         Ok(())
     }
@@ -125,7 +154,9 @@ impl World for LocalWorld {
         if self.rank() != root {
             return Ok(Vec::new());
         }
-        (0..self.ranks()).map(|from| Ok(self.member.take(Kind::Gather, from)?.bytes().to_vec())).collect()
+        (0..self.ranks())
+            .map(|from| Ok(self.member.take_from(Kind::Gather, from)?.bytes().to_vec()))
+            .collect()
     }
 
     fn barrier(&self) -> Result<(), CommError> {

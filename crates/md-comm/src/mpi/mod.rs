@@ -22,4 +22,4 @@ mod world;
 
 pub use adversity::Adversity;
 pub use survey::{Survey, WindowFacts, WindowSurvey};
-pub use world::{MpiWorld, start};
+pub use world::{MpiWorld, abort, start};

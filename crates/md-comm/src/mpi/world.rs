@@ -1,6 +1,6 @@
 //! The world of an MPI run: starting, ending and aborting it.
 //!
-//! One owner ([`Inner`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; the world and all contexts share
+//! One owner ([`Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all worlds and contexts share
 //! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
 //! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
 //! itself, through the panic hook.
@@ -53,9 +53,17 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     if level < Threading::Funneled {
         return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
     }
-    let inner = Rc::new(Inner::new(universe, watchdog)?);
+    let [data, control] = [(); 2].map(|()| Communicator::duplicate_world(&universe));
+    let running = Rc::new(Running(Some(universe)));
+    let inner = Rc::new(Inner::new(running, [data?, control?], watchdog)?);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
+}
+
+/// Ends all ranks of the run with this exit code, as [`World::abort`] does. May be called from any thread, for instance
+/// one that watches over a call which does not return. Returns only if MPI is not running.
+pub fn abort(exit_code: i32) {
+    ffi::abort_all(exit_code);
 }
 
 /// Keeps the earlier hook, which prints the message, and ends all ranks: unwinding into `MPI_Finalize` would hang.
@@ -84,9 +92,11 @@ pub(super) struct Inner {
     pub(super) adversity: Cell<Adversity>,
     /// What moves the data of the window made last.
     pub(super) component: RefCell<Option<String>>,
-    /// `None` only while dropping.
-    universe: Option<Universe>,
+    running: Rc<Running>,
 }
+
+/// The initialised library. `None` only while dropping.
+struct Running(Option<Universe>);
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -95,14 +105,16 @@ impl std::fmt::Debug for Inner {
 }
 
 impl Inner {
-    fn new(universe: Universe, watchdog: Duration) -> Result<Self, CommError> {
-        let data = Communicator::duplicate_world(&universe)?;
-        let control = Communicator::duplicate_world(&universe)?;
+    fn new(
+        running: Rc<Running>,
+        [data, control]: [Communicator; 2],
+        watchdog: Duration,
+    ) -> Result<Self, CommError> {
         let (rank, ranks) = data.rank_and_ranks()?;
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
         let library = ffi::library_version()?;
         let watchdog = Cell::new(watchdog);
-        let (node, universe) = (OnceCell::new(), Some(universe));
+        let node = OnceCell::new();
         let (adversity, component) = (Cell::default(), RefCell::new(None));
         Ok(Self {
             rank,
@@ -115,7 +127,7 @@ impl Inner {
             library,
             adversity,
             component,
-            universe,
+            running,
         })
     }
 
@@ -193,6 +205,17 @@ impl MpiWorld {
         &self.inner
     }
 
+    /// [`World::apart`] with this world's backend: a world with communicators of its own. *Collective.*
+    ///
+    /// # Errors
+    /// [`CommError::Mpi`] if a call fails.
+    pub fn double(&self) -> Result<Self, CommError> {
+        let Inner { data, control, running, .. } = &*self.inner;
+        let own = [data.duplicate()?, control.duplicate()?];
+        let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog())?;
+        Ok(Self { inner: Rc::new(inner), ..self.clone() })
+    }
+
     /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
     /// *Collective.*
     ///
@@ -244,6 +267,10 @@ impl World for MpiWorld {
         self.inner.watchdog.set(limit);
     }
 
+    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Ok(Box::new(self.double()?))
+    }
+
     fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
         self.open_with(self.backend, spec)
     }
@@ -282,13 +309,13 @@ impl World for MpiWorld {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Running {
     /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic hook replaced.
     fn drop(&mut self) {
         if std::thread::panicking() {
             ffi::abort_all(PANIC_EXIT_CODE);
         } else {
-            drop(self.universe.take());
+            drop(self.0.take());
         }
     }
 }

@@ -1,0 +1,116 @@
+//! What rank 0 knows of a comparison, at any time ready to be published.
+
+use super::measure::Sample;
+use crate::comparison::{Comparison, Interval, Measured, Status, StepPhases, StrategyReport};
+use crate::output::{OutputDirectory, OutputError, Screen, compare};
+use crate::report::RunContext;
+
+/// Said of strategies that were not reached.
+const NOT_REACHED: &str = "not measured: the job had to be ended before";
+
+/// One strategy so far.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// The strategy, and what makes its row stand alone.
+    pub(super) context: RunContext,
+    /// Whether its forces were right.
+    pub(super) correct: Option<bool>,
+    /// `None` as long as nothing has gone wrong.
+    pub(super) trouble: Option<Status>,
+    /// In words.
+    pub(super) note: String,
+    /// One per repetition.
+    pub(super) samples: Vec<Sample>,
+}
+
+/// All strategies so far, and where they are to be written.
+#[derive(Debug)]
+pub(super) struct Board {
+    /// In the order they were asked for.
+    pub(super) entries: Vec<Entry>,
+    /// The strategy that is at work.
+    pub(super) current: Option<usize>,
+    /// The baseline measured again beside strategies that can block: its number and the exchange's samples.
+    pub(super) control: Option<(usize, Vec<f64>)>,
+    /// The scenario's own setting.
+    pub(super) own: Option<usize>,
+    /// Repetitions wanted.
+    pub(super) repeat: usize,
+    /// See [`Comparison::ranks_per_core`].
+    pub(super) ranks_per_core: f64,
+    /// Files.
+    pub(super) directory: OutputDirectory,
+    /// Table.
+    pub(super) screen: Screen,
+}
+
+impl Board {
+    /// Writes all files and shows the table and the recommendation.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn publish(&mut self) -> Result<(), OutputError> {
+        let comparison = self.comparison();
+        self.screen.print(&compare::screen_text(&comparison));
+        compare::write(&self.directory, &comparison)
+    }
+
+    /// The current strategy hangs for good, and with it the job.
+    pub(super) fn give_up_current(&mut self, note: String) {
+        if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
+            entry.trouble = Some(Status::Timeout);
+            entry.note = note;
+        }
+    }
+
+    /// Everything known now.
+    pub(super) fn comparison(&self) -> Comparison {
+        let control = self.control.as_ref();
+        Comparison {
+            rows: self.entries.iter().map(Entry::report).collect(),
+            own: self.own,
+            control: control.and_then(|(number, samples)| Some((*number, Interval::of(samples)?))),
+            repeat: self.repeat,
+            ranks_per_core: self.ranks_per_core,
+        }
+    }
+}
+
+impl Entry {
+    /// Nothing known yet.
+    pub(super) fn new(context: RunContext) -> Self {
+        Self { context, correct: None, trouble: None, note: String::new(), samples: Vec::new() }
+    }
+
+    fn report(&self) -> StrategyReport {
+        let measured = measured(&self.samples);
+        let (status, note) = match (self.trouble, &measured) {
+            (Some(status), _) => (status, self.note.clone()),
+            (None, Some(_)) => (Status::Ok, self.note.clone()),
+            (None, None) => (Status::Unavailable, NOT_REACHED.to_owned()),
+        };
+        StrategyReport { context: self.context.clone(), measured, correct: self.correct, status, note }
+    }
+}
+
+/// `None` without samples.
+fn measured(samples: &[Sample]) -> Option<Measured> {
+    let interval = |value: fn(&Sample) -> f64| Interval::of(&samples.iter().map(value).collect::<Vec<_>>());
+    let median = |value: fn(&Sample) -> f64| Some(interval(value)?.median_s);
+    let first = samples.first()?;
+    Some(Measured {
+        messages: first.messages,
+        bytes: first.bytes,
+        exchange: interval(|sample| sample.exchange_s)?,
+        step: interval(|sample| sample.step_s)?,
+        phases: StepPhases {
+            halo_pack_s: median(|sample| sample.phases.halo_pack_s)?,
+            halo_transfer_s: median(|sample| sample.phases.halo_transfer_s)?,
+            halo_wait_s: median(|sample| sample.phases.halo_wait_s)?,
+            halo_unpack_s: median(|sample| sample.phases.halo_unpack_s)?,
+            force_return_s: median(|sample| sample.phases.force_return_s)?,
+            border_s: median(|sample| sample.phases.border_s)?,
+            total_s: median(|sample| sample.phases.total_s)?,
+        },
+    })
+}

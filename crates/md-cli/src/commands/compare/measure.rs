@@ -1,0 +1,161 @@
+//! One sample of one strategy: the exchange alone, and some steps.
+
+use std::time::Instant;
+
+use md_comm::{Traffic, World};
+use md_core::Sums;
+
+use super::monitor::Beat;
+use crate::comparison::StepPhases;
+use crate::driver::{FrozenHalo, RunError, Setup, Simulation};
+use crate::report::{Phase, RankTiming};
+use crate::scenario::Scenario;
+
+/// Exchanges before the clock starts.
+const WARM_UP: usize = 5;
+/// Exchanges by which their number per sample is chosen.
+const TRIAL: usize = 10;
+/// What a sample of exchanges should take.
+const SAMPLE_S: f64 = 0.02;
+/// Bounds on the number of exchanges per sample.
+const EXCHANGES: [f64; 2] = [50.0, 20_000.0];
+
+/// What is measured of a strategy.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'s> {
+    /// Its own world.
+    pub(super) world: &'s dyn World,
+    /// Everything that does not change.
+    pub(super) setup: &'s Setup,
+    /// The scenario with the strategy in it.
+    pub(super) scenario: &'s Scenario,
+}
+
+impl Subject<'_> {
+    /// Works on a simulation in its initial state. *Collective.*
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub(super) fn simulate<T>(
+        self,
+        beat: &Beat,
+        work: impl FnOnce(&mut Simulation) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
+        let mut simulation = Simulation::new(self.world, self.setup, self.scenario)?;
+        beat.beat();
+        let result = work(&mut simulation);
+        beat.beat();
+        match result {
+            Ok(result) => {
+                simulation.finalise()?;
+                Ok(result)
+            }
+            Err(error) => {
+                // Taking back what is under way may take long, and the job will be ended from outside.
+                std::mem::forget(simulation);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// One sample, the same on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sample {
+    /// One exchange, of the slowest rank.
+    pub(super) exchange_s: f64,
+    /// One step, of the slowest rank.
+    pub(super) step_s: f64,
+    /// Its phases, mean over ranks.
+    pub(super) phases: StepPhases,
+    /// Messages of one exchange, mean over ranks.
+    pub(super) messages: f64,
+    /// Bytes of one exchange, mean over ranks.
+    pub(super) bytes: f64,
+}
+
+/// Exchanges per sample so that one takes about [`SAMPLE_S`], the same number on all ranks. *Collective.*
+///
+/// # Errors
+/// See [`RunError`].
+pub(super) fn calibrate(subject: Subject, beat: &Beat) -> Result<usize, RunError> {
+    let exchange_s = subject
+        .simulate(beat, |simulation| time_exchanges(&mut simulation.freeze(), subject.world, TRIAL, beat))?;
+    let [least, most] = EXCHANGES;
+    Ok((SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize)
+}
+
+/// Measures one sample, from the initial state. *Collective.*
+///
+/// # Errors
+/// See [`RunError`].
+pub(super) fn sample(
+    subject: Subject,
+    exchanges: usize,
+    steps: u64,
+    beat: &Beat,
+) -> Result<Sample, RunError> {
+    let world = subject.world;
+    let (exchange_s, mut sent, timings) = subject.simulate(beat, |simulation| {
+        let mut frozen = simulation.freeze();
+        let Traffic { messages, bytes } = frozen.traffic();
+        let exchange_s = time_exchanges(&mut frozen, world, exchanges, beat)?;
+        Ok((exchange_s, [messages as f64, bytes as f64], time_steps(simulation, world, steps, beat)?))
+    })?;
+    world.sum(&mut sent)?;
+    let [messages, bytes] = sent.map(|sum| sum / world.ranks() as f64);
+    let total_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds / steps as f64;
+    let step_s = timings.iter().map(total_s).fold(0.0, f64::max);
+    Ok(Sample { exchange_s, step_s, phases: phases(&timings, steps), messages, bytes })
+}
+
+/// Seconds per exchange of the slowest rank. *Collective.*
+fn time_exchanges(
+    frozen: &mut FrozenHalo,
+    world: &dyn World,
+    exchanges: usize,
+    beat: &Beat,
+) -> Result<f64, RunError> {
+    (0..WARM_UP).try_for_each(|_| frozen.exchange())?;
+    world.barrier()?;
+    let begun = Instant::now();
+    for _ in 0..exchanges {
+        frozen.exchange()?;
+        beat.beat();
+    }
+    let mut slowest = [begun.elapsed().as_secs_f64()];
+    world.max(&mut slowest)?;
+    Ok(slowest[0] / exchanges as f64)
+}
+
+/// Ordinary steps, timed phase by phase, on all ranks. *Collective.*
+fn time_steps(
+    simulation: &mut Simulation,
+    world: &dyn World,
+    steps: u64,
+    beat: &Beat,
+) -> Result<Vec<RankTiming>, RunError> {
+    world.barrier()?;
+    simulation.start_measuring();
+    for _ in 0..steps {
+        simulation.step(Sums::Skip)?;
+        beat.beat();
+    }
+    simulation.timings()
+}
+
+/// Seconds per step, mean over ranks.
+fn phases(timings: &[RankTiming], steps: u64) -> StepPhases {
+    let per_step = 1.0 / (timings.len() as f64 * steps as f64);
+    let mean =
+        |phase: Phase| timings.iter().map(|rank| rank.phases[phase as usize].seconds).sum::<f64>() * per_step;
+    StepPhases {
+        halo_pack_s: mean(Phase::HaloPack),
+        halo_transfer_s: mean(Phase::HaloTransfer),
+        halo_wait_s: mean(Phase::HaloWait),
+        halo_unpack_s: mean(Phase::HaloUnpack),
+        force_return_s: mean(Phase::ForceReturn),
+        border_s: mean(Phase::Border),
+        total_s: mean(Phase::Total),
+    }
+}

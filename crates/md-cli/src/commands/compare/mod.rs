@@ -1,0 +1,166 @@
+//! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
+//!
+//! Structure: every strategy has a world of its own (its contexts and collectives), and the ranks agree in another one,
+//! the referee's, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
+//! behind, and the ranks still know what to do next: they leave it out. Repetitions are interleaved and their order is
+//! rotated, so that whatever drifts (clock frequency, neighbours on the machine) drifts for all alike.
+//! Strategies whose exchanges block inside the MPI library come last, beside the baseline measured again: if one of them
+//! hangs, a monitor ends the job, and everything else has been measured already.
+
+mod board;
+mod contest;
+mod measure;
+mod monitor;
+mod outcome;
+mod reference;
+mod strategies;
+#[cfg(test)]
+mod tests;
+mod transports;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use md_comm::World;
+
+use super::{open_on_root, output_directory_replacing};
+use crate::args::CompareArgs;
+use crate::comparison::Status;
+use crate::driver::{RunError, Scope};
+use crate::inputs::Inputs;
+use crate::output::{KnownFile, OutputError, Screen, Verbosity};
+use crate::scenario::Neighbor;
+use board::Board;
+use contest::{Contest, Plan};
+use monitor::Monitor;
+use reference::Reference;
+pub use strategies::{Choices, Selection, Strategy};
+#[cfg(feature = "mpi")]
+pub use transports::Processes;
+pub use transports::{Threads, Transports};
+
+const WRONG_FORCES: u8 = 1;
+const COMMUNICATION_FAILED: u8 = 3;
+
+/// Steps per sample.
+const STEPS: u64 = 20;
+
+/// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
+const SHORTEST_REFEREE_WATCHDOG: Duration = Duration::from_secs(600);
+
+/// Compares strategies on this rank. *Collective.*
+///
+/// # Errors
+/// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
+pub fn compare(
+    transports: &dyn Transports,
+    inputs: &Inputs,
+    args: &CompareArgs,
+    choices: &Choices,
+) -> Result<(), RunError> {
+    let referee = transports.referee();
+    let strategies = choices.strategies(&inputs.scenario, &transports.backends());
+    let timeout = Duration::from_secs_f64(args.timeout);
+    referee.set_watchdog(SHORTEST_REFEREE_WATCHDOG.max(4 * timeout));
+    let plan = Plan {
+        repeat: args.repeat as usize,
+        steps: args.scenario.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),
+        timeout,
+    };
+    let ranks_per_core = ranks_per_core(referee)?;
+    let board = open_on_root(referee, || {
+        let mut screen = Screen::stdout(if args.quiet { Verbosity::Quiet } else { Verbosity::Normal });
+        screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), plan.repeat));
+        let own = Strategy::of(&inputs.scenario.parallel);
+        Ok::<_, OutputError>(Arc::new(Mutex::new(Board {
+            entries: Vec::new(),
+            current: None,
+            control: None,
+            own: strategies.iter().position(|&strategy| strategy == own),
+            repeat: plan.repeat,
+            ranks_per_core,
+            directory: output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?,
+            screen,
+        })))
+    })?;
+    let reference = open_on_root(referee, || Reference::compute(inputs))?;
+    let mut contest = Contest::new(transports, inputs, plan, board.clone(), reference);
+    let monitor = board.as_ref().map(|board| watch(board, &contest, transports.end_job()));
+    let outcome = contest.run(&strategies);
+    drop(monitor);
+    let statuses = outcome?;
+    if let Some(board) = &board {
+        lock(board).publish()?;
+    }
+    verdict(&strategies, &statuses)
+}
+
+/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
+fn watch(board: &Arc<Mutex<Board>>, contest: &Contest, end_job: fn(u8)) -> Monitor {
+    // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
+    let limit = 2 * contest.plan().timeout;
+    let board = Arc::clone(board);
+    Monitor::start(limit, contest.beat(), move || {
+        let mut board = lock(&board);
+        let limit_s = limit.as_secs_f64();
+        board.give_up_current(format!("a call did not come back within {limit_s} s; the job was ended"));
+        // The job ends with an error in any case; what could not be written has been shown.
+        let _ = board.publish();
+        end_job(COMMUNICATION_FAILED);
+    })
+}
+
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// So many that the neighbourhood is not rebuilt in between, where it is rebuilt on a schedule that leaves room.
+fn steps(neighbor: &Neighbor) -> u64 {
+    match neighbor.rebuild.every {
+        Some(every @ 2..=STEPS) => every - 1,
+        _ => STEPS,
+    }
+}
+
+/// Ranks on rank 0's machine per hardware thread of it. *Collective.*
+fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
+    let hosts = world.gather(super::ROOT, gethostname::gethostname().as_encoded_bytes())?;
+    let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
+    Ok(here as f64 / cores() as f64)
+}
+
+/// Hardware threads of this machine, those included that the launcher has bound to other ranks.
+fn cores() -> usize {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let listed = online.trim().split(',').map(count_of_range).sum::<Option<usize>>();
+    listed
+        .filter(|&count| count > 0)
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
+}
+
+/// `0-3` is four, `5` is one.
+fn count_of_range(range: &str) -> Option<usize> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    (last.parse::<usize>().ok()? + 1).checked_sub(first.parse().ok()?)
+}
+
+/// How the program ends.
+fn verdict(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(), RunError> {
+    let named = |wanted: Status| -> Vec<String> {
+        let with = strategies.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
+        with.map(|(strategy, _)| strategy.to_string()).collect()
+    };
+    let (wrong, failed, timeout) = (named(Status::Wrong), named(Status::Failed), named(Status::Timeout));
+    let is_broken = !failed.is_empty() || !timeout.is_empty();
+    if wrong.is_empty() && !is_broken {
+        return Ok(());
+    }
+    let parts = [("wrong forces", &wrong), ("failed", &failed), ("timed out", &timeout)];
+    let parts = parts.iter().filter(|(_, names)| !names.is_empty());
+    let summary: Vec<_> = parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
+    Err(RunError::Compared {
+        summary: format!("{}; see compare.csv", summary.join("; ")),
+        exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { WRONG_FORCES },
+        scope: if is_broken { Scope::AllRanksBroken } else { Scope::AllRanks },
+    })
+}

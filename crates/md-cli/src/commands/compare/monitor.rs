@@ -1,0 +1,122 @@
+//! Watching over calls that cannot be interrupted.
+//!
+//! A wait of a transport ends by its own watchdog; a call that blocks inside the MPI library does not end at all. So the
+//! measuring thread counts, and a second thread looks whether it still does. If the count has stood still for too long,
+//! that thread does what is left to do and ends the job; it must not call MPI for anything else.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Looks per limit.
+const LOOKS: u32 = 20;
+
+/// A sign of life: to be given wherever the measuring thread comes along. Costs one atomic store.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beat(Arc<AtomicU64>);
+
+impl Beat {
+    /// Gives a sign.
+    pub(super) fn beat(&self) {
+        // One thread counts; nothing else is told by this number.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The watching thread; dropping the monitor ends it.
+#[derive(Debug)]
+pub(super) struct Monitor {
+    done: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitor {
+    /// Starts to watch; calls `on_standstill` once if there is no beat for `limit`. Without a thread to be had there is
+    /// no monitor, and a call that hangs hangs.
+    pub(super) fn start(limit: Duration, beat: Beat, on_standstill: impl FnOnce() + Send + 'static) -> Self {
+        let done = Arc::new((Mutex::new(false), Condvar::new()));
+        let seen = Arc::clone(&done);
+        let watch = move || {
+            if watch(&seen, limit, &beat) == Watched::Standstill {
+                on_standstill();
+            }
+        };
+        Self { done, thread: Builder::new().name("monitor".to_owned()).spawn(watch).ok() }
+    }
+}
+
+/// How watching ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watched {
+    Done,
+    Standstill,
+}
+
+fn watch((done, changed): &(Mutex<bool>, Condvar), limit: Duration, beat: &Beat) -> Watched {
+    let (mut count, mut since) = (beat.count(), Instant::now());
+    let mut is_done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if *is_done {
+            return Watched::Done;
+        }
+        if beat.count() != count {
+            (count, since) = (beat.count(), Instant::now());
+        } else if since.elapsed() >= limit {
+            return Watched::Standstill;
+        }
+        let waited = changed.wait_timeout(is_done, limit / LOOKS);
+        is_done = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        *self.done.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.done.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // What the thread had to say it has said; its panic would be a second report of the same.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(200);
+
+    fn monitor(beat: &Beat) -> (Monitor, Arc<AtomicBool>) {
+        let fired = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&fired);
+        (Monitor::start(LIMIT, beat.clone(), move || flag.store(true, Ordering::Relaxed)), fired)
+    }
+
+    #[test]
+    fn a_standstill_is_noticed() {
+        let (monitor, fired) = monitor(&Beat::default());
+        std::thread::sleep(3 * LIMIT);
+        drop(monitor);
+        assert!(fired.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn beats_keep_the_monitor_quiet() {
+        let beat = Beat::default();
+        let (monitor, fired) = monitor(&beat);
+        let begun = Instant::now();
+        while begun.elapsed() < 3 * LIMIT {
+            beat.beat();
+            std::thread::sleep(LIMIT / 100);
+        }
+        drop(monitor);
+        assert!(!fired.load(Ordering::Relaxed));
+    }
+}

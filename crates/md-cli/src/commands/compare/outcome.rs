@@ -1,0 +1,112 @@
+//! What became of something that all ranks did: the ranks agree, whatever it left behind.
+
+use md_comm::{CommError, World};
+
+use crate::commands::ROOT;
+use crate::comparison::Status;
+use crate::driver::RunError;
+
+/// What kept a strategy from going on; the same on all ranks but for the note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// [`Status::Failed`], [`Status::Timeout`] or [`Status::Unavailable`].
+    pub(super) status: Status,
+    /// Why, on rank 0; empty elsewhere.
+    pub(super) note: String,
+}
+
+/// From harmless to grave: a rank that fails makes others time out, so its failure is what is told.
+const LEVELS: [Status; 4] = [Status::Ok, Status::Unavailable, Status::Timeout, Status::Failed];
+
+/// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
+/// referee's world, which the work itself must not have used.
+///
+/// # Errors
+/// The referee's world is broken too.
+pub(super) fn agree<T>(
+    referee: &dyn World,
+    mine: Result<T, RunError>,
+) -> Result<Result<T, Trouble>, CommError> {
+    let level = LEVELS.iter().position(|&status| status == status_of(&mine)).unwrap_or(0);
+    let mut gravest = [level as f64];
+    referee.max(&mut gravest)?;
+    let status = LEVELS[gravest[0] as usize];
+    match mine {
+        Ok(result) if status == Status::Ok => Ok(Ok(result)),
+        mine => {
+            let text = mine.err().filter(|_| LEVELS[level] == status).map(|error| describe(&error));
+            let texts = referee.gather(ROOT, text.unwrap_or_default().as_bytes())?;
+            let said = texts.iter().position(|text| !text.is_empty());
+            let note = said.map(|rank| note(rank, &texts[rank], status)).unwrap_or_default();
+            Ok(Err(Trouble { status, note }))
+        }
+    }
+}
+
+fn status_of<T>(result: &Result<T, RunError>) -> Status {
+    match result {
+        Ok(_) => Status::Ok,
+        Err(RunError::Scenario(_) | RunError::Communication(CommError::Unavailable { .. })) => {
+            Status::Unavailable
+        }
+        Err(RunError::Communication(CommError::Timeout { .. })) => Status::Timeout,
+        Err(_) => Status::Failed,
+    }
+}
+
+fn describe(error: &RunError) -> String {
+    match error {
+        RunError::Communication(CommError::Unavailable { reason, .. }) => reason.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// One line. What is unavailable is so on all ranks, and a timeout names its rank itself.
+fn note(rank: usize, text: &[u8], status: Status) -> String {
+    let text = String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if status == Status::Failed { format!("rank {rank}: {text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_comm::local;
+
+    use super::*;
+
+    fn agreed(errors: &[Option<CommError>; 3]) -> Vec<Result<usize, Trouble>> {
+        let ended = local::run(3, Duration::from_secs(20), |world| {
+            let rank = world.rank();
+            let mine = errors[rank].clone().map_or(Ok(rank), |error| Err(RunError::Communication(error)));
+            agree(world, mine).unwrap()
+        });
+        ended.into_iter().map(Result::unwrap).collect()
+    }
+
+    fn failed() -> CommError {
+        CommError::Mpi { call: "MPI_Put", message: "no\n  window".to_owned() }
+    }
+
+    fn timeout() -> CommError {
+        CommError::Timeout { context: "positions", rank: 0, waited_s: 2.0, awaited: "rank 1".to_owned() }
+    }
+
+    #[test]
+    fn a_result_of_all_ranks_is_a_result() {
+        assert_eq!(agreed(&[None, None, None]), [Ok(0), Ok(1), Ok(2)]);
+    }
+
+    #[test]
+    fn one_failure_is_everybodys_trouble() {
+        let agreed = agreed(&[Some(timeout()), None, Some(failed())]);
+        let trouble = |note: &str| Err(Trouble { status: Status::Failed, note: note.to_owned() });
+        assert_eq!(agreed, [trouble("rank 2: MPI_Put failed: no window"), trouble(""), trouble("")]);
+    }
+
+    #[test]
+    fn a_timeout_tells_who_waited_for_whom() {
+        let note = agreed(&[Some(timeout()), None, None])[0].clone().unwrap_err().note;
+        assert_eq!(note, "positions: rank 0 waited 2 s for rank 1");
+    }
+}

@@ -1,0 +1,141 @@
+//! The forces every strategy must give: computed once, on rank 0 alone, by other means.
+//!
+//! Other means: one rank, so that nothing is exchanged; full shell, so that no force returns; every pair of particles
+//! where there are few enough. The bound on the difference is 1e-10 of the rms force: sums in another order differ by
+//! about 1e-13, a position that is wrong in its last digit of single precision by 1e-6, so nothing lies between.
+
+use std::time::Duration;
+
+use md_comm::{CommError, World, local};
+
+use crate::driver::{RowVector, RunError, Setup, Simulation};
+use crate::inputs::Inputs;
+use crate::report::ParticleRow;
+use crate::scenario::{Backend, ExchangeKind, Method, Parallel, Partition, Scenario, Shell};
+
+/// Largest difference of a force, in units of the rms force.
+pub(super) const FORCE_BOUND: f64 = 1e-10;
+
+/// Up to this many particles all pairs are computed.
+const DIRECT_SUM_LIMIT: u64 = 4000;
+
+/// The rms force is taken to be at least this share of epsilon / sigma: in a perfect lattice from a file there is none
+/// but rounding.
+const LEAST_FORCE: f64 = 1e-3;
+
+/// One rank never waits.
+const WATCHDOG: Duration = Duration::from_secs(3600);
+
+/// Forces of the displaced initial state.
+#[derive(Debug)]
+pub(super) struct Reference {
+    /// By id.
+    rows: Vec<ParticleRow>,
+    /// The rms force.
+    scale: f64,
+}
+
+/// The diameter that [`Setup::displaced`] keeps particles apart by.
+pub(super) fn diameter(scenario: &Scenario) -> f64 {
+    scenario.species.iter().map(|species| species.sigma).fold(0.0, f64::max)
+}
+
+impl Reference {
+    /// Computes the forces. Not collective.
+    ///
+    /// # Errors
+    /// As [`Setup::new`] and [`Simulation::new`].
+    pub(super) fn compute(inputs: &Inputs) -> Result<Self, RunError> {
+        let mut scenario = inputs.scenario.clone();
+        scenario.parallel = Parallel {
+            backend: Backend::Local,
+            shell: Shell::Full,
+            exchange: ExchangeKind::Direct,
+            partition: Partition::Rect,
+            ..Parallel::default()
+        };
+        let setup = Setup::new(&inputs.source, &scenario, inputs.particles.clone(), 1)?;
+        let setup = setup.displaced(diameter(&scenario));
+        scenario.neighbor.method =
+            if setup.atoms() <= DIRECT_SUM_LIMIT { Method::DirectSum } else { Method::Cells };
+        let ended = local::run(1, WATCHDOG, |world| forces(world, &setup, &scenario));
+        let rows = ended.into_iter().next().unwrap_or_else(|| Ok(Ok(Vec::new())));
+        let rows = rows.map_err(|panic| CommError::Setup(panic.to_string()))??;
+        let units = scenario.species.iter().map(|species| species.epsilon / species.sigma);
+        Ok(Self::new(rows, LEAST_FORCE * units.fold(0.0, f64::max)))
+    }
+
+    fn new(mut rows: Vec<ParticleRow>, least_force: f64) -> Self {
+        rows.sort_by_key(|row| row.id);
+        let squares: f64 = rows.iter().flat_map(|row| row.vector).map(|force| force * force).sum();
+        let scale = (squares / rows.len().max(1) as f64).sqrt().max(least_force);
+        Self { rows, scale }
+    }
+
+    /// Number of particles.
+    pub(super) fn atoms(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Compares forces in any order with the reference.
+    ///
+    /// # Errors
+    /// What is wrong with them, in words.
+    pub(super) fn check(&self, mut rows: Vec<ParticleRow>) -> Result<(), String> {
+        rows.sort_by_key(|row| row.id);
+        if !rows.iter().map(|row| row.id).eq(self.rows.iter().map(|row| row.id)) {
+            return Err(format!("{} particles, not the {} of the reference", rows.len(), self.rows.len()));
+        }
+        let worst =
+            rows.iter().zip(&self.rows).map(|(row, reference)| (row.id, self.difference(row, reference)));
+        let (id, difference) = worst.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0));
+        if difference <= FORCE_BOUND {
+            return Ok(());
+        }
+        Err(format!(
+            "wrong forces: that on particle {id} differs by {difference:.1e} of the rms force from the serial one \
+             (bound {FORCE_BOUND:.0e})"
+        ))
+    }
+
+    fn difference(&self, row: &ParticleRow, reference: &ParticleRow) -> f64 {
+        let pairs = row.vector.iter().zip(&reference.vector);
+        let difference =
+            pairs.map(|(force, reference)| (force - reference).powi(2)).sum::<f64>().sqrt() / self.scale;
+        if difference.is_nan() { f64::INFINITY } else { difference }
+    }
+}
+
+fn forces(world: &dyn World, setup: &Setup, scenario: &Scenario) -> Result<Vec<ParticleRow>, RunError> {
+    let simulation = Simulation::new(world, setup, scenario)?;
+    let rows = simulation.gather_rows(RowVector::Force)?;
+    simulation.finalise()?;
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(forces: &[[f64; 3]]) -> Vec<ParticleRow> {
+        let row = |(id, &vector)| ParticleRow { id, kind: 1, position: [0.0; 3], vector };
+        (1..).zip(forces).map(row).collect()
+    }
+
+    #[test]
+    fn rounding_passes_and_a_missing_force_does_not() {
+        let reference = Reference::new(rows(&[[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]]), LEAST_FORCE);
+        let mut right = rows(&[[3.0, 0.0, 1e-13], [0.0, 4.0, 0.0]]);
+        right.reverse();
+        assert_eq!(reference.check(right), Ok(()));
+        insta::assert_snapshot!(reference.check(rows(&[[3.0, 0.0, 0.0], [0.0; 3]])).unwrap_err(), @"wrong forces: that on particle 2 differs by 1.1e0 of the rms force from the serial one (bound 1e-10)");
+        assert!(reference.check(rows(&[[3.0, 0.0, 0.0], [f64::NAN; 3]])).is_err());
+        assert!(reference.check(rows(&[[3.0, 0.0, 0.0]])).is_err());
+    }
+
+    #[test]
+    fn a_perfect_lattice_is_compared_with_the_unit_of_force() {
+        let reference = Reference::new(rows(&[[1e-15, 0.0, 0.0]]), LEAST_FORCE);
+        assert_eq!(reference.check(rows(&[[-1e-15, 0.0, 0.0]])), Ok(()));
+    }
+}

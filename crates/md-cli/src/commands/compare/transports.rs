@@ -1,0 +1,83 @@
+//! The worlds of a comparison: one that judges, and one per strategy.
+
+use md_comm::{Backend, CommError, World};
+
+use crate::scenario;
+
+/// Opens worlds with one backend or another over the same ranks.
+pub trait Transports {
+    /// The world in which the ranks agree on what has become of a strategy. Strategies never use it, so it is in step
+    /// whatever they leave behind.
+    fn referee(&self) -> &dyn World;
+
+    /// A world apart for one strategy. *Collective.*
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`], on all ranks, if the backend does not run here; communication.
+    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError>;
+
+    /// Backends that run here, the baseline first.
+    fn backends(&self) -> Vec<scenario::Backend>;
+
+    /// Ends all ranks with this exit code; callable from any thread, also while a call of this rank does not return.
+    fn end_job(&self) -> fn(u8);
+}
+
+/// Ranks are threads of this process.
+pub struct Threads<'w>(pub &'w dyn World);
+
+impl Transports for Threads<'_> {
+    fn referee(&self) -> &dyn World {
+        self.0
+    }
+
+    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError> {
+        if backend == Backend::Local {
+            return self.0.apart();
+        }
+        let reason = "the ranks of this run are threads of one process; start it with mpirun, or with an MPI backend \
+                      in the scenario";
+        Err(CommError::Unavailable { backend: backend.name(), reason: reason.to_owned() })
+    }
+
+    fn backends(&self) -> Vec<scenario::Backend> {
+        vec![scenario::Backend::Local]
+    }
+
+    fn end_job(&self) -> fn(u8) {
+        |exit_code| std::process::exit(i32::from(exit_code))
+    }
+}
+
+/// Ranks are processes of an MPI run.
+#[cfg(feature = "mpi")]
+pub struct Processes<'w> {
+    /// All of them.
+    pub world: &'w md_comm::mpi::MpiWorld,
+    /// The scenario's options, for the backends that take them; the others have their defaults.
+    pub options: md_comm::RmaOptions,
+}
+
+#[cfg(feature = "mpi")]
+impl Transports for Processes<'_> {
+    fn referee(&self) -> &dyn World {
+        self.world
+    }
+
+    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError> {
+        let world = self.world.double()?.with_backend(backend)?;
+        let defaults = world.clone();
+        Ok(Box::new(world.with_options(self.options).unwrap_or(defaults)))
+    }
+
+    /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.
+    fn backends(&self) -> Vec<scenario::Backend> {
+        let built = |backend: &scenario::Backend| Backend::from_name(&scenario::name_of(*backend)).is_some();
+        let left_out = [scenario::Backend::Local, scenario::Backend::Auto];
+        scenario::Backend::ALL.into_iter().filter(|name| !left_out.contains(name)).filter(built).collect()
+    }
+
+    fn end_job(&self) -> fn(u8) {
+        |exit_code| md_comm::mpi::abort(i32::from(exit_code))
+    }
+}

@@ -1,0 +1,241 @@
+//! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
+
+use serde::Serialize;
+
+use crate::report::RunContext;
+
+/// How a strategy fared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Checked and measured.
+    Ok,
+    /// Its forces are not those of the reference: not measured.
+    Wrong,
+    /// A call failed.
+    Failed,
+    /// A wait or a call took longer than the limit.
+    Timeout,
+    /// Not possible here.
+    Unavailable,
+}
+
+impl Status {
+    /// Name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Wrong => "wrong",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// A median and the interval that holds the true median with 95 % confidence, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Median of the samples.
+    pub median_s: f64,
+    /// Lower bound.
+    pub low_s: f64,
+    /// Upper bound.
+    pub high_s: f64,
+}
+
+/// Samples from which on an interval of 95 % exists; with fewer, smallest and largest sample are the bounds.
+pub const SAMPLES_FOR_CONFIDENCE: usize = 6;
+
+impl Interval {
+    /// From at least one sample. The bounds are order statistics, so nothing is assumed about how times are distributed:
+    /// the number of samples below the true median is binomial, B(n, 1/2), and the k-th smallest and k-th largest sample
+    /// enclose it with probability 1 - 2 P(B < k); the largest k with at least 95 % is taken.
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        let (&low_s, &high_s) = (sorted.get(left_out(count))?, sorted.iter().nth_back(left_out(count))?);
+        let median_s = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
+        Some(Self { median_s, low_s, high_s })
+    }
+
+    /// Whether this is smaller beyond doubt: the intervals do not touch.
+    pub fn is_below(&self, other: &Self) -> bool {
+        self.high_s < other.low_s
+    }
+}
+
+/// How many samples lie outside the interval at each end. Sound for up to 1000 samples.
+fn left_out(count: usize) -> usize {
+    const OUTSIDE: f64 = 0.05;
+    let mut term = 0.5_f64.powf(count as f64);
+    let (mut below, mut bound) = (0.0, 0);
+    // `below` is P(B < bound), `term` is P(B = bound).
+    while 2.0 * (below + term) <= OUTSIDE {
+        below += term;
+        term *= (count - bound) as f64 / (bound + 1) as f64;
+        bound += 1;
+    }
+    bound.saturating_sub(1)
+}
+
+/// Where the time of a step goes: mean over ranks, median over repetitions, seconds per step.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StepPhases {
+    /// Positions into messages.
+    pub halo_pack_s: f64,
+    /// Messages to the transport.
+    pub halo_transfer_s: f64,
+    /// Waiting for messages.
+    pub halo_wait_s: f64,
+    /// Positions out of messages.
+    pub halo_unpack_s: f64,
+    /// Forces on ghosts, back.
+    pub force_return_s: f64,
+    /// Making the halo anew, in steps that rebuild.
+    pub border_s: f64,
+    /// The whole step.
+    pub total_s: f64,
+}
+
+impl StepPhases {
+    /// Share of the halo in the step, 0 to 1: everything that a transport has a part in.
+    pub fn halo_share(&self) -> f64 {
+        let refresh = self.halo_pack_s + self.halo_transfer_s + self.halo_wait_s + self.halo_unpack_s;
+        let halo_s = refresh + self.force_return_s + self.border_s;
+        if self.total_s > 0.0 { (halo_s / self.total_s).min(1.0) } else { 0.0 }
+    }
+}
+
+/// What one strategy measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// Messages per exchange, mean over ranks.
+    pub messages: f64,
+    /// Bytes per exchange, mean over ranks.
+    pub bytes: f64,
+    /// The exchange alone.
+    pub exchange: Interval,
+    /// The step, of the slowest rank.
+    pub step: Interval,
+    /// Its phases.
+    pub phases: StepPhases,
+}
+
+/// One row of compare.csv.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrategyReport {
+    /// The strategy, and what makes the row stand alone.
+    pub context: RunContext,
+    /// `None` where nothing was measured.
+    pub measured: Option<Measured>,
+    /// Whether its forces are those of the reference; `None` where that was not found out.
+    pub correct: Option<bool>,
+    /// How it fared.
+    pub status: Status,
+    /// Why, if not well.
+    pub note: String,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// One per strategy, in the order they were asked for.
+    pub rows: Vec<StrategyReport>,
+    /// The row of the scenario's own setting, if it is among them.
+    pub own: Option<usize>,
+    /// The row of the baseline that was measured a second time, beside backends that can block, and its exchange then.
+    pub control: Option<(usize, Interval)>,
+    /// Repetitions.
+    pub repeat: usize,
+    /// Ranks per core of the machine that rank 0 runs on, if all ranks run there; above 1 the numbers measure the
+    /// scheduler.
+    pub ranks_per_core: f64,
+}
+
+impl StrategyReport {
+    /// The measurement of a strategy whose numbers can be trusted.
+    pub fn valid(&self) -> Option<&Measured> {
+        self.measured.as_ref().filter(|_| self.status == Status::Ok)
+    }
+
+    /// Whether two strategies differ in nothing but the backend.
+    pub fn same_work(&self, other: &Self) -> bool {
+        let work = |row: &Self| {
+            let RunContext { shell, exchange, partition, .. } = row.context.clone();
+            (shell, exchange, partition)
+        };
+        work(self) == work(other)
+    }
+}
+
+/// What strategies are ranked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RankedBy {
+    /// The exchange alone: the strategies differ in the backend only, and the rest of the step is the same for all.
+    Exchange,
+    /// The step: shell, exchange or partition differ, and with them the bytes moved and the work done.
+    Step,
+}
+
+impl RankedBy {
+    /// The interval that decides.
+    pub fn interval(self, measured: &Measured) -> Interval {
+        match self {
+            Self::Exchange => measured.exchange,
+            Self::Step => measured.step,
+        }
+    }
+}
+
+impl Comparison {
+    /// What these strategies are ranked by.
+    pub fn ranked_by(&self) -> RankedBy {
+        let mut valid = self.rows.iter().filter(|row| row.valid().is_some());
+        match valid.next() {
+            Some(first) if !valid.all(|row| row.same_work(first)) => RankedBy::Step,
+            _ => RankedBy::Exchange,
+        }
+    }
+
+    /// Rows with a valid measurement, best first.
+    pub fn ranking(&self) -> Vec<(&StrategyReport, &Measured)> {
+        let by = self.ranked_by();
+        let mut ranking: Vec<_> = self.rows.iter().filter_map(|row| Some((row, row.valid()?))).collect();
+        ranking.sort_by(|a, b| by.interval(a.1).median_s.total_cmp(&by.interval(b.1).median_s));
+        ranking
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_the_order_statistics_of_the_binomial_table() {
+        // Number of the lower bound's sample, from 1 (Conover, Practical Nonparametric Statistics, table of the sign
+        // test at 5 %, two-sided).
+        for (count, number) in
+            [(1, 1), (5, 1), (6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (15, 4), (20, 6), (25, 8)]
+        {
+            let samples: Vec<f64> = (1..=count).rev().map(f64::from).collect();
+            let interval = Interval::of(&samples).unwrap();
+            assert_eq!(interval.low_s, f64::from(number), "{count}");
+            assert_eq!(interval.high_s, f64::from(count + 1 - number), "{count}");
+        }
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(Interval::of(&[4.0, 1.0, 2.0, 3.0]).unwrap().median_s, 2.5);
+        assert_eq!(Interval::of(&[]), None);
+    }
+
+    #[test]
+    fn touching_intervals_prove_nothing() {
+        let interval = |low_s, high_s| Interval { median_s: (low_s + high_s) / 2.0, low_s, high_s };
+        assert!(interval(1.0, 2.0).is_below(&interval(2.1, 3.0)));
+        assert!(!interval(1.0, 2.0).is_below(&interval(2.0, 3.0)));
+    }
+}

@@ -1,0 +1,185 @@
+//! `md-cli compare`: what it prints and writes, and how it ends.
+//! (Transports that give wrong forces or fail are tested inside md-cli, where they can be made.)
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts};
+
+/// Columns as promised in INTERFACE, then the context columns of timing.csv that are not among them.
+const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
+    exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,\
+    force_return_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";
+
+const FILES: [&str; 5] = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
+
+/// A row of compare.csv by column.
+struct Row(csv::StringRecord, csv::StringRecord);
+
+impl Row {
+    fn text(&self, column: &str) -> &str {
+        let place = self.0.iter().position(|name| name == column).unwrap();
+        &self.1[place]
+    }
+
+    fn number(&self, column: &str) -> f64 {
+        self.text(column).parse().unwrap()
+    }
+
+    /// Numbers of a strategy that was measured.
+    fn check_numbers(&self) {
+        for kind in ["exchange", "step"] {
+            let [low, median, high] =
+                ["low", "median", "high"].map(|what| self.number(&format!("{kind}_{what}_s")));
+            assert!(0.0 < low && low <= median && median <= high, "{kind} {:?}", self.1);
+        }
+        let phases = ["halo_pack_s", "halo_transfer_s", "halo_wait_s", "halo_unpack_s", "force_return_s"];
+        assert!(phases.iter().all(|phase| self.number(phase) >= 0.0), "{:?}", self.1);
+        assert_eq!((self.text("correct"), self.text("status")), ("true", "ok"), "{:?}", self.1);
+    }
+}
+
+fn rows(desk: &Desk) -> Vec<Row> {
+    let text = desk.read("out/compare.csv");
+    assert_eq!(text.lines().next(), Some(COLUMNS));
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    reader.records().map(|record| Row(header.clone(), record.unwrap())).collect()
+}
+
+#[test]
+fn shells_and_exchanges_over_threads() {
+    let desk = Desk::new(MELT);
+    let said = desk
+        .succeed(Start::Threads(2), "compare melt.toml --shells all --exchanges all --repeat 2 --steps 2");
+    assert_eq!(said.stderr, "");
+    assert!(said.stdout.contains("600 atoms, 2 ranks, 2 repetitions of 2 steps"), "{}", said.stdout);
+    assert!(said.stdout.ends_with(&desk.read("out/recommendation.txt")), "{}", said.stdout);
+    assert_eq!(desk.files("out"), FILES);
+    let rows = rows(&desk);
+    assert_eq!(rows.len(), 6);
+    rows.iter().for_each(Row::check_numbers);
+    let bytes = |shell: &str| rows.iter().find(|row| row.text("shell") == shell).unwrap().number("bytes");
+    assert!(bytes("eighth") < bytes("full"), "the full shell imports most");
+    assert!(rows.iter().all(|row| row.text("backend") == "local" && row.text("grid") == "2x1x1"));
+    assert!(desk.read("out/scenario.toml").contains("steps = 20"), "--steps is the length of a sample");
+}
+
+#[test]
+fn backends_over_mpi_and_what_cannot_be() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    let backends = "p2p,local,neighbor-collective,rma-lock,rma-fence,shm";
+    let call = format!("compare melt.toml --backends {backends} --repeat 3 --steps 3 --quiet");
+    let said = desk.succeed(Start::Mpirun(2), &call);
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
+    let rows = rows(&desk);
+    assert_eq!(rows.iter().map(|row| row.text("backend")).collect::<Vec<_>>().join(","), backends);
+    let (local, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.text("backend") == "local");
+    assert_eq!(local[0].text("status"), "unavailable");
+    assert!(local[0].text("note").contains("threads of one process"), "{}", local[0].text("note"));
+    assert!(others.iter().all(|row| row.number("messages") == others[0].number("messages")));
+    others.into_iter().for_each(Row::check_numbers);
+    let text = desk.read("out/recommendation.txt");
+    assert!(text.contains("were measured last, beside p2p once more"), "{text}");
+}
+
+#[test]
+fn one_rank_and_partitions_to_come() {
+    let desk = Desk::new(MELT);
+    let start = Start::Threads(1);
+    desk.succeed(start, "compare melt.toml --partitions rect,stripe,metis --repeat 1 --steps 1 --quiet");
+    let rows = rows(&desk);
+    assert_eq!(rows.iter().map(|row| row.text("status")).collect::<Vec<_>>(), ["ok", "ok", "unavailable"]);
+    assert_eq!(
+        rows[2].text("note").split(';').next(),
+        Some("`parallel.partition = \"metis\"` is not available yet")
+    );
+    assert_eq!(rows[0].number("messages"), 0.0);
+    assert!(desk.read("out/recommendation.txt").contains("One rank sends no messages"));
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    let desk = Desk::new(MELT);
+    assert_snapshot!(error(&desk, "compare melt.toml --backends p2p,rma_lock", Start::Plain), @r"
+    exit code 2
+    error: --backends has no `rma_lock`; did you mean `rma-lock`?
+    valid: `local`, `p2p`, `p2p-persistent`, `neighbor-collective`, `rma-fence`, `rma-pscw`, `rma-lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`, `shm`, `hybrid`, `auto`, `all`
+    ");
+    assert_snapshot!(error(&desk, "compare melt.toml --shells half,third", Start::Plain), @r"
+    exit code 2
+    error: --shells has no `third`
+    valid: `full`, `half`, `eighth`, `all`
+    ");
+    let said = desk.call(Start::Plain, "compare melt.toml --repeat 0");
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("0 is not in 1..=1000"), "{}", said.stderr);
+}
+
+#[test]
+fn a_scenario_that_cannot_be_is_told_once() {
+    let desk = Desk::new(&MELT.replace("cells = [6, 5, 5]", "cells = [1, 5, 5]"));
+    let text = error_everywhere(&desk, "compare melt.toml", &starts());
+    assert!(text.starts_with("exit code 2\n"), "{text}");
+}
+
+/// A process of the job started here, by its rank.
+fn process_of_rank(launcher: u32, rank: usize) -> Option<u32> {
+    let wanted = format!("OMPI_COMM_WORLD_RANK={rank}");
+    let is_it = |process: &u32| {
+        let read = |name: &str| fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+        let is_child = String::from_utf8_lossy(&read("status")).contains(&format!("PPid:\t{launcher}\n"));
+        is_child && read("environ").split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    let entries = fs::read_dir("/proc").unwrap();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).find(is_it)
+}
+
+fn wait_until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < limit {
+        if holds() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// One rank stops for good in the middle: neither a watchdog nor the ranks' agreement can help; the monitor does.
+#[test]
+fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
+    if !p2p_available() || !Path::new("/proc/self/environ").exists() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    let call = "compare melt.toml --backends p2p,p2p-persistent,rma-fence --repeat 1000 --timeout 1.5";
+    let mut command = desk.command(Start::Mpirun(2), call);
+    let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let id = launcher.id();
+    let is_there = wait_until(Duration::from_secs(30), || desk.path("out/scenario.toml").exists());
+    // Into the repetitions: nothing in the folder tells when they begin.
+    std::thread::sleep(Duration::from_secs(4));
+    let rank = process_of_rank(id, 1);
+    if let Some(rank) = rank {
+        Command::new("sh").args(["-c", &format!("kill -s STOP {rank}")]).status().unwrap();
+    }
+    let has_ended = wait_until(Duration::from_secs(40), || launcher.try_wait().unwrap().is_some());
+    launcher.kill().ok();
+    let code = launcher.wait().unwrap().code();
+    assert!(is_there && rank.is_some() && has_ended, "{is_there} {rank:?} {has_ended}");
+    assert_eq!(code, Some(3));
+    let rows = rows(&desk);
+    assert_eq!(rows.iter().filter(|row| row.text("status") == "timeout").count(), 1);
+    assert!(rows.iter().any(|row| row.text("note").contains("did not come back within 3 s")));
+    assert_eq!(rows.len(), 3);
+}
