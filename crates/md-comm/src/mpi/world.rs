@@ -73,6 +73,8 @@ pub(super) struct Inner {
     pub(super) data: Communicator,
     /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
     pub(super) control: Communicator,
+    /// Carries nothing, for [`Self::poke`].
+    quiet: Communicator,
     pub(super) numbers: RefCell<Numbers>,
     /// The ranks that share memory with this one, once somebody has asked.
     pub(super) node: OnceCell<Node>,
@@ -91,12 +93,18 @@ impl Inner {
     fn new(universe: Universe, watchdog: Duration) -> Result<Self, CommError> {
         let data = Communicator::duplicate_world(&universe)?;
         let control = Communicator::duplicate_world(&universe)?;
+        let quiet = Communicator::duplicate_world(&universe)?;
         let (rank, ranks) = data.rank_and_ranks()?;
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
         let library = ffi::library_version()?;
         let watchdog = Cell::new(watchdog);
         let (node, universe) = (OnceCell::new(), Some(universe));
-        Ok(Self { rank, ranks, watchdog, data, control, numbers, node, library, universe })
+        Ok(Self { rank, ranks, watchdog, data, control, quiet, numbers, node, library, universe })
+    }
+
+    /// Lets the library move data.
+    pub(super) fn poke(&self) -> Result<(), CommError> {
+        self.quiet.poke()
     }
 
     pub(super) fn limit(&self) -> Limit {

@@ -95,7 +95,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn progress(&mut self) -> Result<(), CommError> {
-        self.parts.world.data.poke()
+        self.parts.world.poke()
     }
 
     fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
