@@ -6,7 +6,7 @@ use crate::{Channel, Rank};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommError {
-    /// A message larger than the edge's capacity.
+    /// A message of fixed length that is larger than the edge's capacity.
     #[error("{context}: a message of {bytes} bytes to rank {peer} exceeds the negotiated {capacity} bytes")]
     CapacityExceeded {
         /// Name of the context.

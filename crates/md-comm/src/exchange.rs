@@ -14,6 +14,11 @@
 //! `init` is [`crate::World::open`]. Every sending edge is started exactly once per exchange, a message of zero bytes
 //! included. Nothing in the contract is specific to two-sided messages: a fence backend puts in `start` and fences in
 //! `initiate`/`next`, a notified put flushes and raises flags in `initiate` and polls them in `next`.
+//!
+//! Capacities are what transports are prepared for. A message of [`crate::Sizes::Variable`] may be longer: it arrives
+//! like any other, only later, because it takes another way where its slot or posted receive is too small. The next
+//! `negotiate` makes room for the longest one sent so far, whatever it is asked for: a need that cannot be known in
+//! advance is met by sending, and negotiating zeros at the next point where nothing is in flight.
 
 use crate::{Choice, CommError, EdgeId, ExchangeSpec};
 
@@ -52,8 +57,8 @@ pub trait Exchange {
     /// The buffer of the edge's next message, exactly `bytes` long and 64-byte aligned. Its content is unspecified.
     ///
     /// # Errors
-    /// [`CommError::CapacityExceeded`] if `bytes` is more than negotiated, [`CommError::Misuse`] if the edge does not
-    /// send or was started already in this exchange.
+    /// [`CommError::CapacityExceeded`] if `bytes` is more than negotiated for [`crate::Sizes::Fixed`],
+    /// [`CommError::Misuse`] if it is less, if the edge does not send, or was started already in this exchange.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError>;
 
     /// Declares the edge packed: its message may leave now. Never blocks.
@@ -87,7 +92,8 @@ pub trait Exchange {
     fn reverse(&self) -> Result<Box<dyn Exchange>, CommError>;
 
     /// Makes every sending edge's capacity at least `need[edge]` bytes (entries of receiving edges are ignored). For
-    /// [`crate::Sizes::Fixed`] the message length becomes exactly `need`. Called between exchanges only. *Collective.*
+    /// [`crate::Sizes::Fixed`] the message length becomes exactly `need`; for [`crate::Sizes::Variable`] there is also
+    /// room for the longest message sent so far. Called between exchanges only. *Collective.*
     fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError>;
 
     /// What this rank has sent so far.

@@ -65,7 +65,7 @@ pub struct Edge {
     pub receive_channel: Channel,
     /// Which way messages flow.
     pub flow: Flow,
-    /// Bytes that one outgoing message may have; the peer learns it when the context is opened. Grows by
+    /// Bytes of an outgoing message that the transport is prepared for; the peer learns it when the context is opened. Grows by
     /// [`crate::Exchange::negotiate`]. Ignored (0) for `ReceiveOnly`.
     pub send_capacity: usize,
 }
@@ -76,7 +76,7 @@ pub enum Sizes {
     /// Every message has exactly its edge's capacity as of the last negotiation: positions, forces, stencil faces.
     /// Window backends need no length beside the payload.
     Fixed,
-    /// A message may have any length up to the capacity: migration, border.
+    /// A message may have any length: migration, border. One that is longer than the capacity takes longer.
     Variable,
 }
 

@@ -53,9 +53,9 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     if level < Threading::Funneled {
         return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
     }
-    let [data, control] = [(); 2].map(|()| Communicator::duplicate_world(&universe));
+    let [data, control, quiet] = [(); 3].map(|()| Communicator::duplicate_world(&universe));
     let running = Rc::new(Running(Some(universe)));
-    let inner = Rc::new(Inner::new(running, [data?, control?], watchdog)?);
+    let inner = Rc::new(Inner::new(running, [data?, control?, quiet?], watchdog)?);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
 }
@@ -85,6 +85,8 @@ pub(super) struct Inner {
     pub(super) data: Communicator,
     /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
     pub(super) control: Communicator,
+    /// Carries nothing, for [`Self::poke`].
+    quiet: Communicator,
     pub(super) numbers: RefCell<Numbers>,
     /// The ranks that share memory with this one, once somebody has asked.
     pub(super) node: OnceCell<Node>,
@@ -107,7 +109,7 @@ impl std::fmt::Debug for Inner {
 impl Inner {
     fn new(
         running: Rc<Running>,
-        [data, control]: [Communicator; 2],
+        [data, control, quiet]: [Communicator; 3],
         watchdog: Duration,
     ) -> Result<Self, CommError> {
         let (rank, ranks) = data.rank_and_ranks()?;
@@ -122,6 +124,7 @@ impl Inner {
             watchdog,
             data,
             control,
+            quiet,
             numbers,
             node,
             library,
@@ -129,6 +132,11 @@ impl Inner {
             component,
             running,
         })
+    }
+
+    /// Lets the library move data.
+    pub(super) fn poke(&self) -> Result<(), CommError> {
+        self.quiet.poke()
     }
 
     pub(super) fn limit(&self) -> Limit {
@@ -210,8 +218,8 @@ impl MpiWorld {
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
     pub fn double(&self) -> Result<Self, CommError> {
-        let Inner { data, control, running, .. } = &*self.inner;
-        let own = [data.duplicate()?, control.duplicate()?];
+        let Inner { data, control, quiet, running, .. } = &*self.inner;
+        let own = [data.duplicate()?, control.duplicate()?, quiet.duplicate()?];
         let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog())?;
         Ok(Self { inner: Rc::new(inner), ..self.clone() })
     }

@@ -75,7 +75,8 @@ impl Communicator {
     }
 
     /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
-    /// of ours. MPI-3.1 sections 3.8.1, 11.7.3.
+    /// of ours. To be called on a communicator that carries no messages: where Open MPI finds a message it returns at once
+    /// and moves nothing, and what the rank waits for might never come. MPI-3.1 sections 3.8.1, 11.7.3.
     pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.

@@ -8,7 +8,7 @@
 //!    while the request is active, and is leaked, not freed, if the request cannot be ended;
 //! 3. every return code is checked; handles return errors instead of aborting;
 //! 4. no message is longer than the receive posted for it: senders check against a capacity that the receiver has
-//!    learned from them before it posts. The library's truncation error is no protection: Open MPI 4.1.4 reports it, but
+//!    learned from them before it posts, and announce longer messages, for which receives of their own are posted. The library's truncation error is no protection: Open MPI 4.1.4 reports it, but
 //!    its single-copy path (1562 bytes to oneself, 5000 bytes to a neighbour on the node) writes the whole message
 //!    behind the end of the buffer.
 //!

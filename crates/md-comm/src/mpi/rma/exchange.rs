@@ -97,7 +97,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn progress(&mut self) -> Result<(), CommError> {
-        self.parts.world.data.poke()
+        self.parts.world.poke()
     }
 
     fn has_arrival(&mut self) -> Result<bool, CommError> {

@@ -338,7 +338,7 @@ impl Parts {
     /// To be called after each poll that found nothing: lets MPI work now and then.
     pub(super) fn poke(&mut self) -> Result<(), CommError> {
         self.polls = self.polls.wrapping_add(1);
-        if self.polls.is_multiple_of(POLLS_PER_POKE) { self.world.data.poke() } else { Ok(()) }
+        if self.polls.is_multiple_of(POLLS_PER_POKE) { self.world.poke() } else { Ok(()) }
     }
 }
 

@@ -136,8 +136,20 @@ fn make(
                 ffi::MPI_Win_allocate_shared(size, unit, hints.0, on.raw, place, window),
             ),
         };
-        check(call, code)?;
+        check(call, code).map_err(|error| explained(memory, error))?;
         Ok((raw, base))
+    }
+}
+
+/// What the library does not say by itself.
+fn explained(memory: Memory, error: CommError) -> CommError {
+    match (memory, error) {
+        (Memory::Created | Memory::Attached, CommError::Mpi { call, message }) => {
+            let why = "Open MPI's osc/sm has only windows that it allocates, osc/rdma none of a single rank; try \
+                       `window = \"allocate\"`, or another component with `--mca osc`";
+            CommError::Mpi { call, message: format!("{message} ({why})") }
+        }
+        (_, error) => error,
     }
 }
 
