@@ -29,7 +29,7 @@ test: setup
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
 	cargo test -p md-comm -p md-cli --no-fail-fast --no-default-features
-	cargo test -p md --no-fail-fast --no-default-features --test 'cli_*' --test truth_configs --test truth_ranks
+	cargo test -p md --no-fail-fast --no-default-features --test 'cli_*' --test truth_configs --test truth_ranks --test steady
 	$(MAKE) loom
 	scripts/test-ase.sh
 

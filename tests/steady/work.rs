@@ -28,6 +28,7 @@ shell = "half"
 pub(crate) struct Played {
     pub(crate) allocations: u64,
     /// `None` where nobody counts.
+    #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "nobody counts"))]
     pub(crate) collectives: Option<u64>,
 }
 

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Race and memory checkers over md-comm: whatever is installed runs, the rest is skipped with a word. Last line:
+# `check-races: N passed, N failed, N skipped`.
+#
+#   Miri                 the unsafe-free parts and their threads: flag protocol, `local`, ledger (needs nightly with miri)
+#   ThreadSanitizer      the same with the whole conformance suite on `local` (needs nightly with rust-src: without a
+#                        standard library built for it, its own channels are reported)
+#   valgrind memcheck    the suite over windows and over shared memory, 2 ranks: no error below a function of md-comm
+#
+# Not run: helgrind and drd do not know the locks of Rust's standard library (futexes), and no tool sees races between
+# processes: for those there is the model of the flag protocol (`make loom`).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+host=$(rustc -vV | sed -n 's/^host: //p')
+supported=(local:: flag_protocol:: ledger:: negotiation:: buffer:: spec::)
+backends=(shm p2p rma-notify rma-lock rma-pscw)
+passed=0 failed=0 skipped=0
+
+skip() {
+    echo "skipped $1: $2"
+    skipped=$((skipped + 1))
+}
+
+# check NAME COMMAND...
+check() {
+    local name=$1 log
+    shift
+    log=$(mktemp)
+    if "$@" >"$log" 2>&1; then
+        echo "ok      $name"
+        passed=$((passed + 1))
+    else
+        echo "FAILED  $name"
+        tail -n 60 "$log"
+        failed=$((failed + 1))
+    fi
+    rm -f "$log"
+}
+
+nightly_has() {
+    rustup component list --toolchain nightly --installed 2>/dev/null | grep -q "^$1"
+}
+
+under_miri() {
+    CARGO_TARGET_DIR="$target/miri" cargo +nightly miri test -p md-comm --no-default-features --lib -- "${supported[@]}"
+}
+
+# A race does not fail a test by itself.
+under_tsan() {
+    CARGO_TARGET_DIR="$target/tsan" RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="exitcode=66 halt_on_error=1" \
+        cargo +nightly test -Zbuild-std -p md-comm --no-default-features --lib --test conformance --target "$host"
+}
+
+# Errors below MPI_Init are the library's own.
+md_errors() {
+    cat "$@" | sed 's/^==[0-9]*== \{0,1\}//' |
+        awk 'BEGIN { RS = ""; FS = "\n" } /(at|by) 0x.*md_comm/ && !/MPI_Init/ { print; print ""; bad = 1 } END { exit bad }'
+}
+
+# under_memcheck PROGRAM BACKEND
+under_memcheck() {
+    local logs suppressions=() known=/usr/share/openmpi/openmpi-valgrind.supp
+    logs=$(mktemp -d)
+    [ -f "$known" ] && suppressions=(--suppressions="$known")
+    MD_COMM_TEST_ROLE=suite MD_COMM_TEST_BACKEND=$2 timeout 600 scripts/mpirun.sh 2 \
+        valgrind ${suppressions[@]+"${suppressions[@]}"} --num-callers=50 --log-file="$logs/%p" "$1" &&
+        [ "$(ls "$logs" | wc -l)" = 2 ] && md_errors "$logs"/*
+    local outcome=$?
+    rm -rf "$logs"
+    return $outcome
+}
+
+if nightly_has miri; then check Miri under_miri; else skip Miri "rustup component add --toolchain nightly miri"; fi
+if nightly_has rust-src; then
+    check ThreadSanitizer under_tsan
+else
+    skip ThreadSanitizer "rustup component add --toolchain nightly rust-src"
+fi
+if command -v valgrind >/dev/null && command -v mpirun >/dev/null; then
+    program=$(cargo test -p md-comm --test conformance --no-run --message-format=json 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*conformance-[^"]*\)".*/\1/p')
+    for backend in "${backends[@]}"; do
+        check "memcheck, $backend on 2 ranks" under_memcheck "$program" "$backend"
+    done
+else
+    skip memcheck "needs valgrind and mpirun"
+fi
+echo "check-races: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
