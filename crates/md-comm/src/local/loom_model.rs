@@ -25,7 +25,7 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
 
 /// Exchanges of one byte with the other rank, then the end of the context.
 fn play(rank: Rank, shared: Arc<Shared>, (flow, slots): (Flow, Slots)) -> Result<(), CommError> {
-    let world = LocalWorld::new(rank, shared);
+    let world = LocalWorld::new(rank, shared, WATCHDOG);
     let edge = Edge { peer: 1 - rank, send_channel: 0, receive_channel: 0, flow, send_capacity: 1 };
     let mut exchange =
         world.open(ExchangeSpec { name: "model", edges: vec![edge], sizes: Sizes::Fixed, slots })?;
@@ -45,7 +45,7 @@ fn play(rank: Rank, shared: Arc<Shared>, (flow, slots): (Flow, Slots)) -> Result
 
 fn two_ranks(flows: [Flow; 2], slots: Slots) {
     explore(move || {
-        let shared = Arc::new(Shared::new(2, WATCHDOG));
+        let shared = Arc::new(Shared::new(2));
         let other = Arc::clone(&shared);
         let peer = thread::spawn(move || play(1, other, (flows[1], slots)));
         assert_eq!(play(0, shared, (flows[0], slots)), Ok(()));
@@ -68,10 +68,10 @@ fn one_way_the_sender_waits_for_a_slot_and_no_longer() {
 #[test]
 fn a_failure_reaches_a_rank_that_is_about_to_wait() {
     explore(|| {
-        let shared = Arc::new(Shared::new(2, WATCHDOG));
+        let shared = Arc::new(Shared::new(2));
         let failing = Arc::clone(&shared);
         let peer = thread::spawn(move || failing.fail(1));
-        let outcome = LocalWorld::new(0, shared).barrier();
+        let outcome = LocalWorld::new(0, shared, WATCHDOG).barrier();
         assert_eq!(outcome, Err(CommError::PeerFailed { rank: 1 }));
         peer.join().unwrap();
     });
@@ -79,11 +79,11 @@ fn a_failure_reaches_a_rank_that_is_about_to_wait() {
 
 fn one_message(post: fn(&Shared, Address)) {
     explore(move || {
-        let shared = Arc::new(Shared::new(1, WATCHDOG));
+        let shared = Arc::new(Shared::new(1));
         let address = Address { kind: Kind::Payload, context: 1, from: 0, channel: 0 };
         let sender = Arc::clone(&shared);
         let sending = thread::spawn(move || post(&sender, address));
-        assert!(shared.take(0, || [(0, address)].into_iter()).is_ok());
+        assert!(shared.take(0, WATCHDOG, || [(0, address)].into_iter()).is_ok());
         sending.join().unwrap();
     });
 }
