@@ -19,9 +19,9 @@ use super::hybrid::Hybrid;
 use super::node::Node;
 use super::numbers::Numbers;
 use super::p2p::{P2p, Requests};
-use super::rma::{Barrier, Fence, FlagFirst, Lock, Notify, OneSided, Pscw, Ring, Shm};
+use super::rma::{Barrier, Fence, FlagFirst, Lock, Notify, OneSided, Pscw, Ring, SharedRing, Shm};
 use crate::auto::{self, Trials};
-use crate::{Backend, CommError, Exchange, ExchangeSpec, Polling, Rank, RmaOptions, Slots, World};
+use crate::{Backend, CommError, Exchange, ExchangeSpec, Polling, Rank, RingForm, RmaOptions, Slots, World};
 
 /// Exit code of all ranks when one panics.
 const PANIC_EXIT_CODE: i32 = 1;
@@ -251,6 +251,9 @@ impl MpiWorld {
                 Box::new(OneSided::<Notify<true>>::open(world, spec, options)?)
             }
             Backend::RmaNotify => Box::new(OneSided::<Notify<false>>::open(world, spec, options)?),
+            Backend::RmaRing if options.ring == RingForm::Shared => {
+                Box::new(OneSided::<SharedRing>::open(world, spec, options)?)
+            }
             Backend::RmaRing => Box::new(OneSided::<Ring>::open(world, spec, options)?),
             Backend::Hybrid => {
                 let inside = |spec| self.open_with(Backend::Shm, spec);

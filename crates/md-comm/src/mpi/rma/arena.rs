@@ -11,13 +11,14 @@ use super::super::edge_words::{self, Along};
 use super::super::ffi::{Communicator, Memory, Place, Request, Window};
 use super::super::numbers::ContextNumber;
 use super::super::world::Inner;
+use super::shared_part::SharedPart;
 use crate::flag_protocol::slot_of;
 use crate::ledger::Ledger;
 use crate::negotiation::with_head_room;
 use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, RmaOptions, Sizes, WindowCount};
 
 /// Distance of words that different ranks poll or set.
-const APART: usize = 128;
+pub(super) const APART: usize = 128;
 /// From a slot's start to its payload.
 const HEAD: usize = 2 * ALIGNMENT;
 /// Bytes of a message's length, right before the payload.
@@ -27,12 +28,22 @@ pub(super) const ORIGIN_HEAD: usize = ALIGNMENT;
 /// Parts are whole pages: osc/sm packs them back to back.
 const PAGE_BYTES: usize = 4096;
 
+/// Where messages are in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mpi) enum Form {
+    /// In slots of their edges.
+    Slots,
+    /// In one ring for all edges; slots have flags only.
+    SharedRing,
+}
+
 /// What a scheme wants of its window.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::mpi) struct Plan {
     pub(super) memory: Memory,
     /// Flag words per receiving edge, before its slots.
     pub(super) flags: usize,
+    pub(super) form: Form,
     pub(super) options: RmaOptions,
 }
 
@@ -53,6 +64,8 @@ pub(super) struct Arena {
     /// First credit word of an edge: at the peer, in the own part.
     credits_there: Vec<Place>,
     credits_here: Vec<usize>,
+    /// Only of [`Form::SharedRing`].
+    pub(super) shared: SharedPart,
 }
 
 fn strides(rooms: &[usize]) -> Vec<usize> {
@@ -108,7 +121,9 @@ impl Arena {
             |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, ledger, number, along, word);
         let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
         let room_in = tell(Along::Forward, &|i| room_out[i])?;
-        let (strides_out, strides_in) = (strides(&room_out), strides(&room_in));
+        let ring = plan.form == Form::SharedRing;
+        let strides_of = |rooms: &[usize]| if ring { vec![HEAD; rooms.len()] } else { strides(rooms) };
+        let (strides_out, strides_in) = (strides_of(&room_out), strides_of(&room_in));
         let get = plan.options.operation == Operation::Get;
         let (stride_there, stride_here) =
             if get { (strides_in, strides_out) } else { (strides_out, strides_in) };
@@ -116,6 +131,8 @@ impl Arena {
         let has_slots = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
         let Layout { credits: mut credits_here, slots: mut here, end } =
             Layout::new(&stride_here, slots, plan, has_slots);
+        let senders = (0..spec.edges.len()).filter(|&i| ring && has_slots(i)).map(|i| room_in[i]);
+        let (mut shared, end) = SharedPart::lay_out(end, slots, senders);
         let (window, origins) = make(world, on, plan, (spec.edges.len(), end))?;
         for i in 0..spec.edges.len() {
             credits_here[i] += origins(i);
@@ -123,7 +140,10 @@ impl Arena {
         }
         world.note_component(&window)?;
         let place = |(i, offset): (usize, usize)| Place { member: member(spec.edges[i].peer), offset };
-        let places = |offsets: Vec<usize>| offsets.into_iter().enumerate().map(place).collect();
+        let places = |offsets: Vec<usize>| offsets.into_iter().enumerate().map(place).collect::<Vec<_>>();
+        if ring {
+            shared.settle(origins(0), tell, places)?;
+        }
         let to_their_users = if get { Along::Forward } else { Along::Backward };
         let there = places(tell(to_their_users, &|i| here[i])?);
         let credits_there = places(tell(Along::Forward, &|i| credits_here[i])?);
@@ -139,6 +159,7 @@ impl Arena {
             stride_here,
             credits_there,
             credits_here,
+            shared,
         })
     }
 
@@ -211,7 +232,7 @@ fn make(
     let per_edge = options.windows == WindowCount::PerEdge;
     let windows = if per_edge { highest(edges.max(1))? } else { 1 };
     let (asserts, limit) = (options.asserts, world.limit());
-    let request = Request { memory, windows, extent, origins: edges, words: 2 * edges, asserts, limit };
+    let request = Request { memory, windows, extent, origins: edges, words: 2 * edges + 1, asserts, limit };
     let window = Window::new(on, request)?;
     let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))

@@ -33,7 +33,7 @@ impl<S: Scheme + 'static> OneSided<S> {
             (_, WindowKind::Create) => Memory::Created,
             (_, WindowKind::Dynamic) => Memory::Attached,
         };
-        let mut parts = Parts::open(world, spec, Plan { memory, flags: S::FLAGS, options })?;
+        let mut parts = Parts::open(world, spec, Plan { memory, flags: S::FLAGS, form: S::FORM, options })?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme })
     }

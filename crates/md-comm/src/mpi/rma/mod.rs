@@ -27,11 +27,14 @@ mod notify;
 mod parts;
 mod pscw;
 mod ring;
+mod shared_part;
+mod shared_ring;
 mod shm;
 mod signals;
 
 use super::ffi::Memory;
 use crate::{CommError, EdgeId};
+use arena::Form;
 pub(super) use barrier::Barrier;
 pub(super) use exchange::OneSided;
 pub(super) use fence::Fence;
@@ -41,6 +44,7 @@ pub(super) use notify::Notify;
 use parts::Parts;
 pub(super) use pscw::Pscw;
 pub(super) use ring::Ring;
+pub(super) use shared_ring::SharedRing;
 pub(super) use shm::Shm;
 
 /// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
@@ -48,6 +52,9 @@ pub(super) use shm::Shm;
 pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// Where the window's memory comes from.
     const MEMORY: Memory = Memory::Allocated;
+
+    /// Where messages are.
+    const FORM: Form = Form::Slots;
 
     /// Flag words per receiving edge beside those of the slots.
     const FLAGS: usize = 0;

@@ -12,10 +12,21 @@ use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::Ledger;
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions, Sizes};
+use crate::{AlignedBuffer, Arrival, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions, Sizes};
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_POKE: u32 = 16;
+
+/// Where a message that has arrived is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whereabouts {
+    /// In the exchange's slot, or, with gets, in the edge's buffer.
+    Slot,
+    /// At an offset of the own part.
+    Window(usize),
+    /// In one of [`Parts::held`].
+    Held(usize),
+}
 
 /// Ledger, window and addresses of one context.
 #[derive(Debug)]
@@ -38,8 +49,9 @@ pub(in crate::mpi) struct Parts {
     lengths: Vec<usize>,
     told_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
-    /// Where they are, if not in the exchange's slot.
-    places: Vec<Option<usize>>,
+    whereabouts: Vec<Whereabouts>,
+    /// Messages that were copied out of the window.
+    pub(super) held: Vec<AlignedBuffer>,
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
@@ -77,7 +89,8 @@ impl Parts {
             lengths: vec![0; edges],
             told_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
-            places: vec![None; edges],
+            whereabouts: vec![Whereabouts::Slot; edges],
+            held: Vec::new(),
             source,
             polls: 0,
             overflow,
@@ -225,7 +238,13 @@ impl Parts {
 
     /// The same for a message that is not in the exchange's slot.
     pub(super) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
-        self.places[edge.0] = Some(place);
+        self.whereabouts[edge.0] = Whereabouts::Window(place);
+        self.notice(edge, Some(length));
+    }
+
+    /// The same for a message that was copied out.
+    pub(super) fn notice_held(&mut self, edge: EdgeId, length: usize, buffer: usize) {
+        self.whereabouts[edge.0] = Whereabouts::Held(buffer);
         self.notice(edge, Some(length));
     }
 
@@ -290,11 +309,14 @@ impl Parts {
             (None, None) if self.gets() => {
                 self.arena.window.origin(i)?.get(ORIGIN_HEAD..ORIGIN_HEAD + length).unwrap_or_default()
             }
-            (None, None) => {
-                let payload = self.payload(i);
-                self.jitter.note_read(payload, length);
-                self.arena.window.arrived(payload, length)?
-            }
+            (None, None) => match self.whereabouts[i] {
+                Whereabouts::Held(buffer) => self.held[buffer].bytes().get(..length).unwrap_or_default(),
+                Whereabouts::Slot | Whereabouts::Window(_) => {
+                    let payload = self.payload(i);
+                    self.jitter.note_read(payload, length);
+                    self.arena.window.arrived(payload, length)?
+                }
+            },
         };
         self.ledger.arrive(edge, bytes).map(Some)
     }
@@ -309,7 +331,10 @@ impl Parts {
 
     /// Where a message is in the own part.
     fn payload(&self, i: usize) -> usize {
-        self.places[i].unwrap_or_else(|| self.arena.payload_here(i, self.sequence))
+        match self.whereabouts[i] {
+            Whereabouts::Window(place) => place,
+            Whereabouts::Slot | Whereabouts::Held(_) => self.arena.payload_here(i, self.sequence),
+        }
     }
 
     /// The length of a message: known, told by its flag, or beside its payload.

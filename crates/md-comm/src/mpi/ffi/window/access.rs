@@ -110,12 +110,21 @@ impl Window {
     /// Reads a word by MPI's own means; for polling that relies on nothing but the standard. Inside a passive epoch.
     /// MPI-3.1 section 11.3.4.
     pub(in crate::mpi) fn fetch(&self, at: Place) -> Result<u64, CommError> {
+        self.fetch_and(constants::no_op(), 0, at)
+    }
+
+    /// Atomically adds to a word and returns what it was. Inside a passive epoch. MPI-3.1 section 11.3.4.
+    pub(in crate::mpi) fn fetch_and_add(&self, value: u64, at: Place) -> Result<u64, CommError> {
+        // SAFETY: reading a constant of the C library.
+        self.fetch_and(unsafe { ffi::RSMPI_SUM }, value, at)
+    }
+
+    fn fetch_and(&self, operation: ffi::MPI_Op, value: u64, at: Place) -> Result<u64, CommError> {
         let Target { raw, member, at } = self.target("MPI_Fetch_and_op", at, WORD_BYTES)?;
-        let (unused, mut result) = (0_u64, 0_u64);
-        // SAFETY: one aligned word inside the window is read; both locals live until the flush, which completes it.
+        let mut result = 0_u64;
+        // SAFETY: one aligned word inside the window is accessed; both locals live until the flush, which completes it.
         unsafe {
-            let (from, to) = ((&raw const unused).cast(), (&raw mut result).cast());
-            let operation = constants::no_op();
+            let (from, to) = ((&raw const value).cast(), (&raw mut result).cast());
             let code = ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw);
             check("MPI_Fetch_and_op", code)?;
             check("MPI_Win_flush", ffi::MPI_Win_flush(member, raw))?;

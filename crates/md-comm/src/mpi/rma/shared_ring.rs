@@ -1,0 +1,284 @@
+//! `rma-ring` with `ring = "shared"`: one circular buffer per receiving rank, tickets by an atomic fetch-and-add.
+//!
+//! Structure: a sender reserves its piece of the ring first (the ticket is the number of bytes reserved before it, its
+//! place the ticket modulo the ring's size) and then waits until the receiver has read far enough. It puts the message,
+//! in two pieces where it wraps, and its ticket; flushes; and raises its own flag of this exchange (length and exchange
+//! number, as in `rma-notify`). The receiver copies messages out as their flags come, also those of the next exchange,
+//! and publishes up to which ticket everything has been read. After the circular buffer of the miniMD study (Li et al.),
+//! corrected: reserve, then wait, so that two senders cannot overrun the ring together; tickets are never reset; what
+//! tells the receiver is a flag per message, not the ticket counter, which moves before the data come.
+//! Relies on: `MPI_Fetch_and_op` is atomic, and a word changed by SUM is not changed otherwise (MPI-3.1 section 11.7.1).
+//! No deadlock: nothing waits in `initiate`; who waits for room goes on emptying its own ring; the piece with the
+//! smallest ticket always fits, because a ring has room for `slots` messages of every sender.
+//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag. A copy.
+//! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
+//! messages wait for those with smaller tickets.
+
+use std::sync::atomic::Ordering;
+
+use super::arena::{Form, ORIGIN_HEAD};
+use super::flags::{flag, length_in};
+use super::{Parts, Scheme};
+use crate::patience::Patience;
+use crate::{ALIGNMENT, CommError, EdgeId};
+
+/// State of one context.
+#[derive(Debug)]
+pub(in crate::mpi) struct SharedRing {
+    sending: Vec<EdgeId>,
+    receiving: Vec<EdgeId>,
+    /// Receiving edges whose senders wait for credits.
+    crediting: Vec<EdgeId>,
+    /// Messages with their tickets that wait for room.
+    waiting: Vec<(EdgeId, u64)>,
+    leaving: Vec<EdgeId>,
+    /// Per edge: up to where the receiver is known to have read.
+    read_there: Vec<u64>,
+    /// Up to where this rank has read, and pieces behind that it has read already.
+    read: u64,
+    read_ahead: Vec<(u64, u64)>,
+    /// Per edge: number of the exchange whose message comes next; lengths of those taken, per slot.
+    next: Vec<u64>,
+    lengths: Vec<usize>,
+}
+
+/// Bytes of a ring that a message takes.
+fn footprint(length: usize) -> u64 {
+    length.next_multiple_of(ALIGNMENT) as u64
+}
+
+/// The pieces of `length` bytes at a ticket: length of the first, start of the first. The second starts at 0.
+fn pieces(ticket: u64, length: usize, size: u64) -> (usize, usize) {
+    let start = (ticket % size.max(1)) as usize;
+    (length.min(size as usize - start), start)
+}
+
+fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
+    if !parts.arena.window.is_unified() {
+        parts.arena.window.sync()?;
+    }
+    Ok(parts.arena.window.own_word(offset)?.load(Ordering::Acquire))
+}
+
+impl SharedRing {
+    /// Puts the messages whose pieces are free and raises their flags.
+    fn send_what_fits(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.leaving.clear();
+        let mut i = 0;
+        while i < self.waiting.len() {
+            let (edge, ticket) = self.waiting[i];
+            if self.has_room(parts, edge, ticket)? {
+                put(parts, edge, ticket)?;
+                self.leaving.push(edge);
+                self.waiting.swap_remove(i);
+            } else {
+                i += 1;
+            }
+        }
+        if self.leaving.is_empty() {
+            return Ok(());
+        }
+        parts.arena.window.flush_all()?;
+        for &edge in &self.leaving {
+            let place = parts.arena.flag_there(edge.0, parts.sequence);
+            let flag = flag(parts.sequence, parts.length(edge));
+            parts.arena.window.replace(2 * edge.0, flag, place)?;
+        }
+        parts.arena.window.flush_all()
+    }
+
+    fn has_room(&mut self, parts: &Parts, edge: EdgeId, ticket: u64) -> Result<bool, CommError> {
+        let bytes = footprint(parts.slot_length(edge));
+        let fits = |read: u64| bytes == 0 || read + parts.arena.shared_size_there(edge.0) >= ticket + bytes;
+        if !fits(self.read_there[edge.0]) {
+            self.read_there[edge.0] = parts.arena.window.fetch(parts.arena.shared_read_there(edge.0))?;
+        }
+        Ok(fits(self.read_there[edge.0]))
+    }
+
+    /// Copies out what has come, and tells the senders how far.
+    fn drain(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        for i in 0..self.receiving.len() {
+            let edge = self.receiving[i];
+            // Nobody is more than its slots ahead: a credit or a message of ours is missing.
+            while self.next[edge.0] < parts.sequence + parts.arena.slots {
+                let sequence = self.next[edge.0];
+                let flag = read(parts, parts.arena.flag_here(edge.0, sequence))?;
+                let Some(length) = length_in(flag, sequence) else { break };
+                self.take(parts, edge, (sequence, length))?;
+                self.next[edge.0] += 1;
+            }
+        }
+        let before = self.read;
+        while let Some(i) = self.read_ahead.iter().position(|&(start, _)| start == self.read) {
+            self.read = self.read_ahead.swap_remove(i).1;
+        }
+        if self.read == before {
+            return Ok(());
+        }
+        let (word, place) = (2 * self.next.len(), parts.arena.shared_read_here(parts.world.rank));
+        parts.arena.window.replace(word, self.read, place)?;
+        parts.arena.window.flush_all()
+    }
+
+    fn take(
+        &mut self,
+        parts: &mut Parts,
+        edge: EdgeId,
+        (sequence, length): (u64, usize),
+    ) -> Result<(), CommError> {
+        let buffer = held(parts, edge, sequence);
+        self.lengths[buffer] = length;
+        if length == 0 || length > parts.arena.room_in(edge.0) {
+            return Ok(());
+        }
+        let ticket = read(parts, parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
+        let (first, start) = pieces(ticket, length, parts.arena.shared_size_here());
+        let ring = parts.arena.shared_here();
+        let message = &mut parts.held[buffer];
+        message.set_length(length);
+        let (left, right) = message.bytes_mut().split_at_mut(first);
+        left.copy_from_slice(parts.arena.window.arrived(ring + start, first)?);
+        right.copy_from_slice(parts.arena.window.arrived(ring, length - first)?);
+        self.read_ahead.push((ticket, ticket + footprint(length)));
+        Ok(())
+    }
+
+    /// Gives notice of the messages of this exchange.
+    fn notice(&self, parts: &mut Parts) {
+        for &edge in &self.receiving {
+            if self.next[edge.0] > parts.sequence && !parts.is_noticed(edge) {
+                let buffer = held(parts, edge, parts.sequence);
+                parts.notice_held(edge, self.lengths[buffer], buffer);
+            }
+        }
+    }
+}
+
+/// Number of the buffer for an edge's message of an exchange.
+fn held(parts: &Parts, EdgeId(i): EdgeId, sequence: u64) -> usize {
+    let slots = parts.arena.slots;
+    i * slots as usize + (sequence % slots) as usize
+}
+
+/// The message and its ticket.
+fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
+    let length = parts.slot_length(edge);
+    if length == 0 {
+        return Ok(());
+    }
+    let (first, start) = pieces(ticket, length, parts.arena.shared_size_there(edge.0));
+    let (middle, end) = (ORIGIN_HEAD + first, ORIGIN_HEAD + length);
+    parts.arena.window.put(edge.0, ORIGIN_HEAD..middle, parts.arena.shared_there(edge.0, start))?;
+    if middle < end {
+        parts.arena.window.put(edge.0, middle..end, parts.arena.shared_there(edge.0, 0))?;
+    }
+    let mut place = parts.arena.flag_there(edge.0, parts.sequence);
+    place.offset += ALIGNMENT;
+    parts.arena.window.replace(2 * edge.0, ticket, place)
+}
+
+impl Scheme for SharedRing {
+    const FORM: Form = Form::SharedRing;
+
+    /// The tickets begin again.
+    fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        parts.arena.window.lock_all()?;
+        for place in [parts.arena.shared_read_here(0), parts.arena.shared_written_here(0)] {
+            parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
+        }
+        parts.arena.window.sync()?;
+        let edges = parts.ledger.spec().edges.len();
+        let slots = parts.arena.slots as usize;
+        parts.held.resize_with(edges * slots, Default::default);
+        let (sending, receiving): (Vec<_>, Vec<_>) = (parts.sending().collect(), parts.receiving().collect());
+        let crediting = receiving.iter().copied().filter(|&edge| parts.needs_credit(edge, false)).collect();
+        let (waiting, leaving) = (Vec::with_capacity(edges), Vec::with_capacity(edges));
+        let (read_there, read_ahead) = (vec![0; edges], Vec::with_capacity(edges * slots));
+        let (next, lengths) = (vec![parts.sequence; edges], vec![0; edges * slots]);
+        let read = 0;
+        Ok(Self {
+            sending,
+            receiving,
+            crediting,
+            waiting,
+            leaving,
+            read_there,
+            read,
+            read_ahead,
+            next,
+            lengths,
+        })
+    }
+
+    fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
+        if parts.has_credit(edge, read)? {
+            return Ok(true);
+        }
+        self.drain(parts)?;
+        Ok(false)
+    }
+
+    /// Nothing leaves before its final length is known to all.
+    fn start(&mut self, _: &mut Parts, _: EdgeId) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        for &edge in &self.sending {
+            let bytes = footprint(parts.slot_length(edge));
+            let counter = parts.arena.shared_written_there(edge.0);
+            let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
+            self.waiting.push((edge, ticket));
+        }
+        self.send_what_fits(parts)
+    }
+
+    fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.send_what_fits(parts)?;
+        self.drain(parts)?;
+        self.notice(parts);
+        Ok(())
+    }
+
+    /// What has not left does so now.
+    fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        let mut patience = Patience::new(parts.world.watchdog());
+        while !self.waiting.is_empty() {
+            self.send_what_fits(parts)?;
+            self.drain(parts)?;
+            parts.poke()?;
+            let awaited = || "room in the rings of other ranks".to_owned();
+            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+        }
+        if self.crediting.is_empty() {
+            return Ok(());
+        }
+        for &edge in &self.crediting {
+            let place = parts.arena.credit_there(edge.0, parts.sequence);
+            parts.arena.window.replace(2 * edge.0 + 1, parts.sequence, place)?;
+        }
+        parts.arena.window.flush_all()
+    }
+
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.arena.window.unlock_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_wraps_has_two_pieces() {
+        assert_eq!(pieces(128, 64, 256), (64, 128));
+        assert_eq!(pieces(128 + 3 * 256, 128, 256), (128, 128));
+        assert_eq!(pieces(192, 100, 256), (64, 192));
+    }
+
+    #[test]
+    fn messages_take_whole_lines() {
+        assert_eq!([0, 1, 64, 65].map(footprint), [0, 64, 64, 128]);
+    }
+}
