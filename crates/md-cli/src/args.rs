@@ -24,13 +24,13 @@ pub enum Command {
     Check(ScenarioArgs),
     /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
     Forces(RunArgs),
+    /// Measure halo strategies on this scenario and machine, and recommend one
+    #[command(after_long_help = COMPARE_HELP)]
+    Compare(CompareArgs),
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
     Schema,
-    /// Measure halo strategies on this scenario and machine, and recommend one
-    #[command(after_long_help = COMPARE_HELP)]
-    Compare(CompareArgs),
 }
 
 const COMPARE_HELP: &str = "\
