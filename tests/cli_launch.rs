@@ -26,6 +26,7 @@ fn help_and_version() {
       run       Run a scenario
       check     Check a scenario and print it with all defaults filled in
       forces    Evaluate the forces of the initial state, without motion: forces.csv and summary.json
+      compare   Measure halo strategies on this scenario and machine, and recommend one
       backends  List the halo backends and whether they are available here
       schema    Print the JSON Schema of a scenario, for editors
       help      Print this message or the help of the given subcommand(s)

@@ -24,20 +24,21 @@ pub enum Command {
     Check(ScenarioArgs),
     /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
     Forces(RunArgs),
+    /// Measure halo strategies on this scenario and machine, and recommend one
+    #[command(after_long_help = COMPARE_HELP)]
+    Compare(CompareArgs),
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
     Schema,
-    /// Measure halo strategies on this scenario and machine, and recommend one
-    #[command(after_long_help = COMPARE_HELP)]
-    Compare(CompareArgs),
 }
 
 const COMPARE_HELP: &str = "\
 Strategies are all combinations of the chosen backends, shells, exchanges and partitions. Each is first checked: the \
 forces of the initial state, after every ghost has been overwritten, must be those of a serial calculation to 1e-10 of \
-their rms. (Rounding differs by about 1e-13, because the sums are in another order; a single wrong or missing position \
-shows at 1e-6 or more. For the check the sites of a lattice are displaced, as a perfect lattice has no forces.)
+their rms. (Rounding differs by about 1e-13, because the sums are in another order; a message that is missing, stale or \
+mistaken for another shows at 1e-3 and more. For the check the sites of a lattice are displaced, as a perfect lattice has \
+no forces.)
 
 Then all strategies are measured in turn, in every repetition in another order, each time from the same initial state:
   exchange  the halo of the initial state exchanged over and over without computation: positions, and forces back where \
@@ -47,7 +48,7 @@ the slowest rank.
   step      --steps time steps as in `run`, and the phases of the halo in them.
 
 Intervals hold the true median with 95 % confidence, from order statistics; with fewer than 6 repetitions they are the \
-smallest and the largest sample. A strategy that fails or waits longer than --timeout is reported and left out; if a call \
+smallest and the largest sample, and nothing is recommended. A strategy that fails or waits longer than --timeout is reported and left out; if a call \
 inside the MPI library does not come back within twice that time, what has been measured is written and the job ends.
 
 Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml.

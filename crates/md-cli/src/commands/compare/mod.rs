@@ -68,21 +68,7 @@ pub fn compare(
         timeout,
     };
     let ranks_per_core = ranks_per_core(referee)?;
-    let board = open_on_root(referee, || {
-        let mut screen = Screen::stdout(if args.quiet { Verbosity::Quiet } else { Verbosity::Normal });
-        screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), plan.repeat));
-        let own = Strategy::of(&inputs.scenario.parallel);
-        Ok::<_, OutputError>(Arc::new(Mutex::new(Board {
-            entries: Vec::new(),
-            current: None,
-            control: None,
-            own: strategies.iter().position(|&strategy| strategy == own),
-            repeat: plan.repeat,
-            ranks_per_core,
-            directory: output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?,
-            screen,
-        })))
-    })?;
+    let board = open_on_root(referee, || open_board(inputs, args, &strategies, ranks_per_core))?;
     let reference = open_on_root(referee, || Reference::compute(inputs))?;
     let mut contest = Contest::new(transports, inputs, plan, board.clone(), reference);
     let monitor = board.as_ref().map(|board| watch(board, &contest, transports.end_job()));
@@ -93,6 +79,29 @@ pub fn compare(
         lock(board).publish()?;
     }
     verdict(&strategies, &statuses)
+}
+
+/// On rank 0: files and table.
+fn open_board(
+    inputs: &Inputs,
+    args: &CompareArgs,
+    strategies: &[Strategy],
+    ranks_per_core: f64,
+) -> Result<Arc<Mutex<Board>>, OutputError> {
+    let directory = output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?;
+    let mut screen = Screen::stdout(if args.quiet { Verbosity::Quiet } else { Verbosity::Normal });
+    screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
+    let own = Strategy::of(&inputs.scenario.parallel);
+    Ok(Arc::new(Mutex::new(Board {
+        entries: Vec::new(),
+        current: None,
+        control: None,
+        own: strategies.iter().position(|&strategy| strategy == own),
+        repeat: args.repeat as usize,
+        ranks_per_core,
+        directory,
+        screen,
+    })))
 }
 
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.

@@ -2,7 +2,8 @@
 //!
 //! Other means: one rank, so that nothing is exchanged; full shell, so that no force returns; every pair of particles
 //! where there are few enough. The bound on the difference is 1e-10 of the rms force: sums in another order differ by
-//! about 1e-13, a position that is wrong in its last digit of single precision by 1e-6, so nothing lies between.
+//! about 1e-13, and a message that is missing, stale or mistaken for another shows at 1e-3 and more. (A flipped bit among
+//! the last twenty of a coordinate would pass; that all transports agree bit by bit is for the tests of md to show.)
 
 use std::time::Duration;
 

@@ -42,7 +42,7 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     if comparison.repeat < SAMPLES_FOR_CONFIDENCE {
         warnings.push(format!(
             "With fewer than {SAMPLES_FOR_CONFIDENCE} repetitions there is no 95 % interval: the bounds are the smallest \
-             and the largest of {} samples, and \"sure\" means less.",
+             and the largest of {} samples, and nothing is sure. Use --repeat 10 or more.",
             comparison.repeat
         ));
     }
@@ -89,6 +89,9 @@ fn verdict(comparison: &Comparison) -> Vec<String> {
     };
     let by = comparison.ranked_by();
     let present = present(comparison, &ranking).unwrap_or(best);
+    if comparison.ranks_per_core > 1.0 || comparison.repeat < SAMPLES_FOR_CONFIDENCE {
+        return vec![no_recommendation(by, best, present)];
+    }
     if let Some(text) = too_small(by, present, best) {
         return vec![text];
     }
@@ -136,6 +139,19 @@ fn present<'c>(comparison: &'c Comparison, ranking: &[Measurement<'c>]) -> Optio
 
 fn is_sure(by: RankedBy, best: Measurement, other: Measurement) -> bool {
     by.interval(best.1).is_below(&by.interval(other.1))
+}
+
+/// The numbers do not carry one.
+fn no_recommendation(by: RankedBy, best: Measurement, present: Measurement) -> String {
+    let smallest = format!("Smallest median: {}, {}", name(best.0), decisive(by, best.1));
+    if best.0 == present.0 {
+        return format!("So nothing is recommended. {smallest}, which is in use.");
+    }
+    format!(
+        "So nothing is recommended. {smallest}; in use: {}, {}.",
+        name(present.0),
+        decisive(by, present.1)
+    )
 }
 
 /// The halo is too small a part of the step, where nothing but the halo differs.
@@ -405,11 +421,11 @@ mod tests {
     fn more_ranks_than_cores() {
         let mut comparison = comparison(&[("p2p", 3.1, 1.0), ("shm", 3.0, 1.0)]);
         (comparison.ranks_per_core, comparison.repeat) = (2.0, 3);
-        insta::assert_snapshot!(recommendation(&comparison), @r#"
+        insta::assert_snapshot!(recommendation(&comparison), @r"
         WARNING: OVERSUBSCRIBED. There are 2 ranks per core: ranks take turns, and these numbers measure the operating system's scheduler, not the transports. Do not act on them; run at most one rank per core.
-        With fewer than 6 repetitions there is no 95 % interval: the bounds are the smallest and the largest of 3 samples, and "sure" means less.
-        Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.
-        "#);
+        With fewer than 6 repetitions there is no 95 % interval: the bounds are the smallest and the largest of 3 samples, and nothing is sure. Use --repeat 10 or more.
+        So nothing is recommended. Smallest median: shm half direct rect, 3 us [2.85, 3.15]; in use: p2p half direct rect, 3.1 us [2.94, 3.26].
+        ");
     }
 
     #[test]
