@@ -6,7 +6,7 @@ use std::time::Duration;
 use md_cli::driver::RunError;
 use md_cli::report::Thermo;
 use md_comm::mpi::{self, MpiWorld};
-use md_comm::{World, local};
+use md_comm::{Slots, World, local};
 
 use crate::scenario::{Outcome, SYSTEMS, run};
 use crate::strategy::{Decomposition, Extent, Transport};
@@ -73,9 +73,9 @@ fn compare(world: &MpiWorld, (name, text): (&str, &str), tally: &mut Tally) -> R
             over(world, transport, text, decomposition)
                 .map_err(|error| format!("{name}, {transport}, {decomposition}: {error}"))
         };
-        let expected = play(Transport::REFERENCE)?;
+        let expected = play(Transport::reference())?;
         if let Some(alone) = &alone {
-            let what = format!("{name}, {}, {decomposition}", Transport::REFERENCE);
+            let what = format!("{name}, {}, {decomposition}", Transport::reference());
             tally.judge(&what, agrees(&expected, alone));
         }
         for transport in Transport::others() {
@@ -94,13 +94,15 @@ fn over(
     text: &str,
     decomposition: Decomposition,
 ) -> Result<Outcome, RunError> {
-    run(&world.clone().with_backend(transport.backend)?, text, decomposition)
+    let world = world.clone().with_backend(transport.backend)?.with_options(transport.options)?;
+    run(&world, text, (decomposition, transport.slots))
 }
 
 /// The same system without neighbours on other ranks.
 fn on_one_rank(text: &str) -> Result<Outcome, String> {
-    let outcome =
-        local::run(1, WATCHDOG, |world| run(world, text, REFERENCE).map_err(|error| error.to_string()));
+    let outcome = local::run(1, WATCHDOG, |world| {
+        run(world, text, (REFERENCE, Slots::Double)).map_err(|error| error.to_string())
+    });
     let ended = outcome.into_iter().next().ok_or("no rank")?;
     ended.map_err(|panicked| panicked.to_string())?
 }

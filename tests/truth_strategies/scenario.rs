@@ -3,7 +3,7 @@
 use md_cli::driver::{RowVector, RunError, Setup, Simulation};
 use md_cli::report::{ParticleRow, Thermo};
 use md_cli::scenario::{ScenarioSource, load};
-use md_comm::World;
+use md_comm::{Slots, World};
 use md_core::Sums;
 
 use crate::strategy::Decomposition;
@@ -58,8 +58,13 @@ pub(crate) struct Outcome {
 }
 
 /// Runs a system. *Collective.*
-pub(crate) fn run(world: &dyn World, text: &str, decomposition: Decomposition) -> Result<Outcome, RunError> {
-    let overrides = decomposition.settings();
+pub(crate) fn run(
+    world: &dyn World,
+    text: &str,
+    (decomposition, slots): (Decomposition, Slots),
+) -> Result<Outcome, RunError> {
+    let mut overrides = decomposition.settings();
+    overrides.push(format!("parallel.rma.slots={}", slots.count()));
     let source = ScenarioSource { name: "system".to_owned(), text: text.to_owned(), overrides };
     let scenario = load(&source).map_err(RunError::Scenario)?;
     let setup = Setup::new(&source, &scenario, None, world.ranks())?;

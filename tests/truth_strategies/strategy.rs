@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use md_comm::Backend;
+use md_comm::{Backend, RmaOptions, Slots};
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,32 +68,69 @@ impl fmt::Display for Decomposition {
     }
 }
 
-/// What moves the bytes. Options of a backend are further fields.
+/// What moves the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transport {
     pub(crate) backend: Backend,
+    pub(crate) options: RmaOptions,
+    pub(crate) slots: Slots,
 }
 
 impl Transport {
     /// The one that the others are compared with.
-    pub(crate) const REFERENCE: Self = Self { backend: Backend::P2p };
+    pub(crate) const REFERENCE: Backend = Backend::P2p;
 
     /// Variable with the names of backends that cannot run here, separated by commas.
     pub(crate) const WITHOUT: &str = "MD_STRATEGIES_WITHOUT";
 
-    /// All others that run over MPI.
+    /// Two-sided messages.
+    pub(crate) fn reference() -> Self {
+        Self::plain(Self::REFERENCE)
+    }
+
+    fn plain(backend: Backend) -> Self {
+        Self { backend, options: RmaOptions::default(), slots: Slots::Double }
+    }
+
+    /// All others that run over MPI, with the options that they take: in the slice, each option alone.
     pub(crate) fn others() -> impl Iterator<Item = Self> {
         let without = std::env::var(Self::WITHOUT).unwrap_or_default();
         let runs = move |backend: &&Backend| {
             **backend != Backend::Local && without.split(',').all(|name| name != backend.name())
         };
-        let known = Backend::ALL.iter().filter(runs);
-        known.map(|&backend| Self { backend }).filter(|&transport| transport != Self::REFERENCE)
+        let full = Extent::wanted() == Extent::Full;
+        let options: Vec<RmaOptions> =
+            RmaOptions::combinations().into_iter().filter(|options| full || changes(options) <= 1).collect();
+        let known = Backend::ALL.iter().copied().filter(move |backend| runs(&backend));
+        let with_options = known.flat_map(move |backend| {
+            let all = options.clone().into_iter().flat_map(move |options| {
+                [Slots::Double, Slots::Single].map(|slots| Self { backend, options, slots })
+            });
+            all.filter(move |transport| full || transport.changes() <= 1)
+        });
+        with_options.filter(|transport| transport.is_possible() && *transport != Self::reference())
     }
+
+    fn changes(&self) -> usize {
+        changes(&self.options) + usize::from(self.slots == Slots::Single)
+    }
+
+    /// The options of `hybrid` are those of its backend between nodes, which is two-sided here.
+    fn is_possible(&self) -> bool {
+        let asked = if self.backend == Backend::Hybrid { Backend::P2p } else { self.backend };
+        asked.refuses(&self.options, self.slots).is_ok()
+    }
+}
+
+/// Options that are not at their defaults.
+fn changes(options: &RmaOptions) -> usize {
+    options.to_string().split_whitespace().count()
 }
 
 impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.backend.name())
+        let slots = if self.slots == Slots::Single { " slots=1" } else { "" };
+        let text = format!("{} {}{slots}", self.backend.name(), self.options);
+        f.write_str(text.trim())
     }
 }

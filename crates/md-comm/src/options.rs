@@ -108,6 +108,44 @@ pub struct RmaOptions {
     pub ring: RingForm,
 }
 
+impl RmaOptions {
+    /// Every combination of values; many backends take few of them ([`crate::Backend::refuses`]).
+    pub fn combinations() -> Vec<Self> {
+        let mut all = vec![Self::default()];
+        let mut vary = |set: &dyn Fn(Self) -> Vec<Self>| {
+            all = all.iter().flat_map(|&options| set(options)).collect();
+        };
+        vary(&|options| WindowKind::ALL.iter().map(|&window| Self { window, ..options }).collect());
+        vary(&|options| WindowCount::ALL.iter().map(|&windows| Self { windows, ..options }).collect());
+        vary(&|options| Operation::ALL.iter().map(|&operation| Self { operation, ..options }).collect());
+        vary(&|options| Asserts::ALL.iter().map(|&asserts| Self { asserts, ..options }).collect());
+        vary(&|options| Polling::ALL.iter().map(|&polling| Self { polling, ..options }).collect());
+        vary(&|options| RingForm::ALL.iter().map(|&ring| Self { ring, ..options }).collect());
+        all
+    }
+}
+
+impl std::fmt::Display for RmaOptions {
+    /// `window=create asserts=on`: the options that are not at their defaults.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = |options: Self| {
+            let Self { window, windows, operation, asserts, polling, ring } = options;
+            [
+                ("window", window.name()),
+                ("windows", windows.name()),
+                ("operation", operation.name()),
+                ("asserts", asserts.name()),
+                ("polling", polling.name()),
+                ("ring", ring.name()),
+            ]
+        };
+        let set =
+            words(*self).into_iter().zip(words(Self::default())).filter(|(word, default)| word != default);
+        let texts: Vec<String> = set.map(|((key, value), _)| format!("{key}={value}")).collect();
+        f.write_str(&texts.join(" "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,7 +53,7 @@ impl Case {
     }
 
     fn name(&self) -> String {
-        let options = options::text(&self.options);
+        let options = self.options.to_string();
         let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         format!("{}, {} ranks", parts.join(", "), self.ranks)
@@ -61,7 +61,7 @@ impl Case {
 
     fn run(&self, mut command: Command) -> Result<(), String> {
         command.envs(self.path.into_iter().flat_map(|(_, variables)| variables.iter().copied()));
-        command.env(OPTIONS, options::text(&self.options));
+        command.env(OPTIONS, self.options.to_string());
         suite(command, (self.backend, self.ranks))
     }
 }

@@ -27,39 +27,14 @@ pub(crate) fn slice() -> Vec<(Backend, RmaOptions)> {
 
 /// Every combination that is not refused, without the defaults.
 pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
-    let mut all = vec![RmaOptions::default()];
-    let mut vary = |set: &dyn Fn(RmaOptions) -> Vec<RmaOptions>| {
-        all = all.iter().flat_map(|&options| set(options)).collect();
-    };
-    vary(&|options| WindowKind::ALL.iter().map(|&window| RmaOptions { window, ..options }).collect());
-    vary(&|options| WindowCount::ALL.iter().map(|&windows| RmaOptions { windows, ..options }).collect());
-    vary(&|options| Operation::ALL.iter().map(|&operation| RmaOptions { operation, ..options }).collect());
-    vary(&|options| Asserts::ALL.iter().map(|&asserts| RmaOptions { asserts, ..options }).collect());
-    vary(&|options| Polling::ALL.iter().map(|&polling| RmaOptions { polling, ..options }).collect());
-    vary(&|options| RingForm::ALL.iter().map(|&ring| RmaOptions { ring, ..options }).collect());
+    let mut all = RmaOptions::combinations();
     all.retain(|options| {
         *options != RmaOptions::default() && backend.refuses(options, Slots::Double).is_ok()
     });
     all
 }
 
-/// `window=create asserts=on`: the options that are not at their defaults.
-pub(crate) fn text(options: &RmaOptions) -> String {
-    let RmaOptions { window, windows, operation, asserts, polling, ring } = *options;
-    let default = RmaOptions::default();
-    let words = [
-        ("window", window.name(), default.window.name()),
-        ("windows", windows.name(), default.windows.name()),
-        ("operation", operation.name(), default.operation.name()),
-        ("asserts", asserts.name(), default.asserts.name()),
-        ("polling", polling.name(), default.polling.name()),
-        ("ring", ring.name(), default.ring.name()),
-    ];
-    let set = words.into_iter().filter(|(_, value, default)| value != default);
-    set.map(|(key, value, _)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
-}
-
-/// The options in a text like that.
+/// The options in a text such as `window=create asserts=on`.
 pub(crate) fn parse(text: &str) -> Result<RmaOptions, CommError> {
     text.split_whitespace().try_fold(RmaOptions::default(), |options, word| {
         let set = word.split_once('=').and_then(|(key, value)| set(options, key, value));
