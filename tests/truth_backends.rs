@@ -40,6 +40,29 @@ fn check(ranks: usize, settings: &[&str]) {
     }
 }
 
+/// Options that move the same bytes in other ways.
+const OPTIONS: [(&str, &[&str]); 6] = [
+    ("rma-fence", &["operation=get", "asserts=true"]),
+    ("rma-pscw", &["windows=per-edge", "asserts=true"]),
+    ("rma-lock", &["operation=get", "window=create", "slots=1"]),
+    ("rma-notify", &["polling=strict", "window=create"]),
+    ("rma-ring", &["ring=shared", "slots=1"]),
+    ("shm", &["slots=1"]),
+];
+
+#[test]
+fn every_option() {
+    if !p2p_available() {
+        return;
+    }
+    let expected = thermo_text(&Run::new("run", MELT).on(Backend::Local, 3));
+    for (name, options) in OPTIONS {
+        let here = Run::new("run", MELT).on(Backend::P2p, 3).set(format!("parallel.backend={name:?}"));
+        let here = options.iter().fold(here, |run, option| run.set(format!("parallel.rma.{option}")));
+        assert_eq!(thermo_text(&here), expected, "{name} with {options:?}");
+    }
+}
+
 #[test]
 fn every_backend() {
     if p2p_available() {

@@ -8,8 +8,9 @@
 //! corrected: reserve, then wait, so that two senders cannot overrun the ring together; tickets are never reset; what
 //! tells the receiver is a flag per message, not the ticket counter, which moves before the data come.
 //! Relies on: `MPI_Fetch_and_op` is atomic, and a word changed by SUM is not changed otherwise (MPI-3.1 section 11.7.1).
-//! No deadlock: nothing waits in `initiate`; who waits for room goes on emptying its own ring; the piece with the
-//! smallest ticket always fits, because a ring has room for `slots` messages of every sender.
+//! No deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring, and the piece with
+//! the smallest ticket always fits. That would hold for a ring of one message; it has room for `slots` messages of every
+//! sender because a rank that waits in another context empties nothing here.
 //! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag. A copy.
 //! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
 //! messages wait for those with smaller tickets.
