@@ -39,7 +39,7 @@ pub fn known_problems(library: &Library) -> impl Iterator<Item = &'static KnownP
 /// The beginning of what was looked at.
 const ANY: Version = [0; 3];
 
-static KNOWN_PROBLEMS: [KnownProblem; 17] = [
+static KNOWN_PROBLEMS: [KnownProblem; 18] = [
     KnownProblem {
         family: Family::OpenMpi,
         since: [4, 1, 0],
@@ -179,6 +179,14 @@ static KNOWN_PROBLEMS: [KnownProblem; 17] = [
         what: "one-sided communication between nodes was reported to hang on one system",
         remedy: "try p2p if an rma backend meets the watchdog",
         reference: "pmodels/mpich issue 7118",
+    },
+    KnownProblem {
+        family: Family::Mpich,
+        since: [5, 0, 0],
+        fixed_in: None,
+        what: "over UCX, MPI_Cancel of a persistent send crashes",
+        remedy: "sends are never cancelled",
+        reference: "seen with 5.0.2",
     },
 ];
 

@@ -86,8 +86,10 @@ impl P2p {
         Ok(context)
     }
 
-    /// Notes what has arrived and lets MPI move what is under way.
+    /// Notes what has arrived and lets MPI move what is under way. Asking for receives moves sends too, so that sends
+    /// are asked for only where nothing else is awaited: every question shows beside a small message.
     fn poll(&mut self) -> Result<(), CommError> {
+        let awaits_receives = self.receives.any_active();
         self.receives.poll(|i| self.told.push_back(i))?;
         while let Some(i) = self.told.pop_front() {
             match self.announced(EdgeId(i))? {
@@ -96,14 +98,20 @@ impl P2p {
             }
         }
         self.overflow.poll(|i| self.ready.push_back(i))?;
+        if awaits_receives {
+            return Ok(());
+        }
         self.sends.iter_mut().try_for_each(|sends| sends.poll(|_| ()))
     }
 
     /// Waits until the messages sent from a set of buffers have left it.
     fn finish_sends(&mut self, slot: usize) -> Result<(), CommError> {
         let mut patience = Patience::new(self.world.watchdog());
-        while self.sends[slot].any_active() {
-            self.poll()?;
+        loop {
+            self.sends[slot].poll(|_| ())?;
+            if !self.sends[slot].any_active() {
+                return Ok(());
+            }
             patience.pause().map_err(|expired| {
                 let edges = self.ledger.spec().edges.iter().enumerate();
                 let stuck = edges.filter(|&(i, _)| self.sends[slot].is_active(i));
@@ -114,7 +122,6 @@ impl P2p {
                 self.ledger.timeout(expired.waited_s, stuck.join(", "))
             })?;
         }
-        Ok(())
     }
 
     fn finish_all_sends(&mut self) -> Result<(), CommError> {
