@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use md_comm::launch::{self, Finished};
-use md_comm::{Backend, RmaOptions};
+use md_comm::{Backend, RmaOptions, WindowKind};
 
 use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, OPTIONS, ROLE};
 use crate::{RANKS, Tally, adverse, options};
@@ -24,10 +24,11 @@ const RANKS_WANTED: &str = "MD_CONFORMANCE_RANKS";
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
+const OSC_SM: &str = "osc/sm";
 /// Over TCP and emulated by messages, nothing arrives in order by accident.
 const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
     ("osc/rdma", &[("OMPI_MCA_osc", "rdma")]),
-    ("osc/sm", &[("OMPI_MCA_osc", "sm")]),
+    (OSC_SM, &[("OMPI_MCA_osc", "sm")]),
     (
         "osc/pt2pt over TCP",
         &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "self,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")],
@@ -151,9 +152,14 @@ fn all_options(backend: Backend) -> Vec<Case> {
     for path in paths.filter(|path| path.is_none() || backend.name().starts_with("rma-")) {
         // The defaults without a path are there already.
         let defaults = path.map(|_| RmaOptions::default());
-        for options in defaults.into_iter().chain(options::all(backend)) {
-            // Forced osc/rdma refuses a window of one rank.
-            let ranks = RANKS.into_iter().filter(|&ranks| ranks > 1 || path.is_none());
+        // osc/sm has only windows that it allocates itself.
+        let made = |options: &RmaOptions| {
+            options.window == WindowKind::Allocate || path.is_none_or(|(name, _)| name != OSC_SM)
+        };
+        for options in defaults.into_iter().chain(options::all(backend)).filter(made) {
+            // osc/rdma refuses a window of one rank, and only osc/sm, which takes its place, is left for it.
+            let alone = path.is_none() && options.window == WindowKind::Allocate;
+            let ranks = RANKS.into_iter().filter(|&ranks| ranks > 1 || alone);
             cases.extend(ranks.map(|ranks| Case { backend, options, ranks, path }));
         }
     }
