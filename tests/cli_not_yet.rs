@@ -9,7 +9,6 @@ use support::{Desk, MELT, Start, error, error_everywhere, starts};
 #[test]
 fn not_available_yet() {
     let later = [
-        ("neighbor.precision", "\"mixed\""),
         ("parallel.partition", "\"rcb\""),
         ("parallel.partition", "\"metis\""),
         ("parallel.partition", "\"scattered\""),

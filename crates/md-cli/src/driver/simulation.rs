@@ -1,7 +1,7 @@
 //! The state of one rank and the time step.
 
 use md_comm::{Traffic, World};
-use md_core::force::{CellWork, ClusterWork, Sums, System};
+use md_core::force::{CellWork, ClusterWork, Precision, Sums, System};
 use md_core::halo::Region;
 use md_core::integrate::Integrator;
 use md_core::migrate::take_migrants;
@@ -81,7 +81,9 @@ impl<'a> Simulation<'a> {
                 scenario::Method::DirectSum => Method::DirectSum,
                 // Validation has refused the methods to come.
                 scenario::Method::Cells => Method::Cells(CellWork::new()),
-                scenario::Method::Clusters => Method::Clusters(ClusterWork::new(scenario.neighbor.skin)),
+                scenario::Method::Clusters => {
+                    Method::Clusters(ClusterWork::new(scenario.neighbor.skin, precision(scenario)))
+                }
             },
             integrator: Integrator::new(timestep, &setup.masses, setup.simd),
             watch: RebuildWatch::new(setup.rebuild, scenario.neighbor.skin, setup.simd),
@@ -245,6 +247,13 @@ impl<'a> Simulation<'a> {
     /// Closes the exchange contexts. *Collective.*
     pub fn finalise(self) -> Result<(), RunError> {
         self.halo.finalise()
+    }
+}
+
+fn precision(scenario: &Scenario) -> Precision {
+    match scenario.neighbor.precision {
+        scenario::Precision::Double => Precision::Double,
+        scenario::Precision::Mixed => Precision::Mixed,
     }
 }
 

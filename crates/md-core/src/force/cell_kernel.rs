@@ -16,7 +16,7 @@ use super::cells::{CellItem, CellSpan};
 use crate::halo::Reach;
 use crate::particles::Particles;
 use crate::potential::PairKernel;
-use crate::simd::multiply_add;
+use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
 
 /// Particles i per block: enough to pay for loading and storing j, few enough for the registers.
@@ -119,7 +119,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     }
 
     #[inline(always)]
-    fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Row<S>> {
+    fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Row<S, Double>> {
         let simd = self.simd;
         let coordinate = |dim: usize, row: usize| {
             let column: &[f64] = bytemuck::cast_slice(self.positions[dim]);
@@ -136,7 +136,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     }
 
     #[inline(always)]
-    fn store_block(&mut self, block: &Block<S, K::Row<S>>, rows: usize) {
+    fn store_block(&mut self, block: &Block<S, K::Row<S, Double>>, rows: usize) {
         for (dim, forces) in self.forces.iter_mut().enumerate() {
             let column: &mut [f64] = bytemuck::cast_slice_mut(forces);
             for (row, force) in block.force.iter().enumerate().take(rows) {
@@ -149,7 +149,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn sweep_span<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        block: &mut Block<S, K::Row<S>>,
+        block: &mut Block<S, K::Row<S, Double>>,
         span: CellSpan,
     ) {
         let lanes = S::F64_LANES;
@@ -177,7 +177,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn plain<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        block: &mut Block<S, K::Row<S>>,
+        block: &mut Block<S, K::Row<S, Double>>,
         vectors: std::ops::Range<usize>,
     ) {
         let simd = self.simd;
@@ -204,7 +204,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn masked<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        block: &mut Block<S, K::Row<S>>,
+        block: &mut Block<S, K::Row<S, Double>>,
         vector: usize,
         lower: [usize; ROWS],
         end: usize,
@@ -271,7 +271,7 @@ impl<S: Simd> Mask<S> {
 fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
     simd: S,
     kernel: K,
-    block: &mut Block<S, K::Row<S>>,
+    block: &mut Block<S, K::Row<S, Double>>,
     partner: Partner<S>,
     mask: impl Fn(usize) -> Mask<S>,
     sums: &mut Collected<S>,
@@ -281,7 +281,7 @@ fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
     for row in 0..ROWS {
         let [dx, dy, dz]: [S::f64s; 3] =
             std::array::from_fn(|dim| simd.sub_f64s(block.position[row][dim], partner.position[dim]));
-        let r2 = multiply_add(simd, dz, dz, multiply_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
+        let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
         let near = mask(row).within(simd, r2);
         let (force, energy) = kernel.pairs(simd, block.row[row], partner.species, r2);
         let force = simd.select_f64s(near, force, zero);
@@ -292,7 +292,7 @@ fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
         }
         if SUMS {
             sums.energy = simd.add_f64s(sums.energy, simd.select_f64s(near, energy, zero));
-            sums.virial = multiply_add(simd, force, r2, sums.virial);
+            sums.virial = Double::mul_add(simd, force, r2, sums.virial);
             sums.pairs = simd.add_f64s(sums.pairs, simd.select_f64s(near, simd.splat_f64s(1.0), zero));
         }
     }

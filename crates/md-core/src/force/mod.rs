@@ -46,6 +46,15 @@ pub enum Sums {
     Compute,
 }
 
+/// Precision of the pair arithmetic; positions, integration and sums over particles are always f64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// f64.
+    Double,
+    /// f32.
+    Mixed,
+}
+
 /// A way to find the pairs within the cutoff.
 #[derive(Debug, Clone)]
 pub enum Method {
@@ -82,9 +91,10 @@ impl Method {
         }
     }
 
-    /// Adds the forces of all pairs of the region to `particles.force`.
+    /// Adds the forces of all pairs of the region to `particles.force`; inner work first. What a method keeps to itself
+    /// after inner work is added by boundary work.
     pub fn add_forces(
-        &self,
+        &mut self,
         system: System,
         particles: &mut Particles,
         region: Region,

@@ -9,7 +9,7 @@
 
 use super::{KernelUser, Mixing, PairKernel, PairPotential, PairTerm, Tail};
 use crate::Dimension;
-use crate::simd::multiply_add;
+use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::f64::consts::PI;
 
@@ -167,12 +167,12 @@ impl PairPotential for LennardJones {
 
 /// Whether the square root that a shifted force needs is compiled in.
 trait ForceShiftKind: Copy + Sync {
-    fn apply<S: Simd>(
+    fn apply<S: Simd, P: Arithmetic>(
         simd: S,
-        force_shift: S::f64s,
-        r2: S::f64s,
-        term: (S::f64s, S::f64s),
-    ) -> (S::f64s, S::f64s);
+        force_shift: P::Lanes<S>,
+        r2: P::Lanes<S>,
+        term: (P::Lanes<S>, P::Lanes<S>),
+    ) -> (P::Lanes<S>, P::Lanes<S>);
 }
 
 #[derive(Clone, Copy)]
@@ -183,66 +183,83 @@ struct ForceShift;
 
 impl ForceShiftKind for NoForceShift {
     #[inline(always)]
-    fn apply<S: Simd>(_: S, _: S::f64s, _: S::f64s, term: (S::f64s, S::f64s)) -> (S::f64s, S::f64s) {
+    fn apply<S: Simd, P: Arithmetic>(
+        _: S,
+        _: P::Lanes<S>,
+        _: P::Lanes<S>,
+        term: (P::Lanes<S>, P::Lanes<S>),
+    ) -> (P::Lanes<S>, P::Lanes<S>) {
         term
     }
 }
 
 impl ForceShiftKind for ForceShift {
     #[inline(always)]
-    fn apply<S: Simd>(simd: S, shift: S::f64s, r2: S::f64s, term: (S::f64s, S::f64s)) -> (S::f64s, S::f64s) {
-        let r = simd.sqrt_f64s(r2);
-        let force = simd.sub_f64s(term.0, simd.div_f64s(shift, r));
-        (force, multiply_add(simd, shift, r, term.1))
+    fn apply<S: Simd, P: Arithmetic>(
+        simd: S,
+        shift: P::Lanes<S>,
+        r2: P::Lanes<S>,
+        (force, energy): (P::Lanes<S>, P::Lanes<S>),
+    ) -> (P::Lanes<S>, P::Lanes<S>) {
+        let r = P::sqrt(simd, r2);
+        let per_r = P::mul(simd, shift, P::reciprocal(simd, r));
+        (P::sub(simd, force, per_r), P::mul_add(simd, shift, r, energy))
     }
 }
 
 /// Constants spread over the lanes.
-#[derive(Clone, Copy)]
-struct Lanes<S: Simd> {
-    c12: S::f64s,
-    c6: S::f64s,
-    f12: S::f64s,
-    f6: S::f64s,
-    energy_shift: S::f64s,
-    force_shift: S::f64s,
+struct Lanes<S: Simd, P: Arithmetic> {
+    c12: P::Lanes<S>,
+    c6: P::Lanes<S>,
+    f12: P::Lanes<S>,
+    f6: P::Lanes<S>,
+    energy_shift: P::Lanes<S>,
+    force_shift: P::Lanes<S>,
 }
 
-impl<S: Simd> Lanes<S> {
+impl<S: Simd, P: Arithmetic> Clone for Lanes<S, P> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Simd, P: Arithmetic> Copy for Lanes<S, P> {}
+
+impl<S: Simd, P: Arithmetic> Lanes<S, P> {
     #[inline(always)]
     fn splat(simd: S, c: &Constants) -> Self {
         Self {
-            c12: simd.splat_f64s(c.c12),
-            c6: simd.splat_f64s(c.c6),
-            f12: simd.splat_f64s(c.f12),
-            f6: simd.splat_f64s(c.f6),
-            energy_shift: simd.splat_f64s(c.energy_shift),
-            force_shift: simd.splat_f64s(c.force_shift),
+            c12: P::splat(simd, c.c12),
+            c6: P::splat(simd, c.c6),
+            f12: P::splat(simd, c.f12),
+            f6: P::splat(simd, c.f6),
+            energy_shift: P::splat(simd, c.energy_shift),
+            force_shift: P::splat(simd, c.force_shift),
         }
     }
 
     #[inline(always)]
-    fn select(simd: S, mask: S::m64s, yes: Self, no: Self) -> Self {
-        let pick = |a, b| simd.select_f64s(mask, a, b);
+    fn select(simd: S, mask: P::Mask<S>, yes: Self, no: Self) -> Self {
         Self {
-            c12: pick(yes.c12, no.c12),
-            c6: pick(yes.c6, no.c6),
-            f12: pick(yes.f12, no.f12),
-            f6: pick(yes.f6, no.f6),
-            energy_shift: pick(yes.energy_shift, no.energy_shift),
-            force_shift: pick(yes.force_shift, no.force_shift),
+            c12: P::select(simd, mask, yes.c12, no.c12),
+            c6: P::select(simd, mask, yes.c6, no.c6),
+            f12: P::select(simd, mask, yes.f12, no.f12),
+            f6: P::select(simd, mask, yes.f6, no.f6),
+            energy_shift: P::select(simd, mask, yes.energy_shift, no.energy_shift),
+            force_shift: P::select(simd, mask, yes.force_shift, no.force_shift),
         }
     }
 
     #[inline(always)]
-    fn pairs<F: ForceShiftKind>(self, simd: S, r2: S::f64s) -> (S::f64s, S::f64s) {
-        let s = simd.div_f64s(simd.splat_f64s(1.0), r2);
-        let s3 = simd.mul_f64s(simd.mul_f64s(s, s), s);
-        let bracket = multiply_add(simd, self.f12, s3, simd.neg_f64s(self.f6));
-        let force = simd.mul_f64s(simd.mul_f64s(s, s3), bracket);
-        let well = multiply_add(simd, self.c12, s3, simd.neg_f64s(self.c6));
-        let energy = multiply_add(simd, s3, well, simd.neg_f64s(self.energy_shift));
-        F::apply(simd, self.force_shift, r2, (force, energy))
+    fn pairs<F: ForceShiftKind>(self, simd: S, r2: P::Lanes<S>) -> (P::Lanes<S>, P::Lanes<S>) {
+        let s = P::reciprocal(simd, r2);
+        let s3 = P::mul(simd, P::mul(simd, s, s), s);
+        let bracket = P::mul_add(simd, self.f12, s3, P::neg(simd, self.f6));
+        let force = P::mul(simd, P::mul(simd, s, s3), bracket);
+        let well = P::mul_add(simd, self.c12, s3, P::neg(simd, self.c6));
+        let energy = P::mul_add(simd, s3, well, P::neg(simd, self.energy_shift));
+        F::apply::<S, P>(simd, self.force_shift, r2, (force, energy))
     }
 }
 
@@ -251,15 +268,21 @@ impl<S: Simd> Lanes<S> {
 struct OneSpecies<F>(Constants, F);
 
 impl<F: ForceShiftKind> PairKernel for OneSpecies<F> {
-    type Row<S: Simd> = Lanes<S>;
+    type Row<S: Simd, P: Arithmetic> = Lanes<S, P>;
 
     #[inline(always)]
-    fn row<S: Simd>(&self, simd: S, _a: usize) -> Lanes<S> {
+    fn row<S: Simd, P: Arithmetic>(&self, simd: S, _a: usize) -> Lanes<S, P> {
         Lanes::splat(simd, &self.0)
     }
 
     #[inline(always)]
-    fn pairs<S: Simd>(&self, simd: S, row: Lanes<S>, _b: S::u64s, r2: S::f64s) -> (S::f64s, S::f64s) {
+    fn pairs<S: Simd, P: Arithmetic>(
+        &self,
+        simd: S,
+        row: Lanes<S, P>,
+        _b: P::Kinds<S>,
+        r2: P::Lanes<S>,
+    ) -> (P::Lanes<S>, P::Lanes<S>) {
         row.pairs::<F>(simd, r2)
     }
 }
@@ -273,19 +296,25 @@ struct ManySpecies<'a, F> {
 }
 
 impl<'a, F: ForceShiftKind> PairKernel for ManySpecies<'a, F> {
-    type Row<S: Simd> = &'a [Constants];
+    type Row<S: Simd, P: Arithmetic> = &'a [Constants];
 
     #[inline(always)]
-    fn row<S: Simd>(&self, _simd: S, a: usize) -> &'a [Constants] {
+    fn row<S: Simd, P: Arithmetic>(&self, _simd: S, a: usize) -> &'a [Constants] {
         &self.table[a * self.species..][..self.species]
     }
 
     #[inline(always)]
-    fn pairs<S: Simd>(&self, simd: S, row: &'a [Constants], b: S::u64s, r2: S::f64s) -> (S::f64s, S::f64s) {
+    fn pairs<S: Simd, P: Arithmetic>(
+        &self,
+        simd: S,
+        row: &'a [Constants],
+        b: P::Kinds<S>,
+        r2: P::Lanes<S>,
+    ) -> (P::Lanes<S>, P::Lanes<S>) {
         let _ = self.shift;
-        let mut lanes = Lanes::splat(simd, &row[0]);
+        let mut lanes = Lanes::<S, P>::splat(simd, &row[0]);
         for (species, constants) in row.iter().enumerate().skip(1) {
-            let here = simd.equal_u64s(b, simd.splat_u64s(species as u64));
+            let here = P::is_kind(simd, b, species);
             lanes = Lanes::select(simd, here, Lanes::splat(simd, constants), lanes);
         }
         lanes.pairs::<F>(simd, r2)

@@ -10,6 +10,7 @@ mod mixing;
 pub use lennard_jones::{LennardJones, LennardJonesError, Shift, Well};
 pub use mixing::Mixing;
 
+use crate::simd::Arithmetic;
 use pulp::Simd;
 
 /// What one pair contributes.
@@ -48,17 +49,23 @@ pub trait PairPotential {
     fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output;
 }
 
-/// Energy and force of eight (or four, or two) pairs at once.
+/// Energy and force of a vector of pairs at once, in either precision.
 pub trait PairKernel: Copy + Sync {
     /// What is fixed for one particle i: its row of parameters, spread over the lanes.
-    type Row<S: Simd>: Copy;
+    type Row<S: Simd, P: Arithmetic>: Copy;
 
     /// Prepares the row of species `a`.
-    fn row<S: Simd>(&self, simd: S, a: usize) -> Self::Row<S>;
+    fn row<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> Self::Row<S, P>;
 
     /// -(dU/dr)/r and U at the squared distances `r2`, for partners of the species in `b`. Lanes beyond the cutoff hold
     /// anything, even infinities.
-    fn pairs<S: Simd>(&self, simd: S, row: Self::Row<S>, b: S::u64s, r2: S::f64s) -> (S::f64s, S::f64s);
+    fn pairs<S: Simd, P: Arithmetic>(
+        &self,
+        simd: S,
+        row: Self::Row<S, P>,
+        b: P::Kinds<S>,
+        r2: P::Lanes<S>,
+    ) -> (P::Lanes<S>, P::Lanes<S>);
 }
 
 /// A loop over pairs that wants a kernel.

@@ -1,11 +1,15 @@
 //! `[neighbor]`
 
-use super::checks::{at_least_one, available, not_negative};
+use super::checks::{at_least_one, not_negative};
 use crate::scenario::finding::{Checked, Finding};
-use crate::scenario::model::{Neighbor, Precision, Rebuild};
+use crate::scenario::model::{Method, Neighbor, Precision, Rebuild};
 
 pub(super) fn check(neighbor: &Neighbor) -> Checked {
-    available("neighbor.precision", &neighbor.precision, &[Precision::Double])?;
+    if neighbor.precision == Precision::Mixed && neighbor.method != Method::Clusters {
+        let message = "only `neighbor.method = \"clusters\"` computes in mixed precision";
+        let help = "use method `clusters`, or precision `double`";
+        return Err(Finding::new("neighbor.precision", message, help));
+    }
     not_negative("neighbor.skin", neighbor.skin, "0.3 is usual, in units of sigma")?;
     check_rebuild(neighbor.rebuild, neighbor.skin)
 }

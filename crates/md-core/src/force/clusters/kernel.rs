@@ -14,99 +14,123 @@ use crate::force::PairSums;
 use crate::halo::Reach;
 use crate::particles::Particles;
 use crate::potential::PairKernel;
-use crate::simd::multiply_add;
+use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
 
-const LANE_NUMBERS: [f64; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-
-/// One sweep over a section; `SUMS`: compute energies too.
-pub(super) struct ClusterSweep<'a, K, const SUMS: bool> {
-    pub section: &'a Section,
-    pub lists: &'a Lists,
-    pub particles: &'a mut Particles,
-    pub cutoff: f64,
-    pub kernel: K,
+/// The particles in the form that the arithmetic wants, padded to whole clusters.
+pub(super) struct Columns<'a, P: Arithmetic> {
+    pub position: [&'a [P::Coordinate]; 3],
+    pub kind: &'a [P::Kind],
+    pub force: [&'a mut [P::Number]; 3],
+    /// Length of one unit of the coordinates.
+    pub unit: f64,
+    /// Where a row's sum goes, if not to `force`.
+    pub row_force: Option<[&'a mut [f64]; 3]>,
 }
 
-impl<K: PairKernel, const SUMS: bool> WithSimd for ClusterSweep<'_, K, SUMS> {
-    type Output = PairSums;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Particles { position: [x, y, z], force: [fx, fy, fz], species, .. } = self.particles;
-        let xs = S::as_simd_f64s(x.padded()).0;
-        // Slices of equal, known length: one bounds check per entry instead of six.
-        let clusters = xs.len();
-        let zero = simd.splat_f64s(0.0);
-        let mut sweep = Sweep {
-            simd,
-            kernel: self.kernel,
-            positions: [
-                xs,
-                &S::as_simd_f64s(y.padded()).0[..clusters],
-                &S::as_simd_f64s(z.padded()).0[..clusters],
-            ],
-            species: &S::as_simd_u64s(species.padded()).0[..clusters],
-            forces: [
-                &mut S::as_mut_simd_f64s(fx.padded_mut()).0[..clusters],
-                &mut S::as_mut_simd_f64s(fy.padded_mut()).0[..clusters],
-                &mut S::as_mut_simd_f64s(fz.padded_mut()).0[..clusters],
-            ],
-            cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
-            lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
-            sums: Collected { energy: zero, virial: zero, pairs: zero },
-        };
-        let computed = match self.section.reach {
-            Reach::Both => sweep.rows::<SUMS, true>(self.lists, self.section),
-            Reach::First => sweep.rows::<SUMS, false>(self.lists, self.section),
-        };
-        sweep.sums.reduce(simd, self.section.reach, computed)
-    }
-}
-
-/// Energy, virial and useful pairs, per lane.
-#[derive(Clone, Copy)]
-struct Collected<S: Simd> {
-    energy: S::f64s,
-    virial: S::f64s,
-    pairs: S::f64s,
-}
-
-impl<S: Simd> Collected<S> {
-    fn reduce(self, simd: S, reach: Reach, computed: usize) -> PairSums {
-        // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
-        PairSums {
-            energy: weight * simd.reduce_sum_f64s(self.energy),
-            virial: weight * simd.reduce_sum_f64s(self.virial),
-            useful_pairs: weight * simd.reduce_sum_f64s(self.pairs),
-            computed_pairs: computed as f64,
+impl<'a> Columns<'a, Double> {
+    /// The particles as they are.
+    pub(super) fn of(particles: &'a mut Particles) -> Self {
+        let Particles { position, force, species, .. } = particles;
+        Self {
+            position: position.each_ref().map(|column| column.padded()),
+            kind: species.padded(),
+            force: force.each_mut().map(|column| column.padded_mut()),
+            unit: 1.0,
+            row_force: None,
         }
     }
 }
 
-/// Particle i of a row.
-struct Centre<S: Simd, R> {
-    position: [S::f64s; 3],
-    parameters: R,
-    force: [S::f64s; 3],
+/// One sweep over a section; `SUMS`: compute energies too.
+pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
+    pub section: &'a Section,
+    pub lists: &'a Lists,
+    pub columns: Columns<'a, P>,
+    pub cutoff: f64,
+    pub kernel: K,
 }
 
-struct Sweep<'a, S: Simd, K> {
+impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'_, K, P, SUMS> {
+    type Output = PairSums;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> PairSums {
+        let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force } = self.columns;
+        // Slices of equal, known length: one bounds check per entry instead of six.
+        let clusters = x.len() / P::width::<S>();
+        let zero = P::splat(simd, 0.0);
+        let mut sweep = Sweep::<S, K, P> {
+            simd,
+            kernel: self.kernel,
+            positions: [x, y, z].map(|column| &vectors(column)[..clusters]),
+            kinds: &vectors(kind)[..clusters],
+            forces: [
+                &mut vectors_mut(fx)[..clusters],
+                &mut vectors_mut(fy)[..clusters],
+                &mut vectors_mut(fz)[..clusters],
+            ],
+            row_force,
+            unit,
+            unit2: P::splat(simd, unit * unit),
+            cutoff2: P::splat(simd, self.cutoff * self.cutoff),
+            lane_numbers: P::lane_numbers(simd),
+            row_sums: Collected { energy: zero, virial: zero, pairs: zero },
+            sums: PairSums::default(),
+        };
+        match self.section.reach {
+            Reach::Both => sweep.rows::<SUMS, true>(self.lists, self.section),
+            Reach::First => sweep.rows::<SUMS, false>(self.lists, self.section),
+        }
+        sweep.sums
+    }
+}
+
+#[inline(always)]
+fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &[T]) -> &[V] {
+    let whole = numbers.len() * size_of::<T>() / size_of::<V>() * size_of::<V>() / size_of::<T>();
+    bytemuck::cast_slice(&numbers[..whole])
+}
+
+#[inline(always)]
+fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V] {
+    let whole = numbers.len() * size_of::<T>() / size_of::<V>() * size_of::<V>() / size_of::<T>();
+    bytemuck::cast_slice_mut(&mut numbers[..whole])
+}
+
+/// Energy, virial and useful pairs of a row, per lane.
+struct Collected<V> {
+    energy: V,
+    virial: V,
+    pairs: V,
+}
+
+/// Particle i of a row.
+struct Centre<S: Simd, P: Arithmetic, R> {
+    position: [P::Coordinates<S>; 3],
+    parameters: R,
+    force: [P::Lanes<S>; 3],
+}
+
+struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     simd: S,
     kernel: K,
-    positions: [&'a [S::f64s]; 3],
-    species: &'a [S::u64s],
-    forces: [&'a mut [S::f64s]; 3],
-    cutoff2: S::f64s,
-    lane_numbers: S::f64s,
-    sums: Collected<S>,
+    positions: [&'a [P::Coordinates<S>]; 3],
+    kinds: &'a [P::Kinds<S>],
+    forces: [&'a mut [P::Lanes<S>]; 3],
+    row_force: Option<[&'a mut [f64]; 3]>,
+    unit: f64,
+    unit2: P::Lanes<S>,
+    cutoff2: P::Lanes<S>,
+    lane_numbers: P::Lanes<S>,
+    row_sums: Collected<P::Lanes<S>>,
+    sums: PairSums,
 }
 
-impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
-    /// All rows of the section; returns the number of pairs computed.
+impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
+    /// All rows of the section.
     #[inline(always)]
-    fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, lists: &Lists, section: &Section) -> usize {
+    fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, lists: &Lists, section: &Section) {
         let (mut plain, mut masked) = lists.starts(section.rows.start);
         let before = plain + masked;
         for row in &lists.rows[section.rows.clone()] {
@@ -120,85 +144,102 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
                 self.pairs::<SUMS, NEWTON>(&mut centre, entry.cluster as usize, Some(lanes));
             }
             self.store(row.particle as usize, &centre);
+            if SUMS {
+                self.add_row_sums(section.reach);
+            }
             (plain, masked) = (plain_end, masked_end);
         }
-        (plain + masked - before) * S::F64_LANES
+        self.sums.computed_pairs = ((plain + masked - before) * P::width::<S>()) as f64;
     }
 
     #[inline(always)]
-    fn load(&self, i: usize) -> Centre<S, K::Row<S>> {
+    fn load(&self, i: usize) -> Centre<S, P, K::Row<S, P>> {
         let simd = self.simd;
-        let [x, y, z] = self.positions;
-        let [x, y, z]: [&[f64]; 3] =
-            [bytemuck::cast_slice(x), bytemuck::cast_slice(y), bytemuck::cast_slice(z)];
-        let species = bytemuck::cast_slice::<_, u64>(self.species)[i] as usize;
+        let zero = P::splat(simd, 0.0);
+        let column = |dim: usize| bytemuck::cast_slice::<_, P::Coordinate>(self.positions[dim])[i];
+        let kind: &[P::Kind] = bytemuck::cast_slice(self.kinds);
         Centre {
-            position: [simd.splat_f64s(x[i]), simd.splat_f64s(y[i]), simd.splat_f64s(z[i])],
-            parameters: self.kernel.row(simd, species),
-            force: [simd.splat_f64s(0.0); 3],
+            position: [P::spread(simd, column(0)), P::spread(simd, column(1)), P::spread(simd, column(2))],
+            parameters: self.kernel.row::<S, P>(simd, P::species(kind[i])),
+            force: [zero, zero, zero],
         }
     }
 
     #[inline(always)]
-    fn store(&mut self, i: usize, centre: &Centre<S, K::Row<S>>) {
-        for (column, force) in self.forces.iter_mut().zip(centre.force) {
-            bytemuck::cast_slice_mut::<_, f64>(column)[i] += self.simd.reduce_sum_f64s(force);
+    fn store(&mut self, i: usize, centre: &Centre<S, P, K::Row<S, P>>) {
+        for dim in 0..3 {
+            let sum = P::sum(self.simd, centre.force[dim]);
+            match &mut self.row_force {
+                Some(force) => force[dim][i] += self.unit * sum,
+                None => P::increase(&mut bytemuck::cast_slice_mut(self.forces[dim])[i], sum),
+            }
         }
     }
 
     /// The lanes of a masked entry that count.
     #[inline(always)]
-    fn lanes(&self, entry: &MaskedEntry) -> S::m64s {
+    fn lanes(&self, entry: &MaskedEntry) -> P::Mask<S> {
         let simd = self.simd;
-        let base = simd.splat_f64s((entry.cluster as usize * S::F64_LANES) as f64);
-        let index = simd.add_f64s(base, self.lane_numbers);
-        let below = simd.less_than_f64s(index, simd.splat_f64s(f64::from(entry.end)));
-        let from = simd.greater_than_or_equal_f64s(index, simd.splat_f64s(f64::from(entry.first)));
-        simd.and_m64s(from, below)
+        let base = entry.cluster as usize * P::width::<S>();
+        let lane = |index: u32| (index as usize).saturating_sub(base).min(P::width::<S>()) as f64;
+        let below = P::less_than(simd, self.lane_numbers, P::splat(simd, lane(entry.end)));
+        let from = P::less_than(simd, P::splat(simd, lane(entry.first) - 0.5), self.lane_numbers);
+        P::both(simd, from, below)
     }
 
     /// Particle i against one cluster.
     #[inline(always)]
     fn pairs<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        centre: &mut Centre<S, K::Row<S>>,
+        centre: &mut Centre<S, P, K::Row<S, P>>,
         cluster: usize,
-        lanes: Option<S::m64s>,
+        lanes: Option<P::Mask<S>>,
     ) {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
         let [x, y, z] = centre.position;
-        let dx = simd.sub_f64s(x, xs[cluster]);
-        let dy = simd.sub_f64s(y, ys[cluster]);
-        let dz = simd.sub_f64s(z, zs[cluster]);
-        let r2 = multiply_add(simd, dz, dz, multiply_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
-        let within = simd.less_than_f64s(r2, self.cutoff2);
+        let dx = P::difference(simd, x, xs[cluster]);
+        let dy = P::difference(simd, y, ys[cluster]);
+        let dz = P::difference(simd, z, zs[cluster]);
+        let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
+        let r2 = P::in_lengths(simd, r2, self.unit2);
+        let within = P::less_than(simd, r2, self.cutoff2);
         let within = match lanes {
-            Some(lanes) => simd.and_m64s(within, lanes),
+            Some(lanes) => P::both(simd, within, lanes),
             None => within,
         };
-        let (force, energy) = self.kernel.pairs(simd, centre.parameters, self.species[cluster], r2);
-        let zero = simd.splat_f64s(0.0);
-        let force = simd.select_f64s(within, force, zero);
+        let (force, energy) = self.kernel.pairs::<S, P>(simd, centre.parameters, self.kinds[cluster], r2);
+        let zero = P::splat(simd, 0.0);
+        let force = P::select(simd, within, force, zero);
         let [fx, fy, fz] = centre.force;
         centre.force = [
-            multiply_add(simd, force, dx, fx),
-            multiply_add(simd, force, dy, fy),
-            multiply_add(simd, force, dz, fz),
+            P::mul_add(simd, force, dx, fx),
+            P::mul_add(simd, force, dy, fy),
+            P::mul_add(simd, force, dz, fz),
         ];
         if NEWTON {
-            let reaction = simd.neg_f64s(force);
+            let reaction = P::neg(simd, force);
             let [fx, fy, fz] = &mut self.forces;
-            fx[cluster] = multiply_add(simd, reaction, dx, fx[cluster]);
-            fy[cluster] = multiply_add(simd, reaction, dy, fy[cluster]);
-            fz[cluster] = multiply_add(simd, reaction, dz, fz[cluster]);
+            fx[cluster] = P::mul_add(simd, reaction, dx, fx[cluster]);
+            fy[cluster] = P::mul_add(simd, reaction, dy, fy[cluster]);
+            fz[cluster] = P::mul_add(simd, reaction, dz, fz[cluster]);
         }
         if SUMS {
-            let Collected { energy: total, virial, pairs } = self.sums;
-            self.sums = Collected {
-                energy: simd.add_f64s(total, simd.select_f64s(within, energy, zero)),
-                virial: multiply_add(simd, force, r2, virial),
-                pairs: simd.add_f64s(pairs, simd.select_f64s(within, simd.splat_f64s(1.0), zero)),
-            };
+            let Collected { energy: total, virial, pairs } = &mut self.row_sums;
+            *total = P::add(simd, *total, P::select(simd, within, energy, zero));
+            *virial = P::mul_add(simd, force, r2, *virial);
+            *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
         }
+    }
+
+    /// Adds the row's sums to the section's, in f64.
+    #[inline(always)]
+    fn add_row_sums(&mut self, reach: Reach) {
+        // A pair that its partner's rank computes as well counts half on each side.
+        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
+        let zero = P::splat(self.simd, 0.0);
+        let Collected { energy, virial, pairs } = &mut self.row_sums;
+        self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));
+        self.sums.virial += weight * P::sum(self.simd, std::mem::replace(virial, zero));
+        self.sums.useful_pairs += weight * P::sum(self.simd, std::mem::replace(pairs, zero));
     }
 }

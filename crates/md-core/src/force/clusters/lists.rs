@@ -3,8 +3,9 @@
 use crate::force::cells::{CellItem, CellSpan};
 use crate::halo::{Reach, Region};
 use crate::particles::Particles;
-use crate::simd::multiply_add;
+use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// One particle i; its entries start where those of the row before end.
@@ -57,27 +58,41 @@ impl Lists {
     }
 }
 
-/// Appends the rows of some items.
-pub(super) struct ListBuild<'a> {
-    pub items: &'a [CellItem],
-    pub spans: &'a [CellSpan],
-    pub particles: &'a Particles,
-    pub reach: f64,
-    pub lists: &'a mut Lists,
+/// Appends the rows of some items; `P` decides how many particles a cluster has.
+pub(super) struct ListBuild<'a, P> {
+    items: &'a [CellItem],
+    spans: &'a [CellSpan],
+    particles: &'a Particles,
+    reach: f64,
+    lists: &'a mut Lists,
+    arithmetic: PhantomData<P>,
 }
 
-impl WithSimd for ListBuild<'_> {
+impl<'a, P: Arithmetic> ListBuild<'a, P> {
+    pub(super) fn new(
+        items: &'a [CellItem],
+        spans: &'a [CellSpan],
+        particles: &'a Particles,
+        reach: f64,
+        lists: &'a mut Lists,
+    ) -> Self {
+        Self { items, spans, particles, reach, lists, arithmetic: PhantomData }
+    }
+}
+
+impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, particles, reach, lists } = self;
+        let Self { items, spans, particles, reach, lists, .. } = self;
         let [x, y, z] = &particles.position;
         let xs = S::as_simd_f64s(x.padded()).0;
         // Slices of equal, known length: one bounds check instead of three.
         let ys = &S::as_simd_f64s(y.padded()).0[..xs.len()];
         let zs = &S::as_simd_f64s(z.padded()).0[..xs.len()];
-        let near = Near { simd, positions: [xs, ys, zs], reach2: simd.splat_f64s(reach * reach) };
+        let reach2 = simd.splat_f64s(reach * reach);
+        let near = Near::<S, P> { simd, positions: [xs, ys, zs], reach2, arithmetic: PhantomData };
         for item in items {
             for i in item.particles.first as usize..item.particles.end as usize {
                 let at = [simd.splat_f64s(x[i]), simd.splat_f64s(y[i]), simd.splat_f64s(z[i])];
@@ -92,32 +107,39 @@ impl WithSimd for ListBuild<'_> {
 }
 
 /// Finds clusters near a point.
-struct Near<'a, S: Simd> {
+struct Near<'a, S: Simd, P> {
     simd: S,
     positions: [&'a [S::f64s]; 3],
     reach2: S::f64s,
+    arithmetic: PhantomData<P>,
 }
 
-impl<S: Simd> Near<'_, S> {
+impl<S: Simd, P: Arithmetic> Near<'_, S, P> {
     /// Whether any particle of the cluster is within reach.
     #[inline(always)]
     fn is_near(&self, at: [S::f64s; 3], cluster: usize) -> bool {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
-        let dx = simd.sub_f64s(at[0], xs[cluster]);
-        let dy = simd.sub_f64s(at[1], ys[cluster]);
-        let dz = simd.sub_f64s(at[2], zs[cluster]);
-        let r2 = multiply_add(simd, dz, dz, multiply_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
-        simd.first_true_m64s(simd.less_than_f64s(r2, self.reach2)) < S::F64_LANES
+        let vectors = P::width::<S>() / S::F64_LANES;
+        let mut is_near = false;
+        for v in cluster * vectors..((cluster + 1) * vectors).min(xs.len()) {
+            let dx = simd.sub_f64s(at[0], xs[v]);
+            let dy = simd.sub_f64s(at[1], ys[v]);
+            let dz = simd.sub_f64s(at[2], zs[v]);
+            let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
+            is_near |= simd.first_true_m64s(simd.less_than_f64s(r2, self.reach2)) < S::F64_LANES;
+        }
+        is_near
     }
 
     /// Appends the clusters of a span that are near particle `i`. Inside its own cell it meets those after itself.
     #[inline(always)]
     fn append_span(&self, lists: &mut Lists, (i, at): (usize, [S::f64s; 3]), span: CellSpan) {
+        let width = P::width::<S>();
         let (first, end) = (span.first as usize, span.end as usize);
         let start = if (first..end).contains(&i) { i + 1 } else { first };
-        let (head, tail) = (start / S::F64_LANES, end.div_ceil(S::F64_LANES));
-        let whole_start = start.div_ceil(S::F64_LANES).min(tail);
-        let whole_end = (end / S::F64_LANES).clamp(whole_start, tail);
+        let (head, tail) = (start / width, end.div_ceil(width));
+        let whole_start = start.div_ceil(width).min(tail);
+        let whole_end = (end / width).clamp(whole_start, tail);
         for cluster in (head..whole_start).chain(whole_end..tail) {
             if self.is_near(at, cluster) {
                 let entry = MaskedEntry { cluster: cluster as u32, first: start as u32, end: end as u32 };

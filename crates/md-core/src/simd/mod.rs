@@ -4,6 +4,10 @@
 //! the widest one that the CPU has. `pulp` keeps the unsafe part (calling a function compiled for another instruction
 //! set) behind a safe token that only exists where the CPU was asked first.
 
+mod arithmetic;
+
+pub use arithmetic::{Arithmetic, Double, Single};
+
 use pulp::WithSimd;
 
 /// An instruction set that kernels are compiled for, narrow to wide.
@@ -98,17 +102,5 @@ impl SimdLevel {
             }
         }
         self.dispatch(Plain(work))
-    }
-}
-
-/// a b + c: fused where the CPU fuses. `pulp` would otherwise call a software routine for the exactly rounded result,
-/// at ten times the cost of the whole kernel.
-#[inline(always)]
-pub fn multiply_add<S: pulp::Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
-    const LANES_OF_THE_BASELINE: usize = 2;
-    if S::F64_LANES > LANES_OF_THE_BASELINE || cfg!(target_arch = "aarch64") {
-        simd.mul_add_e_f64s(a, b, c)
-    } else {
-        simd.add_f64s(simd.mul_f64s(a, b), c)
     }
 }

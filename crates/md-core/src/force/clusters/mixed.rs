@@ -1,0 +1,112 @@
+//! The particles as mixed precision sees them: fixed-point coordinates, f32 forces.
+//!
+//! ```text
+//! rebuild           origin and unit of the coordinates from the extent of owned particles and ghosts
+//! every step        coordinates from the f64 positions; sweeps add to f32 forces; these are added to the f64 forces
+//! ```
+//!
+//! A particle's forces of one step add up in f32 (a few dozen numbers), its row's sum and everything beyond in f64:
+//! integration, returned forces, energies. Distances are in units of the coordinates' last digit until they are squared,
+//! forces until they are returned.
+
+use super::kernel::Columns;
+use crate::aligned::Column;
+use crate::halo::Region;
+use crate::particles::Particles;
+use crate::simd::{SimdLevel, Single};
+use std::ops::Range;
+
+/// Differences of coordinates must fit 32 bits with their sign, and particles move on until the next rebuild.
+const LARGEST_EXTENT: f64 = 0.98 * (1u64 << 31) as f64;
+
+/// Adding it leaves an integer in the low bits of an f64.
+const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
+
+/// Two numbers of four bytes share an entry, so that the columns are aligned as all others are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mixed {
+    unit: f64,
+    origin: [f64; 3],
+    position: [Column<u64>; 3],
+    force: [Column<u64>; 3],
+    kind: Column<u64>,
+}
+
+impl Mixed {
+    /// New coordinates for the particles and ghosts at hand.
+    pub(super) fn rebuild(&mut self, particles: &Particles) {
+        let mut largest = f64::MIN_POSITIVE;
+        for (origin, column) in self.origin.iter_mut().zip(&particles.position) {
+            let present = || column[..particles.owned()].iter().chain(&column[particles.ghost_start()..]);
+            let low = present().copied().fold(f64::INFINITY, f64::min);
+            let high = present().copied().fold(f64::NEG_INFINITY, f64::max);
+            *origin = if low <= high { 0.5 * (low + high) } else { 0.0 };
+            largest = largest.max(high - low);
+        }
+        self.unit = largest / LARGEST_EXTENT;
+        let pairs = particles.len().div_ceil(2);
+        for column in self.position.iter_mut().chain(&mut self.force).chain([&mut self.kind]) {
+            column.set_len(pairs);
+        }
+        let kinds: &mut [u32] = bytemuck::cast_slice_mut(&mut self.kind);
+        for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
+            *kind = *species as u32;
+        }
+    }
+
+    /// Coordinates of what is new: everything before inner work, ghosts before boundary work.
+    pub(super) fn refresh(&mut self, particles: &Particles, region: Region, simd: SimdLevel) {
+        let new = match region {
+            Region::Inner => 0..particles.len(),
+            Region::Boundary => particles.ghost_start()..particles.len(),
+        };
+        let per_unit = 1.0 / self.unit;
+        for (dim, column) in self.position.iter_mut().enumerate() {
+            let (to, from) = (range_of::<i32>(column, &new), &particles.position[dim][new.clone()]);
+            let origin = self.origin[dim];
+            simd.vectorise(|| {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
+                }
+            });
+        }
+        if region == Region::Inner {
+            for column in &mut self.force {
+                column.padded_mut().fill(0);
+            }
+        }
+    }
+
+    pub(super) fn columns<'a>(&'a mut self, particles: &'a mut Particles) -> Columns<'a, Single> {
+        let [x, y, z] = &self.position;
+        let [fx, fy, fz] = &mut self.force;
+        Columns {
+            position: [x, y, z].map(|column| bytemuck::cast_slice(column.padded())),
+            kind: bytemuck::cast_slice(self.kind.padded()),
+            force: [fx, fy, fz].map(|column| bytemuck::cast_slice_mut(column.padded_mut())),
+            unit: self.unit,
+            row_force: Some(particles.force.each_mut().map(|column| &mut column[..])),
+        }
+    }
+
+    /// Adds the f32 forces to the particles' once both regions are done.
+    pub(super) fn return_forces(&mut self, particles: &mut Particles, region: Region, simd: SimdLevel) {
+        if region == Region::Inner {
+            return;
+        }
+        let unit = self.unit;
+        for (to, from) in particles.force.iter_mut().zip(&self.force) {
+            let from: &[f32] = bytemuck::cast_slice(from);
+            let to: &mut [f64] = to;
+            simd.vectorise(|| {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to += unit * f64::from(*from);
+                }
+            });
+        }
+    }
+}
+
+fn range_of<'a, T: bytemuck::Pod>(column: &'a mut Column<u64>, range: &Range<usize>) -> &'a mut [T] {
+    &mut bytemuck::cast_slice_mut::<u64, T>(column)[range.clone()]
+}
