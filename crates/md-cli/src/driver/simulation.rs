@@ -82,7 +82,7 @@ impl<'a> Simulation<'a> {
                 // Validation has refused the methods to come.
                 scenario::Method::Cells => Method::Cells(CellWork::new()),
                 scenario::Method::Clusters => {
-                    Method::Clusters(ClusterWork::new(scenario.neighbor.skin, precision(scenario)))
+                    Method::Clusters(Box::new(ClusterWork::new(scenario.neighbor.skin, precision(scenario))))
                 }
             },
             integrator: Integrator::new(timestep, &setup.masses, setup.simd),

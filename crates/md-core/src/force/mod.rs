@@ -61,7 +61,7 @@ pub enum Method {
     /// Linked cells.
     Cells(CellWork),
     /// Verlet cluster lists, the fastest.
-    Clusters(ClusterWork),
+    Clusters(Box<ClusterWork>),
     /// Every particle against every other: slow, simple, the reference.
     DirectSum,
 }

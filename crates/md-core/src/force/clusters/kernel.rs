@@ -10,6 +10,7 @@
 //! cluster's forces are each one fused multiply-add per component.
 
 use super::lists::{Lists, MaskedEntry, Section};
+use crate::aligned::Column;
 use crate::force::PairSums;
 use crate::halo::Reach;
 use crate::particles::Particles;
@@ -33,9 +34,9 @@ impl<'a> Columns<'a, Double> {
     pub(super) fn of(particles: &'a mut Particles) -> Self {
         let Particles { position, force, species, .. } = particles;
         Self {
-            position: position.each_ref().map(|column| column.padded()),
+            position: position.each_ref().map(Column::padded),
             kind: species.padded(),
-            force: force.each_mut().map(|column| column.padded_mut()),
+            force: force.each_mut().map(Column::padded_mut),
             unit: 1.0,
             row_force: None,
         }
@@ -86,15 +87,17 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
     }
 }
 
+/// Numbers as vectors; what does not fill the last one is left out.
 #[inline(always)]
 fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &[T]) -> &[V] {
-    let whole = numbers.len() * size_of::<T>() / size_of::<V>() * size_of::<V>() / size_of::<T>();
-    bytemuck::cast_slice(&numbers[..whole])
+    let width = size_of::<V>() / size_of::<T>();
+    bytemuck::cast_slice(&numbers[..numbers.len() / width * width])
 }
 
 #[inline(always)]
 fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V] {
-    let whole = numbers.len() * size_of::<T>() / size_of::<V>() * size_of::<V>() / size_of::<T>();
+    let width = size_of::<V>() / size_of::<T>();
+    let whole = numbers.len() / width * width;
     bytemuck::cast_slice_mut(&mut numbers[..whole])
 }
 
