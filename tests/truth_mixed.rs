@@ -1,0 +1,118 @@
+//! Mixed precision against double: forces within 1e-5 (rms), energies of a long run as well conserved.
+
+mod support;
+
+use support::{Backend, Configuration, ForceRow, Outcome, Random, Run};
+
+/// Largest deviation of forces, relative to their root mean square.
+const FORCE_BOUND: f64 = 1e-5;
+
+/// Clusters, so that rows of every length occur, also shorter than a vector.
+const CLUSTERS: &str = r#"
+[simulation]
+steps = 1
+[system]
+file = { path = "clusters.extxyz", format = "extxyz" }
+[neighbor]
+skin = 0.3
+"#;
+
+/// A dense liquid of two species, melting from its lattice.
+const MIXTURE: &str = r#"
+[simulation]
+steps = 40
+timestep = 0.004
+seed = 5
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
+temperature = 1.44
+[[species]]
+name = "A"
+fraction = 0.7
+[[species]]
+name = "B"
+epsilon = 0.5
+sigma = 0.9
+mass = 0.8
+fraction = 0.3
+[interaction]
+shift = "force"
+[output]
+thermo = { every = 40 }
+"#;
+
+/// The force-shifted melt conserves its energy but for the error of the time step.
+const LONG_MELT: &str = r#"
+[simulation]
+steps = 10000
+timestep = 0.005
+seed = 87287
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [5, 5, 5] }
+temperature = 1.44
+[interaction]
+shift = "force"
+[neighbor]
+rebuild = { every = 10 }
+[output]
+thermo = { every = 10000 }
+"#;
+
+fn in_precision(run: &Run, precision: &str) -> Outcome {
+    run.clone().set("neighbor.method=\"clusters\"").set(format!("neighbor.precision={precision:?}")).succeed()
+}
+
+/// Root mean square of the differences over that of the forces.
+fn deviation(actual: &[ForceRow], expected: &[ForceRow]) -> f64 {
+    let square = |force: [f64; 3]| force.iter().map(|f| f * f).sum::<f64>();
+    let difference = |(a, b): (&ForceRow, &ForceRow)| {
+        assert_eq!(a.id, b.id);
+        square([0, 1, 2].map(|dim| a.force[dim] - b.force[dim]))
+    };
+    let differences: f64 = actual.iter().zip(expected).map(difference).sum();
+    (differences / expected.iter().map(|row| square(row.force)).sum::<f64>()).sqrt()
+}
+
+#[test]
+fn forces_on_every_path() {
+    let configuration =
+        Configuration::clustered(&mut Random::new(70), [12.0, 9.0, 10.5], [true; 3], 500, false);
+    for shell in ["full", "half", "eighth"] {
+        for partition in ["rect", "stripe"] {
+            for ranks in [1, 2, 3, 4, 8] {
+                let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz());
+                let run = run.set(format!("parallel.shell={shell:?}"));
+                let run = run.set(format!("parallel.partition={partition:?}")).on(Backend::Local, ranks);
+                let (double, mixed) = (in_precision(&run, "double"), in_precision(&run, "mixed"));
+                let error = deviation(&mixed.forces(), &double.forces());
+                assert!(error < FORCE_BOUND, "{}: {error:.1e}", mixed.case());
+                assert!(error > 0.0, "{}: the same bits as in double precision", mixed.case());
+                let pairs = |outcome: &Outcome| outcome.number("useful_pairs_per_atom");
+                assert!((pairs(&mixed) - pairs(&double)).abs() < 0.01, "{}", mixed.case());
+            }
+        }
+    }
+}
+
+#[test]
+fn several_species() {
+    let run = Run::new("run", MIXTURE).on(Backend::Local, 2);
+    let (double, mixed) = (in_precision(&run, "double").thermo(), in_precision(&run, "mixed").thermo());
+    for (row, reference) in mixed.iter().zip(&double) {
+        for ((name, value), (_, wanted)) in row.values().into_iter().zip(reference.values()) {
+            let error = (value - wanted).abs() / wanted.abs().max(1.0);
+            assert!(error < 1e-4, "{name} at step {}: {value} instead of {wanted}", row.step);
+        }
+    }
+}
+
+/// Drift over 10,000 steps, per particle: mixed precision adds less than the time step's own error.
+#[test]
+fn energy_of_a_long_run() {
+    const DRIFT_BOUND: f64 = 2e-3;
+    let run = Run::new("run", LONG_MELT).on(Backend::Local, 1);
+    for precision in ["double", "mixed"] {
+        let drift = in_precision(&run, precision).number("energy_drift_per_atom");
+        assert!(drift.abs() < DRIFT_BOUND, "{precision}: {drift:e} per particle");
+    }
+}
