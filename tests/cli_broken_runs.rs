@@ -115,7 +115,7 @@ fn energy_that_is_not_a_number() {
     for start in all_starts() {
         let text = error(&desk, "run melt.toml", start);
         let begin =
-            "exit code 1\nerror: step 0: the energy is not a finite number (potential -6.77336805325295";
+            "exit code 1\nerror: step 0: the energy is not a finite number (potential -6.773368053252";
         assert!(text.starts_with(begin), "{text}");
         assert!(text.ends_with(", kinetic inf per atom); the time step is probably too large\n"), "{text}");
     }

@@ -7,7 +7,8 @@ use md_core::Sums;
 
 const EXCHANGES: usize = 1000;
 const STEPS: usize = 30;
-const WARM_UP: usize = 20;
+/// `auto` has used each of its candidates by then.
+const WARM_UP: usize = 100;
 const BYTES: usize = 2000;
 
 /// No rebuild after the first.

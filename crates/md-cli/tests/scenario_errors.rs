@@ -918,33 +918,13 @@ fn empty_directory() {
 }
 
 #[test]
-fn clusters_not_yet() {
-    assert_snapshot!(error_after("method = \"cells\"", "method = \"clusters\""), @r#"
-     × `neighbor.method = "clusters"` is not available yet
-       ╭─[melt.toml:36:10]
-    35 │ [neighbor]
-    36 │ method = "clusters"
-       ·          ─────┬────
-       ·               ╰── not available yet
-    37 │ skin = 0.3
-       ╰────
-     help: available: `cells`, `direct-sum`
-    "#);
-}
-
-#[test]
-fn mixed_not_yet() {
-    assert_snapshot!(error_after("precision = \"double\"", "precision = \"mixed\""), @r#"
-     × `neighbor.precision = "mixed"` is not available yet
-       ╭─[melt.toml:39:13]
-    38 │ rebuild = { every = 20 }
-    39 │ precision = "mixed"
-       ·             ───┬───
-       ·                ╰── not available yet
-    40 │ 
-       ╰────
-     help: available: `double`
-    "#);
+fn mixed_precision_without_clusters() {
+    let from = "method = \"clusters\"\nskin = 0.3\nrebuild = { every = 20 }\nprecision = \"double\"";
+    let to = "method = \"cells\"\nskin = 0.3\nrebuild = { every = 20 }\nprecision = \"mixed\"";
+    let text = error_after(from, to);
+    assert!(text.contains("only `neighbor.method = \"clusters\"` computes in mixed precision"), "{text}");
+    assert!(text.contains("help: use method `clusters`, or precision `double`"), "{text}");
+    assert!(text.contains("[melt.toml:39:13]"), "{text}");
 }
 
 #[test]

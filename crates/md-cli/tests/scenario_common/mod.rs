@@ -38,7 +38,7 @@ epsilon = 1.5
 sigma = 0.8
 
 [neighbor]
-method = "cells"
+method = "clusters"
 skin = 0.3
 rebuild = { every = 20 }
 precision = "double"
