@@ -15,7 +15,8 @@ RESIDENT_UNIT = 1 if sys.platform == "darwin" else 1024
 
 def main():
     method, output, *command = sys.argv[1:]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    if subprocess.run(command, stdout=sys.stderr).returncode != 0:
+        sys.exit("scaling.py: failed: " + " ".join(command))
     resident_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * RESIDENT_UNIT
     summary = json.loads((pathlib.Path(output) / "summary.json").read_text())
     time, precision, atoms = summary["ns_per_atom_step"], summary["precision"], summary["atoms"]

@@ -1,5 +1,5 @@
 //! Loops over particles as a share of the memory bandwidth, for a system that no cache holds. Bytes are what the loop must
-//! read and write; where the loop jumps about in memory more is moved, which shows as a small share.
+//! move, with the lines that are fetched to be overwritten; where the loop jumps about in memory more is moved, which shows as a small share.
 
 use md_core::halo;
 use md_core::integrate::Integrator;
@@ -20,11 +20,11 @@ const COLUMN_BYTES: f64 = 8.0;
 /// Kicks twice: v read and written, f read; drifts: x read and written, v read; in three dimensions.
 const INTEGRATION_BYTES: f64 = 3.0 * 3.0 * 3.0 * COLUMN_BYTES;
 
-/// Position, velocity, id and species read and written: the least that moves a particle.
-const SORT_BYTES: f64 = 8.0 * 2.0 * COLUMN_BYTES;
+/// Position, velocity, id and species: read, fetched, written.
+const SORT_BYTES: f64 = 8.0 * 3.0 * COLUMN_BYTES;
 
-/// Positions read and written.
-const IMAGE_BYTES: f64 = 3.0 * 2.0 * COLUMN_BYTES;
+/// Positions: read, fetched, written.
+const IMAGE_BYTES: f64 = 3.0 * 3.0 * COLUMN_BYTES;
 
 /// So short that nothing leaves the box.
 const TIMESTEP: f64 = 1e-9;

@@ -21,8 +21,8 @@ const SAMPLES: usize = 7;
 /// Numbers per array of the triad: 64 MiB, larger than a core's share of any cache.
 const TRIAD_LEN: usize = 8 << 20;
 
-/// Two arrays are read and one is written (STREAM's count: a line fetched only to be overwritten is not counted).
-const TRIAD_BYTES: usize = 3 * size_of::<f64>() * TRIAD_LEN;
+/// Two arrays are read; the third is fetched, line by line, before it is overwritten (STREAM does not count that).
+const TRIAD_BYTES: usize = 4 * size_of::<f64>() * TRIAD_LEN;
 
 /// Rates of one core.
 pub(crate) struct Limits {

@@ -22,6 +22,8 @@ const LINE_WIDTH: u32 = 2;
 /// Room above the highest point and beside the outermost.
 const HEADROOM: f64 = 1.1;
 const SIDE_ROOM: f64 = 1.3;
+/// Points higher than so many times the lowest are left out: in small systems the program itself takes the memory.
+const LARGEST_RATIO: f64 = 4.0;
 
 /// What was measured of one run.
 struct Sample {
@@ -100,7 +102,10 @@ where
     let points = || lines.iter().flat_map(|(_, points)| points);
     let fewest = points().map(|point| point.0).fold(f64::INFINITY, f64::min) / SIDE_ROOM;
     let most = points().map(|point| point.0).fold(0.0, f64::max) * SIDE_ROOM;
-    let highest = points().map(|point| point.1).fold(0.0, f64::max) * HEADROOM;
+    let lowest = points().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let is_shown = |point: &(f64, f64)| point.1 <= LARGEST_RATIO * lowest;
+    let highest =
+        points().filter(|point| is_shown(point)).map(|point| point.1).fold(0.0, f64::max) * HEADROOM;
     let mut chart = ChartBuilder::on(area)
         .caption(quantity.title, (FONT, TITLE_SIZE))
         .margin(MARGIN)
@@ -114,12 +119,13 @@ where
         .x_label_formatter(&|atoms| format!("{atoms:.0}"))
         .label_style((FONT, FONT_SIZE))
         .draw()?;
-    for (number, (name, points)) in lines.into_iter().enumerate() {
+    for (number, (name, points)) in lines.iter().enumerate() {
+        let points: Vec<_> = points.iter().copied().filter(is_shown).collect();
         let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
         chart.draw_series(points.iter().map(|&point| Circle::new(point, POINT_SIZE, style.filled())))?;
         chart
             .draw_series([PathElement::new(points, style)])?
-            .label(name)
+            .label(name.as_str())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 2 * FONT_SIZE as i32, y)], style));
     }
     chart
