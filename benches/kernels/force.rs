@@ -1,0 +1,28 @@
+//! Pair forces: method and precision x species x SIMD level, and what energies and the full shell cost beside it.
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use md_core::{Shell, SimdLevel, Sums};
+
+use crate::CELLS;
+use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, levels, melt};
+
+pub(crate) fn forces(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("forces");
+    let mut measure = |sample: &mut Sample, name: &str, variant: &str, sums| {
+        group.throughput(Throughput::Elements(sample.particles.owned() as u64));
+        group.bench_function(BenchmarkId::new(name, variant), |bencher| bencher.iter(|| sample.forces(sums)));
+    };
+    for kernel in Kernel::ALL {
+        for wells in [ONE_SPECIES, TWO_SPECIES] {
+            let name = format!("{}, {} species", kernel.name(), wells.len());
+            for simd in levels() {
+                let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);
+                measure(&mut sample, &name, simd.name(), Sums::Skip);
+            }
+            let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, SimdLevel::detect());
+            measure(&mut sample, &name, "with energy", Sums::Compute);
+        }
+        let mut sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Full, kernel, SimdLevel::detect());
+        measure(&mut sample, kernel.name(), "full shell", Sums::Skip);
+    }
+}

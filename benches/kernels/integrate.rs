@@ -1,0 +1,31 @@
+//! Integration, for one mass and for a mass per species.
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use md_core::integrate::Integrator;
+use md_core::{Shell, SimdLevel};
+
+use crate::CELLS;
+use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, levels, melt};
+
+/// So short that nothing leaves the box while the benchmark runs.
+const TIMESTEP: f64 = 1e-9;
+
+pub(crate) fn integrate(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("integrate");
+    for (name, wells, masses) in
+        [("1 species", ONE_SPECIES, &[1.0][..]), ("2 species", TWO_SPECIES, &[1.0, 2.0][..])]
+    {
+        let scenario = melt(CELLS, wells);
+        let mut sample = Sample::new(&scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect());
+        group.throughput(Throughput::Elements(sample.particles.owned() as u64));
+        for simd in levels() {
+            let integrator = Integrator::new(TIMESTEP, masses, simd);
+            group.bench_function(BenchmarkId::new(name, simd.name()), |bencher| {
+                bencher.iter(|| {
+                    integrator.kick_and_drift(&mut sample.particles, &sample.domain);
+                    integrator.kick(&mut sample.particles);
+                });
+            });
+        }
+    }
+}

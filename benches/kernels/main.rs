@@ -1,0 +1,33 @@
+//! Kernels of the standard melt (fcc, density 0.8442, cutoff 2.5, skin 0.3) at 32,000 particles on one rank: pair forces,
+//! rebuild, integration, packing. Throughput is in particles. What share of the machine's limits they reach: `limits`.
+
+#![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod force;
+mod integrate;
+mod pack;
+mod rebuild;
+
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+
+/// Unit cells per dimension.
+const CELLS: u32 = 20;
+
+/// Short: there are many cases, and each is many thousand times longer than the clock's resolution.
+fn config() -> Criterion {
+    Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+}
+
+criterion_group! {
+    name = benches;
+    config = config();
+    targets = force::forces, rebuild::rebuild, integrate::integrate, pack::pack
+}
+criterion_main!(benches);

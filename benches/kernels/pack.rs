@@ -1,0 +1,72 @@
+//! Copying halo positions and returned forces into messages and out of them, between two ranks, and between a rank's
+//! particles and their own periodic images. Throughput is in ghosts.
+
+use criterion::{Criterion, Throughput};
+use md_core::halo;
+use md_core::{Shell, SimdLevel};
+
+use crate::CELLS;
+use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
+
+const TWO_RANKS: [usize; 3] = [2, 1, 1];
+
+/// Numbers per particle of a position or a force.
+const DIMENSIONS: usize = 3;
+
+pub(crate) fn pack(criterion: &mut Criterion) {
+    messages(criterion);
+    images(criterion);
+}
+
+/// One of two ranks, with the ghosts it gets from the other.
+fn neighbour() -> Sample {
+    let scenario = melt(CELLS, ONE_SPECIES);
+    let [mut here, there] = [0, 1].map(|rank| {
+        let place = (TWO_RANKS, rank);
+        Sample::of_rank(&scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect(), place)
+    });
+    let exports = &there.plan.stages[0].edges[0].exports;
+    let selection = &there.selections.edges[0];
+    let mut message = vec![0; halo::border_bytes(exports, selection.len()) / size_of::<u64>()];
+    halo::pack_border(&mut message, exports, selection, &there.particles, &there.cells);
+    let edge = &here.plan.stages[0].edges[0];
+    halo::unpack_border(&message, edge, &mut here.particles, &mut here.cells)
+        .expect("both ranks have one plan");
+    here
+}
+
+fn messages(criterion: &mut Criterion) {
+    let Sample { plan, mut particles, cells, selections, .. } = neighbour();
+    let (edge, selection) = (&plan.stages[0].edges[0], &selections.edges[0]);
+    let (sent, got) = (selection.len(), halo::import_count(edge, &cells));
+    let mut to_peer = vec![0.0; DIMENSIONS * sent];
+    let mut from_peer = vec![0.0; DIMENSIONS * got];
+    let mut group = criterion.benchmark_group("pack");
+    group.throughput(Throughput::Elements(sent as u64));
+    group.bench_function("positions", |bencher| {
+        bencher.iter(|| halo::pack_positions(&mut to_peer, selection, &particles));
+    });
+    group.bench_function("add returned forces", |bencher| {
+        bencher.iter(|| halo::add_returned_forces(&to_peer, selection, &mut particles));
+    });
+    group.throughput(Throughput::Elements(got as u64));
+    group.bench_function("forces", |bencher| {
+        bencher.iter(|| halo::pack_forces(&mut from_peer, edge, &particles, &cells));
+    });
+    group.bench_function("unpack positions", |bencher| {
+        bencher.iter(|| halo::unpack_positions(&from_peer, edge, &mut particles, &cells));
+    });
+}
+
+fn images(criterion: &mut Criterion) {
+    let scenario = melt(CELLS, ONE_SPECIES);
+    let mut sample = Sample::new(&scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect());
+    let mut group = criterion.benchmark_group("images");
+    group.throughput(Throughput::Elements(sample.selections.images.len() as u64));
+    group.bench_function("add returned forces", |bencher| bencher.iter(|| sample.return_forces()));
+    let Sample { plan, mut particles, cells, selections, .. } = sample;
+    let stage = &plan.stages[0];
+    group.bench_function("positions", |bencher| {
+        bencher.iter(|| halo::refresh_images(stage, &selections.images, &mut particles, &cells));
+    });
+}

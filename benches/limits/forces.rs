@@ -1,0 +1,76 @@
+//! Pair forces as a share of the multiply-add peak.
+//!
+//! Vector operations per vector of pairs, counted from the kernels (half shell, no energies, one species, AVX-512; loads,
+//! stores and whatever is done once per row or list entry are left out; a negation is part of its multiply-add):
+//!
+//! | | clusters double | clusters mixed | cells double |
+//! | --- | --- | --- | --- |
+//! | difference (mixed: on integers, and converted) | 3 | 6 | 3 |
+//! | square of the distance (mixed: in units of length) | 3 | 4 | 3 |
+//! | within the cutoff? | 1 | 1 | 1 |
+//! | reciprocal: estimate, two operations per Newton step | 5 | 3 | 5 |
+//! | s^3, bracket, force | 5 | 5 | 5 |
+//! | add to i | 3 | 3 | 3 |
+//! | subtract from j | 3 | 3 | 7.5 |
+//! | sum | 23 | 25 | 27.5 |
+//!
+//! Cells: three products, added to i and to what is collected for j; subtracted from j's forces once for two i.
+//! On AVX-512 pairs beyond the cutoff are dropped by a mask of the last multiplication; elsewhere it is one operation more.
+//! Without the estimate of AVX-512 the reciprocal is one division, counted as one operation although it takes many times
+//! as long. A second species: one comparison and two selections.
+
+use md_core::{Shell, SimdLevel, Sums};
+
+use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, melt};
+use crate::machine::Limits;
+use crate::{GIGA, NANO, PERCENT, fastest_s};
+
+/// Unit cells per dimension: 131,072 particles.
+const CELLS: u32 = 32;
+const SAMPLES: usize = 10;
+
+const OPERATIONS_OF_SECOND_SPECIES: f64 = 3.0;
+
+/// The reciprocal without an estimate, and dropping pairs without masks.
+const DIVISION: f64 = 1.0;
+const SELECTION: f64 = 1.0;
+
+/// Vector operations per vector of pairs of one species.
+fn operations(kernel: Kernel, simd: SimdLevel) -> f64 {
+    let (reciprocal, rest) = match kernel {
+        Kernel::ClustersDouble => (5.0, 18.0),
+        Kernel::ClustersMixed => (3.0, 22.0),
+        Kernel::CellsDouble => (5.0, 22.5),
+    };
+    rest + if simd == SimdLevel::Avx512 { reciprocal } else { DIVISION + SELECTION }
+}
+
+pub(crate) fn report(limits: &Limits, simd: SimdLevel) {
+    println!(
+        "| forces, 131,072 atoms | species | ns per atom | useful pairs | computed pairs | operations per pair | 10^9 operations/s | share of peak |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    for kernel in Kernel::ALL {
+        for wells in [ONE_SPECIES, TWO_SPECIES] {
+            let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);
+            let atoms = sample.particles.owned() as f64;
+            let sums = sample.forces(Sums::Compute);
+            let best_s = fastest_s(SAMPLES, || _ = sample.forces(Sums::Skip));
+            let further = (wells.len() - 1) as f64 * OPERATIONS_OF_SECOND_SPECIES;
+            let operations = operations(kernel, simd) + further;
+            let per_s = sums.computed_pairs * operations / best_s;
+            let peak =
+                if kernel == Kernel::ClustersMixed { limits.single_per_s } else { limits.double_per_s };
+            println!(
+                "| {} | {} | {:.1} | {:.1} | {:.1} | {operations} | {:.1} | {:.0} % |",
+                kernel.name(),
+                wells.len(),
+                best_s / atoms * NANO,
+                sums.useful_pairs / atoms,
+                sums.computed_pairs / atoms,
+                per_s / GIGA,
+                per_s / peak * PERCENT,
+            );
+        }
+    }
+}

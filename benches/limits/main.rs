@@ -1,0 +1,42 @@
+//! The machine's limits, and how near the kernels come: pair forces against a measured peak of multiply-adds, loops over
+//! particles against a measured memory bandwidth. Best of several samples, one core, widest SIMD level, standard melt.
+
+#![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
+#![expect(clippy::print_stdout, reason = "the table is the result")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod forces;
+mod loops;
+mod machine;
+
+use std::time::Instant;
+
+use md_core::SimdLevel;
+
+pub(crate) const NANO: f64 = 1e9;
+pub(crate) const GIGA: f64 = 1e9;
+pub(crate) const PERCENT: f64 = 100.0;
+
+fn main() {
+    let simd = SimdLevel::detect();
+    let limits = machine::Limits::measure(simd);
+    println!("{}: {limits}", simd.name());
+    println!();
+    forces::report(&limits, simd);
+    println!();
+    loops::report(&limits, simd);
+    println!();
+    loops::report_lists(simd);
+}
+
+/// Seconds of the fastest of `samples` calls, after one that does not count.
+pub(crate) fn fastest_s(samples: usize, mut work: impl FnMut()) -> f64 {
+    work();
+    let sample_s = |_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    };
+    (0..samples).map(sample_s).fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# melt-gmx.sh CELLS STEPS RANKS: the standard melt with GROMACS (thread-MPI build); prints nanoseconds per atom and step.
+# The program is $GMX, or gmx. Written from GROMACS's documentation, never run.
+#
+# With sigma = 1 nm, epsilon = 1 kJ/mol and mass = 1 u the unit of time is 1 ps, and k_B T = 1.44 epsilon is 173.19 K.
+# The list's radius and interval are fixed; pruning in between is left to mdrun, as its users would.
+set -euo pipefail
+cells=$1 steps=$2 ranks=$3
+gmx=${GMX:-gmx}
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+cd "$directory"
+cat >melt.mdp <<EOF_MDP
+integrator = md
+dt = 0.005
+nsteps = $steps
+cutoff-scheme = Verlet
+verlet-buffer-tolerance = -1
+nstlist = 20
+rlist = 2.8
+rvdw = 2.5
+vdw-modifier = None
+coulombtype = Cut-off
+coulomb-modifier = None
+rcoulomb = 2.5
+tcoupl = no
+pcoupl = no
+gen-vel = yes
+gen-temp = 173.19
+gen-seed = 87287
+comm-mode = None
+nstcalcenergy = $steps
+nstenergy = $steps
+nstlog = $steps
+EOF_MDP
+cat >melt.top <<EOF_TOP
+[ defaults ]
+1 2 no 1.0 1.0
+[ atomtypes ]
+A 0 1.0 0.0 A 1.0 1.0
+[ moleculetype ]
+A 1
+[ atoms ]
+1 A 1 A A 1 0.0 1.0
+[ system ]
+melt
+[ molecules ]
+A $((4 * cells ** 3))
+EOF_TOP
+awk -v n="$cells" 'BEGIN {
+    a = (4 / 0.8442) ^ (1 / 3)
+    split("0 0 0 0.5 0.5 0 0.5 0 0.5 0 0.5 0.5", site, " ")
+    printf "melt\n%d\n", 4 * n ^ 3
+    for (z = 0; z < n; z++) for (y = 0; y < n; y++) for (x = 0; x < n; x++) for (s = 0; s < 4; s++) {
+        atom++
+        printf "%5d%-5s%5s%5d%8.3f%8.3f%8.3f\n", atom % 100000, "A", "A", atom % 100000, \
+            (x + site[3 * s + 1]) * a, (y + site[3 * s + 2]) * a, (z + site[3 * s + 3]) * a
+    }
+    printf "%10.5f%10.5f%10.5f\n", n * a, n * a, n * a
+}' >melt.gro
+"$gmx" -quiet grompp -f melt.mdp -c melt.gro -p melt.top -o melt.tpr -maxwarn 5 >out 2>&1 &&
+    "$gmx" -quiet mdrun -s melt.tpr -g melt.log -ntmpi "$ranks" -ntomp 1 -nb cpu -pin on -noconfout >>out 2>&1 ||
+    { cat out >&2; exit 1; }
+# ns per day of simulated time, at 0.005 ps per step.
+awk -v atoms=$((4 * cells ** 3)) '
+    /^Performance:/ { printf "%.3f\n", 86400 * 0.005e-3 / $2 / atoms * 1e9; found = 1 }
+    END { exit !found }' melt.log

@@ -1,0 +1,140 @@
+//! `plot_scaling CSV SVG`: time per atom and step, and memory per atom, against the number of atoms.
+//!
+//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`; of rows that measure the same the
+//! median is drawn.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::register_font;
+
+const SIZE: (u32, u32) = (900, 900);
+/// Height of the upper chart.
+const UPPER: u32 = 500;
+const MARGIN: u32 = 14;
+const FONT: &str = "sans-serif";
+const FONT_SIZE: u32 = 16;
+const TITLE_SIZE: u32 = 20;
+const POINT_SIZE: u32 = 4;
+const LINE_WIDTH: u32 = 2;
+/// Room above the highest point and beside the outermost.
+const HEADROOM: f64 = 1.1;
+const SIDE_ROOM: f64 = 1.3;
+/// Points higher than so many times the lowest are left out: in small systems the program itself takes the memory.
+const LARGEST_RATIO: f64 = 4.0;
+
+/// What was measured of one run.
+struct Sample {
+    ns_per_atom_step: f64,
+    bytes_per_atom: f64,
+}
+
+/// Samples by method and precision, then by atoms.
+type Runs = BTreeMap<String, BTreeMap<u64, Vec<Sample>>>;
+
+/// One of the two charts.
+struct Quantity {
+    title: &'static str,
+    axis: &'static str,
+    of: fn(&Sample) -> f64,
+}
+
+const TIME: Quantity =
+    Quantity { title: "Time per atom and step", axis: "nanoseconds", of: |sample| sample.ns_per_atom_step };
+
+const MEMORY: Quantity =
+    Quantity { title: "Memory per atom", axis: "bytes", of: |sample| sample.bytes_per_atom };
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [from, to] = &arguments[..] else { return Err("usage: plot_scaling CSV SVG".into()) };
+    let runs = read(from).map_err(|error| format!("{from}: {error}"))?;
+    if runs.is_empty() {
+        return Err(format!("{from}: there is no row to draw").into());
+    }
+    register_font(FONT, FontStyle::Normal, epaint_default_fonts::HACK_REGULAR)
+        .map_err(|_| "the font that comes with the program cannot be read")?;
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        let (upper, lower) = area.split_vertically(UPPER);
+        draw(&upper, &runs, &TIME)?;
+        draw(&lower, &runs, &MEMORY)?;
+        area.present()?;
+    }
+    std::fs::write(to, text).map_err(|error| format!("{to}: {error}").into())
+}
+
+fn read(path: &str) -> Result<Runs, Box<dyn Error>> {
+    let mut runs = Runs::new();
+    for row in csv::Reader::from_path(path)?.deserialize() {
+        let (atoms, method, precision, ns_per_atom_step, bytes_per_atom): (u64, String, String, f64, f64) =
+            row?;
+        let sample = Sample { ns_per_atom_step, bytes_per_atom };
+        runs.entry(format!("{method}, {precision}")).or_default().entry(atoms).or_default().push(sample);
+    }
+    Ok(runs)
+}
+
+fn median(samples: &[Sample], quantity: &Quantity) -> f64 {
+    let mut values: Vec<f64> = samples.iter().map(quantity.of).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+}
+
+fn draw<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    runs: &Runs,
+    quantity: &Quantity,
+) -> Result<(), Box<dyn Error>>
+where
+    B::ErrorType: 'static,
+{
+    let line = |by_atoms: &BTreeMap<u64, Vec<Sample>>| -> Vec<(f64, f64)> {
+        by_atoms.iter().map(|(&atoms, samples)| (atoms as f64, median(samples, quantity))).collect()
+    };
+    let lines: Vec<(&String, Vec<(f64, f64)>)> =
+        runs.iter().map(|(name, by_atoms)| (name, line(by_atoms))).collect();
+    let points = || lines.iter().flat_map(|(_, points)| points);
+    let fewest = points().map(|point| point.0).fold(f64::INFINITY, f64::min) / SIDE_ROOM;
+    let most = points().map(|point| point.0).fold(0.0, f64::max) * SIDE_ROOM;
+    let lowest = points().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let is_shown = |point: &(f64, f64)| point.1 <= LARGEST_RATIO * lowest;
+    let highest =
+        points().filter(|point| is_shown(point)).map(|point| point.1).fold(0.0, f64::max) * HEADROOM;
+    let mut chart = ChartBuilder::on(area)
+        .caption(quantity.title, (FONT, TITLE_SIZE))
+        .margin(MARGIN)
+        .x_label_area_size(3 * FONT_SIZE)
+        .y_label_area_size(5 * FONT_SIZE)
+        .build_cartesian_2d((fewest..most).log_scale(), 0.0..highest)?;
+    chart
+        .configure_mesh()
+        .x_desc("atoms")
+        .y_desc(quantity.axis)
+        .x_label_formatter(&|atoms| format!("{atoms:.0}"))
+        .label_style((FONT, FONT_SIZE))
+        .draw()?;
+    for (number, (name, points)) in lines.iter().enumerate() {
+        let points: Vec<_> = points.iter().copied().filter(is_shown).collect();
+        let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+        chart.draw_series(points.iter().map(|&point| Circle::new(point, POINT_SIZE, style.filled())))?;
+        chart
+            .draw_series([PathElement::new(points, style)])?
+            .label(name.as_str())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 2 * FONT_SIZE as i32, y)], style));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerRight)
+        .background_style(WHITE)
+        .border_style(BLACK)
+        .legend_area_size(3 * FONT_SIZE)
+        .label_font((FONT, FONT_SIZE))
+        .draw()?;
+    Ok(())
+}
