@@ -211,6 +211,7 @@ fn compare_broken(backends: &str, timeout_s: &str) -> (Result<(), RunError>, Tem
 }
 
 /// `backend status note` of all rows.
+#[cfg(feature = "mpi")]
 fn rows(folder: &TempDir) -> Vec<String> {
     let text = std::fs::read_to_string(folder.path().join("out/compare.csv")).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -223,11 +224,14 @@ fn rows(folder: &TempDir) -> Vec<String> {
     reader.records().map(|record| row(record.unwrap())).collect()
 }
 
+#[cfg(feature = "mpi")]
 fn ending(outcome: Result<(), RunError>) -> (u8, Scope) {
     let error = outcome.unwrap_err();
     (error.exit_code(), error.scope())
 }
 
+/// Without MPI its backends are refused before anything is opened.
+#[cfg(feature = "mpi")]
 #[test]
 fn a_wrong_transport_is_caught_before_it_is_measured() {
     let (outcome, folder) = compare_broken("rma-lock,p2p", "20");
@@ -237,6 +241,8 @@ fn a_wrong_transport_is_caught_before_it_is_measured() {
     assert_eq!(rows[1], "p2p true ok");
 }
 
+/// Without MPI its backends are refused before anything is opened.
+#[cfg(feature = "mpi")]
 #[test]
 fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
     let (outcome, folder) = compare_broken("p2p,rma-pscw,p2p-persistent", "1");
@@ -245,6 +251,8 @@ fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
     assert_eq!(rows(&folder), ["p2p true ok", failed, "p2p-persistent true ok"]);
 }
 
+/// Without MPI its backends are refused before anything is opened.
+#[cfg(feature = "mpi")]
 #[test]
 fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
     let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "0.3");
