@@ -15,18 +15,45 @@ struct Path {
     fewest_ranks: usize,
     /// Names of backends that cannot run.
     without: &'static str,
+    windows: Windows,
 }
 
-/// Only osc/sm makes shared windows.
-const NO_SHARED: &str = "shm";
+/// Where the memory of windows may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Windows {
+    Any,
+    /// osc/sm has only windows that it allocates.
+    Allocated,
+}
 
-const DEFAULT: Path = Path { name: "as the library chooses", variables: &[], fewest_ranks: 1, without: "" };
+/// Only osc/sm makes shared windows. (`auto` leaves out what cannot be opened.)
+const NO_SHARED: &str = "shm,hybrid";
+
+const DEFAULT: Path = Path {
+    name: "as the library chooses",
+    variables: &[],
+    fewest_ranks: 1,
+    without: "",
+    windows: Windows::Any,
+};
 
 const PATHS: [Path; 4] = [
     DEFAULT,
     // Forced osc/rdma refuses a window of one rank.
-    Path { name: "osc/rdma", variables: &[("OMPI_MCA_osc", "rdma")], fewest_ranks: 2, without: NO_SHARED },
-    Path { name: "osc/sm", variables: &[("OMPI_MCA_osc", "sm")], fewest_ranks: 1, without: "" },
+    Path {
+        name: "osc/rdma",
+        variables: &[("OMPI_MCA_osc", "rdma")],
+        fewest_ranks: 2,
+        without: NO_SHARED,
+        windows: Windows::Any,
+    },
+    Path {
+        name: "osc/sm",
+        variables: &[("OMPI_MCA_osc", "sm")],
+        fewest_ranks: 1,
+        without: "",
+        windows: Windows::Allocated,
+    },
     Path {
         name: "osc/pt2pt over TCP",
         variables: &[
@@ -36,6 +63,7 @@ const PATHS: [Path; 4] = [
         ],
         fewest_ranks: 1,
         without: NO_SHARED,
+        windows: Windows::Any,
     },
 ];
 
@@ -81,6 +109,10 @@ fn job(path: &Path, ranks: usize) -> Result<(usize, usize), String> {
     let program = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
     let mut command: Command = launch::mpirun(ranks).ok_or("no mpirun")?;
     command.arg(program).envs(path.variables.iter().copied()).env(Transport::WITHOUT, path.without);
+    // A single rank gets osc/sm.
+    if path.windows == Windows::Allocated || ranks == 1 {
+        command.env(Transport::ALLOCATED_ONLY, "1");
+    }
     let limit = if Extent::wanted() == Extent::Full { FULL_LIMIT } else { SLICE_LIMIT };
     let finished = launch::run_with_timeout(command, limit).map_err(|error| error.to_string())?;
     let differing = finished.stdout.lines().filter(|line| line.starts_with("DIFFERS"));

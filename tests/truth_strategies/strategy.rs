@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use md_comm::{Backend, RmaOptions, Slots};
+use md_comm::{Backend, RmaOptions, Slots, WindowKind};
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,9 @@ impl Transport {
     /// Variable with the names of backends that cannot run here, separated by commas.
     pub(crate) const WITHOUT: &str = "MD_STRATEGIES_WITHOUT";
 
+    /// Variable that leaves out windows over memory of ours.
+    pub(crate) const ALLOCATED_ONLY: &str = "MD_STRATEGIES_ALLOCATED_ONLY";
+
     /// Two-sided messages.
     pub(crate) fn reference() -> Self {
         Self::plain(Self::REFERENCE)
@@ -108,7 +111,11 @@ impl Transport {
             });
             all.filter(move |transport| full || transport.changes() <= 1)
         });
-        with_options.filter(|transport| transport.is_possible() && *transport != Self::reference())
+        let allocated_only = std::env::var_os(Self::ALLOCATED_ONLY).is_some();
+        with_options.filter(move |transport| {
+            let has_window = !allocated_only || transport.options.window == WindowKind::Allocate;
+            has_window && transport.is_possible() && *transport != Self::reference()
+        })
     }
 
     fn changes(&self) -> usize {
