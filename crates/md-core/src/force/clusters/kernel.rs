@@ -18,6 +18,9 @@ use crate::potential::PairKernel;
 use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
 
+/// Turns "less than" into "not below" for whole numbers.
+const HALF_A_LANE: f64 = 0.5;
+
 /// The particles in the form that the arithmetic wants, padded to whole clusters.
 pub(super) struct Columns<'a, P: Arithmetic> {
     pub position: [&'a [P::Coordinate]; 3],
@@ -186,7 +189,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let base = entry.cluster as usize * P::width::<S>();
         let lane = |index: u32| (index as usize).saturating_sub(base).min(P::width::<S>()) as f64;
         let below = P::less_than(simd, self.lane_numbers, P::splat(simd, lane(entry.end)));
-        let from = P::less_than(simd, P::splat(simd, lane(entry.first) - 0.5), self.lane_numbers);
+        let from = P::less_than(simd, P::splat(simd, lane(entry.first) - HALF_A_LANE), self.lane_numbers);
         P::both(simd, from, below)
     }
 
