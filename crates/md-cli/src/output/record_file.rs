@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::error::{Intact, OutputError};
 
 /// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
-/// between: a killed run leaves whole records, and a record that does not fit on the disk is cut off again.
+/// between: a run that ends leaves whole records, and a record that does not fit on the disk is cut off again. Only
+/// SIGKILL may cut the last one short, because Linux lets it end a `write` between two pages of memory.
 #[derive(Debug)]
 pub struct RecordFile {
     file: File,
