@@ -15,7 +15,9 @@ use super::shared_part::SharedPart;
 use crate::flag_protocol::slot_of;
 use crate::ledger::Ledger;
 use crate::negotiation::with_head_room;
-use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, RmaOptions, Sizes, WindowCount};
+use crate::{
+    ALIGNMENT, CommError, Edge, ExchangeSpec, Operation, Rank, RmaOptions, Sizes, Slots, WindowCount,
+};
 
 /// Distance of words that different ranks poll or set.
 pub(super) const APART: usize = 128;
@@ -27,6 +29,11 @@ pub(super) const LENGTH_BYTES: usize = size_of::<u64>();
 pub(super) const ORIGIN_HEAD: usize = ALIGNMENT;
 /// Parts are whole pages: osc/sm packs them back to back.
 const PAGE_BYTES: usize = 4096;
+
+/// More than a core's own caches hold today (0.25 to 2 MiB).
+const FLUSHING_BYTES: usize = 2 << 20;
+/// Beyond it, the flags' lines would outweigh the payload's.
+const MOST_SLOTS: usize = 512;
 
 /// Where messages are in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +58,11 @@ pub(in crate::mpi) struct Plan {
 #[derive(Debug)]
 pub(super) struct Arena {
     pub(super) window: Window,
+    /// As many as the context was asked to have; of an edge there may be more.
     pub(super) slots: u64,
+    /// Slots of an edge: at the peer, in the own part.
+    depth_there: Vec<u64>,
+    depth_here: Vec<u64>,
     /// Bytes that the slots of an edge have room for: of messages that leave, of messages that arrive.
     room_out: Vec<usize>,
     room_in: Vec<usize>,
@@ -72,6 +83,22 @@ fn strides(rooms: &[usize]) -> Vec<usize> {
     rooms.iter().map(|room| HEAD + room.next_multiple_of(APART)).collect()
 }
 
+/// Slots of every edge whose messages arrive in a shared window, for these strides.
+///
+/// A slot that was read a moment ago is still in its reader's cache, and its sender has to claim it line by line: that
+/// takes several times as long as writing to lines that have left that cache. So between two uses of a slot so many
+/// others are used that they fill it. Only where it pays: in exchanges of every step.
+fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
+    let slots = spec.slots.count() as u64;
+    match (memory, spec.slots, spec.sizes) {
+        (Memory::Shared, Slots::Double, Sizes::Fixed) => {
+            let round: usize = strides.iter().sum();
+            (FLUSHING_BYTES / round.max(1)).clamp(slots as usize, MOST_SLOTS) as u64
+        }
+        _ => slots,
+    }
+}
+
 /// Room a sender asks for.
 fn wanted(sizes: Sizes, capacity: usize) -> usize {
     // A variable capacity has its head-room already.
@@ -87,7 +114,12 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(strides: &[usize], slots: usize, plan: Plan, has_slots: impl Fn(usize) -> bool) -> Self {
+    fn new(
+        strides: &[usize],
+        (credits_of, slots_of): (&[u64], &[u64]),
+        plan: Plan,
+        has_slots: impl Fn(usize) -> bool,
+    ) -> Self {
         let (mut credits, mut starts) = (vec![0; strides.len()], vec![0; strides.len()]);
         let (mut end, mut longest) = (0, 0);
         for (i, stride) in strides.iter().enumerate() {
@@ -95,10 +127,10 @@ impl Layout {
                 end = 0;
             }
             credits[i] = end;
-            end += slots * APART;
+            end += credits_of[i] as usize * APART;
             if has_slots(i) {
                 starts[i] = end + plan.flags * APART;
-                end = starts[i] + slots * stride;
+                end = starts[i] + slots_of[i] as usize * stride;
             }
             longest = end.max(longest);
         }
@@ -129,8 +161,16 @@ impl Arena {
             if get { (strides_in, strides_out) } else { (strides_out, strides_in) };
         let hosts = |edge: &Edge| if get { edge.flow.sends() } else { edge.flow.receives() };
         let has_slots = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
+        let depth_here = vec![depth(plan.memory, spec, &stride_here); stride_here.len()];
+        let depth_there = match plan.memory {
+            Memory::Shared => {
+                let told = tell(Along::Backward, &|i| depth_here[i] as usize)?;
+                told.into_iter().map(|depth| depth as u64).collect()
+            }
+            _ => depth_here.clone(),
+        };
         let Layout { credits: mut credits_here, slots: mut here, end } =
-            Layout::new(&stride_here, slots, plan, has_slots);
+            Layout::new(&stride_here, (&depth_there, &depth_here), plan, has_slots);
         let senders = (0..spec.edges.len()).filter(|&i| ring && has_slots(i)).map(|i| room_in[i]);
         let (mut shared, end) = SharedPart::lay_out(end, slots, senders);
         let (window, origins) = make(world, on, plan, (spec.edges.len(), end))?;
@@ -151,6 +191,8 @@ impl Arena {
         Ok(Self {
             window,
             slots,
+            depth_there,
+            depth_here,
             room_out,
             room_in,
             there,
@@ -171,15 +213,16 @@ impl Arena {
     /// Start of the slot at the peer.
     fn slot_there(&self, i: usize, sequence: u64) -> Place {
         let Place { member, offset } = self.there[i];
-        Place { member, offset: offset + self.index(sequence) * self.stride_there[i] }
+        Place { member, offset: offset + slot_of(sequence, self.depth_there[i]) * self.stride_there[i] }
     }
 
     fn slot_here(&self, i: usize, sequence: u64) -> usize {
-        self.here[i] + self.index(sequence) * self.stride_here[i]
+        self.here[i] + slot_of(sequence, self.depth_here[i]) * self.stride_here[i]
     }
 
-    fn index(&self, sequence: u64) -> usize {
-        slot_of(sequence, self.slots)
+    /// After so many exchanges a message of the edge is put into the same slot again.
+    pub(super) fn depth_there(&self, i: usize) -> u64 {
+        self.depth_there[i]
     }
 
     pub(super) fn flag_there(&self, i: usize, sequence: u64) -> Place {
@@ -201,11 +244,11 @@ impl Arena {
 
     pub(super) fn credit_there(&self, i: usize, sequence: u64) -> Place {
         let Place { member, offset } = self.credits_there[i];
-        Place { member, offset: offset + self.index(sequence) * APART }
+        Place { member, offset: offset + slot_of(sequence, self.depth_here[i]) * APART }
     }
 
     pub(super) fn credit_here(&self, i: usize, sequence: u64) -> usize {
-        self.credits_here[i] + self.index(sequence) * APART
+        self.credits_here[i] + slot_of(sequence, self.depth_there[i]) * APART
     }
 
     /// Bytes that a message arriving along an edge has room for.

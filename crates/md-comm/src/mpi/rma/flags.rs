@@ -30,7 +30,7 @@ impl Parts {
         edge: EdgeId,
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
     ) -> Result<bool, CommError> {
-        match awaited_credit(self.sequence, self.arena.slots) {
+        match awaited_credit(self.sequence, self.arena.depth_there(edge.0)) {
             Some(credit) if self.needs_credit(edge, true) => {
                 Ok(read(self, self.arena.credit_here(edge.0, self.sequence))? == credit)
             }
