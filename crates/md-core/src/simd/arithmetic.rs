@@ -58,6 +58,8 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn less_than<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Mask<S>;
     /// a and b.
     fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
+    /// Whether the mask is set in any lane.
+    fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;
     /// `yes` where the mask is set, else `no`.
     fn select<S: Simd>(
         simd: S,
@@ -90,7 +92,7 @@ macro_rules! lanes_of {
     (
         $lanes:ident, $mask:ident, $kinds:ident, $number:ty, $kind:ty, $width:ident,
         $splat:ident, $add:ident, $sub:ident, $mul:ident, $mul_add:ident, $neg:ident, $sqrt:ident, $less:ident,
-        $and:ident, $select:ident, $equal:ident, $splat_kind:ident, $sum:ident
+        $and:ident, $first:ident, $select:ident, $equal:ident, $splat_kind:ident, $sum:ident
     ) => {
         type Kind = $kind;
         type Number = $number;
@@ -150,6 +152,10 @@ macro_rules! lanes_of {
             simd.$and(a, b)
         }
         #[inline(always)]
+        fn any<S: Simd>(simd: S, mask: S::$mask) -> bool {
+            simd.$first(mask) < S::$width
+        }
+        #[inline(always)]
         fn select<S: Simd>(simd: S, mask: S::$mask, yes: S::$lanes, no: S::$lanes) -> S::$lanes {
             simd.$select(mask, yes, no)
         }
@@ -189,6 +195,7 @@ impl Arithmetic for Double {
         sqrt_f64s,
         less_than_f64s,
         and_m64s,
+        first_true_m64s,
         select_f64s,
         equal_u64s,
         splat_u64s,
@@ -243,6 +250,7 @@ impl Arithmetic for Single {
         sqrt_f32s,
         less_than_f32s,
         and_m32s,
+        first_true_m32s,
         select_f32s,
         equal_u32s,
         splat_u32s,

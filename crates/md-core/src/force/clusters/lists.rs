@@ -1,12 +1,14 @@
 //! The lists and how they are made: every candidate cluster is tested atom by atom, a vector at a time.
 
+use super::kernel::vectors;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::halo::{Reach, Region};
-use crate::particles::Particles;
-use crate::simd::{Arithmetic, Double};
+use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
-use std::marker::PhantomData;
 use std::ops::Range;
+
+/// Of a span, the first and the last cluster may be masked.
+const ENDS: usize = 2;
 
 /// One particle i; its entries start where those of the row before end.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +51,22 @@ impl Lists {
         self.sections.clear();
     }
 
+    /// A row without entries, and room for so many.
+    fn open_row(&mut self, plain: usize, masked: usize) -> Row {
+        let row =
+            Row { particle: 0, plain_end: self.plain.len() as u32, masked_end: self.masked.len() as u32 };
+        self.plain.resize(self.plain.len() + plain, 0);
+        self.masked.resize(self.masked.len() + masked, MaskedEntry { cluster: 0, first: 0, end: 0 });
+        row
+    }
+
+    /// Appends the row and gives back the room that it has not taken.
+    fn close_row(&mut self, row: Row) {
+        self.plain.truncate(row.plain_end as usize);
+        self.masked.truncate(row.masked_end as usize);
+        self.rows.push(row);
+    }
+
     /// Where the entries of a row start: plain and masked.
     pub(super) fn starts(&self, row: usize) -> (usize, usize) {
         match row.checked_sub(1).map(|before| self.rows[before]) {
@@ -58,26 +76,15 @@ impl Lists {
     }
 }
 
-/// Appends the rows of some items; `P` decides how many particles a cluster has.
-pub(super) struct ListBuild<'a, P> {
-    items: &'a [CellItem],
-    spans: &'a [CellSpan],
-    particles: &'a Particles,
-    reach: f64,
-    lists: &'a mut Lists,
-    arithmetic: PhantomData<P>,
-}
-
-impl<'a, P: Arithmetic> ListBuild<'a, P> {
-    pub(super) fn new(
-        items: &'a [CellItem],
-        spans: &'a [CellSpan],
-        particles: &'a Particles,
-        reach: f64,
-        lists: &'a mut Lists,
-    ) -> Self {
-        Self { items, spans, particles, reach, lists, arithmetic: PhantomData }
-    }
+/// Appends the rows of some items.
+pub(super) struct ListBuild<'a, P: Arithmetic> {
+    pub items: &'a [CellItem],
+    pub spans: &'a [CellSpan],
+    pub positions: [&'a [P::Coordinate]; 3],
+    /// Length of one unit of the coordinates.
+    pub unit: f64,
+    pub reach: f64,
+    pub lists: &'a mut Lists,
 }
 
 impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
@@ -85,71 +92,76 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, particles, reach, lists, .. } = self;
-        let [x, y, z] = &particles.position;
-        let xs = S::as_simd_f64s(x.padded()).0;
+        let Self { items, spans, positions: [x, y, z], unit, reach, lists } = self;
         // Slices of equal, known length: one bounds check instead of three.
-        let ys = &S::as_simd_f64s(y.padded()).0[..xs.len()];
-        let zs = &S::as_simd_f64s(z.padded()).0[..xs.len()];
-        let reach2 = simd.splat_f64s(reach * reach);
-        let near = Near::<S, P> { simd, positions: [xs, ys, zs], reach2, arithmetic: PhantomData };
+        let clusters = x.len() / P::width::<S>();
+        let near = Near::<S, P> {
+            simd,
+            positions: [x, y, z].map(|column| &vectors(column)[..clusters]),
+            unit2: P::splat(simd, unit * unit),
+            reach2: P::splat(simd, reach * reach),
+        };
         for item in items {
+            let spans = &spans[item.spans.clone()];
+            let most: usize =
+                spans.iter().map(|span| (span.end - span.first) as usize / P::width::<S>() + 1).sum();
             for i in item.particles.first as usize..item.particles.end as usize {
-                let at = [simd.splat_f64s(x[i]), simd.splat_f64s(y[i]), simd.splat_f64s(z[i])];
-                for &span in &spans[item.spans.clone()] {
-                    near.append_span(lists, (i, at), span);
+                let at = [P::spread(simd, x[i]), P::spread(simd, y[i]), P::spread(simd, z[i])];
+                let mut row = lists.open_row(most, ENDS * spans.len());
+                for &span in spans {
+                    near.append_span(lists, &mut row, (i, at), span);
                 }
-                let (plain_end, masked_end) = (lists.plain.len() as u32, lists.masked.len() as u32);
-                lists.rows.push(Row { particle: i as u32, plain_end, masked_end });
+                row.particle = i as u32;
+                lists.close_row(row);
             }
         }
     }
 }
 
 /// Finds clusters near a point.
-struct Near<'a, S: Simd, P> {
+struct Near<'a, S: Simd, P: Arithmetic> {
     simd: S,
-    positions: [&'a [S::f64s]; 3],
-    reach2: S::f64s,
-    arithmetic: PhantomData<P>,
+    positions: [&'a [P::Coordinates<S>]; 3],
+    unit2: P::Lanes<S>,
+    reach2: P::Lanes<S>,
 }
 
 impl<S: Simd, P: Arithmetic> Near<'_, S, P> {
     /// Whether any particle of the cluster is within reach.
     #[inline(always)]
-    fn is_near(&self, at: [S::f64s; 3], cluster: usize) -> bool {
+    fn is_near(&self, at: [P::Coordinates<S>; 3], cluster: usize) -> bool {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
-        let vectors = P::width::<S>() / S::F64_LANES;
-        let mut is_near = false;
-        for v in cluster * vectors..((cluster + 1) * vectors).min(xs.len()) {
-            let dx = simd.sub_f64s(at[0], xs[v]);
-            let dy = simd.sub_f64s(at[1], ys[v]);
-            let dz = simd.sub_f64s(at[2], zs[v]);
-            let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
-            is_near |= simd.first_true_m64s(simd.less_than_f64s(r2, self.reach2)) < S::F64_LANES;
-        }
-        is_near
+        let dx = P::difference(simd, at[0], xs[cluster]);
+        let dy = P::difference(simd, at[1], ys[cluster]);
+        let dz = P::difference(simd, at[2], zs[cluster]);
+        let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
+        P::any(simd, P::less_than(simd, P::in_lengths(simd, r2, self.unit2), self.reach2))
     }
 
     /// Appends the clusters of a span that are near particle `i`. Inside its own cell it meets those after itself.
     #[inline(always)]
-    fn append_span(&self, lists: &mut Lists, (i, at): (usize, [S::f64s; 3]), span: CellSpan) {
+    fn append_span(
+        &self,
+        lists: &mut Lists,
+        row: &mut Row,
+        (i, at): (usize, [P::Coordinates<S>; 3]),
+        span: CellSpan,
+    ) {
         let width = P::width::<S>();
         let (first, end) = (span.first as usize, span.end as usize);
         let start = if (first..end).contains(&i) { i + 1 } else { first };
         let (head, tail) = (start / width, end.div_ceil(width));
         let whole_start = start.div_ceil(width).min(tail);
         let whole_end = (end / width).clamp(whole_start, tail);
+        // Half of the candidates are near, which no branch can guess: so all are written, and only those near stay.
         for cluster in (head..whole_start).chain(whole_end..tail) {
-            if self.is_near(at, cluster) {
-                let entry = MaskedEntry { cluster: cluster as u32, first: start as u32, end: end as u32 };
-                lists.masked.push(entry);
-            }
+            let entry = MaskedEntry { cluster: cluster as u32, first: start as u32, end: end as u32 };
+            lists.masked[row.masked_end as usize] = entry;
+            row.masked_end += u32::from(self.is_near(at, cluster));
         }
         for cluster in whole_start..whole_end {
-            if self.is_near(at, cluster) {
-                lists.plain.push(cluster as u32);
-            }
+            lists.plain[row.plain_end as usize] = cluster as u32;
+            row.plain_end += u32::from(self.is_near(at, cluster));
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Mixed {
 
 impl Mixed {
     /// New coordinates for the particles and ghosts at hand.
-    pub(super) fn rebuild(&mut self, particles: &Particles) {
+    pub(super) fn rebuild(&mut self, particles: &Particles, simd: SimdLevel) {
         let mut largest = f64::MIN_POSITIVE;
         for (origin, column) in self.origin.iter_mut().zip(&particles.position) {
             let present = || column[..particles.owned()].iter().chain(&column[particles.ghost_start()..]);
@@ -52,6 +52,7 @@ impl Mixed {
         for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
             *kind = *species as u32;
         }
+        self.convert(particles, 0..particles.len(), simd);
     }
 
     /// Coordinates of what is new: everything before inner work, ghosts before boundary work.
@@ -60,6 +61,15 @@ impl Mixed {
             Region::Inner => 0..particles.len(),
             Region::Boundary => particles.ghost_start()..particles.len(),
         };
+        self.convert(particles, new, simd);
+        if region == Region::Inner {
+            for column in &mut self.force {
+                column.padded_mut().fill(0);
+            }
+        }
+    }
+
+    fn convert(&mut self, particles: &Particles, new: Range<usize>, simd: SimdLevel) {
         let per_unit = 1.0 / self.unit;
         for (dim, column) in self.position.iter_mut().enumerate() {
             let (to, from) = (range_of::<i32>(column, &new), &particles.position[dim][new.clone()]);
@@ -70,11 +80,11 @@ impl Mixed {
                 }
             });
         }
-        if region == Region::Inner {
-            for column in &mut self.force {
-                column.padded_mut().fill(0);
-            }
-        }
+    }
+
+    /// The coordinates, and the length of their unit.
+    pub(super) fn positions(&self) -> ([&[i32]; 3], f64) {
+        (self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded())), self.unit)
     }
 
     pub(super) fn columns<'a>(&'a mut self, particles: &'a mut Particles) -> Columns<'a, Single> {

@@ -25,6 +25,7 @@ mod mixed;
 
 use super::cells::CellWork;
 use super::{PairSums, Precision, Sums, System};
+use crate::aligned::Column;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
@@ -32,6 +33,9 @@ use crate::simd::{Arithmetic, Double, SimdLevel, Single};
 use kernel::{ClusterSweep, Columns};
 use lists::{ListBuild, Lists, Section};
 use mixed::Mixed;
+
+/// In f32, distances within reach may come out longer by this share; a few entries more do no harm.
+const ROUNDING: f64 = 1e-5;
 
 /// The lists, made anew at each rebuild.
 #[derive(Debug, Clone)]
@@ -57,25 +61,16 @@ impl ClusterWork {
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.plan, system.cells);
         self.lists.clear();
-        match &mut self.mixed {
-            None => self.build::<Double>(system, particles),
-            Some(mixed) => {
-                mixed.rebuild(particles);
-                self.build::<Single>(system, particles);
-            }
-        }
-    }
-
-    fn build<P: Arithmetic>(&mut self, system: System, particles: &Particles) {
-        let Self { skin, spans, lists, .. } = self;
+        let Self { skin, spans, lists, mixed } = self;
         let reach = system.potential.cutoff() + *skin;
-        for region in [Region::Inner, Region::Boundary] {
-            for items in spans.items(region).chunk_by(|a, b| a.reach == b.reach) {
-                let first = lists.rows.len();
-                let spans = spans.spans();
-                system.simd.dispatch(ListBuild::<P>::new(items, spans, particles, reach, lists));
-                let rows = first..lists.rows.len();
-                lists.sections.push(Section { rows, reach: items[0].reach, region });
+        match mixed {
+            None => {
+                let positions = particles.position.each_ref().map(Column::padded);
+                build::<Double>(system, spans, (positions, 1.0), reach, lists);
+            }
+            Some(mixed) => {
+                mixed.rebuild(particles, system.simd);
+                build::<Single>(system, spans, mixed.positions(), reach * (1.0 + ROUNDING), lists);
             }
         }
     }
@@ -106,6 +101,25 @@ impl ClusterWork {
             }
         }
         total
+    }
+}
+
+/// Appends the sections; the positions come with the length of their unit.
+fn build<P: Arithmetic>(
+    system: System,
+    spans: &CellWork,
+    (positions, unit): ([&[P::Coordinate]; 3], f64),
+    reach: f64,
+    lists: &mut Lists,
+) {
+    for region in [Region::Inner, Region::Boundary] {
+        for items in spans.items(region).chunk_by(|a, b| a.reach == b.reach) {
+            let first = lists.rows.len();
+            let spans = spans.spans();
+            system.simd.dispatch(ListBuild::<P> { items, spans, positions, unit, reach, lists });
+            let rows = first..lists.rows.len();
+            lists.sections.push(Section { rows, reach: items[0].reach, region });
+        }
     }
 }
 
