@@ -70,6 +70,12 @@ impl Ledger {
         self.traffic
     }
 
+    /// Takes back what a rehearsal has counted.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn set_traffic(&mut self, traffic: Traffic) {
+        self.traffic = traffic;
+    }
+
     pub(crate) fn edge(&self, edge: EdgeId) -> Result<&Edge, CommError> {
         self.spec.edges.get(edge.0).ok_or_else(|| self.misuse(format!("there is no edge {}", edge.0)))
     }

@@ -18,7 +18,8 @@ pub enum Adversity {
     #[default]
     None,
     /// One-sided contexts pause at random between put, flush, flag and credit, and overwrite each slot after it has been
-    /// read, so that whoever writes too early or reads too late is seen.
+    /// read, so that whoever writes too early or reads too late is seen. Slots in shared memory are written one way in
+    /// one exchange and the other way in the next.
     Rough,
     /// The same with `shm` and `rma-notify` made wrong: the flag is raised before the data have come. For showing that
     /// the conformance suite finds it.
@@ -39,6 +40,11 @@ impl Jitter {
         let rough = adversity != Adversity::None;
         let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
         Self { random, read: Vec::new() }
+    }
+
+    /// Whether there is any.
+    pub(super) fn is_on(&self) -> bool {
+        self.random.is_some()
     }
 
     /// A place where the other ranks may get far ahead.

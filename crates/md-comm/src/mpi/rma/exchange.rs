@@ -16,8 +16,10 @@ const NEW_WINDOW: u64 = 3;
 /// A context over a window.
 #[derive(Debug)]
 pub(in crate::mpi) struct OneSided<S> {
-    parts: Parts,
+    pub(super) parts: Parts,
     scheme: S,
+    /// Negotiations until writing into slots is rehearsed again.
+    pub(super) until_rehearsal: u32,
 }
 
 impl<S: Scheme + 'static> OneSided<S> {
@@ -35,7 +37,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         };
         let mut parts = Parts::open(world, spec, Plan { memory, flags: S::FLAGS, form: S::FORM, options })?;
         let scheme = begin(&mut parts)?;
-        Ok(Self { parts, scheme })
+        Ok(Self { parts, scheme, until_rehearsal: 0 })
     }
 }
 
@@ -53,7 +55,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
 
     /// Waits for a free slot.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         parts.ledger.pack(edge, bytes)?;
         parts.book_length(edge, bytes);
         if parts.leads_home(edge) {
@@ -76,7 +78,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         parts.ledger.start(edge)?;
         if parts.leads_home(edge) {
             return Ok(());
@@ -89,7 +91,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         parts.ledger.initiate()?;
         parts.notice_own();
         parts.jitter.pause();
@@ -101,7 +103,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn has_arrival(&mut self) -> Result<bool, CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         parts.ledger.expect_initiated()?;
         if !parts.any_ready() && !parts.ledger.all_arrived() {
             scheme.poll(parts)?;
@@ -114,7 +116,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         parts.ledger.expect_initiated()?;
         if parts.ledger.all_arrived() {
             return Ok(None);
@@ -133,7 +135,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn complete(&mut self) -> Result<(), CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         parts.ledger.complete()?;
         parts.poison_read()?;
         parts.jitter.pause();
@@ -149,7 +151,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
     }
 
     fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
-        let Self { parts, scheme } = self;
+        let Self { parts, scheme, .. } = self;
         let mine = parts.ledger.change(need)?;
         parts.overflow.finish(&parts.world, &parts.ledger)?;
         scheme.close(parts)?;
@@ -162,6 +164,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
             parts.resize(level == NEW_WINDOW)?;
         }
         *scheme = begin(parts)?;
+        self.rehearse_now_and_then(level == NEW_WINDOW)?;
         Ok(change.growth())
     }
 
@@ -171,7 +174,7 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.parts.ledger.expect_idle("finalised")?;
-        let Self { parts, scheme } = &mut *self;
+        let Self { parts, scheme, .. } = &mut *self;
         parts.overflow.finish(&parts.world, &parts.ledger)?;
         scheme.close(parts)?;
         let Parts { arena, number, backward_number, overflow, world, .. } = parts;

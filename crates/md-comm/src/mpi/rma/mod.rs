@@ -26,6 +26,7 @@ mod lock;
 mod notify;
 mod parts;
 mod pscw;
+mod rehearsal;
 mod ring;
 mod shared_part;
 mod shared_ring;

@@ -10,6 +10,7 @@ use super::super::numbers::ContextNumber;
 use super::super::overflow::Overflow;
 use super::super::world::Inner;
 use super::arena::{Arena, LENGTH_BYTES, ORIGIN_HEAD, Plan};
+use super::rehearsal::Stores;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::Ledger;
 use crate::{AlignedBuffer, Arrival, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions, Sizes};
@@ -40,6 +41,8 @@ pub(in crate::mpi) struct Parts {
     /// Number of this exchange since the window was made, from 1.
     pub(super) sequence: u64,
     plan: Plan,
+    /// How slots in shared memory are written.
+    pub(super) stores: Stores,
     /// Told to have arrived, not looked at yet.
     told: VecDeque<usize>,
     /// Arrived, not handed out yet.
@@ -83,6 +86,7 @@ impl Parts {
             arena,
             sequence: 1,
             plan,
+            stores: Stores::Cached,
             told,
             ready,
             noticed: vec![false; edges],
@@ -176,6 +180,12 @@ impl Parts {
     pub(super) fn origin(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let origin = self.arena.window.origin_mut(edge.0, ORIGIN_HEAD + bytes)?;
         Ok(&mut origin[ORIGIN_HEAD..])
+    }
+
+    /// Copies the packed message past the caches into its slot at the peer.
+    pub(super) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let (length, to) = (self.slot_length(edge), self.arena.payload_there(edge.0, self.sequence));
+        self.arena.window.stream(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, to)
     }
 
     /// The slot that the receiver gets a message from.

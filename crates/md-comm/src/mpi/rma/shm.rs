@@ -1,7 +1,7 @@
 //! `shm`: senders write straight into the receiver's slots in shared memory and raise a flag there.
 //!
 //! Structure: a shared window over the ranks of one node. `send_buffer` is the slot itself, so that packing is the only
-//! copy; `start` stores the flag with release order, a receiver polls it with acquire order. Credits are words that the
+//! copy (between cores that share no cache a streamed copy follows, see `rehearsal`); `start` stores the flag with release order, a receiver polls it with acquire order. Credits are words that the
 //! receiver stores in the sender's part. Exchanges of every step walk through more slots than a core's caches hold (see
 //! `arena::depth`): a slot used again at once would have to be claimed from its reader's cache.
 //! Relies on: `MPI_Win_allocate_shared` gives memory that loads and stores reach (MPI-3.1 section 11.2.3), unified
@@ -12,6 +12,7 @@
 
 use super::super::ffi::Memory;
 use super::flags::flag;
+use super::rehearsal::Stores;
 use super::{Parts, Scheme};
 use crate::flag_protocol::Word;
 use crate::{CommError, EdgeId};
@@ -43,11 +44,19 @@ impl Scheme for Shm {
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        let slot = parts.arena.payload_there(edge.0, parts.sequence);
-        parts.arena.window.shared_slot(slot, bytes)
+        match parts.stores() {
+            Stores::Cached => {
+                let slot = parts.arena.payload_there(edge.0, parts.sequence);
+                parts.arena.window.shared_slot(slot, bytes)
+            }
+            Stores::Streaming => parts.origin(edge, bytes),
+        }
     }
 
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
+        if parts.stores() == Stores::Streaming {
+            parts.stream(edge)?;
+        }
         let place = parts.arena.flag_there(edge.0, parts.sequence);
         let flag = flag(parts.sequence, parts.length(edge));
         parts.arena.window.shared_word(place)?.publish(flag);

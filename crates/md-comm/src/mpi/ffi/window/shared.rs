@@ -1,6 +1,7 @@
 //! Windows in memory that all ranks of a node see.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use mpi::ffi;
@@ -51,6 +52,24 @@ impl Window {
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
+    /// Copies a piece of an origin buffer into a member's part, past the caches where the CPU can, and completes it before
+    /// any later store. The caller's protocol is that of [`Self::shared_slot`].
+    pub(in crate::mpi) fn stream(
+        &mut self,
+        i: usize,
+        piece: Range<usize>,
+        to: Place,
+    ) -> Result<(), CommError> {
+        let start = self.shared_address(to, piece.len())?;
+        let bytes = self.origin(i)?.get(piece.clone());
+        let from = bytes
+            .ok_or_else(|| refused("a streamed copy", format!("origin {i} ends before {}", piece.end)))?;
+        // SAFETY: inside the member's part (checked), ours alone between the slot's release and the flag (invariant 3),
+        // and no part of an origin buffer.
+        unsafe { copy_past_caches(from, start) };
+        Ok(())
+    }
+
     fn shared_address(&self, at: Place, length: usize) -> Result<*mut u8, CommError> {
         let (made, offset) = self.locate("a shared access", at, length)?;
         let part = made.parts.get(at.member).copied();
@@ -58,4 +77,35 @@ impl Window {
         // SAFETY: the offset is inside the member's part (just checked).
         Ok(unsafe { part.add(offset) })
     }
+}
+
+/// Copies `from` to `to` with streaming stores.
+///
+/// # Safety
+/// `to` is valid for writes of `from.len()` bytes, which nobody else accesses meanwhile.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    const UNIT: usize = size_of::<__m128i>();
+    let streamed = if to.addr().is_multiple_of(UNIT) { from.len() / UNIT * UNIT } else { 0 };
+    for offset in (0..streamed).step_by(UNIT) {
+        // SAFETY: both ends hold `offset + UNIT` bytes; `to + offset` is aligned to UNIT. SSE2 is in every x86-64.
+        unsafe { _mm_stream_si128(to.add(offset).cast(), _mm_loadu_si128(from.as_ptr().add(offset).cast())) };
+    }
+    let rest = &from[streamed..];
+    // SAFETY: the rest of both.
+    unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), to.add(streamed), rest.len()) };
+    // Streaming stores keep no order of their own: without the fence the flag could be seen first.
+    // SAFETY: SSE is in every x86-64.
+    unsafe { _mm_sfence() };
+}
+
+/// Where no streaming stores are at hand: an ordinary copy.
+///
+/// # Safety
+/// `to` is valid for writes of `from.len()` bytes, which nobody else accesses meanwhile.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
 }
