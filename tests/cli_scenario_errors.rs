@@ -262,3 +262,15 @@ fn several_local_ranks_of_another_backend() {
       help: start `mpirun -n 3` for `p2p`, or use `local`
     ");
 }
+
+/// Without a key to point at, no option on the command line is blamed, although the backend is one.
+#[test]
+fn box_too_thin_for_the_partition_that_nobody_named() {
+    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r#"
+    exit code 2
+    error: × melt.toml: the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least
+      │ cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"
+      help: fewer ranks, another partition or a larger box
+    "#);
+}

@@ -245,6 +245,25 @@ fn the_driver_can_raise_errors_at_a_key() {
     assert_eq!(error(&[], "interaction.cutoff").key_path(), "interaction.cutoff");
 }
 
+/// The file has no table `[parallel]`, and the override that makes one says nothing of its partition.
+#[test]
+fn an_override_of_another_key_is_not_to_blame() {
+    let text = layer("[8, 8, 1]", "periodic");
+    let error = |overrides: &[&str]| {
+        ScenarioError::at(&source(&text, overrides), "parallel.partition", "too thin", "fewer ranks").render()
+    };
+    let bare = error(&[]);
+    assert_snapshot!(bare, @r"
+    × melt.toml: too thin
+    help: fewer ranks
+    ");
+    assert_eq!(error(&["parallel.backend=local", "parallel.ranks=3"]), bare);
+    assert!(
+        error(&["parallel.backend=local", "parallel.partition=rect"])
+            .contains("--set parallel.partition=rect")
+    );
+}
+
 #[test]
 fn colours_are_for_terminals_only() {
     let error = ScenarioError::at(&source(MELT, &[]), "interaction.cutoff", "too large", "smaller");
