@@ -15,7 +15,7 @@ impl MpiWorld {
     /// *Collective.*
     ///
     /// # Errors
-    /// As [`World::open`], and [`CommError::Unavailable`] if the backend cannot serve this context.
+    /// As [`World::open`](crate::World::open), and [`CommError::Unavailable`] if the backend cannot serve this context.
     pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
         let (world, options) = (Rc::clone(&self.inner), self.options);
         let wrong = world.adversity.get() == Adversity::FlagFirst;

@@ -37,7 +37,7 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
 }
 
-/// Ends all ranks of the run with this exit code, as [`World::abort`] does. May be called from any thread, for instance
+/// Ends all ranks of the run with this exit code, as [`World::abort`](crate::World::abort) does. May be called from any thread, for instance
 /// one that watches over a call which does not return. Returns only if MPI is not running.
 pub fn abort(exit_code: i32) {
     ffi::abort_all(exit_code);
