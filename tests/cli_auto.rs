@@ -4,25 +4,15 @@
 mod support;
 
 use serde_json::Value;
-use support::{Backend, Run, p2p_available};
+use support::{Backend, RESTLESS_MELT, Run, p2p_available};
 
-/// Small and long enough for a trial of all candidates, with a rebuild after it.
-const MELT: &str = r#"
-[simulation]
-steps = 480
-timestep = 0.005
-seed = 11
-[system]
-lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
-temperature = 1.44
-[neighbor]
-rebuild = { every = 20 }
-[output]
-thermo = { every = 80 }
-"#;
-
+/// Long enough for a trial of all candidates, with a rebuild after it.
 fn melt() -> Run {
-    Run::new("run", MELT)
+    Run::new("run", RESTLESS_MELT).set_all([
+        "simulation.steps=480",
+        "neighbor.rebuild.every=20",
+        "output.thermo.every=80",
+    ])
 }
 
 fn on_mpi(backend: &str, ranks: usize) -> Run {

@@ -4,9 +4,9 @@
 mod support;
 
 use insta::assert_snapshot;
-use support::{Desk, MELT, Start, error, error_everywhere, p2p_available};
+use support::{Desk, MELT, Start, error, error_everywhere, starts};
 
-/// Two particles at a distance along x, and some others to make it a system.
+/// Two particles at a distance along x, within a rank or across ranks, and some others to make it a system.
 fn pair_at(distance: &str) -> Desk {
     let desk = Desk::new(
         "[simulation]\nsteps = 10\n\n[system]\nfile = { path = \"start.data\", format = \"lammps-data\" }\n",
@@ -19,22 +19,15 @@ fn pair_at(distance: &str) -> Desk {
     desk
 }
 
-/// One rank, three threads, three processes: the pair is within a rank or across ranks.
-fn all_starts() -> Vec<Start> {
-    let mut starts = vec![Start::Threads(1), Start::Threads(3)];
-    starts.extend(p2p_available().then_some(Start::Mpirun(3)));
-    starts
-}
-
 #[test]
 fn coincident_particles() {
     let desk = pair_at("4.0");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &all_starts()), @r"
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 42 and 23 are 0.000e0 apart, the force on 42 is inf and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
     ");
-    assert_snapshot!(error_everywhere(&desk, "forces melt.toml", &all_starts()), @r"
+    assert_snapshot!(error_everywhere(&desk, "forces melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 42 and 23 are 0.000e0 apart, the force on 42 is inf and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
@@ -45,7 +38,7 @@ fn coincident_particles() {
 #[test]
 fn nearly_coincident_particles() {
     let desk = pair_at("4.001");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &all_starts()), @r"
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 42 and 23 are 1.000e-3 apart, the force on 42 is 4.800e40 and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
@@ -58,7 +51,7 @@ fn nearly_coincident_through_the_boundary() {
     let desk = pair_at("0.0");
     let atoms = desk.read("start.data").replace("17 1 8.5", "17 1 8.999");
     desk.write("start.data", &atoms);
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &all_starts()), @r"
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 17 and 42 are 1.000e-3 apart, the force on 17 is 4.800e40 and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
@@ -68,7 +61,7 @@ fn nearly_coincident_through_the_boundary() {
 #[test]
 fn far_too_large_a_time_step() {
     let desk = Desk::new(&MELT.replace("steps = 20", "steps = 20\ntimestep = 1.0"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &all_starts()), @r"
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 1: 8 particles lost: moved further than one cell since the last rebuild
       id 2 at (-2.708, -0.101, 1.763), moved 4.072
@@ -87,7 +80,7 @@ fn far_too_large_a_time_step() {
 #[test]
 fn lost_particles_between_two_rebuilds() {
     let desk = Desk::new(&MELT.replace("[output]", "[neighbor]\nrebuild = { every = 1000 }\n\n[output]"));
-    for start in all_starts() {
+    for start in starts() {
         let text = error(&desk, "run melt.toml --set simulation.timestep=0.5", start);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "exit code 1");
@@ -112,7 +105,7 @@ fn forces_that_would_throw_particles_out_at_once() {
 #[test]
 fn energy_that_is_not_a_number() {
     let desk = Desk::new(&MELT.replace("temperature = 1.44", "temperature = 1e308"));
-    for start in all_starts() {
+    for start in starts() {
         let text = error(&desk, "run melt.toml", start);
         let begin =
             "exit code 1\nerror: step 0: the energy is not a finite number (potential -6.773368053252";
@@ -124,7 +117,7 @@ fn energy_that_is_not_a_number() {
 #[test]
 fn a_limit_on_waiting_that_no_clock_can_hold() {
     let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nwatchdog_s = 1e300\n\n[output]"));
-    for start in all_starts() {
+    for start in starts() {
         desk.succeed(start, "run melt.toml");
     }
 }

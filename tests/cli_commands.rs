@@ -2,7 +2,7 @@
 
 mod support;
 
-use insta::assert_snapshot;
+use md_cli::scenario::{ScenarioSource, effective_toml, load};
 use serde_json::Value;
 use support::{Desk, MELT, Said, Start, p2p_available, starts};
 
@@ -14,65 +14,8 @@ fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
     let first = desk.succeed(Start::Plain, "check melt.toml");
     assert_eq!(first.stderr, "");
     assert_eq!(desk.files("."), ["melt.toml"], "no output directory");
-    assert_snapshot!(first.stdout, @r#"
-    [simulation]
-    title = ""
-    dimension = 3
-    timestep = 0.005
-    steps = 20
-    seed = 7
-
-    [system]
-    lattice = { kind = "fcc", density = 0.8442, cells = [6, 5, 5] }
-    temperature = 1.44
-    boundary = ["periodic", "periodic", "periodic"]
-
-    [[species]]
-    name = "A"
-    mass = 1.0
-    epsilon = 1.0
-    sigma = 1.0
-
-    [interaction]
-    kind = "lennard-jones"
-    cutoff = 2.5
-    shift = "none"
-    mixing = "lorentz-berthelot"
-    tail_correction = false
-
-    [neighbor]
-    method = "clusters"
-    skin = 0.3
-    rebuild = { displacement = true }
-    precision = "double"
-
-    [integrator]
-    kind = "velocity-verlet"
-
-    [parallel]
-    backend = "local"
-    between_nodes = "p2p"
-    shell = "half"
-    exchange = "direct"
-    partition = "rect"
-    overlap = true
-    threads = 1
-    ranks = 1
-    watchdog_s = 60.0
-
-    [parallel.rma]
-    window = "allocate"
-    windows = "single"
-    operation = "put"
-    slots = 2
-    asserts = false
-    polling = "fast"
-    ring = "per-edge"
-
-    [output]
-    directory = "out"
-    thermo = { every = 7 }
-    "#);
+    let source = ScenarioSource { text: desk.read("melt.toml"), ..ScenarioSource::default() };
+    assert_eq!(first.stdout, effective_toml(&load(&source).unwrap()));
     desk.write("effective.toml", &first.stdout);
     assert_eq!(desk.succeed(Start::Plain, "check effective.toml"), first);
     desk.succeed(Start::Plain, "run melt.toml --quiet --output first");

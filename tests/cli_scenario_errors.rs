@@ -19,6 +19,17 @@ fn run_everywhere_after(from: &str, to: &str, starts: &[Start]) -> String {
     text
 }
 
+/// The error of `md-cli run` on a species with this mass.
+fn run_with_mass(mass: &str) -> String {
+    run_after("[output]", &format!("[[species]]\nname = \"A\"\nmass = {mass}\n[output]"))
+}
+
+/// The error of several ranks on [`MELT`] with other unit cells and a table `[parallel]`.
+fn run_divided(cells: &str, key: &str) -> String {
+    let text = MELT.replace("[6, 5, 5]", cells).replace("[output]", &format!("[parallel]\n{key}\n[output]"));
+    error_everywhere(&Desk::new(&text), "run melt.toml", &three_ranks())
+}
+
 /// Several ranks: three threads, and three processes where there is MPI.
 fn three_ranks() -> Vec<Start> {
     starts().split_off(1)
@@ -88,8 +99,10 @@ fn nothing_to_write() {
 }
 
 #[test]
-fn nan_mass() {
-    assert_snapshot!(run_after("[output]", "[[species]]\nname = \"A\"\nmass = nan\n[output]"), @r#"
+fn masses_that_are_no_numbers() {
+    let of_nan = run_with_mass("nan");
+    assert_eq!(run_with_mass("inf"), of_nan.replace("nan", "inf"));
+    assert_snapshot!(of_nan, @r#"
     exit code 2
     error: × `species[0].mass` must be a finite number above 0, found nan
         ╭─[melt.toml:11:8]
@@ -104,28 +117,13 @@ fn nan_mass() {
 
 #[test]
 fn negative_mass() {
-    assert_snapshot!(run_after("[output]", "[[species]]\nname = \"A\"\nmass = -1.0\n[output]"), @r#"
+    assert_snapshot!(run_with_mass("-1.0"), @r#"
     exit code 2
     error: × `species[0].mass` must be a finite number above 0, found -1.0
         ╭─[melt.toml:11:8]
      10 │ name = "A"
      11 │ mass = -1.0
         ·        ────
-     12 │ [output]
-        ╰────
-      help: the default is 1.0
-    "#);
-}
-
-#[test]
-fn infinite_mass() {
-    assert_snapshot!(run_after("[output]", "[[species]]\nname = \"A\"\nmass = inf\n[output]"), @r#"
-    exit code 2
-    error: × `species[0].mass` must be a finite number above 0, found inf
-        ╭─[melt.toml:11:8]
-     10 │ name = "A"
-     11 │ mass = inf
-        ·        ───
      12 │ [output]
         ╰────
       help: the default is 1.0
@@ -151,9 +149,7 @@ fn cutoff_larger_than_the_box() {
 
 #[test]
 fn box_too_thin_for_the_ranks() {
-    let thin = MELT.replace("[6, 5, 5]", "[5, 5, 5]");
-    let desk = Desk::new(&thin.replace("[output]", "[parallel]\npartition = \"rect\"\n[output]"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r#"
+    assert_snapshot!(run_divided("[5, 5, 5]", "partition = \"rect\""), @r#"
     exit code 2
     error: × the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least cutoff +
       │ skin; use fewer ranks, a larger box, or partition = "stripe"
@@ -184,8 +180,7 @@ fn box_too_thin_for_the_stripes() {
 
 #[test]
 fn grid_of_another_number_of_ranks() {
-    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\ngrid = [2, 1, 1]\n[output]"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r"
+    assert_snapshot!(run_divided("[6, 5, 5]", "grid = [2, 1, 1]"), @r"
     exit code 2
     error: × the grid 2x1x1 has 2 places, but there are 3 ranks
         ╭─[melt.toml:10:8]
@@ -200,8 +195,7 @@ fn grid_of_another_number_of_ranks() {
 
 #[test]
 fn grid_with_more_ranks_than_cells() {
-    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\ngrid = [1, 1, 3]\n[output]"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r"
+    assert_snapshot!(run_divided("[6, 5, 5]", "grid = [1, 1, 3]"), @r"
     exit code 2
     error: × the box is too thin for the ranks: 3 ranks along z, but only 2 cells of at least cutoff + skin
         ╭─[melt.toml:10:8]
@@ -267,4 +261,16 @@ fn several_local_ranks_of_another_backend() {
        ╰────
       help: start `mpirun -n 3` for `p2p`, or use `local`
     ");
+}
+
+/// Without a key to point at, no option on the command line is blamed, although the backend is one.
+#[test]
+fn box_too_thin_for_the_partition_that_nobody_named() {
+    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r#"
+    exit code 2
+    error: × melt.toml: the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least
+      │ cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"
+      help: fewer ranks, another partition or a larger box
+    "#);
 }

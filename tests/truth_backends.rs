@@ -2,22 +2,7 @@
 
 mod support;
 
-use support::{Backend, Run, p2p_available};
-
-/// A melt that rebuilds and migrates often.
-const MELT: &str = r#"
-[simulation]
-steps = 30
-timestep = 0.005
-seed = 11
-[system]
-lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
-temperature = 1.44
-[neighbor]
-rebuild = { every = 5 }
-[output]
-thermo = { every = 10 }
-"#;
+use support::{Backend, RESTLESS_MELT, Run, p2p_available};
 
 /// Backends that need MPI, by their names in a scenario.
 fn mpi_backends() -> Vec<&'static str> {
@@ -32,7 +17,7 @@ fn thermo_text(run: &Run) -> String {
 }
 
 fn check(ranks: usize, settings: &[&str]) {
-    let run = settings.iter().fold(Run::new("run", MELT), |run, setting| run.set(*setting));
+    let run = settings.iter().fold(Run::new("run", RESTLESS_MELT), |run, setting| run.set(*setting));
     let expected = thermo_text(&run.clone().on(Backend::Local, ranks));
     for name in mpi_backends() {
         let here = run.clone().on(Backend::P2p, ranks).set(format!("parallel.backend={name:?}"));
@@ -55,9 +40,10 @@ fn every_option() {
     if !p2p_available() {
         return;
     }
-    let expected = thermo_text(&Run::new("run", MELT).on(Backend::Local, 3));
+    let expected = thermo_text(&Run::new("run", RESTLESS_MELT).on(Backend::Local, 3));
     for (name, options) in OPTIONS {
-        let here = Run::new("run", MELT).on(Backend::P2p, 3).set(format!("parallel.backend={name:?}"));
+        let here =
+            Run::new("run", RESTLESS_MELT).on(Backend::P2p, 3).set(format!("parallel.backend={name:?}"));
         let here = options.iter().fold(here, |run, option| run.set(format!("parallel.rma.{option}")));
         assert_eq!(thermo_text(&here), expected, "{name} with {options:?}");
     }

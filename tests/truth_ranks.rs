@@ -4,6 +4,13 @@ mod support;
 
 use support::{Backend, Case, Outcome, Run, assert_thermo, every_case, local_cases, numbers, p2p_cases};
 
+/// What every system here writes: five rows, and the first and the last frame.
+const OUTPUT: &str = r#"
+[output]
+thermo = { every = 5 }
+trajectory = { path = "traj.extxyz", every = 20 }
+"#;
+
 /// The melt.
 const MELT: &str = r#"
 [simulation]
@@ -12,9 +19,6 @@ seed = 1
 [system]
 lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 7] }
 temperature = 1.44
-[output]
-thermo = { every = 5 }
-trajectory = { path = "traj.extxyz", every = 20 }
 "#;
 
 /// Two species on random sites, with a pair of its own.
@@ -39,9 +43,6 @@ shift = "energy"
 species = ["A", "B"]
 epsilon = 1.5
 sigma = 0.8
-[output]
-thermo = { every = 5 }
-trajectory = { path = "traj.extxyz", every = 20 }
 "#;
 
 /// configs/alloy-2d.toml, smaller. Its box of 4 x 5 cells holds eight ranks.
@@ -67,9 +68,6 @@ cutoff = 3.8
 [neighbor]
 skin = 0.0
 rebuild = { every = 1 }
-[output]
-thermo = { every = 5 }
-trajectory = { path = "traj.extxyz", every = 20 }
 "#;
 
 /// Walls in x and z. The lattice touches the lower walls and is hot, so that particles bounce at once.
@@ -83,10 +81,11 @@ temperature = 3.0
 boundary = ["reflecting", "periodic", "reflecting"]
 [interaction]
 shift = "force"
-[output]
-thermo = { every = 5 }
-trajectory = { path = "traj.extxyz", every = 20 }
 "#;
+
+fn run(system: &str) -> Run {
+    Run::new("run", format!("{system}{OUTPUT}"))
+}
 
 /// The trajectory's frames as text.
 fn frames(outcome: &Outcome) -> Vec<String> {
@@ -97,8 +96,8 @@ fn frames(outcome: &Outcome) -> Vec<String> {
 }
 
 /// Everything after `start` in any case against one rank, and the initial state bit by bit.
-fn check(scenario: &str, cases: impl Iterator<Item = Case>) {
-    let run = Run::new("run", scenario);
+fn check(system: &str, cases: impl Iterator<Item = Case>) {
+    let run = run(system);
     let reference = run.clone().on(Backend::Local, 1).succeed();
     let expected = reference.thermo();
     assert_eq!(expected.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 5, 10, 15, 20]);
@@ -137,7 +136,7 @@ fn reflecting_walls() {
 /// Walls conserve energy, and nobody passes them.
 #[test]
 fn walls_hold_and_conserve_energy() {
-    let run = Run::new("run", WALLS).set("simulation.timestep=0.001").set("system.temperature=1.5");
+    let run = run(WALLS).set("simulation.timestep=0.001").set("system.temperature=1.5");
     let outcome = run.on(Backend::Local, 2).argument("--steps").argument("200").succeed();
     let thermo = outcome.thermo();
     let change = thermo.iter().map(|row| (row.total - thermo[0].total).abs()).fold(0.0, f64::max);

@@ -9,6 +9,7 @@ mod program;
 mod random;
 mod reference;
 mod run;
+mod systems;
 
 pub(crate) use cases::{Case, RANKS, every_case, local_cases, p2p_cases};
 pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
@@ -18,6 +19,7 @@ pub(crate) use program::md_cli;
 pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
+pub(crate) use systems::RESTLESS_MELT;
 
 use std::path::{Path, PathBuf};
 

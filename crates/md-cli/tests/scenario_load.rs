@@ -146,6 +146,50 @@ fn the_effective_scenario_looks_like_one_a_user_writes() {
     "#);
 }
 
+/// Up to `[parallel]`, whose backend depends on how the program was built.
+#[test]
+fn what_is_left_out_gets_its_default() {
+    let least =
+        "[simulation]\nsteps = 20\n[system]\nlattice = { kind = \"sc\", spacing = 1.1, cells = [6, 5, 5] }\n";
+    let effective = effective_toml(&valid(least, &[]));
+    let (start, _) = effective.split_once("[parallel]").unwrap();
+    assert_snapshot!(start, @r#"
+    [simulation]
+    title = ""
+    dimension = 3
+    timestep = 0.005
+    steps = 20
+    seed = 0
+
+    [system]
+    lattice = { kind = "sc", spacing = 1.1, cells = [6, 5, 5] }
+    boundary = ["periodic", "periodic", "periodic"]
+
+    [[species]]
+    name = "A"
+    mass = 1.0
+    epsilon = 1.0
+    sigma = 1.0
+
+    [interaction]
+    kind = "lennard-jones"
+    cutoff = 2.5
+    shift = "none"
+    mixing = "lorentz-berthelot"
+    tail_correction = false
+
+    [neighbor]
+    method = "clusters"
+    skin = 0.3
+    rebuild = { displacement = true }
+    precision = "double"
+
+    [integrator]
+    kind = "velocity-verlet"
+    "#);
+    assert!(effective.ends_with("[output]\ndirectory = \"out\"\nthermo = { every = 100 }\n"), "{effective}");
+}
+
 #[test]
 fn the_schema_knows_every_key_and_every_name() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
@@ -199,6 +243,25 @@ fn the_driver_can_raise_errors_at_a_key() {
     help: use more cells
     ");
     assert_eq!(error(&[], "interaction.cutoff").key_path(), "interaction.cutoff");
+}
+
+/// The file has no table `[parallel]`, and the override that makes one says nothing of its partition.
+#[test]
+fn an_override_of_another_key_is_not_to_blame() {
+    let text = layer("[8, 8, 1]", "periodic");
+    let error = |overrides: &[&str]| {
+        ScenarioError::at(&source(&text, overrides), "parallel.partition", "too thin", "fewer ranks").render()
+    };
+    let bare = error(&[]);
+    assert_snapshot!(bare, @r"
+    × melt.toml: too thin
+    help: fewer ranks
+    ");
+    assert_eq!(error(&["parallel.backend=local", "parallel.ranks=3"]), bare);
+    assert!(
+        error(&["parallel.backend=local", "parallel.partition=rect"])
+            .contains("--set parallel.partition=rect")
+    );
 }
 
 #[test]

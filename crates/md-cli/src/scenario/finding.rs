@@ -9,6 +9,8 @@ pub(super) enum Part {
     Key,
     /// Its value.
     Value,
+    /// The table that lacks the key.
+    Absence,
 }
 
 /// A fault and the keys it concerns.
@@ -41,6 +43,12 @@ impl Finding {
     /// Points at the key instead of its value.
     pub(super) fn at_key(mut self) -> Self {
         self.part = Part::Key;
+        self
+    }
+
+    /// Points at what made the table that the key is missing in.
+    pub(super) fn at_absence(mut self) -> Self {
+        self.part = Part::Absence;
         self
     }
 

@@ -22,7 +22,7 @@ pub(super) fn exact(text: &str, path: &KeyPath, part: Part) -> Option<Range<usiz
         };
     }
     let span = match part {
-        Part::Key => key_span.or_else(|| place.span()),
+        Part::Key | Part::Absence => key_span.or_else(|| place.span()),
         Part::Value => place.span().or(key_span),
     };
     span.map(|span| first_line(text, span))

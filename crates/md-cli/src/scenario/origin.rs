@@ -35,13 +35,13 @@ impl Origin {
     }
 
     /// Where the keys at fault come from: the override that set one of them, else the file, else the override that
-    /// made the table they are missing in, else the nearest table of the file around them.
+    /// set something below them or made the table they are missing in, else the nearest table of the file around them.
     pub(super) fn find(source: &ScenarioSource, paths: &[KeyPath], part: Part) -> Option<Self> {
         let text = source.text.as_str();
         let in_file = |span| Self::file(source, span);
         setting(source, paths, part)
             .or_else(|| paths.iter().find_map(|path| locate::exact(text, path, part)).map(in_file))
-            .or_else(|| paths.iter().find_map(|path| creation(source, path)))
+            .or_else(|| paths.iter().find_map(|path| creation(source, path, part)))
             .or_else(|| paths.iter().find_map(|path| locate::parent(text, path)).map(in_file))
     }
 }
@@ -52,11 +52,13 @@ fn setting(source: &ScenarioSource, paths: &[KeyPath], part: Part) -> Option<Ori
     last_override(source, sets, part)
 }
 
-/// The last override that set something below `path`, or in the table around it when the file lacks that table.
-fn creation(source: &ScenarioSource, path: &KeyPath) -> Option<Origin> {
+/// The last override that set something below `path`. Where `path` is missing, also the one that made the table around
+/// it; where its default is at fault, an override of another key beside it has nothing to do with that.
+fn creation(source: &ScenarioSource, path: &KeyPath, part: Part) -> Option<Origin> {
     let around = path.truncated(path.segments().len().saturating_sub(1));
     let in_file = around.segments().is_empty() || locate::exact(&source.text, &around, Part::Value).is_some();
-    let made = |set: &KeyPath| path.contains(set) || (!in_file && around.contains(set));
+    let is_missing = part == Part::Absence && !in_file;
+    let made = |set: &KeyPath| path.contains(set) || (is_missing && around.contains(set));
     last_override(source, made, Part::Key)
 }
 
@@ -64,7 +66,7 @@ fn last_override(source: &ScenarioSource, matches: impl Fn(&KeyPath) -> bool, pa
     source.overrides.iter().rev().find_map(|text| {
         let parsed = Override::parse(text).ok().filter(|parsed| matches(&parsed.path))?;
         let span = match part {
-            Part::Key => parsed.key,
+            Part::Key | Part::Absence => parsed.key,
             Part::Value => parsed.value,
         };
         Some(Origin::set(text, span))

@@ -103,7 +103,7 @@ fn missing_key(path: &KeyPath, key: &str, node: Node<'_>) -> Finding {
         Some(kind) => format!("`{key}`, {}: {meaning}", expected(&kind)),
         None => meaning.to_owned(),
     };
-    Finding::new(path.key(key), message, help).at_key().label(format!("`{key}` is missing here"))
+    Finding::new(path.key(key), message, help).at_absence().label(format!("`{key}` is missing here"))
 }
 
 fn unknown_name(path: &KeyPath, name: &str, names: &[&str]) -> Finding {

@@ -1,6 +1,6 @@
 //! Time and order: reverse contexts, several contexts at once, ranks out of step, polling.
 
-use super::player::{Pace, Player, Receive};
+use super::player::{Pace, Player, Receive, play_interleaved};
 use super::script::Rule;
 use super::topology::{balanced, chain, half_shell, ring, torus_by_rank};
 use super::{Check, Flaws};
@@ -60,19 +60,13 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         let edges = torus_by_rank(world, balanced(world.ranks()));
         Player::open(world, flaws, edges, (rule, slots, salt))
     };
-    let mut players = vec![
+    let mut players = [
         open(1, Rule::Fixed(BYTES), Slots::Single)?,
         open(2, Rule::Varying(BYTES), Slots::Double)?,
         open(3, Rule::Varying(BYTES), Slots::Single)?,
     ];
     for round in 0..FEW {
-        // Every rank receives in another order if it may; everything is under way before anybody waits.
-        let mut order = [0, 1, 2];
-        let own = if world.needs_same_order() { 0 } else { world.rank() };
-        order.rotate_left((own + round) % 3);
-        order.into_iter().try_for_each(|i| players[i].send())?;
-        order.into_iter().try_for_each(|i| players[i].receive(Receive::Waiting))?;
-        order.into_iter().rev().try_for_each(|i| players[i].complete())?;
+        play_interleaved(world, &mut players, round)?;
     }
     players.into_iter().try_for_each(Player::close)
 }

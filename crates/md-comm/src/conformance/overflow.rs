@@ -1,6 +1,6 @@
 //! Messages longer than what was agreed for their edge: they arrive all the same, and the next negotiation makes room.
 
-use super::player::{Pace, Player, Receive};
+use super::player::{Pace, Player, Receive, play_interleaved};
 use super::script::Rule;
 use super::topology::{balanced, chain, half_shell, ring, torus_by_rank};
 use super::{Check, Flaws};
@@ -112,12 +112,7 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let mut players = [open(1, Slots::Single)?, open(2, Slots::Double)?, open(3, Slots::Single)?];
     players.iter_mut().for_each(|player| player.script.stage = LAST_STAGE);
     for round in 0..ROUNDS {
-        let mut order = [0, 1, 2];
-        let own = if world.needs_same_order() { 0 } else { world.rank() };
-        order.rotate_left((own + round) % 3);
-        order.into_iter().try_for_each(|i| players[i].send())?;
-        order.into_iter().try_for_each(|i| players[i].receive(Receive::Waiting))?;
-        order.into_iter().rev().try_for_each(|i| players[i].complete())?;
+        play_interleaved(world, &mut players, round)?;
     }
     players.into_iter().try_for_each(Player::close)
 }

@@ -254,6 +254,21 @@ impl<'w> Player<'w> {
     }
 }
 
+/// One exchange of three contexts at once: everything is under way before anybody waits, and every rank receives in
+/// another order if it may.
+pub(super) fn play_interleaved(
+    world: &dyn World,
+    players: &mut [Player<'_>; 3],
+    round: usize,
+) -> Result<(), CommError> {
+    let mut order = [0, 1, 2];
+    let own = if world.needs_same_order() { 0 } else { world.rank() };
+    order.rotate_left((own + round) % players.len());
+    order.into_iter().try_for_each(|i| players[i].send())?;
+    order.into_iter().try_for_each(|i| players[i].receive(Receive::Waiting))?;
+    order.into_iter().rev().try_for_each(|i| players[i].complete())
+}
+
 fn dawdle(pace: Pace, random: &mut Random) {
     let longest_us = match pace {
         Pace::Steady => return,

@@ -1,0 +1,151 @@
+//! The texts, for every case that is told apart.
+
+use super::recommendation;
+use crate::comparison::{Comparison, StepPhases};
+use crate::output::compare::fixtures::{around, comparison, strategy, unavailable};
+
+/// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
+fn sentences(comparison: &Comparison, shell: &str) -> String {
+    let settings = format!(
+        "\n[parallel]\nbackend = \"shm\"\nshell = {shell:?}\nexchange = \"direct\"\npartition = \"rect\"\n"
+    );
+    let text = recommendation(comparison);
+    text.strip_suffix(&settings).unwrap_or_else(|| panic!("no settings at the end of {text}")).to_owned()
+}
+
+#[test]
+fn a_clear_winner() {
+    let comparison = comparison(&[("p2p", 12.0, 1.3), ("rma-lock", 6.0, 1.2), ("shm", 3.0, 1.0)]);
+    insta::assert_snapshot!(recommendation(&comparison), @r#"
+    Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is rma-lock half direct rect, 6 us [5.7, 6.3].
+    Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
+
+    [parallel]
+    backend = "shm"
+    shell = "half"
+    exchange = "direct"
+    partition = "rect"
+    "#);
+}
+
+#[test]
+fn a_winner_that_the_next_one_may_beat() {
+    let comparison = comparison(&[("p2p", 12.0, 1.3), ("rma-lock", 3.1, 1.0), ("shm", 3.0, 1.0)]);
+    insta::assert_snapshot!(sentences(&comparison, "half"), @r"
+    Use shm half direct rect. It is surely faster than what is in use, but not surely than the next: 3 us [2.85, 3.15]; next is rma-lock half direct rect, 3.1 us [2.94, 3.26].
+    Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
+    ");
+}
+
+#[test]
+fn against_the_scenarios_own_setting_too() {
+    let mut comparison = comparison(&[("rma-fence", 20.0, 1.5), ("p2p", 12.0, 1.3), ("shm", 3.0, 1.0)]);
+    comparison.control = Some((1, around(14.0e-6)));
+    insta::assert_snapshot!(sentences(&comparison, "half"), @r"
+    Backends that can block inside the MPI library were measured last, beside p2p once more: 14 us then, 12 us before (+17 %); the machine was not the same: compare the two groups with care.
+    Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p half direct rect, 12 us [11.4, 12.6].
+    Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
+    Against the scenario's setting (rma-fence half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 20 us [19, 21] (6.7 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.5 ms [1.43, 1.57]: 33.3 % less, surely.
+    ");
+}
+
+#[test]
+fn two_sided_wins() {
+    let comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 12.0, 1.3)]);
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.
+    ");
+}
+
+#[test]
+fn two_sided_wins_within_the_noise() {
+    let comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 3.1, 1.0)]);
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 3.1 us [2.94, 3.26]; but the next is as good within the noise.
+    ");
+}
+
+#[test]
+fn all_within_the_noise() {
+    let comparison = comparison(&[("p2p", 3.1, 1.0), ("shm", 3.0, 1.0)]);
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.
+    ");
+}
+
+#[test]
+fn a_halo_that_does_not_matter() {
+    let mut comparison = comparison(&[("p2p", 12.0, 100.0), ("shm", 3.0, 99.0)]);
+    for row in &mut comparison.rows {
+        let measured = row.measured.as_mut().unwrap();
+        measured.phases = StepPhases { halo_wait_s: 1e-3, total_s: 0.1, ..StepPhases::default() };
+    }
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    The halo is 1.0 % of a step with p2p half direct rect: no strategy can gain more than that, so there is no reason to change anything. (The fastest exchange alone: shm half direct rect, 3 us [2.85, 3.15].)
+    ");
+}
+
+#[test]
+fn an_exchange_that_is_faster_and_a_step_that_is_not() {
+    let comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 0.99)]);
+    insta::assert_snapshot!(sentences(&comparison, "half"), @r"
+    Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p half direct rect, 12 us [11.4, 12.6].
+    Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); but the step is not measurably faster (0.99 ms [0.94, 1.04] and 1 ms [0.95, 1.05]): the gain is hidden by the computation or lost in the noise.
+    ");
+}
+
+#[test]
+fn an_exchange_that_is_faster_and_a_step_that_is_slower() {
+    let comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 1.2)]);
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Stay with p2p half direct rect. The exchange alone is faster over shm half direct rect, 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6], but a step takes longer with it, 1.2 ms [1.14, 1.26] instead of 1 ms [0.95, 1.05].
+    ");
+}
+
+#[test]
+fn different_shells_are_ranked_by_the_step() {
+    let mut comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 1.2)]);
+    let mut full = strategy("shm", 9.0, 0.8);
+    full.context.shell = "full".to_owned();
+    comparison.rows.push(full);
+    insta::assert_snapshot!(sentences(&comparison, "full"), @r"
+    Use shm full direct rect. It is surely the fastest: 0.8 ms [0.76, 0.84] per step; next is p2p half direct rect, 1 ms [0.95, 1.05] per step.
+    Against p2p (p2p half direct rect): the exchange alone takes 9 us [8.55, 9.45] instead of 12 us [11.4, 12.6] (1.3 times faster); a step takes 0.8 ms [0.76, 0.84] instead of 1 ms [0.95, 1.05]: 20.0 % less, surely.
+    ");
+}
+
+#[test]
+fn one_rank_has_no_choice() {
+    let mut comparison = comparison(&[("p2p", 0.1, 1.0), ("shm", 0.1, 1.0)]);
+    for row in &mut comparison.rows {
+        row.context.ranks = 1;
+    }
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    One rank sends no messages: its exchange is empty, whatever the strategy, and there is nothing to choose. Compare with the number of ranks that the scenario will run on.
+    ");
+}
+
+#[test]
+fn more_ranks_than_cores() {
+    let mut comparison = comparison(&[("p2p", 3.1, 1.0), ("shm", 3.0, 1.0)]);
+    (comparison.ranks_per_core, comparison.repeat) = (2.0, 3);
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    WARNING: OVERSUBSCRIBED. There are 2 ranks per core: ranks take turns, and these numbers measure the operating system's scheduler, not the transports. Do not act on them; run at most one rank per core.
+    With fewer than 6 repetitions there is no 95 % interval: the bounds are the smallest and the largest of 3 samples, and nothing is sure. Use --repeat 10 or more.
+    So nothing is recommended. Smallest median: shm half direct rect, 3 us [2.85, 3.15]; in use: p2p half direct rect, 3.1 us [2.94, 3.26].
+    ");
+}
+
+#[test]
+fn nothing_or_one_measured() {
+    let mut nothing = comparison(&[]);
+    nothing.rows.push(unavailable("shm"));
+    insta::assert_snapshot!(recommendation(&nothing), @r"
+    Nothing could be measured, so nothing is recommended.
+    ");
+    let mut one = comparison(&[("p2p", 3.0, 1.0)]);
+    one.rows.push(unavailable("shm"));
+    insta::assert_snapshot!(recommendation(&one), @r"
+    Only p2p half direct rect could be measured: there is nothing to compare it with.
+    ");
+}

@@ -1,0 +1,35 @@
+//! `[simulation]`: title, time step, length of the run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `[simulation]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulation {
+    /// A line that names the run in its outputs.
+    #[serde(default)]
+    pub title: String,
+    /// 2 (one layer in z, no motion in z) or 3.
+    #[serde(default = "three")]
+    #[schemars(range(min = 2, max = 3))]
+    pub dimension: u8,
+    /// Time step in units of tau = sigma sqrt(m / epsilon).
+    #[serde(default = "default_timestep")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: f64,
+    /// Number of time steps.
+    #[schemars(range(min = 1))]
+    pub steps: u64,
+    /// Key of everything random.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+fn three() -> u8 {
+    3
+}
+
+fn default_timestep() -> f64 {
+    0.005
+}

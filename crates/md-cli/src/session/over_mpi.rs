@@ -1,0 +1,83 @@
+//! Work over MPI: the world with the scenario's transport.
+
+use std::time::Duration;
+
+use md_comm::mpi::MpiWorld;
+use md_comm::{CommError, World};
+
+use super::speak::{end, fail_alone, write_result};
+use super::watchdog;
+use crate::args::CompareArgs;
+use crate::commands::backends;
+use crate::commands::compare::{Choices, Processes, compare};
+use crate::driver::RunError;
+use crate::inputs::Inputs;
+use crate::scenario::{Backend, name_of};
+
+/// Runs `work` over MPI with the scenario's backend and limit on waiting.
+pub(super) fn over_mpi(
+    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    work: impl FnOnce(&dyn World, &Inputs) -> Result<(), RunError>,
+) -> u8 {
+    start_mpi(|world| {
+        let inputs = read(world)?;
+        world.set_watchdog(watchdog(&inputs));
+        let parallel = &inputs.scenario.parallel;
+        let world = with_between_nodes(world, parallel.between_nodes)?;
+        match transport(parallel.backend) {
+            // Under a launcher with one rank: any transport is as good.
+            Some(md_comm::Backend::Local) | None => work(&world, &inputs),
+            Some(backend) => {
+                let options = inputs.scenario.parallel.rma.options();
+                work(&world.with_backend(backend)?.with_options(options)?, &inputs)
+            }
+        }
+    })
+}
+
+/// The same world, with what `hybrid` is to use between nodes.
+fn with_between_nodes(world: &MpiWorld, between_nodes: Backend) -> Result<MpiWorld, CommError> {
+    match transport(between_nodes) {
+        Some(between_nodes) => world.clone().with_between_nodes(between_nodes),
+        None => Ok(world.clone()),
+    }
+}
+
+/// The transport that a scenario names.
+fn transport(backend: Backend) -> Option<md_comm::Backend> {
+    md_comm::Backend::from_name(&name_of(backend))
+}
+
+fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
+    /// Until the scenario's own limit is known.
+    const WATCHDOG: Duration = Duration::from_secs(60);
+    match md_comm::mpi::start(WATCHDOG) {
+        Ok(world) => {
+            let result = work(&world);
+            end(&world, result)
+        }
+        Err(error) => fail_alone(&RunError::Communication(error)),
+    }
+}
+
+pub(super) fn compare_over_mpi(
+    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    args: &CompareArgs,
+    choices: &Choices,
+) -> u8 {
+    start_mpi(|world| {
+        let inputs = read(world)?;
+        let parallel = &inputs.scenario.parallel;
+        let world = &with_between_nodes(world, parallel.between_nodes)?;
+        compare(&Processes { world, options: parallel.rma.options() }, &inputs, args, choices)
+    })
+}
+
+/// Lists the backends and what was found out about the library.
+pub(super) fn show_backends() -> u8 {
+    start_mpi(|world| {
+        let findings = backends::findings(world).map_err(RunError::Communication)?;
+        let text = || backends::backends(&world.library(), &findings);
+        if world.rank() == 0 { write_result(&text()) } else { Ok(()) }
+    })
+}

@@ -1,0 +1,37 @@
+//! In place of `over_mpi` where the program was built without MPI.
+
+use md_comm::World;
+
+use super::COMMUNICATION_FAILED;
+use super::speak::{print_error, show};
+use crate::args::CompareArgs;
+use crate::commands::backends;
+use crate::commands::compare::Choices;
+use crate::driver::RunError;
+use crate::inputs::Inputs;
+
+/// Says that there is no MPI.
+pub(super) fn over_mpi(
+    _read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    _work: impl FnOnce(&dyn World, &Inputs) -> Result<(), RunError>,
+) -> u8 {
+    print_error(
+        "this scenario's backend needs MPI, but this program was built without; \
+         use --set parallel.backend=local, or build with MPI (the default)",
+    );
+    COMMUNICATION_FAILED
+}
+
+/// The same for a comparison.
+pub(super) fn compare_over_mpi(
+    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    _args: &CompareArgs,
+    _choices: &Choices,
+) -> u8 {
+    over_mpi(read, |_, _| Ok(()))
+}
+
+/// Lists the backends.
+pub(super) fn show_backends() -> u8 {
+    show(&backends::backends("none (built without MPI)", &backends::no_findings()))
+}

@@ -1,0 +1,17 @@
+//! The exact text of every error of a scenario file: its form first, then its values, one file per table.
+
+#[path = "../scenario_common/mod.rs"]
+mod scenario_common;
+
+mod interaction;
+mod keys;
+mod neighbor;
+mod output;
+mod overrides;
+mod parallel;
+mod rma;
+mod simulation;
+mod species;
+mod syntax;
+mod system;
+mod types;

@@ -1,0 +1,119 @@
+//! `[output]`
+
+use insta::assert_snapshot;
+
+use crate::scenario_common::error_after;
+
+/// With another file for the trajectory.
+fn error_of_path(path: &str) -> String {
+    error_after("\"traj.extxyz\"", &format!("{path:?}"))
+}
+
+#[test]
+fn zero_thermo() {
+    assert_snapshot!(error_after("every = 100 }", "every = 0 }"), @r#"
+     × `output.thermo.every` must be at least 1, found 0
+       ╭─[melt.toml:50:20]
+    49 │ directory = "out/lj-melt"
+    50 │ thermo = { every = 0 }
+       ·                    ─
+    51 │ trajectory = { path = "traj.extxyz", every = 500 }
+       ╰────
+     help: steps between two rows of thermo.csv
+    "#);
+}
+
+#[test]
+fn trajectory_without_a_frame() {
+    assert_snapshot!(error_after("every = 500", "every = 5000"), @r#"
+     × `output.trajectory.every` is 5000, but the run has 1000 steps: no frame after step 0 would be
+     │ written
+       ╭─[melt.toml:51:46]
+    50 │ thermo = { every = 100 }
+    51 │ trajectory = { path = "traj.extxyz", every = 5000 }
+       ·                                              ────
+       ╰────
+     help: give at most 1000, or leave the trajectory out
+    "#);
+}
+
+#[test]
+fn zero_trajectory() {
+    assert_snapshot!(error_after("every = 500", "every = 0"), @r#"
+     × `output.trajectory.every` must be at least 1, found 0
+       ╭─[melt.toml:51:46]
+    50 │ thermo = { every = 100 }
+    51 │ trajectory = { path = "traj.extxyz", every = 0 }
+       ·                                              ─
+       ╰────
+     help: steps between two frames
+    "#);
+}
+
+#[test]
+fn trajectory_elsewhere() {
+    assert_snapshot!(error_of_path("../traj.extxyz"), @r#"
+     × `output.trajectory.path` must be a plain file name, found "../traj.extxyz"
+       ╭─[melt.toml:51:23]
+    50 │ thermo = { every = 100 }
+    51 │ trajectory = { path = "../traj.extxyz", every = 500 }
+       ·                       ────────────────
+       ╰────
+     help: it is put into `output.directory`, e.g. "traj.extxyz"
+    "#);
+}
+
+#[test]
+fn trajectory_without_extension() {
+    assert_snapshot!(error_of_path("traj"), @r#"
+     × `output.trajectory.path = "traj"` has no extension, which gives the format
+       ╭─[melt.toml:51:23]
+    50 │ thermo = { every = 100 }
+    51 │ trajectory = { path = "traj", every = 500 }
+       ·                       ──────
+       ╰────
+     help: available: `.extxyz`
+    "#);
+}
+
+#[test]
+fn empty_directory() {
+    assert_snapshot!(error_after("directory = \"out/lj-melt\"", "directory = \"\""), @r#"
+     × `output.directory` is empty
+       ╭─[melt.toml:49:13]
+    48 │ [output]
+    49 │ directory = ""
+       ·             ──
+    50 │ thermo = { every = 100 }
+       ╰────
+     help: give the folder of all files, for example "out"
+    "#);
+}
+
+#[test]
+fn checkpoint_not_yet() {
+    assert_snapshot!(error_after("directory = \"out/lj-melt\"", "directory = \"out/lj-melt\"\ncheckpoint = { every = 1000 }"), @r#"
+     × `output.checkpoint` is not available yet
+       ╭─[melt.toml:50:1]
+    49 │ directory = "out/lj-melt"
+    50 │ checkpoint = { every = 1000 }
+       · ──────────
+    51 │ thermo = { every = 100 }
+       ╰────
+     help: leave the key out: a run cannot be resumed yet
+    "#);
+}
+
+#[test]
+fn trajectory_format_not_yet() {
+    assert_snapshot!(error_of_path("traj.lammpstrj"), @r#"
+     × `output.trajectory.path = "traj.lammpstrj"` is not available yet
+       ╭─[melt.toml:51:23]
+    50 │ thermo = { every = 100 }
+    51 │ trajectory = { path = "traj.lammpstrj", every = 500 }
+       ·                       ────────┬───────
+       ·                               ╰── not available yet
+       ╰────
+     help: the extension gives the format; available: `.extxyz`
+    "#);
+}

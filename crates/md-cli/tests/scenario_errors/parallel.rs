@@ -1,0 +1,152 @@
+//! `[parallel]`
+
+use insta::assert_snapshot;
+
+use crate::scenario_common::{error, error_after, layer};
+
+/// With other lines in place of the backend's.
+fn error_of_backend(lines: &str) -> String {
+    error_after("backend = \"local\"", lines)
+}
+
+#[test]
+fn grid_of_another_partition() {
+    assert_snapshot!(error_after("partition = \"rect\"", "partition = \"stripe\"\ngrid = [2, 1, 1]"), @r#"
+     × partition `stripe` takes no `grid`
+       ╭─[melt.toml:46:1]
+    45 │ partition = "stripe"
+    46 │ grid = [2, 1, 1]
+       · ────
+    47 │ threads = 1
+       ╰────
+     help: leave it out, or use `partition = "rect"`
+    "#);
+}
+
+#[test]
+fn zero_grid() {
+    assert_snapshot!(error_after("partition = \"rect\"", "grid = [2, 0, 1]"), @r#"
+     × `parallel.grid[1]` must be at least 1, found 0
+       ╭─[melt.toml:45:12]
+    44 │ exchange = "direct"
+    45 │ grid = [2, 0, 1]
+       ·            ─
+    46 │ threads = 1
+       ╰────
+     help: ranks along x, y and z; their product is the number of ranks
+    "#);
+}
+
+#[test]
+fn ranks_of_another_backend() {
+    assert_snapshot!(error_of_backend("backend = \"p2p\"\nranks = 4"), @r#"
+     × `parallel.ranks = 4` needs backend `local`, found `p2p`
+       ╭─[melt.toml:43:9]
+    42 │ backend = "p2p"
+    43 │ ranks = 4
+       ·         ─
+    44 │ shell = "half"
+       ╰────
+     help: start `mpirun -n 4` for `p2p`, or use `local`
+    "#);
+}
+
+#[test]
+fn zero_ranks() {
+    assert_snapshot!(error_of_backend("backend = \"local\"\nranks = 0"), @r#"
+     × `parallel.ranks` must be at least 1, found 0
+       ╭─[melt.toml:43:9]
+    42 │ backend = "local"
+    43 │ ranks = 0
+       ·         ─
+    44 │ shell = "half"
+       ╰────
+     help: ranks as threads of this process, for `local` only
+    "#);
+}
+
+#[test]
+fn zero_threads() {
+    assert_snapshot!(error_after("threads = 1", "threads = 0"), @r#"
+     × `parallel.threads` must be at least 1, found 0
+       ╭─[melt.toml:46:11]
+    45 │ partition = "rect"
+    46 │ threads = 0
+       ·           ─
+    47 │ 
+       ╰────
+     help: threads per rank; available: 1
+    "#);
+}
+
+#[test]
+fn zero_watchdog() {
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nwatchdog_s = 0.0"), @r"
+     × `parallel.watchdog_s` must be a finite number above 0, found 0.0
+       ╭─[melt.toml:47:14]
+    46 │ threads = 1
+    47 │ watchdog_s = 0.0
+       ·              ───
+    48 │ 
+       ╰────
+     help: seconds, the default is 60.0
+    ");
+}
+
+#[test]
+fn metis_not_yet() {
+    assert_snapshot!(error_after("partition = \"rect\"", "partition = \"metis\""), @r#"
+     × `parallel.partition = "metis"` is not available yet
+       ╭─[melt.toml:45:13]
+    44 │ exchange = "direct"
+    45 │ partition = "metis"
+       ·             ───┬───
+       ·                ╰── not available yet
+    46 │ threads = 1
+       ╰────
+     help: available: `rect`, `stripe`
+    "#);
+}
+
+#[test]
+fn between_nodes_by_itself() {
+    assert_snapshot!(error_of_backend("backend = \"local\"\nbetween_nodes = \"shm\""), @r#"
+     × `parallel.between_nodes = "shm"` cannot move messages between nodes by itself
+       ╭─[melt.toml:43:17]
+    42 │ backend = "local"
+    43 │ between_nodes = "shm"
+       ·                 ─────
+    44 │ shell = "half"
+       ╰────
+     help: available: `p2p`, `p2p-persistent`, `neighbor-collective`, `rma-fence`, `rma-pscw`, `rma-
+           lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`
+    "#);
+}
+
+#[test]
+fn threads_not_yet() {
+    assert_snapshot!(error_after("threads = 1", "threads = 4"), @r#"
+     × `parallel.threads = 4` is not available yet
+       ╭─[melt.toml:46:11]
+    45 │ partition = "rect"
+    46 │ threads = 4
+       ·           ┬
+       ·           ╰── not available yet
+    47 │ 
+       ╰────
+     help: available: 1; use more ranks instead
+    "#);
+}
+
+#[test]
+fn grid_in_z_in_2d() {
+    assert_snapshot!(error(&(layer("[8, 8, 1]", "periodic") + "[parallel]\ngrid = [1, 1, 2]\n")), @r"
+     × a 2D simulation cannot be divided in z, found 2 ranks there
+      ╭─[melt.toml:8:15]
+    7 │ [parallel]
+    8 │ grid = [1, 1, 2]
+      ·               ─
+      ╰────
+     help: write `grid = [1, 1, 1]`
+    ");
+}

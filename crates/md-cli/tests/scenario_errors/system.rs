@@ -1,0 +1,159 @@
+//! `[system]`
+
+use insta::assert_snapshot;
+
+use crate::scenario_common::{error, error_after, layer};
+
+#[test]
+fn two_sources() {
+    assert_snapshot!(error_after("temperature = 1.44", "file = { path = \"data.lammps\", format = \"lammps-data\" }"), @r#"
+     × both `system.lattice` and `system.file` are given
+       ╭─[melt.toml:10:1]
+     9 │ lattice = { kind = "fcc", density = 0.8442, cells = [20, 20, 20] }
+    10 │ file = { path = "data.lammps", format = "lammps-data" }
+       · ────
+    11 │ boundary = ["periodic", "periodic", "periodic"]
+       ╰────
+     help: keep one source of particles
+    "#);
+}
+
+#[test]
+fn no_source() {
+    assert_snapshot!(error_after("lattice = { kind = \"fcc\", density = 0.8442, cells = [20, 20, 20] }\n", ""), @r#"
+     × [system] has no source of particles
+      ╭─[melt.toml:8:1]
+    7 │ 
+    8 │ [system]
+      · ────────
+    9 │ temperature = 1.44
+      ╰────
+     help: give `lattice = { kind = "fcc", density = 0.8442, cells = [20, 20, 20] }` or `file =
+           { path = "data.lammps", format = "lammps-data" }`
+    "#);
+}
+
+#[test]
+fn density_and_spacing() {
+    assert_snapshot!(error_after("density = 0.8442", "density = 0.8442, spacing = 1.7"), @r#"
+     × both `density` and `spacing` of the lattice are given
+       ╭─[melt.toml:9:45]
+     8 │ [system]
+     9 │ lattice = { kind = "fcc", density = 0.8442, spacing = 1.7, cells = [20, 20, 20] }
+       ·                                             ───────
+    10 │ temperature = 1.44
+       ╰────
+     help: keep one: each follows from the other
+    "#);
+}
+
+#[test]
+fn neither_density_nor_spacing() {
+    assert_snapshot!(error_after("density = 0.8442, ", ""), @r#"
+     × the lattice has neither `density` nor `spacing`
+       ╭─[melt.toml:9:11]
+     8 │ [system]
+     9 │ lattice = { kind = "fcc", cells = [20, 20, 20] }
+       ·           ──────────────────────────────────────
+    10 │ temperature = 1.44
+       ╰────
+     help: give one, for example `density = 0.8442`
+    "#);
+}
+
+#[test]
+fn zero_density() {
+    assert_snapshot!(error_after("density = 0.8442", "density = 0.0"), @r#"
+     × `system.lattice.density` must be a finite number above 0, found 0.0
+       ╭─[melt.toml:9:37]
+     8 │ [system]
+     9 │ lattice = { kind = "fcc", density = 0.0, cells = [20, 20, 20] }
+       ·                                     ───
+    10 │ temperature = 1.44
+       ╰────
+     help: particles per volume, for example 0.8442
+    "#);
+}
+
+#[test]
+fn negative_spacing() {
+    assert_snapshot!(error_after("density = 0.8442", "spacing = -1.7"), @r#"
+     × `system.lattice.spacing` must be a finite number above 0, found -1.7
+       ╭─[melt.toml:9:37]
+     8 │ [system]
+     9 │ lattice = { kind = "fcc", spacing = -1.7, cells = [20, 20, 20] }
+       ·                                     ────
+    10 │ temperature = 1.44
+       ╰────
+     help: the edge of the unit cell, for example 1.68
+    "#);
+}
+
+#[test]
+fn zero_cells() {
+    assert_snapshot!(error_after("cells = [20, 20, 20]", "cells = [20, 0, 20]"), @r#"
+     × `system.lattice.cells[1]` must be at least 1, found 0
+       ╭─[melt.toml:9:58]
+     8 │ [system]
+     9 │ lattice = { kind = "fcc", density = 0.8442, cells = [20, 0, 20] }
+       ·                                                          ─
+    10 │ temperature = 1.44
+       ╰────
+     help: unit cells along x, y and z, for example [20, 20, 20]
+    "#);
+}
+
+#[test]
+fn lattice_of_another_dimension() {
+    assert_snapshot!(error_after("kind = \"fcc\"", "kind = \"hex\""), @r#"
+     × lattice `hex` is 2D, but the simulation is 3D
+       ╭─[melt.toml:9:20]
+     8 │ [system]
+     9 │ lattice = { kind = "hex", density = 0.8442, cells = [20, 20, 20] }
+       ·                    ─────
+    10 │ temperature = 1.44
+       ╰────
+     help: lattices in 3D: `fcc`, `bcc`, `sc`; or set `simulation.dimension = 2`
+    "#);
+}
+
+#[test]
+fn negative_temperature() {
+    assert_snapshot!(error_after("temperature = 1.44", "temperature = -1.44"), @r#"
+     × `system.temperature` must be a finite number of at least 0, found -1.44
+       ╭─[melt.toml:10:15]
+     9 │ lattice = { kind = "fcc", density = 0.8442, cells = [20, 20, 20] }
+    10 │ temperature = -1.44
+       ·               ─────
+    11 │ boundary = ["periodic", "periodic", "periodic"]
+       ╰────
+     help: leave the key out for particles at rest
+    "#);
+}
+
+#[test]
+fn two_layers_in_2d() {
+    assert_snapshot!(error(&layer("[8, 8, 2]", "periodic")), @r#"
+     × a 2D lattice has one layer, found 2 cells in z
+      ╭─[melt.toml:5:57]
+    4 │ [system]
+    5 │ lattice = { kind = "hex", density = 0.8, cells = [8, 8, 2] }
+      ·                                                         ─
+    6 │ boundary = ["periodic", "periodic", "periodic"]
+      ╰────
+     help: write `cells = [8, 8, 1]`
+    "#);
+}
+
+#[test]
+fn reflecting_in_z_in_2d() {
+    assert_snapshot!(error(&layer("[8, 8, 1]", "reflecting")), @r#"
+     × a 2D simulation has no motion in z, so nothing can be reflected there
+      ╭─[melt.toml:6:37]
+    5 │ lattice = { kind = "hex", density = 0.8, cells = [8, 8, 1] }
+    6 │ boundary = ["periodic", "periodic", "reflecting"]
+      ·                                     ────────────
+      ╰────
+     help: write "periodic" as the third boundary
+    "#);
+}

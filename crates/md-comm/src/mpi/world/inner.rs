@@ -1,0 +1,86 @@
+//! What the world and its contexts share.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::running::Running;
+use crate::mpi::adversity::Adversity;
+use crate::mpi::ffi::{self, Communicator, Limit};
+use crate::mpi::node::Node;
+use crate::mpi::numbers::Numbers;
+use crate::{CommError, Rank};
+
+/// What the world and its contexts share.
+pub(in crate::mpi) struct Inner {
+    pub(in crate::mpi) rank: Rank,
+    pub(in crate::mpi) ranks: usize,
+    /// Set again once the scenario is known, which is read through this very world.
+    pub(super) watchdog: Cell<Duration>,
+    /// Messages of exchanges.
+    pub(in crate::mpi) data: Communicator,
+    /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
+    pub(in crate::mpi) control: Communicator,
+    /// Carries nothing, for [`Self::poke`].
+    pub(super) quiet: Communicator,
+    pub(in crate::mpi) numbers: RefCell<Numbers>,
+    /// The ranks that share memory with this one, once somebody has asked.
+    pub(in crate::mpi) node: OnceCell<Node>,
+    library: String,
+    pub(in crate::mpi) adversity: Cell<Adversity>,
+    /// What moves the data of the window made last.
+    pub(in crate::mpi) component: RefCell<Option<String>>,
+    pub(super) running: Rc<Running>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    pub(super) fn new(
+        running: Rc<Running>,
+        [data, control, quiet]: [Communicator; 3],
+        watchdog: Duration,
+    ) -> Result<Self, CommError> {
+        let (rank, ranks) = data.rank_and_ranks()?;
+        let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
+        let library = ffi::library_version()?;
+        let watchdog = Cell::new(watchdog);
+        let node = OnceCell::new();
+        let (adversity, component) = (Cell::default(), RefCell::new(None));
+        Ok(Self {
+            rank,
+            ranks,
+            watchdog,
+            data,
+            control,
+            quiet,
+            numbers,
+            node,
+            library,
+            adversity,
+            component,
+            running,
+        })
+    }
+
+    /// Lets the library move data.
+    pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {
+        self.quiet.poke()
+    }
+
+    pub(in crate::mpi) fn limit(&self) -> Limit {
+        Limit { watchdog: self.watchdog(), rank: self.rank }
+    }
+
+    pub(in crate::mpi) fn watchdog(&self) -> Duration {
+        self.watchdog.get()
+    }
+
+    pub(in crate::mpi) fn library(&self) -> &str {
+        &self.library
+    }
+}

@@ -1,0 +1,165 @@
+//! The world of an MPI run: starting, ending and aborting it.
+//!
+//! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all worlds and contexts share
+//! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
+//! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
+//! itself, through the panic hook.
+//!
+//! | file | has |
+//! | --- | --- |
+//! | `running` | starting, finalising, aborting |
+//! | `inner` | what the world and its contexts share |
+//! | `open` | which backend is which type |
+
+mod inner;
+mod open;
+mod running;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::adversity::Adversity;
+use super::ffi;
+use crate::auto::Trials;
+use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, Slots, World};
+pub(in crate::mpi) use inner::Inner;
+pub use running::{abort, start};
+
+/// This process as a rank of an MPI run.
+#[derive(Debug, Clone)]
+pub struct MpiWorld {
+    inner: Rc<Inner>,
+    backend: Backend,
+    options: RmaOptions,
+    /// For `hybrid`: moves messages between nodes.
+    between_nodes: Backend,
+    trials: Trials,
+}
+
+impl MpiWorld {
+    /// The same world with another backend, at its default options, for the contexts opened from now on.
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend does not run over MPI.
+    pub fn with_backend(self, backend: Backend) -> Result<Self, CommError> {
+        match backend {
+            Backend::Local => {
+                let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
+                Err(CommError::Unavailable { backend: backend.name(), reason })
+            }
+            _ => Ok(Self { backend, options: RmaOptions::default(), ..self }),
+        }
+    }
+
+    /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
+    /// nodes.
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend does not take them ([`Backend::refuses`]).
+    pub fn with_options(self, options: RmaOptions) -> Result<Self, CommError> {
+        let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
+        match backend.refuses(&options, Slots::default()) {
+            Ok(()) => Ok(Self { options, ..self }),
+            Err(reason) => Err(CommError::Unavailable { backend: backend.name(), reason }),
+        }
+    }
+
+    /// The same world under bad circumstances, for the contexts opened from now on. For tests.
+    pub fn under(self, adversity: Adversity) -> Self {
+        self.inner.adversity.set(adversity);
+        self
+    }
+
+    /// The same world with another backend between the nodes of `hybrid` (default: `p2p`).
+    ///
+    /// # Errors
+    /// [`CommError::Unavailable`] if the backend cannot move messages between nodes by itself.
+    pub fn with_between_nodes(self, backend: Backend) -> Result<Self, CommError> {
+        match backend {
+            Backend::Local | Backend::Shm | Backend::Hybrid | Backend::Auto => {
+                let reason = "`hybrid` needs one backend over MPI between nodes, such as `p2p`".to_owned();
+                Err(CommError::Unavailable { backend: backend.name(), reason })
+            }
+            _ => Ok(Self { between_nodes: backend, ..self }),
+        }
+    }
+
+    /// The same world with trials of another length for `auto`.
+    pub fn with_trials(self, trials: Trials) -> Self {
+        Self { trials, ..self }
+    }
+
+    pub(in crate::mpi) fn between_nodes(&self) -> Backend {
+        self.between_nodes
+    }
+
+    pub(in crate::mpi) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// [`World::apart`] with this world's backend: a world with communicators of its own. *Collective.*
+    ///
+    /// # Errors
+    /// [`CommError::Mpi`] if a call fails.
+    pub fn double(&self) -> Result<Self, CommError> {
+        let Inner { data, control, quiet, running, .. } = &*self.inner;
+        let own = [data.duplicate()?, control.duplicate()?, quiet.duplicate()?];
+        let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog())?;
+        Ok(Self { inner: Rc::new(inner), ..self.clone() })
+    }
+}
+
+impl World for MpiWorld {
+    fn rank(&self) -> Rank {
+        self.inner.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.inner.ranks
+    }
+
+    fn set_watchdog(&self, limit: Duration) {
+        self.inner.watchdog.set(limit);
+    }
+
+    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Ok(Box::new(self.double()?))
+    }
+
+    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+        self.open_with(self.backend, spec)
+    }
+
+    fn needs_same_order(&self) -> bool {
+        let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
+        backend.needs_same_order()
+    }
+
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.control.gather_all(mine.to_vec(), self.inner.ranks, self.inner.limit())
+    }
+
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        self.inner.broadcast(root, bytes)
+    }
+
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.inner.gather(root, mine)
+    }
+
+    fn barrier(&self) -> Result<(), CommError> {
+        self.inner.control.barrier(self.inner.limit())
+    }
+
+    fn abort(&self, exit_code: i32) {
+        ffi::abort_all(exit_code);
+    }
+
+    fn library(&self) -> String {
+        self.inner.library().to_owned()
+    }
+
+    fn rma_component(&self) -> Option<String> {
+        self.inner.component.borrow().clone()
+    }
+}

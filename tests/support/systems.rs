@@ -1,0 +1,16 @@
+//! Systems that several tests run.
+
+/// 864 atoms on 30 steps: dense and hot, rebuilds and migrates often.
+pub(crate) const RESTLESS_MELT: &str = r#"
+[simulation]
+steps = 30
+timestep = 0.005
+seed = 11
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 6] }
+temperature = 1.44
+[neighbor]
+rebuild = { every = 5 }
+[output]
+thermo = { every = 10 }
+"#;
