@@ -171,6 +171,32 @@ fn mass_that_contradicts_the_file() {
     "#);
 }
 
+/// The default, written out, is a mass like any other.
+#[test]
+fn mass_of_one_that_contradicts_the_file() {
+    let desk = desk("[[species]]\nname = \"A\"\nmass = 1.0\n", "", "");
+    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r#"
+    exit code 2
+    error: × mass 1 of species 1 contradicts 2 in the file
+       ╭─[melt.toml:8:8]
+     7 │ name = "A"
+     8 │ mass = 1.0
+       ·        ───
+       ╰────
+      help: remove one of the two
+    "#);
+}
+
+/// A mass that the scenario leaves out stays left out, so that what `check` prints does not contradict the file.
+#[test]
+fn the_effective_scenario_leaves_the_masses_to_the_file() {
+    let desk = desk("[[species]]\nname = \"A\"\n", "", "");
+    let effective = desk.succeed(Start::Threads(1), "check melt.toml").stdout;
+    assert!(!effective.contains("mass"), "{effective}");
+    desk.write("effective.toml", &effective);
+    desk.succeed(Start::Threads(1), "run effective.toml");
+}
+
 #[test]
 fn the_same_mass_in_both_places() {
     desk("[[species]]\nname = \"A\"\nmass = 2.0\n", "", "").succeed(Start::Threads(1), "run melt.toml");

@@ -26,7 +26,7 @@ fn overrides_take_toml_values_and_bare_words() {
     assert_eq!(scenario.parallel.shell, Shell::Full);
     assert_eq!(scenario.system.lattice.unwrap().cells, [32, 16, 32]);
     assert_eq!(scenario.interaction.cutoff, 3.0);
-    assert_eq!([scenario.species[0].mass, scenario.species[1].mass], [2.0, 4.5]);
+    assert_eq!([scenario.species[0].mass, scenario.species[1].mass], [Some(2.0), Some(4.5)]);
     assert_eq!(scenario.neighbor.rebuild, Rebuild { every: None, displacement: Some(true) });
     assert_eq!(scenario.simulation.title, "2048");
 }
@@ -46,7 +46,7 @@ fn an_override_gives_what_the_file_leaves_out() {
 fn the_default_species_can_be_overridden() {
     let scenario = valid(&layer("[8, 8, 1]", "periodic"), &["species[0].mass=2"]);
     assert_eq!(scenario.species.len(), 1);
-    assert_eq!((scenario.species[0].name.as_str(), scenario.species[0].mass), ("A", 2.0));
+    assert_eq!((scenario.species[0].name.as_str(), scenario.species[0].mass), ("A", Some(2.0)));
 }
 
 #[test]
@@ -167,7 +167,6 @@ fn what_is_left_out_gets_its_default() {
 
     [[species]]
     name = "A"
-    mass = 1.0
     epsilon = 1.0
     sigma = 1.0
 

@@ -259,15 +259,18 @@ fn shell(shell: scenario::Shell) -> Shell {
     }
 }
 
-/// Masses of the scenario, or of the file where it has some. A mass given in both places must agree.
+/// Masses of the scenario, or of the file where it has some; 1 where neither gives one. A mass given in both places must
+/// agree.
 fn masses(
     source: &ScenarioSource,
     scenario: &Scenario,
     file: Option<&InputParticles>,
 ) -> Result<Vec<f64>, ScenarioError> {
     const DEFAULT_MASS: f64 = 1.0;
-    let of_species: Vec<f64> = scenario.species.iter().map(|species| species.mass).collect();
-    let Some(file) = file else { return Ok(of_species) };
+    let of_species: Vec<Option<f64>> = scenario.species.iter().map(|species| species.mass).collect();
+    let Some(file) = file else {
+        return Ok(of_species.into_iter().map(|mass| mass.unwrap_or(DEFAULT_MASS)).collect());
+    };
     let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
     if types > of_species.len() {
         let message = format!("the file has {types} atom types, the scenario {} species", of_species.len());
@@ -278,8 +281,8 @@ fn masses(
             "give one [[species]] per atom type, in order",
         ));
     }
-    let choose = |(index, &mass): (usize, &f64)| match file.masses.get(index) {
-        Some(&in_file) if mass != DEFAULT_MASS && mass != in_file => {
+    let choose = |(index, &own): (usize, &Option<f64>)| match (own, file.masses.get(index)) {
+        (Some(mass), Some(&in_file)) if mass != in_file => {
             let message = format!("mass {mass} of species {} contradicts {in_file} in the file", index + 1);
             Err(ScenarioError::at(
                 source,
@@ -288,8 +291,8 @@ fn masses(
                 "remove one of the two",
             ))
         }
-        Some(&in_file) => Ok(in_file),
-        None => Ok(mass),
+        (_, Some(&in_file)) => Ok(in_file),
+        (own, None) => Ok(own.unwrap_or(DEFAULT_MASS)),
     };
     of_species.iter().enumerate().map(choose).collect()
 }

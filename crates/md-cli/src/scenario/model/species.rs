@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Species {
     /// Name, used by `interaction.pair` and in trajectories.
     pub name: String,
-    /// Mass in reduced units.
-    #[serde(default = "one")]
-    pub mass: f64,
+    /// Mass in reduced units: that of the particle file where it is left out, else 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
     /// Well depth.
     #[serde(default = "one")]
     pub epsilon: f64,
@@ -28,5 +28,5 @@ fn one() -> f64 {
 }
 
 pub(super) fn default_species() -> Vec<Species> {
-    vec![Species { name: "A".to_owned(), mass: 1.0, epsilon: 1.0, sigma: 1.0, fraction: None }]
+    vec![Species { name: "A".to_owned(), mass: None, epsilon: 1.0, sigma: 1.0, fraction: None }]
 }

@@ -14,7 +14,9 @@ pub(super) fn check(species: &[Species], system: &System) -> Checked {
     }
     for (index, own) in species.iter().enumerate() {
         check_name(index, species)?;
-        positive(&format!("species[{index}].mass"), own.mass, "the default is 1.0")?;
+        if let Some(mass) = own.mass {
+            positive(&format!("species[{index}].mass"), mass, "the default is 1.0")?;
+        }
         not_negative(&format!("species[{index}].epsilon"), own.epsilon, "the default is 1.0")?;
         positive(&format!("species[{index}].sigma"), own.sigma, "the default is 1.0")?;
     }
