@@ -43,8 +43,8 @@ pub(crate) fn report(limits: &Limits, simd: SimdLevel) {
     };
     let integrator = Integrator::new(TIMESTEP, &[1.0], simd);
     let best_s = fastest_s(SAMPLES, || {
-        integrator.kick_and_drift(&mut sample.particles, &sample.domain);
-        integrator.kick(&mut sample.particles);
+        integrator.kick_and_drift(&mut sample.particles, &sample.domain, &sample.threads);
+        integrator.kick(&mut sample.particles, &sample.threads);
     });
     row("integrate (kick, drift, kick), per atom", atoms, INTEGRATION_BYTES, best_s);
     let Sample { plan, particles, cells, selections, .. } = &mut sample;

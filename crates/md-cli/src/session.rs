@@ -17,6 +17,7 @@ use crate::args::{Cli, Command, CompareArgs, RunArgs, ScenarioArgs};
 use crate::commands::compare::Processes;
 use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, backends, check::check};
+use crate::cores;
 use crate::driver::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
@@ -116,6 +117,9 @@ fn compare_over_mpi(
 ) -> u8 {
     start_mpi(|world| {
         let inputs = read(world)?;
+        if world.rank() == 0 {
+            warn_of_threads(1, &inputs);
+        }
         let parallel = &inputs.scenario.parallel;
         let world = &with_between_nodes(world, parallel.between_nodes)?;
         compare(&Processes { world, options: parallel.rma.options() }, &inputs, args, choices)
@@ -155,6 +159,7 @@ fn local_under_launcher(ranks: usize) -> RunError {
 
 fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     let ranks = inputs.scenario.parallel.ranks;
+    warn_of_threads(ranks, inputs);
     let ended = local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs)));
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {
@@ -174,6 +179,9 @@ fn over_mpi(
     start_mpi(|world| {
         let inputs = read(world)?;
         world.set_watchdog(watchdog(&inputs));
+        if world.rank() == 0 {
+            warn_of_threads(1, &inputs);
+        }
         let parallel = &inputs.scenario.parallel;
         let world = with_between_nodes(world, parallel.between_nodes)?;
         match transport(parallel.backend) {
@@ -312,6 +320,14 @@ fn render(error: &RunError) -> String {
 fn print_error(text: &str) {
     // If the terminal is gone there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "error: {}", text.trim());
+}
+
+/// Says so if the threads of the ranks in this process have no core each.
+fn warn_of_threads(ranks: usize, inputs: &Inputs) {
+    if let Some(text) = cores::warning(ranks, inputs.scenario.parallel.threads) {
+        // If the terminal is gone there is nobody to tell.
+        let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
+    }
 }
 
 /// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.

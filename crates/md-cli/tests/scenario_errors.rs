@@ -885,7 +885,7 @@ fn zero_threads() {
        ·           ─
     47 │ 
        ╰────
-     help: threads per rank; available: 1
+     help: threads per rank
     "#);
 }
 
@@ -1074,21 +1074,6 @@ fn checkpoint_not_yet() {
     51 │ thermo = { every = 100 }
        ╰────
      help: leave the key out: a run cannot be resumed yet
-    "#);
-}
-
-#[test]
-fn threads_not_yet() {
-    assert_snapshot!(error_after("threads = 1", "threads = 4"), @r#"
-     × `parallel.threads = 4` is not available yet
-       ╭─[melt.toml:46:11]
-    45 │ partition = "rect"
-    46 │ threads = 4
-       ·           ┬
-       ·           ╰── not available yet
-    47 │ 
-       ╰────
-     help: available: 1; use more ranks instead
     "#);
 }
 

@@ -51,7 +51,7 @@ impl Simulation<'_> {
         for column in &mut self.particles.position {
             column[ghosts.clone()].fill(NOWHERE);
         }
-        self.particles.clear_forces();
+        self.particles.clear_forces(&self.setup.threads);
         self.compute_forces(Ghosts::Stale, Sums::Skip)
     }
 }

@@ -1,7 +1,9 @@
-//! The lists and how they are made: every candidate cluster is tested atom by atom, a vector at a time.
+//! The lists and how they are made: every candidate cluster is tested atom by atom, a vector at a time. Each thread makes
+//! its own, for the rows of its home.
 
 use crate::force::cells::{CellItem, CellSpan};
-use crate::halo::{Reach, Region};
+use crate::force::shares::{Spill, Work};
+use crate::halo::Reach;
 use crate::particles::Particles;
 use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
@@ -29,7 +31,6 @@ pub(super) struct MaskedEntry {
 pub(super) struct Section {
     pub rows: Range<usize>,
     pub reach: Reach,
-    pub region: Region,
 }
 
 /// All rows and their entries.
@@ -56,27 +57,44 @@ impl Lists {
             None => (0, 0),
         }
     }
+
+    /// Whether there are entries since the end of the last row.
+    fn has_open_row(&self) -> bool {
+        self.starts(self.rows.len()) != (self.plain.len(), self.masked.len())
+    }
+
+    fn end_row(&mut self, particle: usize) {
+        let (plain_end, masked_end) = (self.plain.len() as u32, self.masked.len() as u32);
+        self.rows.push(Row { particle: particle as u32, plain_end, masked_end });
+    }
+
+    fn end_section(&mut self, first: usize, reach: Reach) {
+        let rows = first..self.rows.len();
+        if !rows.is_empty() {
+            self.sections.push(Section { rows, reach });
+        }
+    }
 }
 
-/// Appends the rows of some items; `P` decides how many particles a cluster has.
+/// Makes the lists of a thread's home; `P` decides how many particles a cluster has.
 pub(super) struct ListBuild<'a, P> {
     items: &'a [CellItem],
     spans: &'a [CellSpan],
     particles: &'a Particles,
     reach: f64,
-    lists: &'a mut Lists,
+    work: &'a mut Work<Lists>,
+    spill: &'a mut Spill,
     arithmetic: PhantomData<P>,
 }
 
 impl<'a, P: Arithmetic> ListBuild<'a, P> {
     pub(super) fn new(
-        items: &'a [CellItem],
-        spans: &'a [CellSpan],
+        (items, spans): (&'a [CellItem], &'a [CellSpan]),
         particles: &'a Particles,
         reach: f64,
-        lists: &'a mut Lists,
+        (work, spill): (&'a mut Work<Lists>, &'a mut Spill),
     ) -> Self {
-        Self { items, spans, particles, reach, lists, arithmetic: PhantomData }
+        Self { items, spans, particles, reach, work, spill, arithmetic: PhantomData }
     }
 }
 
@@ -85,22 +103,43 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, particles, reach, lists, .. } = self;
+        let Self { items, spans, particles, reach, work, spill, .. } = self;
         let [x, y, z] = &particles.position;
         let xs = S::as_simd_f64s(x.padded()).0;
         // Slices of equal, known length: one bounds check instead of three.
         let ys = &S::as_simd_f64s(y.padded()).0[..xs.len()];
         let zs = &S::as_simd_f64s(z.padded()).0[..xs.len()];
         let reach2 = simd.splat_f64s(reach * reach);
-        let near = Near::<S, P> { simd, positions: [xs, ys, zs], reach2, arithmetic: PhantomData };
-        for item in items {
-            for i in item.particles.first as usize..item.particles.end as usize {
-                let at = [simd.splat_f64s(x[i]), simd.splat_f64s(y[i]), simd.splat_f64s(z[i])];
-                for &span in &spans[item.spans.clone()] {
-                    near.append_span(lists, (i, at), span);
+        let Work { home, near, far } = work;
+        let width = P::width::<S>();
+        let clusters = home.start / width..home.end / width;
+        let finder =
+            Near::<S, P> { simd, positions: [xs, ys, zs], reach2, clusters, arithmetic: PhantomData };
+        for items in items.chunk_by(|a, b| a.reach == b.reach) {
+            let first = [near.rows.len(), far.rows.len()];
+            let first_far = far.starts(first[1]);
+            for item in items {
+                let (start, end) = (item.particles.first as usize, item.particles.end as usize);
+                for i in start.max(home.start)..end.min(home.end) {
+                    let at = [simd.splat_f64s(x[i]), simd.splat_f64s(y[i]), simd.splat_f64s(z[i])];
+                    for &span in &spans[item.spans.clone()] {
+                        finder.append_span(near, far, (i, at), span);
+                    }
+                    near.end_row(i - home.start);
+                    if far.has_open_row() {
+                        far.end_row(i);
+                    }
                 }
-                let (plain_end, masked_end) = (lists.plain.len() as u32, lists.masked.len() as u32);
-                lists.rows.push(Row { particle: i as u32, plain_end, masked_end });
+            }
+            let reach = items[0].reach;
+            near.end_section(first[0], reach);
+            far.end_section(first[1], reach);
+            if reach == Reach::Both {
+                let partners = far.plain[first_far.0..].iter().copied();
+                let partners = partners.chain(far.masked[first_far.1..].iter().map(|entry| entry.cluster));
+                for cluster in partners.map(|cluster| cluster as usize) {
+                    spill.touch(cluster * width..(cluster + 1) * width);
+                }
             }
         }
     }
@@ -111,6 +150,8 @@ struct Near<'a, S: Simd, P> {
     simd: S,
     positions: [&'a [S::f64s]; 3],
     reach2: S::f64s,
+    /// Those of the home.
+    clusters: Range<usize>,
     arithmetic: PhantomData<P>,
 }
 
@@ -133,22 +174,38 @@ impl<S: Simd, P: Arithmetic> Near<'_, S, P> {
 
     /// Appends the clusters of a span that are near particle `i`. Inside its own cell it meets those after itself.
     #[inline(always)]
-    fn append_span(&self, lists: &mut Lists, (i, at): (usize, [S::f64s; 3]), span: CellSpan) {
+    fn append_span(&self, near: &mut Lists, far: &mut Lists, (i, at): (usize, [S::f64s; 3]), span: CellSpan) {
         let width = P::width::<S>();
         let (first, end) = (span.first as usize, span.end as usize);
         let start = if (first..end).contains(&i) { i + 1 } else { first };
         let (head, tail) = (start / width, end.div_ceil(width));
         let whole_start = start.div_ceil(width).min(tail);
         let whole_end = (end / width).clamp(whole_start, tail);
+        let home = &self.clusters;
         for cluster in (head..whole_start).chain(whole_end..tail) {
             if self.is_near(at, cluster) {
-                let entry = MaskedEntry { cluster: cluster as u32, first: start as u32, end: end as u32 };
-                lists.masked.push(entry);
+                let (lists, base) =
+                    if home.contains(&cluster) { (&mut *near, home.start) } else { (&mut *far, 0) };
+                lists.masked.push(MaskedEntry {
+                    cluster: (cluster - base) as u32,
+                    first: start.saturating_sub(base * width) as u32,
+                    end: (end - base * width) as u32,
+                });
             }
         }
-        for cluster in whole_start..whole_end {
+        let (home_start, home_end) =
+            (home.start.clamp(whole_start, whole_end), home.end.clamp(whole_start, whole_end));
+        self.append_whole(near, at, home_start..home_end, home.start);
+        self.append_whole(far, at, whole_start..home_start, 0);
+        self.append_whole(far, at, home_end..whole_end, 0);
+    }
+
+    /// Appends those of the clusters that are near, relative to `base`.
+    #[inline(always)]
+    fn append_whole(&self, lists: &mut Lists, at: [S::f64s; 3], clusters: Range<usize>, base: usize) {
+        for cluster in clusters {
             if self.is_near(at, cluster) {
-                lists.plain.push(cluster as u32);
+                lists.plain.push((cluster - base) as u32);
             }
         }
     }

@@ -24,12 +24,13 @@ mod lists;
 mod mixed;
 
 use super::cells::CellWork;
+use super::shares::{self, Columns, Share};
 use super::{PairSums, Precision, Sums, System};
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
 use crate::simd::{Arithmetic, Double, SimdLevel, Single};
-use kernel::{ClusterSweep, Columns};
+use kernel::ClusterSweep;
 use lists::{ListBuild, Lists, Section};
 use mixed::Mixed;
 
@@ -38,7 +39,8 @@ use mixed::Mixed;
 pub struct ClusterWork {
     skin: f64,
     spans: CellWork,
-    lists: Lists,
+    /// Every thread's lists.
+    shares: Vec<Share<Lists>>,
     /// Where the pair arithmetic is done in f32: the particles in that form.
     mixed: Option<Mixed>,
 }
@@ -50,13 +52,16 @@ impl ClusterWork {
             Precision::Double => None,
             Precision::Mixed => Some(Mixed::default()),
         };
-        Self { skin, spans: CellWork::new(), lists: Lists::default(), mixed }
+        Self { skin, spans: CellWork::new(), shares: Vec::new(), mixed }
     }
 
     /// Makes the lists for the present positions.
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.plan, system.cells);
-        self.lists.clear();
+        for region in Region::ALL {
+            let items = (region, self.spans.items(region));
+            shares::assign_homes(&mut self.shares, system.threads, items, particles.len());
+        }
         match &mut self.mixed {
             None => self.build::<Double>(system, particles),
             Some(mixed) => {
@@ -66,18 +71,21 @@ impl ClusterWork {
         }
     }
 
+    /// Every thread makes its own lists.
     fn build<P: Arithmetic>(&mut self, system: System, particles: &Particles) {
-        let Self { skin, spans, lists, .. } = self;
+        let Self { skin, spans, shares, .. } = self;
         let reach = system.potential.cutoff() + *skin;
-        for region in [Region::Inner, Region::Boundary] {
-            for items in spans.items(region).chunk_by(|a, b| a.reach == b.reach) {
-                let first = lists.rows.len();
-                let spans = spans.spans();
-                system.simd.dispatch(ListBuild::<P>::new(items, spans, particles, reach, lists));
-                let rows = first..lists.rows.len();
-                lists.sections.push(Section { rows, reach: items[0].reach, region });
+        shares::each(system.threads, shares, |share| {
+            share.spill.reset(particles.len());
+            for region in Region::ALL {
+                let (work, spill) = share.work_mut(region);
+                work.near.clear();
+                work.far.clear();
+                let items = (spans.items(region), spans.spans());
+                system.simd.dispatch(ListBuild::<P>::new(items, particles, reach, (work, spill)));
             }
-        }
+            share.spill.lay_out::<P>(particles.len());
+        });
     }
 
     pub(super) fn add_forces(
@@ -87,26 +95,43 @@ impl ClusterWork {
         region: Region,
         sums: Sums,
     ) -> PairSums {
-        let (cutoff, lists) = (system.potential.cutoff(), &self.lists);
-        let sections = || lists.sections.iter().filter(|section| section.region == region);
-        let mut total = PairSums::default();
-        if let Some(mixed) = &mut self.mixed {
-            mixed.refresh(particles, region, system.simd);
-            for section in sections() {
-                let columns = mixed.columns(particles);
-                let task = Task { section, lists, columns, cutoff, simd: system.simd, sums };
-                total += system.potential.with_kernel(task);
+        let Self { shares, mixed, .. } = self;
+        let is_last = region == Region::Boundary;
+        let Some(mixed) = mixed else {
+            let total = sweep(system, shares, region, Columns::of(particles), sums);
+            if is_last {
+                shares::add_spills::<Double, _>(system.threads, shares, particles, 1.0);
             }
-            mixed.return_forces(particles, region, system.simd);
-        } else {
-            for section in sections() {
-                let columns = Columns::of(particles);
-                let task = Task { section, lists, columns, cutoff, simd: system.simd, sums };
-                total += system.potential.with_kernel(task);
-            }
+            return total;
+        };
+        let means = (system.threads, system.simd);
+        mixed.refresh(particles, region, means);
+        let total = sweep(system, shares, region, mixed.columns(particles), sums);
+        if is_last {
+            mixed.return_forces(particles, means);
+            shares::add_spills::<Single, _>(system.threads, shares, particles, mixed.unit());
         }
         total
     }
+}
+
+/// All sections of a region.
+fn sweep<P: Arithmetic>(
+    system: System,
+    shares: &mut [Share<Lists>],
+    region: Region,
+    columns: Columns<P>,
+    sums: Sums,
+) -> PairSums {
+    let (cutoff, simd) = (system.potential.cutoff(), system.simd);
+    shares::sweep(system.threads, shares, region, columns, |lists: &Lists, mut columns| {
+        let mut total = PairSums::default();
+        for section in &lists.sections {
+            let columns = columns.reborrowed();
+            total += system.potential.with_kernel(Task { section, lists, columns, cutoff, simd, sums });
+        }
+        total
+    })
 }
 
 /// The sweep over a section, waiting for the potential's kernel.
