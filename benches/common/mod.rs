@@ -135,7 +135,12 @@ impl Sample {
         self.cells.clear_ghosts(&self.plan);
         let stage = &self.plan.stages[0];
         self.selections.rebuild(stage, &self.cells, &self.domain);
-        halo::copy_images(stage, &self.selections.images, &mut self.particles, &mut self.cells);
+        halo::copy_images(
+            stage,
+            &self.selections.images,
+            &mut self.particles,
+            (&mut self.cells, &self.threads),
+        );
     }
 
     /// What the method prepares at a rebuild.
@@ -159,8 +164,8 @@ impl Sample {
 
     /// Adds the forces on images to the particles they are images of.
     pub(crate) fn return_forces(&mut self) {
-        let Self { plan, particles, cells, selections, .. } = self;
-        halo::add_returned_image_forces(&plan.stages[0], &selections.images, particles, cells);
+        let Self { plan, particles, cells, selections, threads, .. } = self;
+        halo::add_returned_image_forces(&plan.stages[0], &selections.images, particles, (&*cells, &*threads));
     }
 }
 

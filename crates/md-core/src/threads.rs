@@ -113,6 +113,16 @@ impl Threads {
         self.divide(columns, split, |part, _| work(part), merge)
     }
 
+    /// `work` on each of three columns, which depend on places that only they know and cannot be cut.
+    pub(crate) fn each_dimension<T: Send>(&self, [x, y, z]: [T; 3], work: impl Fn(usize, T) + Sync) {
+        match &self.pool {
+            None => [x, y, z].into_iter().enumerate().for_each(|(dim, column)| work(dim, column)),
+            Some(pool) => {
+                pool.install(|| rayon::join(|| work(0, x), || rayon::join(|| work(1, y), || work(2, z))));
+            }
+        }
+    }
+
     /// `work` on parts of columns.
     pub(crate) fn each<C: Columns>(&self, columns: C, work: impl Fn(C) + Sync) {
         self.fold(columns, work, |(), ()| ());

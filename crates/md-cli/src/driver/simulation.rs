@@ -177,7 +177,11 @@ impl<'a> Simulation<'a> {
         work: impl FnOnce(&mut HaloExchange, &mut HaloState, &mut PhaseClock) -> R,
     ) -> R {
         let Self { setup, plan, particles, cells, halo, clock, .. } = self;
-        work(halo, &mut HaloState { particles, cells, plan, domain: &setup.domain }, clock)
+        work(
+            halo,
+            &mut HaloState { particles, cells, plan, domain: &setup.domain, threads: &setup.threads },
+            clock,
+        )
     }
 
     /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
@@ -229,7 +233,13 @@ impl<'a> Simulation<'a> {
         })?;
         clock.time(Phase::Neighbor, || cells.sort(particles, &setup.grid, plan, &setup.threads));
         clock.time(Phase::Border, || {
-            halo.border(&mut HaloState { particles, cells, plan, domain: &setup.domain })
+            halo.border(&mut HaloState {
+                particles,
+                cells,
+                plan,
+                domain: &setup.domain,
+                threads: &setup.threads,
+            })
         })?;
         clock.time(Phase::Neighbor, || {
             method.rebuild(setup.system(plan, cells), particles);

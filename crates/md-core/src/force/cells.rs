@@ -141,7 +141,7 @@ impl CellWork {
                     divide_item(item, &self.spans, work, spill);
                 }
             }
-            share.spill.lay_out::<Double>(len);
+            share.spill.lay_out::<Double>(len, system.threads);
         });
         self.shares = all;
     }

@@ -124,7 +124,8 @@ pub(super) fn assign_homes<L: Default>(
                 let (first, rows) = (item.particles.first, item.particles.end - item.particles.first);
                 first as usize + (f64::from(rows) * (target - before) / item.candidates) as usize
             }
-            _ => len.next_multiple_of(BLOCK),
+            _ if total > 0.0 => len.next_multiple_of(BLOCK),
+            _ => 0,
         };
         let end = end.next_multiple_of(BLOCK).max(start);
         share.work_mut(region).0.home = start..end;
@@ -168,8 +169,9 @@ impl Spill {
         self.blocks[particles.start / BLOCK..end].fill(true);
     }
 
-    /// To be called when everything has been touched.
-    pub(super) fn lay_out<P: Arithmetic>(&mut self, len: usize) {
+    /// To be called when everything has been touched. One thread has no far work and needs no room for it; several do,
+    /// also where it has no reactions.
+    pub(super) fn lay_out<P: Arithmetic>(&mut self, len: usize, threads: &Threads) {
         let mut start = 0;
         for blocks in self.blocks.chunk_by(|a, b| a == b) {
             let end = start + blocks.len();
@@ -178,7 +180,7 @@ impl Spill {
             }
             start = end;
         }
-        if !self.runs.is_empty() {
+        if threads.count() > 1 {
             let words = (len * size_of::<P::Number>()).div_ceil(size_of::<u64>());
             self.force.iter_mut().for_each(|column| column.set_len(words));
         }
@@ -221,6 +223,10 @@ pub(super) fn sweep<P: Arithmetic, L: Send + Sync>(
     columns: Columns<P>,
     sweep: impl Fn(&L, Columns<P>) -> PairSums + Sync,
 ) -> PairSums {
+    // Inner work also clears the spills.
+    if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
+        return PairSums::default();
+    }
     let Columns { position, kind, force, unit, row_force, .. } = columns;
     let work = |part: Part<P, L>, _: usize| {
         let Part { shares: [share], mut force, mut row_force } = part else { return PairSums::default() };

@@ -84,7 +84,7 @@ impl ClusterWork {
                 let items = (spans.items(region), spans.spans());
                 system.simd.dispatch(ListBuild::<P>::new(items, particles, reach, (work, spill)));
             }
-            share.spill.lay_out::<P>(particles.len());
+            share.spill.lay_out::<P>(particles.len(), system.threads);
         });
     }
 
