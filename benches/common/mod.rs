@@ -154,7 +154,7 @@ impl Sample {
     pub(crate) fn forces(&mut self, sums: Sums) -> PairSums {
         let Self { domain, plan, cells, potential, simd, threads, .. } = self;
         let system = System { domain, potential, plan, cells, simd: *simd, threads };
-        self.particles.clear_forces(&self.threads);
+        self.particles.clear_forces(threads);
         let mut total = PairSums::default();
         for region in [Region::Inner, Region::Boundary] {
             total += black_box(self.method.add_forces(system, &mut self.particles, region, sums));
