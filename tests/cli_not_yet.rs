@@ -12,7 +12,6 @@ fn not_available_yet() {
         ("parallel.partition", "\"rcb\""),
         ("parallel.partition", "\"metis\""),
         ("parallel.partition", "\"scattered\""),
-        ("parallel.threads", "2"),
     ];
     let desk = Desk::new(MELT);
     for (key, value) in later {

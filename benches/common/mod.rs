@@ -12,7 +12,7 @@ use md_core::partition::{Ownership, Rect};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
     Boundary, CellGrid, Dimension, Domain, LocalCells, Method, Particle, Particles, Partition, Potential,
-    Shell, SimdLevel, Sums, random,
+    Shell, SimdLevel, Sums, Threads, random,
 };
 
 const SEED: u64 = 87287;
@@ -86,6 +86,7 @@ pub(crate) struct Sample {
     method: Method,
     potential: Potential,
     simd: SimdLevel,
+    pub(crate) threads: Threads,
 }
 
 impl Sample {
@@ -120,33 +121,40 @@ impl Sample {
         let potential = Potential::LennardJones(potential.expect("there are no overrides"));
         let (cells, selections) = (LocalCells::default(), StageSelections::default());
         let method = kernel.method(skin);
-        let mut sample = Self { domain, grid, plan, particles, cells, selections, method, potential, simd };
+        let threads = Threads::one();
+        let mut sample =
+            Self { domain, grid, plan, particles, cells, selections, method, potential, simd, threads };
         sample.sort();
         sample
     }
 
     /// Sorts the particles and makes their images.
     pub(crate) fn sort(&mut self) {
-        self.domain.wrap(&mut self.particles);
-        self.cells.sort(&mut self.particles, &self.grid, &self.plan);
+        self.domain.wrap(&mut self.particles, &self.threads);
+        self.cells.sort(&mut self.particles, &self.grid, &self.plan, &self.threads);
         self.cells.clear_ghosts(&self.plan);
         let stage = &self.plan.stages[0];
         self.selections.rebuild(stage, &self.cells, &self.domain);
-        halo::copy_images(stage, &self.selections.images, &mut self.particles, &mut self.cells);
+        halo::copy_images(
+            stage,
+            &self.selections.images,
+            &mut self.particles,
+            (&mut self.cells, &self.threads),
+        );
     }
 
     /// What the method prepares at a rebuild.
     pub(crate) fn build_lists(&mut self) {
-        let Self { domain, plan, cells, potential, simd, .. } = self;
-        let system = System { domain, potential, plan, cells, simd: *simd };
+        let Self { domain, plan, cells, potential, simd, threads, .. } = self;
+        let system = System { domain, potential, plan, cells, simd: *simd, threads };
         self.method.rebuild(system, &self.particles);
     }
 
     /// The forces of all pairs; those on images stay there.
     pub(crate) fn forces(&mut self, sums: Sums) -> PairSums {
-        let Self { domain, plan, cells, potential, simd, .. } = self;
-        let system = System { domain, potential, plan, cells, simd: *simd };
-        self.particles.clear_forces();
+        let Self { domain, plan, cells, potential, simd, threads, .. } = self;
+        let system = System { domain, potential, plan, cells, simd: *simd, threads };
+        self.particles.clear_forces(threads);
         let mut total = PairSums::default();
         for region in [Region::Inner, Region::Boundary] {
             total += black_box(self.method.add_forces(system, &mut self.particles, region, sums));
@@ -156,8 +164,8 @@ impl Sample {
 
     /// Adds the forces on images to the particles they are images of.
     pub(crate) fn return_forces(&mut self) {
-        let Self { plan, particles, cells, selections, .. } = self;
-        halo::add_returned_image_forces(&plan.stages[0], &selections.images, particles, cells);
+        let Self { plan, particles, cells, selections, threads, .. } = self;
+        halo::add_returned_image_forces(&plan.stages[0], &selections.images, particles, (&*cells, &*threads));
     }
 }
 
@@ -169,6 +177,6 @@ fn all_particles(scenario: &Scenario, lattice: &Lattice, domain: &Domain) -> Par
         Particle { id, species: (id % species) as u32, position, velocity: jitter }
     };
     let mut all: Particles = lattice.sites().map(particle).collect();
-    domain.wrap(&mut all);
+    domain.wrap(&mut all, &Threads::one());
     all
 }

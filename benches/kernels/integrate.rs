@@ -22,8 +22,8 @@ pub(crate) fn integrate(criterion: &mut Criterion) {
             let integrator = Integrator::new(TIMESTEP, masses, simd);
             group.bench_function(BenchmarkId::new(name, simd.name()), |bencher| {
                 bencher.iter(|| {
-                    integrator.kick_and_drift(&mut sample.particles, &sample.domain);
-                    integrator.kick(&mut sample.particles);
+                    integrator.kick_and_drift(&mut sample.particles, &sample.domain, &sample.threads);
+                    integrator.kick(&mut sample.particles, &sample.threads);
                 });
             });
         }

@@ -64,9 +64,9 @@ fn images(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("images");
     group.throughput(Throughput::Elements(sample.selections.images.len() as u64));
     group.bench_function("add returned forces", |bencher| bencher.iter(|| sample.return_forces()));
-    let Sample { plan, mut particles, cells, selections, .. } = sample;
+    let Sample { plan, mut particles, cells, selections, threads, .. } = sample;
     let stage = &plan.stages[0];
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::refresh_images(stage, &selections.images, &mut particles, &cells));
+        bencher.iter(|| halo::refresh_images(stage, &selections.images, &mut particles, (&cells, &threads)));
     });
 }

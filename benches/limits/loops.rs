@@ -43,13 +43,13 @@ pub(crate) fn report(limits: &Limits, simd: SimdLevel) {
     };
     let integrator = Integrator::new(TIMESTEP, &[1.0], simd);
     let best_s = fastest_s(SAMPLES, || {
-        integrator.kick_and_drift(&mut sample.particles, &sample.domain);
-        integrator.kick(&mut sample.particles);
+        integrator.kick_and_drift(&mut sample.particles, &sample.domain, &sample.threads);
+        integrator.kick(&mut sample.particles, &sample.threads);
     });
     row("integrate (kick, drift, kick), per atom", atoms, INTEGRATION_BYTES, best_s);
-    let Sample { plan, particles, cells, selections, .. } = &mut sample;
+    let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
     let best_s = fastest_s(SAMPLES, || {
-        halo::refresh_images(&plan.stages[0], &selections.images, particles, cells);
+        halo::refresh_images(&plan.stages[0], &selections.images, particles, (&*cells, &*threads));
     });
     row("copy to images, per image", images, IMAGE_BYTES, best_s);
     let best_s = fastest_s(SAMPLES, || sample.sort());

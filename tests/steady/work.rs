@@ -48,8 +48,11 @@ pub(crate) const ALL: [(&str, Play); 4] = [
     ("exchanges both ways, two slots", |world| exchanges(world, Flow::Both, Slots::Double)),
     ("exchanges both ways, one slot", |world| exchanges(world, Flow::Both, Slots::Single)),
     ("exchanges one way, two slots", |world| exchanges(world, Flow::SendOnly, Slots::Double)),
-    ("time steps", steps),
+    ("time steps", |world| steps(world, "1")),
 ];
+
+/// Counted on the calling thread of each rank. Needs no other transport than `local`.
+pub(crate) const THREADED: (&str, Play) = ("time steps with two threads", |world| steps(world, "2"));
 
 pub(crate) fn sees_an_allocation() -> Result<(), String> {
     let played = counted(|| {
@@ -93,8 +96,9 @@ fn once(exchange: &mut dyn Exchange) -> Result<(), CommError> {
     exchange.complete()
 }
 
-fn steps(world: &dyn World) -> Result<Played, String> {
-    let source = ScenarioSource { name: "melt".to_owned(), text: MELT.to_owned(), overrides: Vec::new() };
+fn steps(world: &dyn World, threads: &str) -> Result<Played, String> {
+    let overrides = vec![format!("parallel.threads={threads}")];
+    let source = ScenarioSource { name: "melt".to_owned(), text: MELT.to_owned(), overrides };
     let scenario = load(&source).map_err(|error| error.render())?;
     let setup = Setup::new(&source, &scenario, None, world.ranks()).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(world, &setup, &scenario).map_err(|error| error.to_string())?;

@@ -4,6 +4,7 @@
 pub mod args;
 pub mod commands;
 pub mod comparison;
+mod cores;
 pub mod driver;
 pub mod input;
 pub mod inputs;

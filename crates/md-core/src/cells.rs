@@ -14,6 +14,7 @@ use crate::aligned::Column;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
+use crate::threads::Threads;
 use std::ops::Range;
 
 /// Bins per cell along x: few enough to count, enough that order inside a bin does not matter.
@@ -46,29 +47,22 @@ impl LocalCells {
     }
 
     /// Sorts the owned particles by cell and, inside a cell, along x. All of them must lie in cells of this rank.
-    pub fn sort(&mut self, particles: &mut Particles, grid: &CellGrid, plan: &HaloPlan) {
+    pub fn sort(&mut self, particles: &mut Particles, grid: &CellGrid, plan: &HaloPlan, threads: &Threads) {
         let (owned, cells) = (particles.owned(), plan.owned.len());
         let bins = (owned / cells.max(1)).clamp(1, MOST_BINS);
-        self.find_keys(particles, grid, plan, bins);
+        self.keys.resize(owned, 0);
+        let position = particles.position.each_ref().map(|column| &column[..owned]);
+        threads.each((&mut self.keys[..], position), |(keys, position)| {
+            find_keys(keys, position, (grid, plan), bins);
+        });
         self.lay_out(cells, bins);
         self.find_order(owned);
         for column in particles.position.iter_mut().chain(&mut particles.velocity) {
-            gather(&self.order, column, &mut self.scratch);
+            gather(&self.order, column, &mut self.scratch, threads);
         }
-        gather(&self.order, &mut particles.id, &mut self.scratch_ids);
-        gather(&self.order, &mut particles.species, &mut self.scratch_ids);
+        gather(&self.order, &mut particles.id, &mut self.scratch_ids, threads);
+        gather(&self.order, &mut particles.species, &mut self.scratch_ids, threads);
         particles.set_ghosts(0);
-    }
-
-    fn find_keys(&mut self, particles: &Particles, grid: &CellGrid, plan: &HaloPlan, bins: usize) {
-        let [x, y, z] = particles.position.each_ref().map(|column| &column[..particles.owned()]);
-        self.keys.clear();
-        self.keys.extend(x.iter().zip(y).zip(z).map(|((&x, &y), &z)| {
-            // A foreign particle cannot be here: migration has sent it away or reported it lost.
-            let slot = plan.slot_of(grid.cell_of([x, y, z])).unwrap_or(0);
-            let bin = (grid.depth_in_cell(x) * bins as f64) as usize;
-            slot * bins as u32 + bin.min(bins - 1) as u32
-        }));
     }
 
     /// Counts the particles of each bin and gives bins and cells their places.
@@ -122,10 +116,28 @@ impl LocalCells {
     }
 }
 
-fn gather<T: bytemuck::Pod>(order: &[u32], column: &mut Column<T>, scratch: &mut Column<T>) {
-    scratch.set_len(order.len());
-    for (to, &from) in scratch.iter_mut().zip(order) {
-        *to = column[from as usize];
+/// The bin of each particle, counted through all cells.
+fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid, &HaloPlan), bins: usize) {
+    for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
+        // A foreign particle cannot be here: migration has sent it away or reported it lost.
+        let slot = plan.slot_of(grid.cell_of([x, y, z])).unwrap_or(0);
+        let bin = (grid.depth_in_cell(x) * bins as f64) as usize;
+        *key = slot * bins as u32 + bin.min(bins - 1) as u32;
     }
+}
+
+fn gather<T: bytemuck::Pod + Send + Sync>(
+    order: &[u32],
+    column: &mut Column<T>,
+    scratch: &mut Column<T>,
+    threads: &Threads,
+) {
+    scratch.set_len(order.len());
+    let from: &[T] = column;
+    threads.each((&mut scratch[..], order), |(to, order)| {
+        for (to, &index) in to.iter_mut().zip(order) {
+            *to = from[index as usize];
+        }
+    });
     std::mem::swap(column, scratch);
 }

@@ -1,6 +1,7 @@
 //! The global box and what happens at its faces.
 
 use crate::particles::Particles;
+use crate::threads::Threads;
 
 /// Number of space dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +62,16 @@ impl Domain {
 
     /// Brings the owned particles of periodic dimensions back into the box. To be called at a rebuild only: in
     /// between, ghosts are tied to the positions as they are.
-    pub fn wrap(&self, particles: &mut Particles) {
+    pub fn wrap(&self, particles: &mut Particles, threads: &Threads) {
         let owned = particles.owned();
-        for dim in (0..3).filter(|&dim| self.is_periodic(dim)) {
-            for x in &mut particles.position[dim][..owned] {
-                *x = self.wrap_coordinate(dim, *x);
+        let position = particles.position.each_mut().map(|column| &mut column[..owned]);
+        threads.each(position, |position| {
+            for (dim, column) in position.into_iter().enumerate().filter(|&(dim, _)| self.is_periodic(dim)) {
+                for x in column {
+                    *x = self.wrap_coordinate(dim, *x);
+                }
             }
-        }
+        });
     }
 
     /// The coordinate's image inside the box, for a periodic dimension.
@@ -146,7 +150,7 @@ mod tests {
             [(-1.5, 2.5), (3.0, -1.0), (7.25, -0.75), (-1.0 - 1e-17, -1.0), (-1.0 - 2e-16, -1.0)]
         {
             let mut particles = one(x, 0.0);
-            domain(Boundary::Periodic).wrap(&mut particles);
+            domain(Boundary::Periodic).wrap(&mut particles, &Threads::one());
             assert_eq!(particles.position[0][0], expected, "from {x}");
         }
     }

@@ -6,6 +6,7 @@
 use crate::domain::Domain;
 use crate::particles::Particles;
 use crate::simd::SimdLevel;
+use crate::threads::Threads;
 
 /// What integration needs beside the particles.
 #[derive(Debug, Clone)]
@@ -25,29 +26,41 @@ impl Integrator {
     }
 
     /// Half kick, then drift: v += f dt / 2m; x += v dt; bounces off reflecting walls.
-    pub fn kick_and_drift(&self, particles: &mut Particles, domain: &Domain) {
-        self.kick(particles);
-        let (owned, timestep) = (particles.owned(), self.timestep);
-        let columns = particles.position.iter_mut().zip(&particles.velocity);
-        for (position, velocity) in columns.take(domain.dimension.count()) {
-            let (position, velocity) = (&mut position[..owned], &velocity[..owned]);
-            self.simd.vectorise(|| {
-                for (x, v) in position.iter_mut().zip(velocity) {
-                    *x += timestep * v;
-                }
-            });
-        }
+    pub fn kick_and_drift(&self, particles: &mut Particles, domain: &Domain, threads: &Threads) {
+        let owned = particles.owned();
+        let Particles { position, velocity, force, species, .. } = particles;
+        let position = position.each_mut().map(|column| &mut column[..owned]);
+        let velocity = velocity.each_mut().map(|column| &mut column[..owned]);
+        let force = force.each_ref().map(|column| &column[..owned]);
+        let columns = (position, velocity, (force, &species[..owned]));
+        threads.each(columns, |(position, mut velocity, (force, species))| {
+            self.kick_part(&mut velocity, force, species);
+            for (position, velocity) in position.into_iter().zip(velocity).take(domain.dimension.count()) {
+                self.simd.vectorise(|| {
+                    for (x, v) in position.iter_mut().zip(velocity) {
+                        *x += self.timestep * *v;
+                    }
+                });
+            }
+        });
         if domain.has_walls() {
             domain.reflect(particles);
         }
     }
 
     /// Half kick: v += f dt / 2m.
-    pub fn kick(&self, particles: &mut Particles) {
+    pub fn kick(&self, particles: &mut Particles, threads: &Threads) {
         let owned = particles.owned();
         let Particles { velocity, force, species, .. } = particles;
+        let velocity = velocity.each_mut().map(|column| &mut column[..owned]);
+        let force = force.each_ref().map(|column| &column[..owned]);
+        threads.each((velocity, force, &species[..owned]), |(mut velocity, force, species)| {
+            self.kick_part(&mut velocity, force, species);
+        });
+    }
+
+    fn kick_part(&self, velocity: &mut [&mut [f64]; 3], force: [&[f64]; 3], species: &[u64]) {
         for (velocity, force) in velocity.iter_mut().zip(force) {
-            let (velocity, force) = (&mut velocity[..owned], &force[..owned]);
             match self.half_step_per_mass[..] {
                 [factor] => self.simd.vectorise(|| {
                     for (v, f) in velocity.iter_mut().zip(force) {
@@ -55,7 +68,7 @@ impl Integrator {
                     }
                 }),
                 _ => {
-                    for ((v, f), &kind) in velocity.iter_mut().zip(force).zip(&species[..owned]) {
+                    for ((v, f), &kind) in velocity.iter_mut().zip(force).zip(species) {
                         *v += self.half_step_per_mass[kind as usize] * *f;
                     }
                 }
@@ -65,14 +78,25 @@ impl Integrator {
 }
 
 /// Largest squared displacement of an owned particle since `reference` was taken; NaN if a position is NaN.
-pub fn largest_displacement2(particles: &Particles, reference: &[Vec<f64>; 3], simd: SimdLevel) -> f64 {
+pub fn largest_displacement2(
+    particles: &Particles,
+    reference: &[Vec<f64>; 3],
+    (threads, simd): (&Threads, SimdLevel),
+) -> f64 {
     let owned = particles.owned();
-    let [x, y, z] = particles.position.each_ref().map(|column| &column[..owned]);
-    let [x0, y0, z0] = reference.each_ref().map(|column| &column[..owned]);
+    let now = particles.position.each_ref().map(|column| &column[..owned]);
+    let then = reference.each_ref().map(|column| &column[..owned]);
+    let larger = |a: f64, b: f64| if a > b || a.is_nan() { a } else { b };
+    threads.fold((now, then), |(now, then)| largest_of_part(now, then, simd), larger)
+}
+
+fn largest_of_part([x, y, z]: [&[f64]; 3], [x0, y0, z0]: [&[f64]; 3], simd: SimdLevel) -> f64 {
+    let len = x.len();
+    let ([x, y, z], [x0, y0, z0]) = ([x, y, z].map(|c| &c[..len]), [x0, y0, z0].map(|c| &c[..len]));
     simd.vectorise(|| {
         let mut largest = [0.0f64; 8];
         let mut not_a_number = false;
-        for i in 0..owned {
+        for i in 0..len {
             let d2 = (x[i] - x0[i]).powi(2) + (y[i] - y0[i]).powi(2) + (z[i] - z0[i]).powi(2);
             let lane = &mut largest[i % 8];
             *lane = if d2 > *lane { d2 } else { *lane };

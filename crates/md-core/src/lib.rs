@@ -27,6 +27,7 @@ pub mod random;
 pub mod rebuild;
 pub mod shell;
 pub mod simd;
+pub mod threads;
 pub mod velocities;
 
 pub use cells::LocalCells;
@@ -39,3 +40,4 @@ pub use partition::Partition;
 pub use potential::{PairPotential, Potential};
 pub use shell::Shell;
 pub use simd::SimdLevel;
+pub use threads::Threads;

@@ -5,6 +5,7 @@ use crate::halo::HaloPlan;
 use crate::particles::{Particle, Particles};
 use crate::partition::{Ownership, Partition};
 use crate::rebuild::RebuildWatch;
+use crate::threads::{Placed, Threads};
 
 /// A particle that has moved further than one cell since the last rebuild, or nowhere at all (not a number): it cannot
 /// be followed.
@@ -36,17 +37,13 @@ pub fn take_migrants(
     plan: &HaloPlan,
     partition: &Partition,
     outgoing: &mut [Vec<Particle>],
+    threads: &Threads,
 ) -> Option<Particle> {
     outgoing.iter_mut().for_each(Vec::clear);
-    let mut index = particles.owned();
-    while index > 0 {
-        index -= 1;
-        let cell = grid.cell_of(particles.position_of(index));
-        if plan.slot_of(cell).is_some_and(|slot| (slot as usize) < plan.owned.len()) {
-            continue;
-        }
+    // From the last to the first: whoever takes the place of one that leaves stays.
+    for index in find_migrants(particles, grid, plan, threads).into_iter().rev() {
         let particle = particles.get(index);
-        let owner = partition.owner(grid, cell);
+        let owner = partition.owner(grid, grid.cell_of(particle.position));
         match plan.neighbours.binary_search(&owner) {
             Ok(neighbour) => outgoing[neighbour].push(particle),
             Err(_) => return Some(particle),
@@ -57,4 +54,23 @@ pub fn take_migrants(
         particles.set_owned(last);
     }
     None
+}
+
+/// Indices of the particles in other ranks' cells, ascending.
+fn find_migrants(particles: &Particles, grid: &CellGrid, plan: &HaloPlan, threads: &Threads) -> Vec<usize> {
+    let owned = particles.owned();
+    let columns = particles.position.each_ref().map(|column| &column[..owned]);
+    let is_foreign = |position: [f64; 3]| {
+        plan.slot_of(grid.cell_of(position)).is_none_or(|slot| slot as usize >= plan.owned.len())
+    };
+    let find = |Placed { first, columns: [x, y, z] }: Placed<[&[f64]; 3]>| {
+        let positions = x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]);
+        let foreign = positions.enumerate().filter(|&(_, position)| is_foreign(position));
+        foreign.map(|(index, _)| first + index).collect()
+    };
+    let append = |mut first: Vec<usize>, second: Vec<usize>| {
+        first.extend(second);
+        first
+    };
+    threads.fold(Placed { first: 0, columns }, find, append)
 }

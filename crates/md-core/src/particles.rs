@@ -10,6 +10,7 @@
 //! is copying runs. Disadvantage: sorting moves eight columns.
 
 use crate::aligned::{Column, LINE};
+use crate::threads::Threads;
 
 /// One particle on its own: for initial states, migration tests and error messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,10 +140,9 @@ impl Particles {
     }
 
     /// Sets all forces to zero, ghosts and padding included.
-    pub fn clear_forces(&mut self) {
-        for column in &mut self.force {
-            column.padded_mut().fill(0.0);
-        }
+    pub fn clear_forces(&mut self, threads: &Threads) {
+        let force = self.force.each_mut().map(Column::padded_mut);
+        threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0.0)));
     }
 
     /// Bytes of memory held by the columns.

@@ -6,6 +6,7 @@
 
 use crate::particles::Particles;
 use crate::simd::SimdLevel;
+use crate::threads::Threads;
 
 /// When to rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +63,12 @@ impl RebuildWatch {
 
     /// Largest squared displacement of this rank's particles since the last rebuild; infinite if a position is not a
     /// number any more.
-    pub fn displacement2(&self, particles: &Particles) -> f64 {
+    pub fn displacement2(&self, particles: &Particles, threads: &Threads) -> f64 {
         if self.reference[0].len() != particles.owned() {
             return 0.0;
         }
-        let largest = crate::integrate::largest_displacement2(particles, &self.reference, self.simd);
+        let largest =
+            crate::integrate::largest_displacement2(particles, &self.reference, (threads, self.simd));
         if largest.is_nan() { f64::INFINITY } else { largest }
     }
 

@@ -4,6 +4,7 @@ use md_comm::CommError;
 use md_core::diagnose::Overlap;
 use md_core::halo::BorderError;
 use md_core::migrate::LostParticle;
+use md_core::threads::ThreadsError;
 
 use crate::input::InputError;
 use crate::output::OutputError;
@@ -40,6 +41,9 @@ pub enum RunError {
         /// What it may be.
         available: String,
     },
+    /// Threads of a rank.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
     /// An output.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -130,6 +134,7 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Threads(_)
             | Self::OutputElsewhere
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
             Self::Communication(_) => 3,
@@ -147,7 +152,11 @@ impl RunError {
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => {
                 Scope::AllRanks
             }
-            Self::Output(_) | Self::Communication(_) | Self::Border(_) | Self::Stray(..) => Scope::ThisRank,
+            Self::Threads(_)
+            | Self::Output(_)
+            | Self::Communication(_)
+            | Self::Border(_)
+            | Self::Stray(..) => Scope::ThisRank,
             _ => Scope::AllRanks,
         }
     }

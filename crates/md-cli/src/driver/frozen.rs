@@ -37,7 +37,7 @@ impl Simulation<'_> {
     /// Freezes the halo: positions and forces as they are now.
     pub fn freeze(&mut self) -> FrozenHalo<'_> {
         let Self { setup, plan, particles, cells, halo, .. } = self;
-        let state = HaloState { particles, cells, plan, domain: &setup.domain };
+        let state = HaloState { particles, cells, plan, domain: &setup.domain, threads: &setup.threads };
         FrozenHalo { legs: halo.frozen_legs(&state) }
     }
 
@@ -51,7 +51,7 @@ impl Simulation<'_> {
         for column in &mut self.particles.position {
             column[ghosts.clone()].fill(NOWHERE);
         }
-        self.particles.clear_forces();
+        self.particles.clear_forces(&self.setup.threads);
         self.compute_forces(Ghosts::Stale, Sums::Skip)
     }
 }

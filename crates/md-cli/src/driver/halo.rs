@@ -14,7 +14,7 @@
 use md_comm::{Choice, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
 use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 use md_core::shell::ForceReturn;
-use md_core::{Domain, LocalCells, Particle, Particles};
+use md_core::{Domain, LocalCells, Particle, Particles, Threads};
 
 use super::clock::PhaseClock;
 use super::error::RunError;
@@ -52,6 +52,8 @@ pub struct HaloState<'a> {
     pub plan: &'a HaloPlan,
     /// The box.
     pub domain: &'a Domain,
+    /// The threads of this rank.
+    pub threads: &'a Threads,
 }
 
 impl HaloExchange {
@@ -101,12 +103,12 @@ impl HaloExchange {
     /// Lays out the ghost cells and fills them, stage by stage; agrees on the sizes of the refreshes to come.
     /// *Collective.*
     pub fn border(&mut self, state: &mut HaloState) -> Result<(), RunError> {
-        let HaloState { particles, cells, plan, domain } = state;
+        let HaloState { particles, cells, plan, domain, threads } = state;
         cells.clear_ghosts(plan);
         for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages) {
             contexts.selections.rebuild(stage, cells, domain);
             contexts.send_border(stage, particles, cells, &mut self.needs)?;
-            halo::copy_images(stage, &contexts.selections.images, particles, cells);
+            halo::copy_images(stage, &contexts.selections.images, particles, (cells, threads));
             stage_arrivals(&mut *contexts.border, &mut self.staged)?;
             contexts.border.complete()?;
             for (edge, message) in
@@ -143,13 +145,14 @@ impl HaloExchange {
     /// Sends the forces on ghosts home, last stage first, and adds what comes back: images first, then edge by edge.
     /// Does nothing where the shell keeps its forces.
     pub fn return_forces(&mut self, state: &mut HaloState, clock: &mut PhaseClock) -> Result<(), RunError> {
-        let HaloState { particles, cells, plan, .. } = state;
+        let HaloState { particles, cells, plan, threads, .. } = state;
         for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages).rev() {
             let StageContexts { forces: Some(context), selections, .. } = contexts else { continue };
             let context = &mut **context;
             clock.time(Phase::ForceReturn, || {
                 send_forces(context, stage, particles, cells)?;
-                halo::add_returned_image_forces(stage, &selections.images, particles, cells);
+                let images = &selections.images;
+                halo::add_returned_image_forces(stage, images, particles, (cells, threads));
                 Ok::<_, RunError>(())
             })?;
             clock.time(Phase::HaloWait, || stage_arrivals(context, &mut self.staged))?;
@@ -288,7 +291,7 @@ impl StageContexts {
         state: &mut HaloState,
         clock: &mut PhaseClock,
     ) -> Result<(), RunError> {
-        let HaloState { particles, cells, .. } = state;
+        let HaloState { particles, cells, threads, .. } = state;
         let context = &mut *self.positions;
         for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             clock.time(Phase::HaloPack, || {
@@ -301,7 +304,7 @@ impl StageContexts {
         }
         clock.time(Phase::HaloTransfer, || context.initiate())?;
         clock.time(Phase::HaloPack, || {
-            halo::refresh_images(stage, &self.selections.images, particles, cells);
+            halo::refresh_images(stage, &self.selections.images, particles, (cells, threads));
         });
         Ok(())
     }

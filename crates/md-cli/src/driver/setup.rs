@@ -1,12 +1,16 @@
 //! From a checked scenario to the objects of md-core: everything that is the same for the whole run.
 
+use md_core::force::System;
 use md_core::grid::{GridError, axis, balanced_count, most_cells};
 use md_core::halo::Route;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect, Stripe, choose_grid};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::rebuild::RebuildPolicy;
-use md_core::{Boundary, CellGrid, Dimension, Domain, Partition, Potential, Shell, SimdLevel};
+use md_core::{
+    Boundary, CellGrid, Dimension, Domain, HaloPlan, LocalCells, Partition, Potential, Shell, SimdLevel,
+    Threads,
+};
 
 use super::error::RunError;
 use crate::input::InputParticles;
@@ -54,6 +58,8 @@ pub struct Setup {
     pub rebuild: RebuildPolicy,
     /// Vector width.
     pub simd: SimdLevel,
+    /// Threads of this rank.
+    pub threads: Threads,
     /// The particles.
     pub particles: ParticleSource,
     /// Lattice sites are displaced by up to this length along each axis: 0 but for checks that need forces, which a
@@ -98,6 +104,7 @@ impl Setup {
                 None => RebuildPolicy::Displacement,
             },
             simd: simd_level()?,
+            threads: Threads::new(scenario.parallel.threads)?,
             domain,
             grid,
             partition,
@@ -105,6 +112,12 @@ impl Setup {
             particles,
             displacement: 0.0,
         })
+    }
+
+    /// What force methods see of a rank.
+    pub(super) fn system<'s>(&'s self, plan: &'s HaloPlan, cells: &'s LocalCells) -> System<'s> {
+        let Self { domain, potential, simd, threads, .. } = self;
+        System { domain, potential, plan, cells, simd: *simd, threads }
     }
 
     /// Number of particles of the whole system.

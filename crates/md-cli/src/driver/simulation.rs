@@ -1,7 +1,7 @@
 //! The state of one rank and the time step.
 
 use md_comm::{Traffic, World};
-use md_core::force::{CellWork, ClusterWork, Precision, Sums, System};
+use md_core::force::{CellWork, ClusterWork, Precision, Sums};
 use md_core::halo::Region;
 use md_core::integrate::Integrator;
 use md_core::migrate::take_migrants;
@@ -118,7 +118,7 @@ impl<'a> Simulation<'a> {
     pub fn step(&mut self, sums: Sums) -> Result<(), RunError> {
         self.step += 1;
         self.clock.time(Phase::Integrate, || {
-            self.integrator.kick_and_drift(&mut self.particles, &self.setup.domain);
+            self.integrator.kick_and_drift(&mut self.particles, &self.setup.domain, &self.setup.threads);
         });
         let ghosts = match self.rebuild_due()? {
             Due::Yes => {
@@ -134,7 +134,9 @@ impl<'a> Simulation<'a> {
             }
         };
         self.compute_forces(ghosts, sums)?;
-        self.clock.time(Phase::Integrate, || self.integrator.kick(&mut self.particles));
+        self.clock.time(Phase::Integrate, || {
+            self.integrator.kick(&mut self.particles, &self.setup.threads);
+        });
         Ok(())
     }
 
@@ -164,10 +166,9 @@ impl<'a> Simulation<'a> {
         let Self { setup, plan, particles, cells, method, clock, .. } = self;
         clock.time(Phase::Force, || {
             if region == Region::Inner {
-                particles.clear_forces();
+                particles.clear_forces(&setup.threads);
             }
-            let (domain, potential, simd) = (&setup.domain, &setup.potential, setup.simd);
-            method.add_forces(System { domain, potential, plan, cells, simd }, particles, region, sums)
+            method.add_forces(setup.system(plan, cells), particles, region, sums)
         })
     }
 
@@ -176,7 +177,11 @@ impl<'a> Simulation<'a> {
         work: impl FnOnce(&mut HaloExchange, &mut HaloState, &mut PhaseClock) -> R,
     ) -> R {
         let Self { setup, plan, particles, cells, halo, clock, .. } = self;
-        work(halo, &mut HaloState { particles, cells, plan, domain: &setup.domain }, clock)
+        work(
+            halo,
+            &mut HaloState { particles, cells, plan, domain: &setup.domain, threads: &setup.threads },
+            clock,
+        )
     }
 
     /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
@@ -184,8 +189,9 @@ impl<'a> Simulation<'a> {
         match self.watch.count_step() {
             Verdict::Decided(due) => Ok(due),
             Verdict::AskAllRanks => {
-                let mut largest =
-                    [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
+                let mut largest = [self.clock.time(Phase::Neighbor, || {
+                    self.watch.displacement2(&self.particles, &self.setup.threads)
+                })];
                 self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
                 Ok(self.watch.decide(largest[0]))
             }
@@ -204,7 +210,9 @@ impl<'a> Simulation<'a> {
     /// rebuild. *Collective.*
     fn check_lost(&mut self) -> Result<f64, RunError> {
         let reach = self.setup.shortest_edge();
-        let mut largest = [self.clock.time(Phase::Neighbor, || self.watch.displacement2(&self.particles))];
+        let mut largest = [self
+            .clock
+            .time(Phase::Neighbor, || self.watch.displacement2(&self.particles, &self.setup.threads))];
         self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
         if largest[0] > reach * reach {
             self.report_lost(reach)?;
@@ -216,19 +224,25 @@ impl<'a> Simulation<'a> {
     fn move_and_rebuild(&mut self) -> Result<(), RunError> {
         let Self { setup, plan, particles, cells, halo, clock, method, watch, .. } = self;
         clock.time(Phase::Migrate, || {
-            setup.domain.wrap(particles);
-            match take_migrants(particles, &setup.grid, plan, &setup.partition, halo.outgoing()) {
+            setup.domain.wrap(particles, &setup.threads);
+            let (outgoing, threads) = (halo.outgoing(), &setup.threads);
+            match take_migrants(particles, &setup.grid, plan, &setup.partition, outgoing, threads) {
                 Some(stray) => Err(RunError::Stray(stray.id, stray.position)),
                 None => halo.migrate(particles),
             }
         })?;
-        clock.time(Phase::Neighbor, || cells.sort(particles, &setup.grid, plan));
+        clock.time(Phase::Neighbor, || cells.sort(particles, &setup.grid, plan, &setup.threads));
         clock.time(Phase::Border, || {
-            halo.border(&mut HaloState { particles, cells, plan, domain: &setup.domain })
+            halo.border(&mut HaloState {
+                particles,
+                cells,
+                plan,
+                domain: &setup.domain,
+                threads: &setup.threads,
+            })
         })?;
         clock.time(Phase::Neighbor, || {
-            let (domain, potential, simd) = (&setup.domain, &setup.potential, setup.simd);
-            method.rebuild(System { domain, potential, plan, cells, simd }, particles);
+            method.rebuild(setup.system(plan, cells), particles);
             watch.rebuilt(particles);
         });
         Ok(())

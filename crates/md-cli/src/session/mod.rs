@@ -27,7 +27,9 @@ use crate::driver::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::{Backend, schema};
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
-use speak::{end, fail_alone, is_first_process, on_first_process, print_error, refuse, show};
+use speak::{
+    end, fail_alone, is_first_process, on_first_process, print_error, refuse, show, warn_of_threads,
+};
 
 const BAD_INPUT: u8 = 2;
 const COMMUNICATION_FAILED: u8 = 3;
@@ -139,6 +141,7 @@ fn local_under_launcher(ranks: usize) -> RunError {
 
 fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     let ranks = inputs.scenario.parallel.ranks;
+    warn_of_threads(ranks, inputs);
     let ended = local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs)));
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {

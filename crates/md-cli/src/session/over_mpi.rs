@@ -5,7 +5,7 @@ use std::time::Duration;
 use md_comm::mpi::MpiWorld;
 use md_comm::{CommError, World};
 
-use super::speak::{end, fail_alone, write_result};
+use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
 use crate::args::CompareArgs;
 use crate::commands::backends;
@@ -22,6 +22,9 @@ pub(super) fn over_mpi(
     start_mpi(|world| {
         let inputs = read(world)?;
         world.set_watchdog(watchdog(&inputs));
+        if world.rank() == 0 {
+            warn_of_threads(1, &inputs);
+        }
         let parallel = &inputs.scenario.parallel;
         let world = with_between_nodes(world, parallel.between_nodes)?;
         match transport(parallel.backend) {
@@ -67,6 +70,9 @@ pub(super) fn compare_over_mpi(
 ) -> u8 {
     start_mpi(|world| {
         let inputs = read(world)?;
+        if world.rank() == 0 {
+            warn_of_threads(1, &inputs);
+        }
         let parallel = &inputs.scenario.parallel;
         let world = &with_between_nodes(world, parallel.between_nodes)?;
         compare(&Processes { world, options: parallel.rma.options() }, &inputs, args, choices)

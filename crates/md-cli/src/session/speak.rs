@@ -6,7 +6,9 @@ use std::time::Duration;
 use md_comm::World;
 
 use super::BAD_INPUT;
+use crate::cores;
 use crate::driver::{RunError, Scope};
+use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
 
 /// Says what went wrong, once, and makes sure that all ranks end.
@@ -78,6 +80,14 @@ fn render(error: &RunError) -> String {
 pub(super) fn print_error(text: &str) {
     // If the terminal is gone there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "error: {}", text.trim());
+}
+
+/// Says so if the threads of the ranks in this process have no core each.
+pub(super) fn warn_of_threads(ranks: usize, inputs: &Inputs) {
+    if let Some(text) = cores::warning(ranks, inputs.scenario.parallel.threads) {
+        // If the terminal is gone there is nobody to tell.
+        let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
+    }
 }
 
 /// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.

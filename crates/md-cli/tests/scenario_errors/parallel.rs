@@ -75,7 +75,7 @@ fn zero_threads() {
        ·           ─
     47 │ 
        ╰────
-     help: threads per rank; available: 1
+     help: threads per rank
     "#);
 }
 
@@ -120,21 +120,6 @@ fn between_nodes_by_itself() {
        ╰────
      help: available: `p2p`, `p2p-persistent`, `neighbor-collective`, `rma-fence`, `rma-pscw`, `rma-
            lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`
-    "#);
-}
-
-#[test]
-fn threads_not_yet() {
-    assert_snapshot!(error_after("threads = 1", "threads = 4"), @r#"
-     × `parallel.threads = 4` is not available yet
-       ╭─[melt.toml:46:11]
-    45 │ partition = "rect"
-    46 │ threads = 4
-       ·           ┬
-       ·           ╰── not available yet
-    47 │ 
-       ╰────
-     help: available: 1; use more ranks instead
     "#);
 }
 

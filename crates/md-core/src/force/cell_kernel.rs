@@ -13,8 +13,8 @@
 
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
+use super::shares::Columns;
 use crate::halo::Reach;
-use crate::particles::Particles;
 use crate::potential::PairKernel;
 use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
@@ -31,7 +31,7 @@ const LANE_NUMBERS: [f64; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 pub(super) struct CellSweep<'a, K, const SUMS: bool> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
-    pub particles: &'a mut Particles,
+    pub columns: Columns<'a, Double>,
     pub cutoff: f64,
     pub kernel: K,
 }
@@ -41,13 +41,15 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Particles { position, force, species, .. } = self.particles;
+        let Columns { position, kind, force, row_force, first_row, .. } = self.columns;
         let mut sweep = Sweep {
             simd,
             kernel: self.kernel,
-            positions: position.each_ref().map(|column| S::as_simd_f64s(column.padded()).0),
-            species: S::as_simd_u64s(species.padded()).0,
-            forces: force.each_mut().map(|column| S::as_mut_simd_f64s(column.padded_mut()).0),
+            positions: position.map(|column| S::as_simd_f64s(column).0),
+            species: S::as_simd_u64s(kind).0,
+            forces: force.map(|column| S::as_mut_simd_f64s(column).0),
+            row_force,
+            first_row,
             cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
             lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
             sums: Collected::zero(simd),
@@ -90,6 +92,8 @@ struct Sweep<'a, S: Simd, K> {
     positions: [&'a [S::f64s]; 3],
     species: &'a [S::u64s],
     forces: [&'a mut [S::f64s]; 3],
+    row_force: Option<[&'a mut [f64]; 3]>,
+    first_row: usize,
     cutoff2: S::f64s,
     lane_numbers: S::f64s,
     sums: Collected<S>,
@@ -137,10 +141,13 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
 
     #[inline(always)]
     fn store_block(&mut self, block: &Block<S, K::Row<S, Double>>, rows: usize) {
-        for (dim, forces) in self.forces.iter_mut().enumerate() {
-            let column: &mut [f64] = bytemuck::cast_slice_mut(forces);
-            for (row, force) in block.force.iter().enumerate().take(rows) {
-                column[block.first + row] += self.simd.reduce_sum_f64s(force[dim]);
+        for dim in 0..3 {
+            let column = match &mut self.row_force {
+                Some(columns) => &mut columns[dim][block.first - self.first_row..],
+                None => &mut bytemuck::cast_slice_mut(self.forces[dim])[block.first..],
+            };
+            for (to, force) in column.iter_mut().zip(&block.force).take(rows) {
+                *to += self.simd.reduce_sum_f64s(force[dim]);
             }
         }
     }

@@ -7,11 +7,13 @@
 //! is computed only about one in ten lies within the cutoff (volume of 14 cells against half a sphere).
 
 use super::cell_kernel::CellSweep;
+use super::shares::{self, Columns, Share, Spill, Work};
 use super::{PairSums, Sums, System};
 use crate::cells::LocalCells;
 use crate::halo::{HaloPlan, Reach, Region};
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
+use crate::simd::{Double, SimdLevel};
 use std::ops::Range;
 
 /// A run of particle indices.
@@ -23,13 +25,35 @@ pub struct CellSpan {
     pub end: u32,
 }
 
+impl CellSpan {
+    fn len(self) -> u32 {
+        self.end - self.first
+    }
+
+    /// What lies in a run of indices, relative to `base`.
+    fn part(self, run: &Range<usize>, base: usize) -> Option<Self> {
+        let first = (self.first as usize).max(run.start);
+        let end = (self.end as usize).min(run.end);
+        (first < end).then(|| Self { first: (first - base) as u32, end: (end - base) as u32 })
+    }
+}
+
 /// One cell's particles and the spans they meet. A span that contains the cell itself stands for its inner pairs, each
 /// counted once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct CellItem {
     pub particles: CellSpan,
     pub spans: Range<usize>,
     pub reach: Reach,
+    /// Pairs whose distance would have to be computed.
+    pub candidates: f64,
+}
+
+/// Items with the spans they meet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Items {
+    items: Vec<CellItem>,
+    spans: Vec<CellSpan>,
 }
 
 /// The sweep's work, made anew at each rebuild.
@@ -39,6 +63,8 @@ pub struct CellWork {
     items: Vec<CellItem>,
     /// Items before this one need no halo.
     first_boundary: usize,
+    /// What each thread computes, for the linked-cell method itself.
+    shares: Vec<Share<Items>>,
 }
 
 impl CellWork {
@@ -64,7 +90,10 @@ impl CellWork {
                 }
             }
             if particles.first < particles.end && self.spans.len() > start {
-                self.items.push(CellItem { particles, spans: start..self.spans.len(), reach: group.reach });
+                let partners: u32 = self.spans[start..].iter().map(|span| span.len()).sum();
+                let candidates = f64::from(particles.len()) * f64::from(partners);
+                let spans = start..self.spans.len();
+                self.items.push(CellItem { particles, spans, reach: group.reach, candidates });
                 if group.region == Region::Inner {
                     self.first_boundary = self.items.len();
                 }
@@ -95,17 +124,83 @@ impl CellWork {
         &self.spans
     }
 
+    /// Turns the plan's cell pairs into spans and divides them among the threads.
+    pub(super) fn rebuild_shares(&mut self, system: System, len: usize) {
+        self.rebuild(system.plan, system.cells);
+        let mut all = std::mem::take(&mut self.shares);
+        for region in Region::ALL {
+            shares::assign_homes(&mut all, system.threads, (region, self.items(region)), len);
+        }
+        shares::each(system.threads, &mut all, |share| {
+            share.spill.reset(len);
+            for region in Region::ALL {
+                let (work, spill) = share.work_mut(region);
+                work.near.clear();
+                work.far.clear();
+                for item in self.items(region) {
+                    divide_item(item, &self.spans, work, spill);
+                }
+            }
+            share.spill.lay_out::<Double>(len, system.threads);
+        });
+        self.shares = all;
+    }
+
     pub(super) fn add_forces(
-        &self,
+        &mut self,
         system: System,
         particles: &mut Particles,
         region: Region,
         sums: Sums,
     ) -> PairSums {
-        let items = self.items(region);
-        let cutoff = system.potential.cutoff();
-        let task = Task { items, spans: &self.spans, particles, cutoff, simd: system.simd, sums };
-        system.potential.with_kernel(task)
+        let (cutoff, simd) = (system.potential.cutoff(), system.simd);
+        let columns = Columns::of(particles);
+        let total =
+            shares::sweep(system.threads, &mut self.shares, region, columns, |items: &Items, columns| {
+                system.potential.with_kernel(Task { items, columns, cutoff, simd, sums })
+            });
+        if region == Region::Boundary {
+            shares::add_spills::<Double, _>(system.threads, &self.shares, particles, 1.0);
+        }
+        total
+    }
+}
+
+/// The rows of an item that lie in the home, against partners in it and others.
+fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, spill: &mut Spill) {
+    let Work { home, near, far } = work;
+    let Some(rows) = item.particles.part(home, 0) else { return };
+    let Some(near_rows) = item.particles.part(home, home.start) else { return };
+    let before = 0..home.start;
+    let after = home.end..usize::MAX;
+    for span in &spans[item.spans.clone()] {
+        near.spans.extend(span.part(home, home.start));
+        // Inside its own cell a particle meets those after itself only.
+        let is_own_cell = span.first <= rows.first && rows.first < span.end;
+        let others = [span.part(&before, 0).filter(|_| !is_own_cell), span.part(&after, 0)];
+        for other in others.into_iter().flatten() {
+            far.spans.push(other);
+            if item.reach == Reach::Both {
+                spill.touch(other.first as usize..other.end as usize);
+            }
+        }
+    }
+    near.end_item(item, near_rows);
+    far.end_item(item, rows);
+}
+
+impl Items {
+    fn clear(&mut self) {
+        self.items.clear();
+        self.spans.clear();
+    }
+
+    /// The spans since the last item are met by these rows.
+    fn end_item(&mut self, item: &CellItem, particles: CellSpan) {
+        let start = self.items.last().map_or(0, |last| last.spans.end);
+        if start < self.spans.len() {
+            self.items.push(CellItem { particles, spans: start..self.spans.len(), ..item.clone() });
+        }
     }
 }
 
@@ -116,11 +211,10 @@ fn span(cells: &LocalCells, slot: u32) -> CellSpan {
 
 /// The sweep, waiting for the potential's kernel.
 struct Task<'a> {
-    items: &'a [CellItem],
-    spans: &'a [CellSpan],
-    particles: &'a mut Particles,
+    items: &'a Items,
+    columns: Columns<'a, Double>,
     cutoff: f64,
-    simd: crate::simd::SimdLevel,
+    simd: SimdLevel,
     sums: Sums,
 }
 
@@ -128,10 +222,10 @@ impl KernelUser for Task<'_> {
     type Output = PairSums;
 
     fn with<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { items, spans, particles, cutoff, simd, sums } = self;
+        let Self { items: Items { items, spans }, columns, cutoff, simd, sums } = self;
         match sums {
-            Sums::Skip => simd.dispatch(CellSweep::<K, false> { items, spans, particles, cutoff, kernel }),
-            Sums::Compute => simd.dispatch(CellSweep::<K, true> { items, spans, particles, cutoff, kernel }),
+            Sums::Skip => simd.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel }),
+            Sums::Compute => simd.dispatch(CellSweep::<K, true> { items, spans, columns, cutoff, kernel }),
         }
     }
 }

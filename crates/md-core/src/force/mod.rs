@@ -4,6 +4,7 @@ mod cell_kernel;
 mod cells;
 mod clusters;
 mod direct_sum;
+mod shares;
 
 pub use cells::{CellSpan, CellWork};
 pub use clusters::ClusterWork;
@@ -14,6 +15,7 @@ use crate::halo::{HaloPlan, Region};
 use crate::particles::Particles;
 use crate::potential::Potential;
 use crate::simd::SimdLevel;
+use crate::threads::Threads;
 
 /// What a sweep over pairs adds up, for this rank's share of the pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -79,13 +81,15 @@ pub struct System<'a> {
     pub cells: &'a LocalCells,
     /// Vector width to use.
     pub simd: SimdLevel,
+    /// Threads to use.
+    pub threads: &'a Threads,
 }
 
 impl Method {
     /// To be called after the cells have been sorted and the ghosts filled.
     pub fn rebuild(&mut self, system: System, particles: &Particles) {
         match self {
-            Self::Cells(work) => work.rebuild(system.plan, system.cells),
+            Self::Cells(work) => work.rebuild_shares(system, particles.len()),
             Self::Clusters(work) => work.rebuild(system, particles),
             Self::DirectSum => (),
         }

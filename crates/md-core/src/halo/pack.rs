@@ -6,6 +6,7 @@
 use super::{HaloEdge, Selection, Stage};
 use crate::cells::LocalCells;
 use crate::particles::Particles;
+use crate::threads::Threads;
 use std::ops::Range;
 
 /// Number of ghosts that come along an edge.
@@ -49,12 +50,20 @@ pub fn add_returned_forces(message: &[f64], selection: &Selection, particles: &m
 }
 
 /// Copies particles to the images of their cells.
-pub fn refresh_images(stage: &Stage, selection: &Selection, particles: &mut Particles, cells: &LocalCells) {
+pub fn refresh_images(
+    stage: &Stage,
+    selection: &Selection,
+    particles: &mut Particles,
+    (cells, threads): (&LocalCells, &Threads),
+) {
     let images = ghost_range(&stage.image_slots, cells);
-    for (dim, column) in particles.position.iter_mut().enumerate() {
+    if images.is_empty() {
+        return;
+    }
+    threads.each_dimension(particles.position.each_mut(), |dim, column| {
         let (before, ghosts) = column.split_at_mut(images.start);
         selection.copy_shifted(dim, before, &mut ghosts[..images.len()]);
-    }
+    });
 }
 
 /// Adds the forces on images to the particles they are images of.
@@ -62,11 +71,14 @@ pub fn add_returned_image_forces(
     stage: &Stage,
     selection: &Selection,
     particles: &mut Particles,
-    cells: &LocalCells,
+    (cells, threads): (&LocalCells, &Threads),
 ) {
     let images = ghost_range(&stage.image_slots, cells);
-    for column in &mut particles.force {
+    if images.is_empty() {
+        return;
+    }
+    threads.each_dimension(particles.force.each_mut(), |_, column| {
         let (before, ghosts) = column.split_at_mut(images.start);
         selection.add(&ghosts[..images.len()], before);
-    }
+    });
 }

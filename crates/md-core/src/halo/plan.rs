@@ -69,6 +69,11 @@ pub enum Region {
     Boundary,
 }
 
+impl Region {
+    /// In the order of computation.
+    pub const ALL: [Self; 2] = [Self::Inner, Self::Boundary];
+}
+
 /// The cells that one cell meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPairs {

@@ -7,6 +7,7 @@ use super::pack::ghost_range;
 use super::{Export, HaloEdge, Selection, Stage, pack_positions};
 use crate::cells::LocalCells;
 use crate::particles::{Particle, Particles};
+use crate::threads::Threads;
 
 const WORD: usize = size_of::<f64>();
 /// Columns of a migrating particle: position, velocity, id, species.
@@ -109,10 +110,15 @@ pub fn unpack_border(
 }
 
 /// Makes the ghost cells of a stage that are images of cells this rank has.
-pub fn copy_images(stage: &Stage, selection: &Selection, particles: &mut Particles, cells: &mut LocalCells) {
+pub fn copy_images(
+    stage: &Stage,
+    selection: &Selection,
+    particles: &mut Particles,
+    (cells, threads): (&mut LocalCells, &Threads),
+) {
     let counts: Vec<usize> = stage.images.iter().map(|image| cells.count(image.slot as usize)).collect();
     append_cells(counts.into_iter(), particles, cells);
-    super::refresh_images(stage, selection, particles, cells);
+    super::refresh_images(stage, selection, particles, (cells, threads));
     let images = ghost_range(&stage.image_slots, cells);
     for column in [&mut particles.id, &mut particles.species] {
         let (before, ghosts) = column.split_at_mut(images.start);

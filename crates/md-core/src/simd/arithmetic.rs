@@ -15,11 +15,11 @@ use pulp::Simd;
 /// What a lane holds and how it is computed with.
 pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One coordinate in memory.
-    type Coordinate: bytemuck::Pod;
+    type Coordinate: bytemuck::Pod + Send + Sync;
     /// One species index in memory.
-    type Kind: bytemuck::Pod;
+    type Kind: bytemuck::Pod + Send + Sync;
     /// One force component in memory.
-    type Number: bytemuck::Pod;
+    type Number: bytemuck::Pod + Send + Sync;
     /// A vector of coordinates.
     type Coordinates<S: Simd>: bytemuck::Pod;
     /// A vector of numbers.
@@ -73,6 +73,8 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn species(kind: Self::Kind) -> usize;
     /// number += value.
     fn increase(number: &mut Self::Number, value: f64);
+    /// The number as f64.
+    fn value(number: Self::Number) -> f64;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.
     fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Sum over the lanes.
@@ -170,6 +172,10 @@ macro_rules! lanes_of {
         #[inline(always)]
         fn increase(number: &mut $number, value: f64) {
             *number += value as $number;
+        }
+        #[inline(always)]
+        fn value(number: $number) -> f64 {
+            f64::from(number)
         }
         #[inline(always)]
         fn sum<S: Simd>(simd: S, a: S::$lanes) -> f64 {

@@ -26,6 +26,7 @@ use md_comm::World;
 use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
 use crate::comparison::Status;
+use crate::cores;
 use crate::driver::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
@@ -135,22 +136,7 @@ fn steps(neighbor: &Neighbor) -> u64 {
 fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
     let hosts = world.gather(super::ROOT, gethostname::gethostname().as_encoded_bytes())?;
     let here = hosts.iter().filter(|host| *host == &hosts[0]).count();
-    Ok(here as f64 / cores() as f64)
-}
-
-/// Hardware threads of this machine, those included that the launcher has bound to other ranks.
-fn cores() -> usize {
-    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    let listed = online.trim().split(',').map(count_of_range).sum::<Option<usize>>();
-    listed
-        .filter(|&count| count > 0)
-        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
-}
-
-/// `0-3` is four, `5` is one.
-fn count_of_range(range: &str) -> Option<usize> {
-    let (first, last) = range.split_once('-').unwrap_or((range, range));
-    (last.parse::<usize>().ok()? + 1).checked_sub(first.parse().ok()?)
+    Ok(here as f64 / cores::of_machine() as f64)
 }
 
 /// How the program ends.

@@ -1,6 +1,6 @@
 //! `[parallel]`
 
-use super::checks::{at_least_one, available, not_yet, positive};
+use super::checks::{at_least_one, available, positive};
 use crate::scenario::describe::name_of;
 use crate::scenario::finding::{Checked, Finding};
 use crate::scenario::model::{Backend, Parallel, Partition, Simulation};
@@ -16,11 +16,7 @@ pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_rma(parallel)?;
     check_grid(parallel, simulation)?;
     check_ranks(parallel)?;
-    at_least_one("parallel.threads", parallel.threads, "threads per rank; available: 1")?;
-    if parallel.threads > 1 {
-        let help = "available: 1; use more ranks instead";
-        return Err(not_yet("parallel.threads", &parallel.threads.to_string(), help));
-    }
+    at_least_one("parallel.threads", parallel.threads, "threads per rank")?;
     positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
 }
 

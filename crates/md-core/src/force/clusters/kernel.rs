@@ -10,12 +10,11 @@
 //! cluster's forces are each one fused multiply-add per component.
 
 use super::lists::{Lists, MaskedEntry, Section};
-use crate::aligned::Column;
 use crate::force::PairSums;
+use crate::force::shares::Columns;
 use crate::halo::Reach;
-use crate::particles::Particles;
 use crate::potential::PairKernel;
-use crate::simd::{Arithmetic, Double};
+use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 
 /// Turns "less than" into "not below" for whole numbers.
@@ -23,31 +22,6 @@ const HALF_A_LANE: f64 = 0.5;
 
 /// Plain entries computed together: with two, 5 % (f64) and 3 % (f32) faster than one by one.
 const TOGETHER: usize = 2;
-
-/// The particles in the form that the arithmetic wants, padded to whole clusters.
-pub(super) struct Columns<'a, P: Arithmetic> {
-    pub position: [&'a [P::Coordinate]; 3],
-    pub kind: &'a [P::Kind],
-    pub force: [&'a mut [P::Number]; 3],
-    /// Length of one unit of the coordinates.
-    pub unit: f64,
-    /// Where a row's sum goes, if not to `force`.
-    pub row_force: Option<[&'a mut [f64]; 3]>,
-}
-
-impl<'a> Columns<'a, Double> {
-    /// The particles as they are.
-    pub(super) fn of(particles: &'a mut Particles) -> Self {
-        let Particles { position, force, species, .. } = particles;
-        Self {
-            position: position.each_ref().map(Column::padded),
-            kind: species.padded(),
-            force: force.each_mut().map(Column::padded_mut),
-            unit: 1.0,
-            row_force: None,
-        }
-    }
-}
 
 /// One sweep over a section; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
@@ -63,7 +37,8 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force } = self.columns;
+        let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force, first_row } =
+            self.columns;
         // Slices of equal, known length: one bounds check per entry instead of six.
         let clusters = x.len() / P::width::<S>();
         let zero = P::splat(simd, 0.0);
@@ -78,6 +53,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
                 &mut vectors_mut(fz)[..clusters],
             ],
             row_force,
+            first_row,
             unit,
             unit2: P::splat(simd, unit * unit),
             cutoff2: P::splat(simd, self.cutoff * self.cutoff),
@@ -128,6 +104,7 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     kinds: &'a [P::Kinds<S>],
     forces: [&'a mut [P::Lanes<S>]; 3],
     row_force: Option<[&'a mut [f64]; 3]>,
+    first_row: usize,
     unit: f64,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
@@ -183,7 +160,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         for dim in 0..3 {
             let sum = P::sum(self.simd, centre.force[dim]);
             match &mut self.row_force {
-                Some(force) => force[dim][i] += self.unit * sum,
+                Some(force) => force[dim][i - self.first_row] += self.unit * sum,
                 None => P::increase(&mut bytemuck::cast_slice_mut(self.forces[dim])[i], sum),
             }
         }

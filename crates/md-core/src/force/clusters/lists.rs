@@ -1,14 +1,13 @@
-//! The lists and how they are made: every candidate cluster is tested atom by atom, a vector at a time.
+//! The lists and how they are made: every candidate cluster is tested atom by atom, a vector at a time. Each thread makes
+//! its own, for the rows of its home.
 
 use super::kernel::vectors;
 use crate::force::cells::{CellItem, CellSpan};
-use crate::halo::{Reach, Region};
+use crate::force::shares::{Spill, Work};
+use crate::halo::Reach;
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
-
-/// Of a span, the first and the last cluster may be masked.
-const ENDS: usize = 2;
 
 /// One particle i; its entries start where those of the row before end.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +30,6 @@ pub(super) struct MaskedEntry {
 pub(super) struct Section {
     pub rows: Range<usize>,
     pub reach: Reach,
-    pub region: Region,
 }
 
 /// All rows and their entries.
@@ -51,22 +49,6 @@ impl Lists {
         self.sections.clear();
     }
 
-    /// A row without entries, and room for so many.
-    fn open_row(&mut self, plain: usize, masked: usize) -> Row {
-        let row =
-            Row { particle: 0, plain_end: self.plain.len() as u32, masked_end: self.masked.len() as u32 };
-        self.plain.resize(self.plain.len() + plain, 0);
-        self.masked.resize(self.masked.len() + masked, MaskedEntry { cluster: 0, first: 0, end: 0 });
-        row
-    }
-
-    /// Appends the row and gives back the room that it has not taken.
-    fn close_row(&mut self, row: Row) {
-        self.plain.truncate(row.plain_end as usize);
-        self.masked.truncate(row.masked_end as usize);
-        self.rows.push(row);
-    }
-
     /// Where the entries of a row start: plain and masked.
     pub(super) fn starts(&self, row: usize) -> (usize, usize) {
         match row.checked_sub(1).map(|before| self.rows[before]) {
@@ -74,17 +56,49 @@ impl Lists {
             None => (0, 0),
         }
     }
+
+    /// Whether there are entries since the end of the last row.
+    fn has_open_row(&self) -> bool {
+        self.starts(self.rows.len()) != (self.plain.len(), self.masked.len())
+    }
+
+    fn end_row(&mut self, particle: usize) {
+        let (plain_end, masked_end) = (self.plain.len() as u32, self.masked.len() as u32);
+        self.rows.push(Row { particle: particle as u32, plain_end, masked_end });
+    }
+
+    fn end_section(&mut self, first: usize, reach: Reach) {
+        let rows = first..self.rows.len();
+        if !rows.is_empty() {
+            self.sections.push(Section { rows, reach });
+        }
+    }
 }
 
-/// Appends the rows of some items.
+/// Where the particles are, padded to whole clusters.
+#[derive(Debug)]
+pub(super) struct Sites<'a, P: Arithmetic> {
+    pub position: [&'a [P::Coordinate]; 3],
+    /// Length of one unit of the coordinates.
+    pub unit: f64,
+}
+
+impl<P: Arithmetic> Clone for Sites<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Arithmetic> Copy for Sites<'_, P> {}
+
+/// Makes the lists of a thread's home; `P` decides how many particles a cluster has.
 pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
-    pub positions: [&'a [P::Coordinate]; 3],
-    /// Length of one unit of the coordinates.
-    pub unit: f64,
+    pub sites: Sites<'a, P>,
     pub reach: f64,
-    pub lists: &'a mut Lists,
+    pub work: &'a mut Work<Lists>,
+    pub spill: &'a mut Spill,
 }
 
 impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
@@ -92,27 +106,43 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, positions: [x, y, z], unit, reach, lists } = self;
+        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, work, spill } = self;
+        let Work { home, near, far } = work;
+        let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
-        let clusters = x.len() / P::width::<S>();
-        let near = Near::<S, P> {
+        let count = x.len() / width;
+        let finder = Near::<S, P> {
             simd,
-            positions: [x, y, z].map(|column| &vectors(column)[..clusters]),
+            positions: [x, y, z].map(|column| &vectors(column)[..count]),
             unit2: P::splat(simd, unit * unit),
             reach2: P::splat(simd, reach * reach),
+            clusters: home.start / width..home.end / width,
         };
-        for item in items {
-            let spans = &spans[item.spans.clone()];
-            let most: usize =
-                spans.iter().map(|span| (span.end - span.first) as usize / P::width::<S>() + 1).sum();
-            for i in item.particles.first as usize..item.particles.end as usize {
-                let at = [P::spread(simd, x[i]), P::spread(simd, y[i]), P::spread(simd, z[i])];
-                let mut row = lists.open_row(most, ENDS * spans.len());
-                for &span in spans {
-                    near.append_span(lists, &mut row, (i, at), span);
+        for items in items.chunk_by(|a, b| a.reach == b.reach) {
+            let first = [near.rows.len(), far.rows.len()];
+            let first_far = far.starts(first[1]);
+            for item in items {
+                let (start, end) = (item.particles.first as usize, item.particles.end as usize);
+                for i in start.max(home.start)..end.min(home.end) {
+                    let at = [P::spread(simd, x[i]), P::spread(simd, y[i]), P::spread(simd, z[i])];
+                    for &span in &spans[item.spans.clone()] {
+                        finder.append_span(near, far, (i, at), span);
+                    }
+                    near.end_row(i - home.start);
+                    if far.has_open_row() {
+                        far.end_row(i);
+                    }
                 }
-                row.particle = i as u32;
-                lists.close_row(row);
+            }
+            let reach = items[0].reach;
+            near.end_section(first[0], reach);
+            far.end_section(first[1], reach);
+            if reach == Reach::Both {
+                let partners = far.plain[first_far.0..].iter().copied();
+                let partners = partners.chain(far.masked[first_far.1..].iter().map(|entry| entry.cluster));
+                for cluster in partners.map(|cluster| cluster as usize) {
+                    spill.touch(cluster * width..(cluster + 1) * width);
+                }
             }
         }
     }
@@ -124,6 +154,8 @@ struct Near<'a, S: Simd, P: Arithmetic> {
     positions: [&'a [P::Coordinates<S>]; 3],
     unit2: P::Lanes<S>,
     reach2: P::Lanes<S>,
+    /// Those of the home.
+    clusters: Range<usize>,
 }
 
 impl<S: Simd, P: Arithmetic> Near<'_, S, P> {
@@ -142,8 +174,8 @@ impl<S: Simd, P: Arithmetic> Near<'_, S, P> {
     #[inline(always)]
     fn append_span(
         &self,
-        lists: &mut Lists,
-        row: &mut Row,
+        near: &mut Lists,
+        far: &mut Lists,
         (i, at): (usize, [P::Coordinates<S>; 3]),
         span: CellSpan,
     ) {
@@ -153,15 +185,41 @@ impl<S: Simd, P: Arithmetic> Near<'_, S, P> {
         let (head, tail) = (start / width, end.div_ceil(width));
         let whole_start = start.div_ceil(width).min(tail);
         let whole_end = (end / width).clamp(whole_start, tail);
-        // Half of the candidates are near, which no branch can guess: so all are written, and only those near stay.
+        let home = &self.clusters;
         for cluster in (head..whole_start).chain(whole_end..tail) {
-            let entry = MaskedEntry { cluster: cluster as u32, first: start as u32, end: end as u32 };
-            lists.masked[row.masked_end as usize] = entry;
-            row.masked_end += u32::from(self.is_near(at, cluster));
+            if self.is_near(at, cluster) {
+                let (lists, base) =
+                    if home.contains(&cluster) { (&mut *near, home.start) } else { (&mut *far, 0) };
+                lists.masked.push(MaskedEntry {
+                    cluster: (cluster - base) as u32,
+                    first: start.saturating_sub(base * width) as u32,
+                    end: (end - base * width) as u32,
+                });
+            }
         }
-        for cluster in whole_start..whole_end {
-            lists.plain[row.plain_end as usize] = cluster as u32;
-            row.plain_end += u32::from(self.is_near(at, cluster));
+        let (home_start, home_end) =
+            (home.start.clamp(whole_start, whole_end), home.end.clamp(whole_start, whole_end));
+        self.append_whole(near, at, home_start..home_end, home.start);
+        self.append_whole(far, at, whole_start..home_start, 0);
+        self.append_whole(far, at, home_end..whole_end, 0);
+    }
+
+    /// Appends those of the clusters that are near, relative to `base`. Half of them are, which no branch can guess: so all
+    /// are written, one over the other unless it is near.
+    #[inline(always)]
+    fn append_whole(
+        &self,
+        lists: &mut Lists,
+        at: [P::Coordinates<S>; 3],
+        clusters: Range<usize>,
+        base: usize,
+    ) {
+        let mut end = lists.plain.len();
+        lists.plain.resize(end + clusters.len(), 0);
+        for cluster in clusters {
+            lists.plain[end] = (cluster - base) as u32;
+            end += usize::from(self.is_near(at, cluster));
         }
+        lists.plain.truncate(end);
     }
 }

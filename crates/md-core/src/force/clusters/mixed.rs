@@ -9,11 +9,13 @@
 //! integration, returned forces, energies. Distances are in units of the coordinates' last digit until they are squared,
 //! forces until they are returned.
 
-use super::kernel::Columns;
+use super::lists::Sites;
 use crate::aligned::Column;
+use crate::force::shares::Columns;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::simd::{SimdLevel, Single};
+use crate::threads::Threads;
 use std::ops::Range;
 
 /// Differences of coordinates must fit 32 bits with their sign, and particles move on until the next rebuild.
@@ -34,7 +36,7 @@ pub(super) struct Mixed {
 
 impl Mixed {
     /// New coordinates for the particles and ghosts at hand.
-    pub(super) fn rebuild(&mut self, particles: &Particles, simd: SimdLevel) {
+    pub(super) fn rebuild(&mut self, particles: &Particles, means: (&Threads, SimdLevel)) {
         let mut largest = f64::MIN_POSITIVE;
         for (origin, column) in self.origin.iter_mut().zip(&particles.position) {
             let present = || column[..particles.owned()].iter().chain(&column[particles.ghost_start()..]);
@@ -52,39 +54,47 @@ impl Mixed {
         for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
             *kind = *species as u32;
         }
-        self.convert(particles, 0..particles.len(), simd);
+        self.convert(particles, 0..particles.len(), means);
     }
 
-    /// Coordinates of what is new: everything before inner work, ghosts before boundary work.
-    pub(super) fn refresh(&mut self, particles: &Particles, region: Region, simd: SimdLevel) {
+    /// Coordinates of what is new: everything before inner work, ghosts before boundary work. Clears the forces before
+    /// inner work.
+    pub(super) fn refresh(
+        &mut self,
+        particles: &Particles,
+        region: Region,
+        (threads, simd): (&Threads, SimdLevel),
+    ) {
         let new = match region {
             Region::Inner => 0..particles.len(),
             Region::Boundary => particles.ghost_start()..particles.len(),
         };
-        self.convert(particles, new, simd);
+        self.convert(particles, new, (threads, simd));
         if region == Region::Inner {
-            for column in &mut self.force {
-                column.padded_mut().fill(0);
+            let force = self.force.each_mut().map(Column::padded_mut);
+            threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0)));
+        }
+    }
+
+    fn convert(&mut self, particles: &Particles, new: Range<usize>, (threads, simd): (&Threads, SimdLevel)) {
+        let (origin, per_unit) = (self.origin, 1.0 / self.unit);
+        let to = self.position.each_mut().map(|column| range_of::<i32>(column, &new));
+        let from = particles.position.each_ref().map(|column| &column[new.clone()]);
+        threads.each((to, from), |(to, from)| {
+            for ((to, from), origin) in to.into_iter().zip(from).zip(origin) {
+                simd.vectorise(|| {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
+                    }
+                });
             }
-        }
+        });
     }
 
-    fn convert(&mut self, particles: &Particles, new: Range<usize>, simd: SimdLevel) {
-        let per_unit = 1.0 / self.unit;
-        for (dim, column) in self.position.iter_mut().enumerate() {
-            let (to, from) = (range_of::<i32>(column, &new), &particles.position[dim][new.clone()]);
-            let origin = self.origin[dim];
-            simd.vectorise(|| {
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
-                }
-            });
-        }
-    }
-
-    /// The coordinates, and the length of their unit.
-    pub(super) fn positions(&self) -> ([&[i32]; 3], f64) {
-        (self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded())), self.unit)
+    /// The coordinates.
+    pub(super) fn sites(&self) -> Sites<'_, Single> {
+        let position = self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded()));
+        Sites { position, unit: self.unit }
     }
 
     pub(super) fn columns<'a>(&'a mut self, particles: &'a mut Particles) -> Columns<'a, Single> {
@@ -96,24 +106,30 @@ impl Mixed {
             force: [fx, fy, fz].map(|column| bytemuck::cast_slice_mut(column.padded_mut())),
             unit: self.unit,
             row_force: Some(particles.force.each_mut().map(|column| &mut column[..])),
+            first_row: 0,
         }
     }
 
     /// Adds the f32 forces to the particles' once both regions are done.
-    pub(super) fn return_forces(&mut self, particles: &mut Particles, region: Region, simd: SimdLevel) {
-        if region == Region::Inner {
-            return;
-        }
+    pub(super) fn return_forces(&self, particles: &mut Particles, (threads, simd): (&Threads, SimdLevel)) {
         let unit = self.unit;
-        for (to, from) in particles.force.iter_mut().zip(&self.force) {
-            let from: &[f32] = bytemuck::cast_slice(from);
-            let to: &mut [f64] = to;
-            simd.vectorise(|| {
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to += unit * f64::from(*from);
-                }
-            });
-        }
+        let to = particles.force.each_mut().map(|column| &mut column[..]);
+        let from =
+            self.force.each_ref().map(|column| &bytemuck::cast_slice::<u64, f32>(column)[..to[0].len()]);
+        threads.each((to, from), |(to, from)| {
+            for (to, from) in to.into_iter().zip(from) {
+                simd.vectorise(|| {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to += unit * f64::from(*from);
+                    }
+                });
+            }
+        });
+    }
+
+    /// Length of one unit of the coordinates.
+    pub(super) fn unit(&self) -> f64 {
+        self.unit
     }
 }
 

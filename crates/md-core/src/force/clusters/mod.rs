@@ -24,14 +24,15 @@ mod lists;
 mod mixed;
 
 use super::cells::CellWork;
+use super::shares::{self, Columns, Share};
 use super::{PairSums, Precision, Sums, System};
 use crate::aligned::Column;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
 use crate::simd::{Arithmetic, Double, SimdLevel, Single};
-use kernel::{ClusterSweep, Columns};
-use lists::{ListBuild, Lists, Section};
+use kernel::ClusterSweep;
+use lists::{ListBuild, Lists, Section, Sites};
 use mixed::Mixed;
 
 /// In f32, distances within reach may come out longer by this share; a few entries more do no harm.
@@ -42,7 +43,8 @@ const ROUNDING: f64 = 1e-5;
 pub struct ClusterWork {
     skin: f64,
     spans: CellWork,
-    lists: Lists,
+    /// Every thread's lists.
+    shares: Vec<Share<Lists>>,
     /// Where the pair arithmetic is done in f32: the particles in that form.
     mixed: Option<Mixed>,
 }
@@ -54,23 +56,33 @@ impl ClusterWork {
             Precision::Double => None,
             Precision::Mixed => Some(Mixed::default()),
         };
-        Self { skin, spans: CellWork::new(), lists: Lists::default(), mixed }
+        Self { skin, spans: CellWork::new(), shares: Vec::new(), mixed }
     }
 
     /// Makes the lists for the present positions.
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.plan, system.cells);
-        self.lists.clear();
-        let Self { skin, spans, lists, mixed } = self;
+        for region in Region::ALL {
+            let items = (region, self.spans.items(region));
+            shares::assign_homes(&mut self.shares, system.threads, items, particles.len());
+        }
+        let Self { skin, spans, shares, mixed } = self;
         let reach = system.potential.cutoff() + *skin;
         match mixed {
             None => {
-                let positions = particles.position.each_ref().map(Column::padded);
-                build::<Double>(system, spans, (positions, 1.0), reach, lists);
+                let position = particles.position.each_ref().map(Column::padded);
+                build::<Double>(
+                    system,
+                    spans,
+                    shares,
+                    (Sites { position, unit: 1.0 }, particles.len()),
+                    reach,
+                );
             }
             Some(mixed) => {
-                mixed.rebuild(particles, system.simd);
-                build::<Single>(system, spans, mixed.positions(), reach * (1.0 + ROUNDING), lists);
+                mixed.rebuild(particles, (system.threads, system.simd));
+                let reach = reach * (1.0 + ROUNDING);
+                build::<Single>(system, spans, shares, (mixed.sites(), particles.len()), reach);
             }
         }
     }
@@ -82,45 +94,64 @@ impl ClusterWork {
         region: Region,
         sums: Sums,
     ) -> PairSums {
-        let (cutoff, lists) = (system.potential.cutoff(), &self.lists);
-        let sections = || lists.sections.iter().filter(|section| section.region == region);
-        let mut total = PairSums::default();
-        if let Some(mixed) = &mut self.mixed {
-            mixed.refresh(particles, region, system.simd);
-            for section in sections() {
-                let columns = mixed.columns(particles);
-                let task = Task { section, lists, columns, cutoff, simd: system.simd, sums };
-                total += system.potential.with_kernel(task);
+        let Self { shares, mixed, .. } = self;
+        let is_last = region == Region::Boundary;
+        let Some(mixed) = mixed else {
+            let total = sweep(system, shares, region, Columns::of(particles), sums);
+            if is_last {
+                shares::add_spills::<Double, _>(system.threads, shares, particles, 1.0);
             }
-            mixed.return_forces(particles, region, system.simd);
-        } else {
-            for section in sections() {
-                let columns = Columns::of(particles);
-                let task = Task { section, lists, columns, cutoff, simd: system.simd, sums };
-                total += system.potential.with_kernel(task);
-            }
+            return total;
+        };
+        let means = (system.threads, system.simd);
+        mixed.refresh(particles, region, means);
+        let total = sweep(system, shares, region, mixed.columns(particles), sums);
+        if is_last {
+            mixed.return_forces(particles, means);
+            shares::add_spills::<Single, _>(system.threads, shares, particles, mixed.unit());
         }
         total
     }
 }
 
-/// Appends the sections; the positions come with the length of their unit.
+/// Every thread makes its own lists for so many particles and ghosts.
 fn build<P: Arithmetic>(
     system: System,
     spans: &CellWork,
-    (positions, unit): ([&[P::Coordinate]; 3], f64),
+    shares: &mut [Share<Lists>],
+    (sites, len): (Sites<P>, usize),
     reach: f64,
-    lists: &mut Lists,
 ) {
-    for region in [Region::Inner, Region::Boundary] {
-        for items in spans.items(region).chunk_by(|a, b| a.reach == b.reach) {
-            let first = lists.rows.len();
-            let spans = spans.spans();
-            system.simd.dispatch(ListBuild::<P> { items, spans, positions, unit, reach, lists });
-            let rows = first..lists.rows.len();
-            lists.sections.push(Section { rows, reach: items[0].reach, region });
+    shares::each(system.threads, shares, |share| {
+        share.spill.reset(len);
+        for region in Region::ALL {
+            let (work, spill) = share.work_mut(region);
+            work.near.clear();
+            work.far.clear();
+            let (items, spans) = (spans.items(region), spans.spans());
+            system.simd.dispatch(ListBuild::<P> { items, spans, sites, reach, work, spill });
         }
-    }
+        share.spill.lay_out::<P>(len, system.threads);
+    });
+}
+
+/// All sections of a region.
+fn sweep<P: Arithmetic>(
+    system: System,
+    shares: &mut [Share<Lists>],
+    region: Region,
+    columns: Columns<P>,
+    sums: Sums,
+) -> PairSums {
+    let (cutoff, simd) = (system.potential.cutoff(), system.simd);
+    shares::sweep(system.threads, shares, region, columns, |lists: &Lists, mut columns| {
+        let mut total = PairSums::default();
+        for section in &lists.sections {
+            let columns = columns.reborrowed();
+            total += system.potential.with_kernel(Task { section, lists, columns, cutoff, simd, sums });
+        }
+        total
+    })
 }
 
 /// The sweep over a section, waiting for the potential's kernel.

@@ -1,0 +1,72 @@
+//! How many cores there are, and whether a rank's threads have one each.
+
+use std::num::NonZero;
+
+/// Hardware threads of this machine, those included that the launcher has bound to other ranks.
+pub(crate) fn of_machine() -> usize {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let listed = online.trim().split(',').map(count_of_range).sum::<Option<usize>>();
+    listed.filter(|&count| count > 0).unwrap_or_else(of_process)
+}
+
+/// `0-3` is four, `5` is one.
+fn count_of_range(range: &str) -> Option<usize> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    (last.parse::<usize>().ok()? + 1).checked_sub(first.parse().ok()?)
+}
+
+/// Those that this process may use: a launcher may have bound it to a few of them.
+fn of_process() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// What to tell a user who runs `ranks` ranks with `threads` threads each in this process, if that is too much for it.
+pub(crate) fn warning(ranks: usize, threads: usize) -> Option<String> {
+    (threads > 1).then(|| warning_on(ranks, threads, (of_process(), of_machine()))).flatten()
+}
+
+fn warning_on(ranks: usize, threads: usize, (usable, present): (usize, usize)) -> Option<String> {
+    let all = ranks * threads;
+    let takes_turns = "they will take turns";
+    if all <= usable {
+        None
+    } else if usable < present {
+        Some(format!(
+            "{all} threads, but this process may use only {usable} of {present} cores, as a rule because the launcher has \
+             bound it to them: {takes_turns}; start with `mpirun --bind-to none` or `mpirun --map-by slot:PE={threads}`"
+        ))
+    } else {
+        Some(format!(
+            "{all} threads on {present} cores: {takes_turns}; more threads than cores are slower than fewer"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_cores_are_counted() {
+        assert_eq!(["0-3", "5", "x", "3-1"].map(count_of_range), [Some(4), Some(1), None, None]);
+    }
+
+    #[test]
+    fn threads_with_a_core_each_are_fine() {
+        assert_eq!(warning_on(1, 4, (4, 8)), None);
+        assert_eq!(warning(1, 1), None);
+    }
+
+    #[test]
+    fn bound_ranks_are_told_how_to_start() {
+        let text = warning_on(1, 2, (1, 2)).unwrap();
+        assert!(text.starts_with("2 threads, but this process may use only 1 of 2 cores"), "{text}");
+        assert!(text.ends_with("`mpirun --bind-to none` or `mpirun --map-by slot:PE=2`"), "{text}");
+    }
+
+    #[test]
+    fn too_many_threads_take_turns() {
+        let text = warning_on(2, 2, (2, 2)).unwrap();
+        assert!(text.starts_with("4 threads on 2 cores: they will take turns"), "{text}");
+    }
+}

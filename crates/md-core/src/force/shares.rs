@@ -1,0 +1,312 @@
+//! The pairs of a region divided among threads, without atomics and without two threads writing to one place.
+//!
+//! ```text
+//! particles     0 ................................................ owned | ghosts
+//! homes         |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
+//! near work     rows of the home, partners in the home:       forces go to the particles
+//! far work      rows of the home, partners in other homes:    reactions go to the thread's spill
+//! ```
+//!
+//! A home is a run of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
+//! lie in the order of their cells, so homes are slabs and far partners are few: one layer of cells per cut, and ghosts.
+//! Only what far work touches of a spill is cleared and, after boundary work, added to the forces, thread by thread.
+//! Near work is given slices of its home and indices relative to it, so that one thread, whose home is everything, runs
+//! the same loops as if there were no homes.
+//!
+//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every row with far
+//! partners is loaded twice.
+
+use super::PairSums;
+use super::cells::CellItem;
+use crate::aligned::Column;
+use crate::halo::Region;
+use crate::particles::Particles;
+use crate::simd::{Arithmetic, Double};
+use crate::threads::{Placed, Threads};
+use std::ops::Range;
+
+/// Homes start at multiples of the widest cluster.
+pub(super) const BLOCK: usize = 16;
+
+/// The particles in the form that the arithmetic wants, padded to whole clusters: all of them, or a home's.
+pub(super) struct Columns<'a, P: Arithmetic> {
+    pub position: [&'a [P::Coordinate]; 3],
+    pub kind: &'a [P::Kind],
+    pub force: [&'a mut [P::Number]; 3],
+    /// Length of one unit of the coordinates.
+    pub unit: f64,
+    /// Where a row's sum goes, if not to `force`.
+    pub row_force: Option<[&'a mut [f64]; 3]>,
+    /// The row whose sum goes to the first place there.
+    pub first_row: usize,
+}
+
+impl<'a> Columns<'a, Double> {
+    /// The particles as they are.
+    pub(super) fn of(particles: &'a mut Particles) -> Self {
+        let Particles { position, force, species, .. } = particles;
+        Self {
+            position: position.each_ref().map(Column::padded),
+            kind: species.padded(),
+            force: force.each_mut().map(Column::padded_mut),
+            unit: 1.0,
+            row_force: None,
+            first_row: 0,
+        }
+    }
+}
+
+impl<P: Arithmetic> Columns<'_, P> {
+    /// The same for a while.
+    pub(super) fn reborrowed(&mut self) -> Columns<'_, P> {
+        Columns {
+            force: reborrowed(&mut self.force),
+            row_force: self.row_force.as_mut().map(reborrowed),
+            ..*self
+        }
+    }
+}
+
+/// What one thread does in one region.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work<L> {
+    /// The rows.
+    pub home: Range<usize>,
+    /// Pairs inside the home, indices relative to its start.
+    pub near: L,
+    /// Pairs with other particles.
+    pub far: L,
+}
+
+/// What one thread does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Share<L> {
+    inner: Work<L>,
+    boundary: Work<L>,
+    pub spill: Spill,
+}
+
+impl<L> Share<L> {
+    pub(super) fn work(&self, region: Region) -> &Work<L> {
+        match region {
+            Region::Inner => &self.inner,
+            Region::Boundary => &self.boundary,
+        }
+    }
+
+    /// The work to be made anew, and the spill to be marked.
+    pub(super) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut Spill) {
+        match region {
+            Region::Inner => (&mut self.inner, &mut self.spill),
+            Region::Boundary => (&mut self.boundary, &mut self.spill),
+        }
+    }
+}
+
+/// Gives every thread its home in a region with these items, out of `len` particles and ghosts.
+pub(super) fn assign_homes<L: Default>(
+    shares: &mut Vec<Share<L>>,
+    threads: &Threads,
+    (region, items): (Region, &[CellItem]),
+    len: usize,
+) {
+    shares.resize_with(threads.count(), Share::default);
+    let total: f64 = items.iter().map(|item| item.candidates).sum();
+    let (mut items, mut before) = (items.iter().peekable(), 0.0);
+    let (mut start, count) = (0, shares.len());
+    for (index, share) in shares.iter_mut().enumerate() {
+        let target = total * (index + 1) as f64 / count as f64;
+        while let Some(item) = items.next_if(|item| before + item.candidates <= target) {
+            before += item.candidates;
+        }
+        let end = match items.peek() {
+            Some(item) if index + 1 < count => {
+                let (first, rows) = (item.particles.first, item.particles.end - item.particles.first);
+                first as usize + (f64::from(rows) * (target - before) / item.candidates) as usize
+            }
+            _ if total > 0.0 => len.next_multiple_of(BLOCK),
+            _ => 0,
+        };
+        let end = end.next_multiple_of(BLOCK).max(start);
+        share.work_mut(region).0.home = start..end;
+        start = end;
+    }
+}
+
+/// Lets every thread do something with its share.
+pub(super) fn each<L: Send>(threads: &Threads, shares: &mut [Share<L>], work: impl Fn(&mut Share<L>) + Sync) {
+    threads.divide(
+        shares,
+        |shares, all, middle| shares.split_at_mut(middle - all.start),
+        |shares, _| shares.iter_mut().for_each(&work),
+        |(), ()| (),
+    );
+}
+
+/// Reactions that a thread's far work has for particles outside its home.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spill {
+    /// Numbers of the arithmetic's type, by particle.
+    force: [Column<u64>; 3],
+    /// Which blocks of particles are touched.
+    blocks: Vec<bool>,
+    /// Runs of touched particles.
+    runs: Vec<Range<usize>>,
+}
+
+impl Spill {
+    /// Nothing touched yet of `len` particles and ghosts.
+    pub(super) fn reset(&mut self, len: usize) {
+        self.blocks.clear();
+        self.blocks.resize(len.div_ceil(BLOCK), false);
+        self.runs.clear();
+    }
+
+    /// Far work touches these particles.
+    #[inline]
+    pub(super) fn touch(&mut self, particles: Range<usize>) {
+        let end = particles.end.div_ceil(BLOCK).min(self.blocks.len());
+        self.blocks[particles.start / BLOCK..end].fill(true);
+    }
+
+    /// To be called when everything has been touched. One thread has no far work and needs no room for it; several do,
+    /// also where it has no reactions.
+    pub(super) fn lay_out<P: Arithmetic>(&mut self, len: usize, threads: &Threads) {
+        let mut start = 0;
+        for blocks in self.blocks.chunk_by(|a, b| a == b) {
+            let end = start + blocks.len();
+            if blocks[0] {
+                self.runs.push(start * BLOCK..(end * BLOCK).min(len));
+            }
+            start = end;
+        }
+        if threads.count() > 1 {
+            let words = (len * size_of::<P::Number>()).div_ceil(size_of::<u64>());
+            self.force.iter_mut().for_each(|column| column.set_len(words));
+        }
+    }
+
+    fn columns<P: Arithmetic>(&mut self) -> [&mut [P::Number]; 3] {
+        self.force.each_mut().map(|column| bytemuck::cast_slice_mut(column.padded_mut()))
+    }
+
+    fn clear<P: Arithmetic>(&mut self) {
+        for column in &mut self.force {
+            let numbers: &mut [P::Number] = bytemuck::cast_slice_mut(column.padded_mut());
+            for run in &self.runs {
+                numbers[run.clone()].fill(bytemuck::Zeroable::zeroed());
+            }
+        }
+    }
+
+    /// Adds what lies in `part`, which starts at particle `first`, times the unit of the forces.
+    fn add_to<P: Arithmetic>(&self, first: usize, part: &mut [&mut [f64]; 3], unit: f64) {
+        for (to, from) in part.iter_mut().zip(&self.force) {
+            let from: &[P::Number] = bytemuck::cast_slice(from.padded());
+            for run in &self.runs {
+                let (start, end) = (run.start.max(first), run.end.min(first + to.len()));
+                if start < end {
+                    for (to, &from) in to[start - first..end - first].iter_mut().zip(&from[start..end]) {
+                        *to += unit * P::value(from);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's near or far work.
+pub(super) fn sweep<P: Arithmetic, L: Send + Sync>(
+    threads: &Threads,
+    shares: &mut [Share<L>],
+    region: Region,
+    columns: Columns<P>,
+    sweep: impl Fn(&L, Columns<P>) -> PairSums + Sync,
+) -> PairSums {
+    // Inner work also clears the spills.
+    if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
+        return PairSums::default();
+    }
+    let Columns { position, kind, force, unit, row_force, .. } = columns;
+    let work = |part: Part<P, L>, _: usize| {
+        let Part { shares: [share], mut force, mut row_force } = part else { return PairSums::default() };
+        if region == Region::Inner {
+            share.spill.clear::<P>();
+        }
+        let mut sums = PairSums::default();
+        let (work, spill) = share.work_mut(region);
+        let home = work.home.start.min(kind.len())..work.home.end.min(kind.len());
+        sums += sweep(
+            &work.near,
+            Columns {
+                position: position.map(|column| &column[home.clone()]),
+                kind: &kind[home.clone()],
+                force: reborrowed(&mut force),
+                row_force: row_force.as_mut().map(reborrowed),
+                first_row: 0,
+                unit,
+            },
+        );
+        if threads.count() > 1 {
+            // Without other places for rows, forces are f64 themselves and the cast changes nothing.
+            let rows = row_force.unwrap_or_else(|| force.map(bytemuck::cast_slice_mut));
+            let (row_force, first_row, force) = (Some(rows), home.start, spill.columns::<P>());
+            sums += sweep(&work.far, Columns { position, kind, force, unit, row_force, first_row });
+        }
+        sums
+    };
+    let merge = |mut first: PairSums, second: PairSums| {
+        first += second;
+        first
+    };
+    let all = Part { shares, force, row_force };
+    threads.divide(all, |part, range, middle| part.split(middle - range.start, region), work, merge)
+}
+
+/// Some threads' shares, and the forces in their homes.
+struct Part<'a, P: Arithmetic, L> {
+    shares: &'a mut [Share<L>],
+    force: [&'a mut [P::Number]; 3],
+    row_force: Option<[&'a mut [f64]; 3]>,
+}
+
+impl<P: Arithmetic, L> Part<'_, P, L> {
+    fn split(self, middle: usize, region: Region) -> (Self, Self) {
+        let home = |share: &Share<L>| share.work(region).home.start;
+        let at = home(&self.shares[middle]) - home(&self.shares[0]);
+        let (first, second) = self.shares.split_at_mut(middle);
+        let (force, later_force) = cut(self.force, at);
+        let (row_force, later_row_force) = self.row_force.map(|rows| cut(rows, at)).unzip();
+        (
+            Self { shares: first, force, row_force },
+            Self { shares: second, force: later_force, row_force: later_row_force },
+        )
+    }
+}
+
+fn cut<T>(columns: [&mut [T]; 3], at: usize) -> ([&mut [T]; 3], [&mut [T]; 3]) {
+    let [x, y, z] = columns.map(|column| column.split_at_mut(at.min(column.len())));
+    ([x.0, y.0, z.0], [x.1, y.1, z.1])
+}
+
+fn reborrowed<'a, T>(columns: &'a mut [&mut [T]; 3]) -> [&'a mut [T]; 3] {
+    columns.each_mut().map(|column| &mut **column)
+}
+
+/// Adds all spills to the forces, in the order of threads.
+pub(super) fn add_spills<P: Arithmetic, L: Send + Sync>(
+    threads: &Threads,
+    shares: &[Share<L>],
+    particles: &mut Particles,
+    unit: f64,
+) {
+    if shares.iter().all(|share| share.spill.runs.is_empty()) {
+        return;
+    }
+    let columns = particles.force.each_mut().map(|column| &mut column[..]);
+    threads.each(Placed { first: 0, columns }, |Placed { first, mut columns }| {
+        for share in shares {
+            share.spill.add_to::<P>(first, &mut columns, unit);
+        }
+    });
+}
