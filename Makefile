@@ -33,6 +33,7 @@ test: setup
 	$(MAKE) loom
 	scripts/test-ase.sh
 
+# In parts: MD_CONFORMANCE_RANKS=2 MD_CONFORMANCE_ONLY="rma-lock osc/sm", MD_STRATEGIES_RANKS=2 MD_STRATEGIES_PATHS=sm.
 test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies

@@ -60,7 +60,11 @@ def markdown(rows, missing):
     for library in libraries:
         timed = [microseconds(row, "median") for row in rows if row["library"] == library and row["status"] == "ok"]
         best[library] = min((time for time in timed if time is not None), default=None)
-    lines = ["The exchange alone, microseconds: median and its 95 % interval; bold: the library's fastest.", ""]
+    lines = [
+        f"{rows[0]['atoms']} atoms on {rows[0]['host']}. The exchange alone, microseconds: median [its 95 % interval; with fewer",
+        "than 6 repetitions the smallest and the largest]; bold: the library's fastest.",
+        "",
+    ]
     for library in libraries:
         full = next(row["mpi_library"] for row in rows if row["library"] == library)
         lines.append(f"- {library}: {full}")

@@ -1,71 +1,12 @@
 //! Starts this program under the MPI launcher, once per number of ranks and implementation of windows.
 
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use md_comm::launch::{self, Finished};
 
+use crate::paths::{Path, Windows, plan};
 use crate::strategy::{Extent, Transport};
-
-/// An implementation of windows in Open MPI, and what chooses it. Over TCP and emulated by messages, nothing arrives in
-/// order by accident.
-struct Path {
-    name: &'static str,
-    variables: &'static [(&'static str, &'static str)],
-    fewest_ranks: usize,
-    /// Names of backends that cannot run.
-    without: &'static str,
-    windows: Windows,
-}
-
-/// Where the memory of windows may come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Windows {
-    Any,
-    /// osc/sm has only windows that it allocates.
-    Allocated,
-}
-
-/// Only osc/sm makes shared windows. (`auto` leaves out what cannot be opened.)
-const NO_SHARED: &str = "shm,hybrid";
-
-const DEFAULT: Path = Path {
-    name: "as the library chooses",
-    variables: &[],
-    fewest_ranks: 1,
-    without: "",
-    windows: Windows::Any,
-};
-
-const PATHS: [Path; 4] = [
-    DEFAULT,
-    // Forced osc/rdma refuses a window of one rank.
-    Path {
-        name: "osc/rdma",
-        variables: &[("OMPI_MCA_osc", "rdma")],
-        fewest_ranks: 2,
-        without: NO_SHARED,
-        windows: Windows::Any,
-    },
-    Path {
-        name: "osc/sm",
-        variables: &[("OMPI_MCA_osc", "sm")],
-        fewest_ranks: 1,
-        without: "",
-        windows: Windows::Allocated,
-    },
-    Path {
-        name: "osc/pt2pt over TCP",
-        variables: &[
-            ("OMPI_MCA_osc", "pt2pt"),
-            ("OMPI_MCA_btl", "self,tcp"),
-            ("OMPI_MCA_btl_tcp_if_include", "lo"),
-        ],
-        fewest_ranks: 1,
-        without: NO_SHARED,
-        windows: Windows::Any,
-    },
-];
 
 const SLICE_LIMIT: Duration = Duration::from_secs(300);
 const FULL_LIMIT: Duration = Duration::from_secs(3600);
@@ -76,11 +17,20 @@ pub(crate) fn run_all() -> ExitCode {
         // CI must not skip it.
         return ExitCode::from(u8::from(std::env::var("CI").is_ok_and(|ci| ci == "true")));
     }
+    let planned = match plan(Extent::wanted()) {
+        Ok(planned) => planned,
+        Err(what) => {
+            println!("{what}");
+            return ExitCode::FAILURE;
+        }
+    };
     let (mut passed, mut failed) = (0, 0);
-    for (path, ranks) in plan(Extent::wanted()) {
+    for (path, ranks) in planned {
+        let begun = Instant::now();
         let outcome = job(path, ranks);
         let (ok, wrong) = outcome.as_ref().copied().unwrap_or((0, 1));
-        println!("{ranks} ranks, {}: {ok} passed, {wrong} failed", path.name);
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("{ranks} ranks, {}: {ok} passed, {wrong} failed after {seconds:.0} s", path.name);
         if let Err(what) = outcome {
             println!("FAILED  {what}");
         }
@@ -89,19 +39,6 @@ pub(crate) fn run_all() -> ExitCode {
     }
     println!("{passed} passed, {failed} failed");
     ExitCode::from(u8::from(failed > 0))
-}
-
-fn plan(extent: Extent) -> Vec<(&'static Path, usize)> {
-    match extent {
-        Extent::Slice => vec![(&DEFAULT, 2), (&DEFAULT, 3)],
-        Extent::Full => {
-            let ranks_on = |path: &'static Path| {
-                let possible = [1, 2, 3, 4, 8].into_iter().filter(|&ranks| ranks >= path.fewest_ranks);
-                possible.map(move |ranks| (path, ranks))
-            };
-            PATHS.iter().flat_map(ranks_on).collect()
-        }
-    }
 }
 
 /// How many strategies agreed and differed.

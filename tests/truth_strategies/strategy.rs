@@ -86,6 +86,9 @@ impl Transport {
     /// Variable that leaves out windows over memory of ours.
     pub(crate) const ALLOCATED_ONLY: &str = "MD_STRATEGIES_ALLOCATED_ONLY";
 
+    /// Variable with words that must be in a strategy's name, such as `rma-lock get`.
+    const ONLY: &str = "MD_STRATEGIES_ONLY";
+
     /// Two-sided messages.
     pub(crate) fn reference() -> Self {
         Self::plain(Self::REFERENCE)
@@ -112,7 +115,12 @@ impl Transport {
             all.filter(move |transport| full || transport.changes() <= 1)
         });
         let allocated_only = std::env::var_os(Self::ALLOCATED_ONLY).is_some();
-        with_options.filter(move |transport| {
+        let only = std::env::var(Self::ONLY).unwrap_or_default();
+        let is_wanted = move |transport: &Self| {
+            let name = transport.to_string();
+            only.split_whitespace().all(|word| name.contains(word))
+        };
+        with_options.filter(is_wanted).filter(move |transport| {
             let has_window = !allocated_only || transport.options.window == WindowKind::Allocate;
             has_window && transport.is_possible() && *transport != Self::reference()
         })

@@ -16,8 +16,11 @@ pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
 /// Variable that tells a child the backend (default: `p2p`).
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
-/// Variable that tells a child the options of a one-sided backend (default: none set).
+/// Variable that tells a child the options of a one-sided backend (default: none set); the suite is run on each of several
+/// sets.
 pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
+/// Stands between two sets of options.
+pub(crate) const OPTIONS_END: &str = ";";
 /// Variable that makes it hard: [`ROUGH`] or [`FLAG_FIRST`].
 pub(crate) const ADVERSITY: &str = "MD_COMM_TEST_ADVERSITY";
 pub(crate) const ROUGH: &str = "rough";
@@ -68,24 +71,27 @@ fn suite() -> Result<ExitCode, CommError> {
         println!("rank {} sees {} ranks", world.rank(), world.ranks());
         world.abort(1);
     }
-    let begun = Instant::now();
-    let outcome = describe(&run_suite(&world));
-    if world.rank() == 0 {
-        // Some libraries tell their whole configuration after the first line.
-        let library = world.library();
-        let library = library.lines().next().unwrap_or_default();
-        println!("{outcome:?} after {:.1} s, {library}", begun.elapsed().as_secs_f64());
+    let mut failed = false;
+    for options in std::env::var(OPTIONS).unwrap_or_default().split(OPTIONS_END) {
+        let world = world.clone().with_options(options::parse(options)?)?;
+        let begun = Instant::now();
+        let outcome = describe(&run_suite(&world));
+        failed |= outcome.is_err();
+        if world.rank() == 0 {
+            // Some libraries tell their whole configuration after the first line.
+            let library = world.library();
+            let library = library.lines().next().unwrap_or_default();
+            println!("{outcome:?} after {:.1} s, {library}", begun.elapsed().as_secs_f64());
+        }
     }
-    Ok(ExitCode::from(u8::from(outcome.is_err())))
+    Ok(ExitCode::from(u8::from(failed)))
 }
 
 /// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
-    let options = options::parse(&std::env::var(OPTIONS).unwrap_or_default())?;
     let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
     let world = mpi::start(watchdog)?.with_trials(trials);
     let world = world.with_between_nodes(backend_of(BETWEEN_NODES)?)?.with_backend(backend_of(BACKEND)?)?;
-    let world = world.with_options(options)?;
     Ok(match std::env::var(ADVERSITY).as_deref() {
         Ok(ROUGH) => world.under(Adversity::Rough),
         Ok(FLAG_FIRST) => {

@@ -7,11 +7,12 @@
 use std::process::Command;
 use std::time::Duration;
 
+use md_comm::Backend;
 use md_comm::launch::{self, Finished};
-use md_comm::{Backend, RmaOptions, WindowKind};
 
-use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, OPTIONS, ROLE};
-use crate::{RANKS, Tally, adverse, options};
+use crate::cases::{self, Case};
+use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, ROLE};
+use crate::{RANKS, Tally, adverse, batch};
 
 /// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries
 /// that spin where there are more ranks than cores need more ([`LIMIT`]).
@@ -24,51 +25,12 @@ const RANKS_WANTED: &str = "MD_CONFORMANCE_RANKS";
 const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
-const OSC_SM: &str = "osc/sm";
-/// Over TCP and emulated by messages, nothing arrives in order by accident.
-const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
-    ("osc/rdma", &[("OMPI_MCA_osc", "rdma")]),
-    (OSC_SM, &[("OMPI_MCA_osc", "sm")]),
-    (
-        "osc/pt2pt over TCP",
-        &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "self,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")],
-    ),
-];
-
 /// Variable that makes nodes smaller than they are.
 const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 /// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
 const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
-/// What a job of the suite runs.
-#[derive(Debug, Clone, Copy)]
-struct Case {
-    backend: Backend,
-    options: RmaOptions,
-    ranks: usize,
-    path: Option<(&'static str, &'static [(&'static str, &'static str)])>,
-}
-
-impl Case {
-    fn plain(backend: Backend, ranks: usize) -> Self {
-        Self { backend, options: RmaOptions::default(), ranks, path: None }
-    }
-
-    fn name(&self) -> String {
-        let options = self.options.to_string();
-        let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
-        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        format!("{}, {} ranks", parts.join(", "), self.ranks)
-    }
-
-    fn run(&self, mut command: Command) -> Result<(), String> {
-        command.envs(self.path.into_iter().flat_map(|(_, variables)| variables.iter().copied()));
-        command.env(OPTIONS, self.options.to_string());
-        suite(command, (self.backend, self.ranks))
-    }
-}
-
 pub(crate) fn run_all(tally: &mut Tally) {
-    let alone = this_program().and_then(|program| Case::plain(Backend::P2p, 1).run(program));
+    let alone = this_program().and_then(|program| suite(program, (Backend::P2p, 1)));
     tally.judge("p2p as a plain process", alone);
     if launch::mpirun(1).is_none() {
         println!("skipped: no mpirun");
@@ -85,8 +47,9 @@ pub(crate) fn run_all(tally: &mut Tally) {
     let wanted = |case: &Case| {
         ranks_wanted.contains(&case.ranks) && only.split_whitespace().all(|word| case.name().contains(word))
     };
-    for case in cases().into_iter().filter(wanted) {
-        tally.judge(&case.name(), under_launcher(case.ranks).and_then(|command| case.run(command)));
+    let cases: Vec<Case> = cases::all(full()).into_iter().filter(wanted).collect();
+    for together in cases.chunk_by(Case::shares_a_job) {
+        together.chunks(cases::MOST_PER_JOB).for_each(|cases| batch::play(tally, cases));
     }
     if only.is_empty() {
         small_nodes(tally, (Backend::Hybrid, Backend::P2p));
@@ -108,7 +71,7 @@ fn ranks_wanted() -> Result<Vec<usize>, String> {
 }
 
 /// Seconds from the environment, or the default; what cannot be read fails the suite at once.
-fn suite_limit() -> Duration {
+pub(crate) fn suite_limit() -> Duration {
     let seconds = std::env::var(LIMIT).ok().map(|text| text.trim().parse().unwrap_or(0));
     seconds.map_or(SUITE_LIMIT, Duration::from_secs)
 }
@@ -128,42 +91,6 @@ fn small_nodes(tally: &mut Tally, (backend, between): (Backend, Backend)) {
         let (name, between) = (backend.name(), between.name());
         tally.judge(&format!("{name}, {ranks} ranks, {ranks_per_node} per node, {between} between"), outcome);
     }
-}
-
-fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect();
-    if full() {
-        cases.extend(over_mpi().flat_map(all_options));
-    } else {
-        for (backend, options) in options::slice() {
-            let small = [2, 3].map(|ranks| Case { options, ..Case::plain(backend, ranks) });
-            cases.extend(small);
-        }
-    }
-    cases
-}
-
-/// Every combination of options over every implementation of windows that Open MPI has; what runs by default depends on
-/// the machine.
-fn all_options(backend: Backend) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let paths = WINDOW_PATHS.into_iter().map(Some).chain([None]);
-    for path in paths.filter(|path| path.is_none() || backend.name().starts_with("rma-")) {
-        // The defaults without a path are there already.
-        let defaults = path.map(|_| RmaOptions::default());
-        // osc/sm has only windows that it allocates itself.
-        let made = |options: &RmaOptions| {
-            options.window == WindowKind::Allocate || path.is_none_or(|(name, _)| name != OSC_SM)
-        };
-        for options in defaults.into_iter().chain(options::all(backend)).filter(made) {
-            // osc/rdma refuses a window of one rank, and only osc/sm, which takes its place, is left for it.
-            let alone = path.is_none() && options.window == WindowKind::Allocate;
-            let ranks = RANKS.into_iter().filter(|&ranks| ranks > 1 || alone);
-            cases.extend(ranks.map(|ranks| Case { backend, options, ranks, path }));
-        }
-    }
-    cases
 }
 
 fn failures(tally: &mut Tally) {
@@ -205,9 +132,15 @@ pub(crate) fn under_launcher(ranks: usize) -> Result<Command, String> {
     Ok(command)
 }
 
-pub(crate) fn play(mut command: Command, role: &str, limit: Duration) -> Result<Finished, String> {
+/// Runs a job however it ends.
+pub(crate) fn play_within(mut command: Command, role: &str, limit: Duration) -> Result<Finished, String> {
     command.env(ROLE, role);
-    let finished = launch::run_with_timeout(command, limit).map_err(|error| error.to_string())?;
+    launch::run_with_timeout(command, limit).map_err(|error| error.to_string())
+}
+
+/// Runs a job that must come to an end by itself.
+pub(crate) fn play(command: Command, role: &str, limit: Duration) -> Result<Finished, String> {
+    let finished = play_within(command, role, limit)?;
     match finished.status {
         Some(_) => Ok(finished),
         None => Err(format!("killed after {limit:?}: {}", output(&finished))),

@@ -7,6 +7,10 @@ mod adverse;
 #[cfg(feature = "mpi")]
 mod ahead;
 #[cfg(feature = "mpi")]
+mod batch;
+#[cfg(feature = "mpi")]
+mod cases;
+#[cfg(feature = "mpi")]
 mod child;
 #[cfg(feature = "mpi")]
 mod jobs;

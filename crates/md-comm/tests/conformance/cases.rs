@@ -1,0 +1,93 @@
+//! What the suite is run on over MPI: backends, options, numbers of ranks, implementations of windows.
+
+use md_comm::{Backend, RmaOptions, WindowKind};
+
+use crate::jobs::over_mpi;
+use crate::{RANKS, options};
+
+/// Cases that may share a job: starting the ranks takes as long as the suite itself.
+pub(crate) const MOST_PER_JOB: usize = 8;
+
+const OSC_SM: &str = "osc/sm";
+/// Over TCP and emulated by messages, nothing arrives in order by accident.
+const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
+    ("osc/rdma", &[("OMPI_MCA_osc", "rdma")]),
+    (OSC_SM, &[("OMPI_MCA_osc", "sm")]),
+    (
+        "osc/pt2pt over TCP",
+        &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "self,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")],
+    ),
+];
+
+/// One run of the suite.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) backend: Backend,
+    pub(crate) options: RmaOptions,
+    pub(crate) ranks: usize,
+    /// An implementation of windows, and the variables that choose it.
+    path: Option<(&'static str, &'static [(&'static str, &'static str)])>,
+}
+
+impl Case {
+    fn plain(backend: Backend, ranks: usize) -> Self {
+        Self { backend, options: RmaOptions::default(), ranks, path: None }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        let options = self.options.to_string();
+        let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        format!("{}, {} ranks", parts.join(", "), self.ranks)
+    }
+
+    /// Whether they differ in their options only.
+    pub(crate) fn shares_a_job(&self, other: &Self) -> bool {
+        let job = |case: &Self| (case.backend, case.ranks, case.path);
+        job(self) == job(other)
+    }
+
+    /// What chooses the implementation of windows.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.path.into_iter().flat_map(|(_, variables)| variables.iter().copied())
+    }
+}
+
+/// All cases, in the long form or the short one; those that can share a job side by side.
+pub(crate) fn all(full: bool) -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect();
+    if full {
+        cases.extend(over_mpi().flat_map(all_options));
+    } else {
+        for (backend, options) in options::slice() {
+            let small = [2, 3].map(|ranks| Case { options, ..Case::plain(backend, ranks) });
+            cases.extend(small);
+        }
+    }
+    cases
+}
+
+/// Every combination of options over every implementation of windows that Open MPI has; what runs by default depends on
+/// the machine.
+fn all_options(backend: Backend) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let paths = WINDOW_PATHS.into_iter().map(Some).chain([None]);
+    for path in paths.filter(|path| path.is_none() || backend.name().starts_with("rma-")) {
+        for ranks in RANKS {
+            // The defaults without a path are there already.
+            let defaults = path.map(|_| RmaOptions::default());
+            let options = defaults.into_iter().chain(options::all(backend));
+            let made = options.filter(|options| is_made(options, path.map(|(name, _)| name), ranks));
+            cases.extend(made.map(|options| Case { backend, options, ranks, path }));
+        }
+    }
+    cases
+}
+
+/// Whether an implementation makes such windows. osc/sm has only those that it allocates itself; osc/rdma refuses a
+/// window of one rank, and only osc/sm, which takes its place, is left for it.
+fn is_made(options: &RmaOptions, path: Option<&str>, ranks: usize) -> bool {
+    let allocated = options.window == WindowKind::Allocate;
+    (allocated || path != Some(OSC_SM)) && (ranks > 1 || (allocated && path.is_none()))
+}
