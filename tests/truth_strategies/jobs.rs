@@ -9,7 +9,7 @@ use crate::paths::{Path, Windows, plan};
 use crate::strategy::{Extent, Transport};
 
 const SLICE_LIMIT: Duration = Duration::from_secs(300);
-const FULL_LIMIT: Duration = Duration::from_secs(3600);
+const LONG_LIMIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run_all() -> ExitCode {
     if launch::mpirun(1).is_none() {
@@ -50,7 +50,7 @@ fn job(path: &Path, ranks: usize) -> Result<(usize, usize), String> {
     if path.windows == Windows::Allocated || ranks == 1 {
         command.env(Transport::ALLOCATED_ONLY, "1");
     }
-    let limit = if Extent::wanted() == Extent::Full { FULL_LIMIT } else { SLICE_LIMIT };
+    let limit = if Extent::wanted() == Extent::Slice { SLICE_LIMIT } else { LONG_LIMIT };
     let finished = launch::run_with_timeout(command, limit).map_err(|error| error.to_string())?;
     let differing = finished.stdout.lines().filter(|line| line.starts_with("DIFFERS"));
     differing.for_each(|line| println!("{ranks} ranks, {}: {line}", path.name));

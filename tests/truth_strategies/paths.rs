@@ -67,7 +67,7 @@ const PATHS_WANTED: &str = "MD_STRATEGIES_PATHS";
 pub(crate) fn plan(extent: Extent) -> Result<Vec<(&'static Path, usize)>, String> {
     let (default_paths, default_ranks): (&'static [Path], &[usize]) = match extent {
         Extent::Slice => (&PATHS[..1], &[2, 3]),
-        Extent::Full => (&PATHS, &[1, 2, 3, 4, 8]),
+        Extent::Each | Extent::Full => (&PATHS, &[1, 2, 3, 4, 8]),
     };
     let paths = match list(PATHS_WANTED) {
         Some(words) => paths_named(&words)?,

@@ -7,18 +7,24 @@ use md_comm::{Backend, RmaOptions, Slots, WindowKind};
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
+    /// Each option alone, two decompositions, the library's choice of windows, 2 and 3 ranks.
     Slice,
+    /// Each option alone, with everything else there is.
+    Each,
+    /// All combinations of options, with everything else there is.
     Full,
 }
 
 impl Extent {
-    /// Variable that asks for the long form.
+    /// Variable that asks for more than the slice.
     pub(crate) const VARIABLE: &str = "MD_STRATEGIES";
-    pub(crate) const FULL: &str = "full";
 
     pub(crate) fn wanted() -> Self {
-        let full = std::env::var(Self::VARIABLE).is_ok_and(|extent| extent == Self::FULL);
-        if full { Self::Full } else { Self::Slice }
+        match std::env::var(Self::VARIABLE).as_deref() {
+            Ok("each") => Self::Each,
+            Ok("full") => Self::Full,
+            _ => Self::Slice,
+        }
     }
 }
 
@@ -49,7 +55,7 @@ impl Decomposition {
     pub(crate) fn all(extent: Extent) -> &'static [Self] {
         match extent {
             Extent::Slice => SLICE,
-            Extent::Full => FULL,
+            Extent::Each | Extent::Full => FULL,
         }
     }
 
@@ -98,7 +104,7 @@ impl Transport {
         Self { backend, options: RmaOptions::default(), slots: Slots::Double }
     }
 
-    /// All others that run over MPI, with the options that they take: in the slice, each option alone.
+    /// All others that run over MPI, with the options that they take: unless everything is wanted, each option alone.
     pub(crate) fn others() -> impl Iterator<Item = Self> {
         let without = std::env::var(Self::WITHOUT).unwrap_or_default();
         let runs = move |backend: &&Backend| {
