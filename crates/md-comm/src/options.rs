@@ -72,7 +72,7 @@ named!(Asserts: Off = "off", On = "on");
 /// How a flag in window memory is read by its owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Polling {
-    /// By atomic loads: relies on an accumulate of 8 bytes being one store.
+    /// By atomic loads: relies on an accumulate of 8 bytes being stored whole, in order or in halves.
     #[default]
     Fast,
     /// By `MPI_Fetch_and_op`: relies on nothing but the standard.

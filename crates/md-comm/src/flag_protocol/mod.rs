@@ -2,13 +2,15 @@
 //! model checker can go through it.
 //!
 //! One rank, the sender, writes a slot and raises the slot's flag; the other one polls the flag, reads the slot, and
-//! where that is needed gives the slot back by a credit, which the sender polls. Slots are used in turn. A flag is
-//! (length, exchange number), 32 bits each; a credit is the number of the exchange whose slot is free. Both are compared
-//! for equality only: MPI-3.1 section 11.7 allows to poll for a particular value, not to compare magnitudes. One word
-//! per slot, or a fast sender would overwrite what has not been seen.
+//! where that is needed gives the slot back by a credit, which the sender polls. Slots are used in turn. A flag is the
+//! exchange number, the length, and the exchange number again (16, 32, 16 bits); a credit is the number of the exchange
+//! whose slot is free. Both are compared for equality only: MPI-3.1 section 11.7 allows to poll for a particular value,
+//! not to compare magnitudes. One word per slot, or a fast sender would overwrite what has not been seen.
 //!
-//! Relies on: a word is stored whole, with release order, after the payload was written (a flag) or read (a credit), and
-//! loaded with acquire order.
+//! Relies on: a word is stored with release order, after the payload was written (a flag) or read (a credit), and loaded
+//! with acquire order. Not on being stored whole, which MPI does not promise to a load: the number at both ends of a flag
+//! differs from that before it in its lowest byte, so that both are right only if all between them has been stored too,
+//! in halves, or byte by byte from either end. A credit is right only if all that changed has been stored.
 
 #[cfg(loom)]
 #[cfg(test)]
@@ -39,12 +41,14 @@ impl Word for AtomicU64 {
 
 /// The flag of an exchange's message with a length.
 pub(crate) fn flag(sequence: u64, length: usize) -> u64 {
-    (length as u64) << 32 | u64::from(sequence as u32)
+    let number = u64::from(sequence as u16);
+    number << 48 | u64::from(length as u32) << 16 | number
 }
 
 /// The length in a flag, if it belongs to the exchange.
 pub(crate) fn length_in(flag: u64, sequence: u64) -> Option<usize> {
-    (flag as u32 == sequence as u32).then_some((flag >> 32) as usize)
+    let [first, last] = [flag as u16, (flag >> 48) as u16];
+    (first == sequence as u16 && last == first).then_some((flag >> 16) as u32 as usize)
 }
 
 /// Which of an edge's slots an exchange uses. Exchanges are counted from 1.

@@ -9,6 +9,22 @@ fn a_flag_tells_length_and_exchange() {
 }
 
 #[test]
+fn a_flag_stored_in_part_is_not_taken() {
+    for (before, sequence) in [(1_u64, 2_u64), (254, 256), (65_528, 65_536), (0, 1)] {
+        let [old, new] = [flag(before, 45), flag(sequence, 70_100)].map(u64::to_le_bytes);
+        for stored in 1..8 {
+            let upwards = [&new[..stored], &old[stored..]].concat();
+            let downwards = [&old[..stored], &new[stored..]].concat();
+            for torn in [upwards, downwards] {
+                let torn = u64::from_le_bytes(torn.try_into().unwrap());
+                let length = length_in(torn, sequence);
+                assert!(length.is_none_or(|length| length == 70_100), "{torn:016x} tells {length:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn credits_are_spared_only_with_two_slots_and_an_answer() {
     assert!(!needs_credit(2, Answer::Message));
     assert!(needs_credit(2, Answer::Nothing));

@@ -28,6 +28,8 @@ struct Tickets {
     end: u64,
     /// Ends of the messages that have not been read; only at the sender.
     under_way: VecDeque<u64>,
+    /// Bytes known to have been read; only at the sender.
+    read: u64,
 }
 
 impl Tickets {
@@ -40,15 +42,16 @@ impl Tickets {
     }
 
     /// Whether the next message fits behind those that have not been read.
-    fn fits(&self, length: usize, size: u64, read: u64) -> bool {
+    fn fits(&self, length: usize, size: u64) -> bool {
         let (_, end) = self.next(length, size);
-        self.under_way.is_empty() || (self.under_way.len() < MOST_UNDER_WAY && read + size >= end)
+        self.under_way.is_empty() || (self.under_way.len() < MOST_UNDER_WAY && self.read + size >= end)
     }
 
-    /// Forgets what the receiver has read.
+    /// Forgets what the receiver has read. A ticket that is the end of no message was seen half stored, or before.
     fn release(&mut self, read: u64) {
         if let Some(last) = self.under_way.iter().position(|&end| end == read) {
             self.under_way.drain(..=last);
+            self.read = read;
         }
     }
 }
@@ -76,7 +79,8 @@ impl Scheme for Ring {
             parts.arena.window.own_word(parts.arena.ring_credit_here(edge.0))?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
-        let tickets = |_| Tickets { end: 0, under_way: VecDeque::with_capacity(MOST_UNDER_WAY) };
+        let tickets =
+            |_| Tickets { under_way: VecDeque::with_capacity(MOST_UNDER_WAY), ..Tickets::default() };
         let out = parts.ledger.edge_ids().map(tickets).collect();
         let into = parts.ledger.edge_ids().map(|_| Tickets::default()).collect();
         Ok(Self { out, into, receiving: parts.receiving().collect(), sending: parts.sending().collect() })
@@ -90,7 +94,7 @@ impl Scheme for Ring {
         let read = parts.arena.window.own_word(credit)?.load(Ordering::Acquire);
         let tickets = &mut self.out[edge.0];
         tickets.release(read);
-        Ok(tickets.fits(parts.slot_length(edge), parts.arena.ring_size_there(edge.0), read))
+        Ok(tickets.fits(parts.slot_length(edge), parts.arena.ring_size_there(edge.0)))
     }
 
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
@@ -165,20 +169,20 @@ mod tests {
 
     #[test]
     fn a_message_that_would_wrap_starts_at_the_beginning() {
-        let tickets = Tickets { end: 192, under_way: VecDeque::new() };
+        let tickets = Tickets { end: 192, ..Tickets::default() };
         assert_eq!(tickets.next(64, 256), (192, 256));
         assert_eq!(tickets.next(65, 256), (256, 384));
     }
 
     #[test]
     fn what_has_not_been_read_is_not_overwritten() {
-        let mut tickets = Tickets { end: 128, under_way: VecDeque::from([64, 128]) };
-        assert!(tickets.fits(128, 256, 0));
-        assert!(!tickets.fits(129, 256, 0));
+        let mut tickets = Tickets { end: 128, under_way: VecDeque::from([64, 128]), read: 0 };
+        assert!(tickets.fits(128, 256));
+        assert!(!tickets.fits(129, 256));
         tickets.release(64);
         assert_eq!(tickets.under_way, [128]);
-        assert!(!tickets.fits(192, 256, 64));
+        assert!(!tickets.fits(192, 256));
         tickets.release(128);
-        assert!(tickets.fits(192, 256, 128));
+        assert!(tickets.fits(192, 256));
     }
 }
