@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-/// Crates of transports, file formats, command lines, threads: what md-core has no business with.
-const FORBIDDEN: [&str; 16] = [
+/// Crates of transports, file formats, command lines: what md-core has no business with.
+const FORBIDDEN: [&str; 15] = [
     "md-comm",
     "md-cli",
     "mpi",
@@ -18,7 +18,6 @@ const FORBIDDEN: [&str; 16] = [
     "miette",
     "tempfile",
     "gethostname",
-    "rayon",
     "tokio",
 ];
 

@@ -29,6 +29,7 @@ pub enum Adversity {
 /// What one context bears.
 #[derive(Debug)]
 pub(super) struct Jitter {
+    adversity: Adversity,
     random: Option<RefCell<Random>>,
     /// Offset and length of what was read in this exchange; noted only under adversity.
     read: Vec<(usize, usize)>,
@@ -39,12 +40,12 @@ impl Jitter {
     pub(super) fn new(adversity: Adversity, (rank, context): (Rank, u64)) -> Self {
         let rough = adversity != Adversity::None;
         let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
-        Self { random, read: Vec::new() }
+        Self { adversity, random, read: Vec::new() }
     }
 
-    /// Whether there is any.
-    pub(super) fn is_on(&self) -> bool {
-        self.random.is_some()
+    /// What it is.
+    pub(super) fn adversity(&self) -> Adversity {
+        self.adversity
     }
 
     /// A place where the other ranks may get far ahead.

@@ -185,6 +185,10 @@ impl Parts {
     /// Copies the packed message past the caches into its slot at the peer.
     pub(super) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let (length, to) = (self.slot_length(edge), self.arena.payload_there(edge.0, self.sequence));
+        if length == 0 {
+            // Nothing, or what has gone another way because it does not fit.
+            return Ok(());
+        }
         self.arena.window.stream(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, to)
     }
 

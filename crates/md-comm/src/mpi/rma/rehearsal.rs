@@ -12,6 +12,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::adversity::Adversity;
 use super::super::ffi::Memory;
 use super::{OneSided, Parts, Scheme};
 use crate::{AlignedBuffer, CommError, EdgeId, Exchange, Sizes};
@@ -35,10 +36,11 @@ const INTERVAL: u32 = 32;
 impl Parts {
     /// How the slots of this exchange are written.
     pub(super) fn stores(&self) -> Stores {
-        match (self.jitter.is_on(), self.sequence.is_multiple_of(2)) {
-            (false, _) => self.stores,
-            (true, false) => Stores::Cached,
-            (true, true) => Stores::Streaming,
+        match self.jitter.adversity() {
+            Adversity::None => self.stores,
+            Adversity::Rough if self.sequence.is_multiple_of(2) => Stores::Streaming,
+            // Who raises the flag first packs into the slot afterwards.
+            Adversity::Rough | Adversity::FlagFirst => Stores::Cached,
         }
     }
 }
