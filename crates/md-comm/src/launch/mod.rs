@@ -14,7 +14,7 @@ const SLURM_SIZE: &str = "SLURM_NTASKS";
 const PMI_SIGNS: [&str; 3] = ["PMI_RANK", "PMI_FD", "PMIX_RANK"];
 
 /// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless ranks outnumber cores;
-/// told to yield, tests beside other programs take as long as their work, else up to ten times that.
+/// told to yield, tests leave the cores to whoever has work.
 const TEST_ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
