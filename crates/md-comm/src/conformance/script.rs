@@ -12,7 +12,7 @@ const SPREAD: usize = 16;
 /// Which lengths messages have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Every message of an edge is as long as the last; at least so many bytes.
+    /// Every message of an edge is as long as the last; at least so many bytes, but none at all if that is 0.
     Fixed(usize),
     /// Anything from 0 to so many bytes, another length in each exchange.
     Varying(usize),
@@ -99,6 +99,7 @@ impl Script {
         let grows = self.grower.is_none_or(|grower| grower == from);
         let factor = if grows { GROWTH_PER_STAGE.pow(self.stage) } else { 1 };
         match self.rule {
+            Rule::Fixed(0) => 0,
             Rule::Fixed(base) => {
                 let link = Random::keyed(&[from as u64, to as u64, u64::from(channel)]).below(SPREAD);
                 factor * (base + link)

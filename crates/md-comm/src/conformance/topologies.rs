@@ -34,7 +34,10 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new("no edges at all", |world, flaws| play(world, flaws, Vec::new)),
     Check::new("messages of zero bytes", |world, flaws| {
-        one(world, flaws, torus_by_rank(world, balanced(world.ranks())), (Rule::Varying(0), Slots::Single))
+        for rule in [Rule::Fixed(0), Rule::Varying(0)] {
+            one(world, flaws, torus_by_rank(world, balanced(world.ranks())), (rule, Slots::Single))?;
+        }
+        Ok(())
     }),
     Check::new("large messages", |world, flaws| {
         one(world, flaws, ring(world, world.ranks()), (Rule::Fixed(LARGE_BYTES), Slots::Single))?;

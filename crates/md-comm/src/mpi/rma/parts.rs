@@ -1,6 +1,7 @@
 //! What all one-sided contexts have, and what schemes do with it.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::super::adversity::Jitter;
@@ -321,10 +322,10 @@ impl Parts {
             (Some(source), _) => &self.arena.window.origin(source)?[ORIGIN_HEAD..],
             (None, Some(message)) => message,
             (None, None) if self.gets() => {
-                self.arena.window.origin(i)?.get(ORIGIN_HEAD..ORIGIN_HEAD + length).unwrap_or_default()
+                piece(self.arena.window.origin(i)?, ORIGIN_HEAD..ORIGIN_HEAD + length)
             }
             (None, None) => match self.whereabouts[i] {
-                Whereabouts::Held(buffer) => self.held[buffer].bytes().get(..length).unwrap_or_default(),
+                Whereabouts::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
                 Whereabouts::Slot | Whereabouts::Window(_) => {
                     let payload = self.payload(i);
                     self.jitter.note_read(payload, length);
@@ -379,6 +380,11 @@ impl Parts {
         self.polls = self.polls.wrapping_add(1);
         if self.polls.is_multiple_of(POLLS_PER_POKE) { self.world.poke() } else { Ok(()) }
     }
+}
+
+/// Part of an aligned buffer: nothing of one that is too short or was never filled, but that aligned too.
+fn piece(buffer: &[u8], range: Range<usize>) -> &[u8] {
+    buffer.get(range).unwrap_or(&buffer[..0])
 }
 
 fn tell_capacities(world: &Inner, ledger: &mut Ledger, number: ContextNumber) -> Result<(), CommError> {
