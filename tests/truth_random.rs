@@ -1,4 +1,5 @@
-//! Random systems: linked cells against every pair with every other, and both against the sums of this test.
+//! Random systems (dense, sparse, clustered, tiny boxes, two dimensions): linked cells and cluster lists against every pair
+//! with every other, and all against the sums of this test.
 
 mod support;
 
@@ -14,14 +15,27 @@ struct Way {
     ranks: usize,
 }
 
-/// A system and two ways to divide it.
+const DOUBLE: f64 = 1e-9;
+/// Of the largest force.
+const MIXED: f64 = 1e-5;
+
+/// Method, precision and the difference allowed.
+const METHODS: [(&str, &str, f64); 4] = [
+    ("cells", "double", DOUBLE),
+    ("clusters", "double", DOUBLE),
+    ("clusters", "mixed", MIXED),
+    ("direct-sum", "double", DOUBLE),
+];
+
+/// A system and a way to divide it for each method.
 #[derive(Debug, Clone)]
 struct System {
     configuration: Configuration,
+    dimension: usize,
     cutoff: f64,
     skin: f64,
     shift: Shift,
-    ways: [Way; 2],
+    ways: [Way; METHODS.len()],
 }
 
 prop_compose! {
@@ -45,24 +59,31 @@ prop_compose! {
         shift in prop_oneof![Just(Shift::None), Just(Shift::Energy), Just(Shift::Force)],
         count in 1_usize..250,
         seed in any::<u64>(),
-        ways in [way(), way()],
+        dimension in 2_usize..=3,
+        clustered in any::<bool>(),
+        ways in [way(), way(), way(), way()],
     ) -> System {
         let lengths = edges.map(|edge| edge * (cutoff + skin));
-        let configuration = Configuration::clustered(&mut Random::new(seed), lengths, periodic, count, false);
-        System { configuration, cutoff, skin, shift, ways }
+        let flat = dimension == 2;
+        // Seen from a reference in three dimensions there is nothing above and below.
+        let periodic = [periodic[0], periodic[1], periodic[2] && !flat];
+        let place = if clustered { Configuration::clustered } else { Configuration::scattered };
+        let configuration = place(&mut Random::new(seed), lengths, periodic, count, flat);
+        System { configuration, dimension, cutoff, skin, shift, ways }
     }
 }
 
 /// The forces that a method finds on a number of ranks, or the largest smaller number that the box has room for.
-fn forces(system: &System, method: &str, way: Way) -> Vec<ForceRow> {
-    let System { configuration, cutoff, skin, shift, .. } = system;
+fn forces(system: &System, (method, precision): (&str, &str), way: Way) -> Vec<ForceRow> {
+    let System { configuration, dimension, cutoff, skin, shift, .. } = system;
     let Way { shell, exchange, partition, ranks: most_ranks } = way;
-    let boundary = configuration.periodic.map(|periodic| if periodic { "periodic" } else { "reflecting" });
+    let is_periodic = |dim: usize| configuration.periodic[dim] || dim >= *dimension;
+    let boundary = [0, 1, 2].map(|dim| if is_periodic(dim) { "periodic" } else { "reflecting" });
     let scenario = format!(
-        "[simulation]\nsteps = 1\n\
+        "[simulation]\nsteps = 1\ndimension = {dimension}\n\
          [system]\nfile = {{ path = \"random.extxyz\", format = \"extxyz\" }}\nboundary = {boundary:?}\n\
          [interaction]\ncutoff = {cutoff:?}\nshift = {:?}\n\
-         [neighbor]\nmethod = {method:?}\nskin = {skin:?}\nrebuild = {{ every = 1 }}\n\
+         [neighbor]\nmethod = {method:?}\nprecision = {precision:?}\nskin = {skin:?}\nrebuild = {{ every = 1 }}\n\
          [parallel]\nshell = {shell:?}\nexchange = {exchange:?}\npartition = {partition:?}\n",
         shift.name()
     );
@@ -81,14 +102,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn cells_find_the_pairs_that_brute_force_finds(system in system()) {
+    fn every_method_finds_the_pairs_that_brute_force_finds(system in system()) {
         let expected = system.configuration.sums(Pair { cutoff: system.cutoff, shift: system.shift });
         // Alone, a particle feels nothing.
         let scale = expected.scale.max(1.0);
-        let [first, second] = system.ways;
-        let cells = forces(&system, "cells", first);
-        let direct_sum = forces(&system, "direct-sum", second);
-        assert_forces(&cells, &direct_sum, scale, 1e-9, "cells against direct-sum");
-        assert_forces(&cells, &expected.forces, scale, 1e-9, "cells against the sums of this test");
+        for ((method, precision, tolerance), way) in METHODS.into_iter().zip(system.ways) {
+            let actual = forces(&system, (method, precision), way);
+            let case = format!("{method} in {precision}, {way:?}, against the sums of this test");
+            assert_forces(&actual, &expected.forces, scale, tolerance, &case);
+        }
     }
 }

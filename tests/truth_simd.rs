@@ -63,13 +63,16 @@ fn every_level_gives_the_same_forces() {
     }
 }
 
-/// Without `MD_SIMD` the widest level is used.
+/// Without `MD_SIMD` it is the best for the method.
 #[test]
-fn the_widest_level_is_the_default() {
+fn the_best_level_is_the_default() {
     let configuration = Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, false);
     let run = Run::new("forces", SCENARIO).file("clusters.extxyz", configuration.extxyz());
-    let outcome = run.on(Backend::Local, 1).environment("MD_SIMD", "").succeed();
-    assert_eq!(outcome.summary()["simd"], SimdLevel::detect().name());
+    let run = run.on(Backend::Local, 1).environment("MD_SIMD", "");
+    for (method, best) in [("clusters", SimdLevel::for_clusters()), ("cells", SimdLevel::detect())] {
+        let outcome = run.clone().set(format!("neighbor.method={method:?}")).succeed();
+        assert_eq!(outcome.summary()["simd"], best.name(), "{method}");
+    }
 }
 
 #[test]

@@ -152,10 +152,10 @@ fn no_threads_are_an_error() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_bound_rank_is_told_how_to_start() {
+    const NO_TASKSET: Option<i32> = Some(127);
     let cores = std::thread::available_parallelism().expect("Linux knows").get();
     let desk = Desk::new(support::MELT);
     let said = support::Said::of(desk.shell("taskset -c 0 \"$md\" run melt.toml --quiet --threads 2"));
-    const NO_TASKSET: Option<i32> = Some(127);
     if cores > 1 && said.code != NO_TASKSET {
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.stderr.contains("this process may use only 1 of"), "{said:?}");

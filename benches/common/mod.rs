@@ -60,6 +60,14 @@ impl Kernel {
         }
     }
 
+    /// The level that a run uses.
+    pub(crate) fn level(self) -> SimdLevel {
+        match self {
+            Self::ClustersDouble | Self::ClustersMixed => SimdLevel::for_clusters(),
+            Self::CellsDouble => SimdLevel::detect(),
+        }
+    }
+
     fn method(self, skin: f64) -> Method {
         let clusters = |precision| Method::Clusters(Box::new(ClusterWork::new(skin, precision)));
         match self {

@@ -1,7 +1,7 @@
 //! Pair forces: method and precision x species x SIMD level, and what energies and the full shell cost beside it.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use md_core::{Shell, SimdLevel, Sums};
+use md_core::{Shell, Sums};
 
 use crate::CELLS;
 use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, levels, melt};
@@ -19,10 +19,10 @@ pub(crate) fn forces(criterion: &mut Criterion) {
                 let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);
                 measure(&mut sample, &name, simd.name(), Sums::Skip);
             }
-            let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, SimdLevel::detect());
+            let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, kernel.level());
             measure(&mut sample, &name, "with energy", Sums::Compute);
         }
-        let mut sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Full, kernel, SimdLevel::detect());
+        let mut sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Full, kernel, kernel.level());
         measure(&mut sample, kernel.name(), "full shell", Sums::Skip);
     }
 }

@@ -57,11 +57,11 @@ pub(crate) fn report(limits: &Limits, simd: SimdLevel) {
 }
 
 /// Lists of each method, made at a rebuild after sorting.
-pub(crate) fn report_lists(simd: SimdLevel) {
+pub(crate) fn report_lists() {
     println!("| lists, 131,072 atoms | ns per atom and rebuild |");
     println!("| --- | --- |");
     for kernel in Kernel::ALL {
-        let mut sample = Sample::new(&melt(CELLS_OF_LISTS, ONE_SPECIES), Shell::Half, kernel, simd);
+        let mut sample = Sample::new(&melt(CELLS_OF_LISTS, ONE_SPECIES), Shell::Half, kernel, kernel.level());
         let atoms = sample.particles.owned() as f64;
         let best_s = fastest_s(SAMPLES, || sample.build_lists());
         println!("| {} | {:.1} |", kernel.name(), best_s / atoms * NANO);

@@ -1,5 +1,6 @@
 //! The machine's limits, and how near the kernels come: pair forces against a measured peak of multiply-adds, loops over
-//! particles against a measured memory bandwidth. Best of several samples, one core, widest SIMD level, standard melt.
+//! particles against a measured memory bandwidth. Best of several samples, one core, the SIMD level that a run uses, standard
+//! melt.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 #![expect(clippy::print_stdout, reason = "the table is the result")]
@@ -23,11 +24,11 @@ fn main() {
     let limits = machine::Limits::measure(simd);
     println!("{}: {limits}", simd.name());
     println!();
-    forces::report(&limits, simd);
+    forces::report(&limits);
     println!();
     loops::report(&limits, simd);
     println!();
-    loops::report_lists(simd);
+    loops::report_lists();
 }
 
 /// Seconds of the fastest of `samples` calls, after one that does not count.

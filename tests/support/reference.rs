@@ -105,6 +105,28 @@ impl Configuration {
         configuration
     }
 
+    /// Particles anywhere, no two closer than 0.85.
+    pub(crate) fn scattered(
+        random: &mut Random,
+        lengths: [f64; 3],
+        periodic: [bool; 3],
+        count: usize,
+        flat: bool,
+    ) -> Self {
+        const DISTANCE: f64 = 0.85;
+        let mut configuration = Self { lengths, periodic, positions: Vec::new() };
+        for _ in 0..4 * count {
+            let [x, y, z] = lengths.map(|length| length * random.uniform());
+            let position = [x, y, if flat { 0.0 } else { z }];
+            let positions = &configuration.positions;
+            if positions.iter().all(|other| configuration.distance(position, *other) > DISTANCE) {
+                configuration.positions.push(position);
+            }
+        }
+        configuration.positions.truncate(count);
+        configuration
+    }
+
     /// To the nearest image.
     fn distance(&self, a: [f64; 3], b: [f64; 3]) -> f64 {
         norm([0, 1, 2].map(|dim| {

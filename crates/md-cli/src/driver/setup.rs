@@ -103,7 +103,7 @@ impl Setup {
                 Some(steps) => RebuildPolicy::Every(steps),
                 None => RebuildPolicy::Displacement,
             },
-            simd: simd_level()?,
+            simd: simd_level(scenario.neighbor.method)?,
             threads: Threads::new(scenario.parallel.threads)?,
             domain,
             grid,
@@ -169,11 +169,14 @@ fn cell_limit(atoms: u64, ranks: usize) -> u64 {
     (PER_ATOM * atoms).max(PER_RANK * ranks as u64)
 }
 
-/// The level that the environment asks for, or the CPU's widest.
-fn simd_level() -> Result<SimdLevel, RunError> {
+/// The level that the environment asks for, or the best for the method on this CPU.
+fn simd_level(method: scenario::Method) -> Result<SimdLevel, RunError> {
     let wanted = std::env::var(SIMD_VARIABLE).unwrap_or_default();
     if wanted.is_empty() {
-        return Ok(SimdLevel::detect());
+        return Ok(match method {
+            scenario::Method::Clusters => SimdLevel::for_clusters(),
+            scenario::Method::Cells | scenario::Method::DirectSum => SimdLevel::detect(),
+        });
     }
     let available = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
     available().find(|level| level.name() == wanted).ok_or_else(|| RunError::UnknownSimd {

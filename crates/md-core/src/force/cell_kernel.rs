@@ -15,7 +15,7 @@ use super::PairSums;
 use super::cells::{CellItem, CellSpan};
 use super::shares::Columns;
 use crate::halo::Reach;
-use crate::potential::PairKernel;
+use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, Double};
 use pulp::{Simd, WithSimd};
 
@@ -290,8 +290,8 @@ fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
             std::array::from_fn(|dim| simd.sub_f64s(block.position[row][dim], partner.position[dim]));
         let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
         let near = mask(row).within(simd, r2);
-        let (force, energy) = kernel.pairs(simd, block.row[row], partner.species, r2);
-        let force = simd.select_f64s(near, force, zero);
+        let inverse = simd.select_f64s(near, Double::reciprocal(simd, r2), zero);
+        let (force, energy) = kernel.pairs(simd, block.row[row], partner.species, Squares { r2, inverse });
         for (dim, d) in [dx, dy, dz].into_iter().enumerate() {
             let f = simd.mul_f64s(force, d);
             block.force[row][dim] = simd.add_f64s(block.force[row][dim], f);

@@ -49,6 +49,15 @@ pub trait PairPotential {
     fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output;
 }
 
+/// Squared distances of a vector of pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct Squares<V> {
+    /// r^2; anything in lanes that do not count.
+    pub r2: V,
+    /// 1 / r^2, which takes long and so is begun early; 0 in lanes that do not count.
+    pub inverse: V,
+}
+
 /// Energy and force of a vector of pairs at once, in either precision.
 pub trait PairKernel: Copy + Sync {
     /// What is fixed for one particle i: its row of parameters, spread over the lanes.
@@ -57,14 +66,14 @@ pub trait PairKernel: Copy + Sync {
     /// Prepares the row of species `a`.
     fn row<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> Self::Row<S, P>;
 
-    /// -(dU/dr)/r and U at the squared distances `r2`, for partners of the species in `b`. Lanes beyond the cutoff hold
-    /// anything, even infinities.
+    /// -(dU/dr)/r and U, for partners of the species in `b`. In lanes that do not count, the first must be 0; the second
+    /// may be anything.
     fn pairs<S: Simd, P: Arithmetic>(
         &self,
         simd: S,
         row: Self::Row<S, P>,
         b: P::Kinds<S>,
-        r2: P::Lanes<S>,
+        squares: Squares<P::Lanes<S>>,
     ) -> (P::Lanes<S>, P::Lanes<S>);
 }
 

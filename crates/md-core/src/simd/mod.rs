@@ -19,6 +19,8 @@ pub enum SimdLevel {
     Sse4,
     /// Four lanes and fused multiply-add.
     Avx2,
+    /// Four lanes with AVX-512's 32 registers and its masks (the VL extension).
+    Avx512Vl,
     /// Eight lanes.
     Avx512,
     /// Two lanes, 64-bit ARM.
@@ -27,11 +29,21 @@ pub enum SimdLevel {
 
 impl SimdLevel {
     /// All levels, narrow to wide.
-    pub const ALL: [Self; 5] = [Self::Baseline, Self::Sse4, Self::Neon, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 6] =
+        [Self::Baseline, Self::Sse4, Self::Neon, Self::Avx2, Self::Avx512Vl, Self::Avx512];
 
     /// The widest level of this CPU.
     pub fn detect() -> Self {
         Self::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Self::Baseline)
+    }
+
+    /// The level for cluster lists, whose clusters are as long as a vector: shorter ones hold fewer pairs beyond the
+    /// cutoff, so half of 512 bits are better wherever whole vectors are carried out in two halves.
+    pub fn for_clusters() -> Self {
+        match Self::detect() {
+            Self::Avx512 if has_half_units() => Self::Avx512Vl,
+            level => level,
+        }
     }
 
     /// Whether this CPU has the level.
@@ -43,7 +55,7 @@ impl SimdLevel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => pulp::x86::V3::try_new().is_some(),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => pulp::x86::V4::try_new().is_some(),
+            Self::Avx512Vl | Self::Avx512 => pulp::x86::V4::try_new().is_some(),
             #[cfg(target_arch = "aarch64")]
             Self::Neon => pulp::aarch64::Neon::try_new().is_some(),
             _ => false,
@@ -57,6 +69,7 @@ impl SimdLevel {
             Self::Baseline => "baseline",
             Self::Sse4 => "sse4.2",
             Self::Avx2 => "avx2+fma",
+            Self::Avx512Vl => "avx512vl",
             Self::Avx512 => "avx512",
             Self::Neon => "neon",
         }
@@ -69,6 +82,11 @@ impl SimdLevel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => match pulp::x86::V4::try_new() {
                 Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => Self::Avx2.dispatch(kernel),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Vl => match pulp::x86::V4::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, OnHalves { simd, kernel }),
                 None => Self::Avx2.dispatch(kernel),
             },
             #[cfg(target_arch = "x86_64")]
@@ -102,5 +120,32 @@ impl SimdLevel {
             }
         }
         self.dispatch(Plain(work))
+    }
+}
+
+/// Whether the CPU splits operations of 512 bits: AMD's Zen 4, which among AMD's CPUs (`sse4a`) has AVX-512 without an
+/// extension that came with the full-width units of Zen 5.
+fn has_half_units() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let answer = is_x86_feature_detected!("sse4a") && !is_x86_feature_detected!("avx512vp2intersect");
+    #[cfg(not(target_arch = "x86_64"))]
+    let answer = false;
+    answer
+}
+
+/// A kernel on vectors of 256 bits, compiled with the registers and masks of AVX-512.
+#[cfg(target_arch = "x86_64")]
+struct OnHalves<K> {
+    simd: pulp::x86::V4,
+    kernel: K,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<K: WithSimd> WithSimd for OnHalves<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> K::Output {
+        self.kernel.with_simd(*self.simd)
     }
 }

@@ -2,26 +2,24 @@
 //!
 //! ```text
 //! for each row: particle i spread over the lanes, its force in registers
-//!   for each entry: load x, y, z of the cluster; distance, cutoff mask, pair term
-//!                   add to i, subtract from the cluster's forces in memory
+//!   for each entry, in three stages
+//!     measure     load x, y, z of the cluster; distances, cutoff mask
+//!     invert      1 / r^2, or 0 beyond the cutoff
+//!     interact    pair term; add to i, subtract from the cluster's forces in memory
 //! ```
 //!
 //! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The force on i and the
-//! cluster's forces are each one fused multiply-add per component.
+//! cluster's forces are each one fused multiply-add per component. A pair is a chain of 60 to 80 cycles, of which
+//! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
+//! stages, whose instructions do not wait for each other.
 
-use super::lists::{Lists, MaskedEntry, Section};
+use super::lists::{Entry, Lists, Section};
 use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::halo::Reach;
-use crate::potential::PairKernel;
+use crate::potential::{PairKernel, Squares};
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
-
-/// Turns "less than" into "not below" for whole numbers.
-const HALF_A_LANE: f64 = 0.5;
-
-/// Plain entries computed together: with two, 5 % (f64) and 3 % (f32) faster than one by one.
-const TOGETHER: usize = 2;
 
 /// One sweep over a section; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
@@ -57,7 +55,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             unit,
             unit2: P::splat(simd, unit * unit),
             cutoff2: P::splat(simd, self.cutoff * self.cutoff),
-            lane_numbers: P::lane_numbers(simd),
+            lane_bits: P::lane_bits(simd),
             row_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
         };
@@ -97,6 +95,21 @@ struct Centre<S: Simd, P: Arithmetic, R> {
     force: [P::Lanes<S>; 3],
 }
 
+/// Particle i and a cluster after the first stage.
+struct Measured<S: Simd, P: Arithmetic> {
+    cluster: usize,
+    distance: [P::Lanes<S>; 3],
+    r2: P::Lanes<S>,
+    /// Partners within the cutoff.
+    within: P::Mask<S>,
+}
+
+/// The same after the second.
+struct Inverted<S: Simd, P: Arithmetic> {
+    measured: Measured<S, P>,
+    squares: Squares<P::Lanes<S>>,
+}
+
 struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     simd: S,
     kernel: K,
@@ -108,7 +121,7 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     unit: f64,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
-    lane_numbers: P::Lanes<S>,
+    lane_bits: P::Kinds<S>,
     row_sums: Collected<P::Lanes<S>>,
     sums: PairSums,
 }
@@ -117,29 +130,43 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     /// All rows of the section.
     #[inline(always)]
     fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, lists: &Lists, section: &Section) {
-        let (mut plain, mut masked) = lists.starts(section.rows.start);
-        let before = plain + masked;
+        let first = lists.start(section.rows.start);
+        let mut start = first;
         for row in &lists.rows[section.rows.clone()] {
-            let (plain_end, masked_end) = (row.plain_end as usize, row.masked_end as usize);
+            let end = row.end as usize;
             let mut centre = self.load(row.particle as usize);
-            let (together, rest) = lists.plain[plain..plain_end].as_chunks::<TOGETHER>();
-            for clusters in together {
-                self.pairs::<TOGETHER, SUMS, NEWTON>(&mut centre, *clusters, None);
-            }
-            for &cluster in rest {
-                self.pairs::<1, SUMS, NEWTON>(&mut centre, [cluster], None);
-            }
-            for entry in &lists.masked[masked..masked_end] {
-                let lanes = self.lanes(entry);
-                self.pairs::<1, SUMS, NEWTON>(&mut centre, [entry.cluster], Some(lanes));
-            }
+            self.row::<SUMS, NEWTON>(&mut centre, &lists.entries[start..end]);
             self.store(row.particle as usize, &centre);
             if SUMS {
                 self.add_row_sums(section.reach);
             }
-            (plain, masked) = (plain_end, masked_end);
+            start = end;
         }
-        self.sums.computed_pairs = ((plain + masked - before) * P::width::<S>()) as f64;
+        self.sums.computed_pairs = ((start - first) * P::width::<S>()) as f64;
+    }
+
+    /// Three entries are under way at a time, each a stage further than the next.
+    #[inline(always)]
+    fn row<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        centre: &mut Centre<S, P, K::Row<S, P>>,
+        entries: &[Entry],
+    ) {
+        let Some((first, entries)) = entries.split_first() else { return };
+        let mut measured = self.measure(centre, *first);
+        if let Some((second, entries)) = entries.split_first() {
+            let mut inverted = self.invert(measured);
+            measured = self.measure(centre, *second);
+            for entry in entries {
+                let next_measured = self.measure(centre, *entry);
+                let next_inverted = self.invert(measured);
+                self.interact::<SUMS, NEWTON>(centre, inverted);
+                (measured, inverted) = (next_measured, next_inverted);
+            }
+            self.interact::<SUMS, NEWTON>(centre, inverted);
+        }
+        let inverted = self.invert(measured);
+        self.interact::<SUMS, NEWTON>(centre, inverted);
     }
 
     #[inline(always)]
@@ -157,8 +184,8 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
 
     #[inline(always)]
     fn store(&mut self, i: usize, centre: &Centre<S, P, K::Row<S, P>>) {
-        for dim in 0..3 {
-            let sum = P::sum(self.simd, centre.force[dim]);
+        let sums = P::sums(self.simd, centre.force);
+        for (dim, sum) in sums.into_iter().enumerate() {
             match &mut self.row_force {
                 Some(force) => force[dim][i - self.first_row] += self.unit * sum,
                 None => P::increase(&mut bytemuck::cast_slice_mut(self.forces[dim])[i], sum),
@@ -166,65 +193,59 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         }
     }
 
-    /// The lanes of a masked entry that count.
+    /// First stage: distances.
     #[inline(always)]
-    fn lanes(&self, entry: &MaskedEntry) -> P::Mask<S> {
-        let simd = self.simd;
-        let base = entry.cluster as usize * P::width::<S>();
-        let lane = |index: u32| (index as usize).saturating_sub(base).min(P::width::<S>()) as f64;
-        let below = P::less_than(simd, self.lane_numbers, P::splat(simd, lane(entry.end)));
-        let from = P::less_than(simd, P::splat(simd, lane(entry.first) - HALF_A_LANE), self.lane_numbers);
-        P::both(simd, from, below)
-    }
-
-    /// Particle i against `N` different clusters, step by step together: one's arithmetic fills the other's latencies.
-    #[inline(always)]
-    fn pairs<const N: usize, const SUMS: bool, const NEWTON: bool>(
-        &mut self,
-        centre: &mut Centre<S, P, K::Row<S, P>>,
-        clusters: [u32; N],
-        lanes: Option<P::Mask<S>>,
-    ) {
+    fn measure(&self, centre: &Centre<S, P, K::Row<S, P>>, entry: Entry) -> Measured<S, P> {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
         let [x, y, z] = centre.position;
-        let zero = P::splat(simd, 0.0);
-        let (mut dx, mut dy, mut dz, mut r2) = ([zero; N], [zero; N], [zero; N], [zero; N]);
-        for k in 0..N {
-            let cluster = clusters[k] as usize;
-            dx[k] = P::difference(simd, x, xs[cluster]);
-            dy[k] = P::difference(simd, y, ys[cluster]);
-            dz[k] = P::difference(simd, z, zs[cluster]);
-            let squares = P::mul_add(simd, dy[k], dy[k], P::mul(simd, dx[k], dx[k]));
-            r2[k] = P::in_lengths(simd, P::mul_add(simd, dz[k], dz[k], squares), self.unit2);
-        }
-        let mut force = [zero; N];
-        for k in 0..N {
-            let within = P::less_than(simd, r2[k], self.cutoff2);
-            let within = match lanes {
-                Some(lanes) => P::both(simd, within, lanes),
-                None => within,
-            };
-            let kinds = self.kinds[clusters[k] as usize];
-            let (term, energy) = self.kernel.pairs::<S, P>(simd, centre.parameters, kinds, r2[k]);
-            force[k] = P::select(simd, within, term, zero);
-            if SUMS {
-                let Collected { energy: total, virial, pairs } = &mut self.row_sums;
-                *total = P::add(simd, *total, P::select(simd, within, energy, zero));
-                *virial = P::mul_add(simd, force[k], r2[k], *virial);
-                *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
-            }
+        let cluster = entry.cluster();
+        let dx = P::difference(simd, x, xs[cluster]);
+        let dy = P::difference(simd, y, ys[cluster]);
+        let dz = P::difference(simd, z, zs[cluster]);
+        let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
+        let r2 = P::in_lengths(simd, P::mul_add(simd, dz, dz, squares), self.unit2);
+        let lanes = P::chosen(simd, entry.lanes(), self.lane_bits);
+        let within = P::both(simd, P::less_than(simd, r2, self.cutoff2), lanes);
+        Measured { cluster, distance: [dx, dy, dz], r2, within }
+    }
+
+    /// Second stage: the reciprocal, in those lanes that count.
+    #[inline(always)]
+    fn invert(&self, measured: Measured<S, P>) -> Inverted<S, P> {
+        let (simd, r2) = (self.simd, measured.r2);
+        let inverse = P::select(simd, measured.within, P::reciprocal(simd, r2), P::splat(simd, 0.0));
+        Inverted { measured, squares: Squares { r2, inverse } }
+    }
+
+    /// Third stage: the pair term and the forces.
+    #[inline(always)]
+    fn interact<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        centre: &mut Centre<S, P, K::Row<S, P>>,
+        Inverted { measured: Measured { cluster, distance: [dx, dy, dz], r2, within }, squares }: Inverted<
+            S,
+            P,
+        >,
+    ) {
+        let simd = self.simd;
+        let kinds = self.kinds[cluster];
+        let (force, energy) = self.kernel.pairs::<S, P>(simd, centre.parameters, kinds, squares);
+        if SUMS {
+            let zero = P::splat(simd, 0.0);
+            let Collected { energy: total, virial, pairs } = &mut self.row_sums;
+            *total = P::add(simd, *total, P::select(simd, within, energy, zero));
+            *virial = P::mul_add(simd, force, r2, *virial);
+            *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
         }
         let ([cx, cy, cz], [fx, fy, fz]) = (&mut centre.force, &mut self.forces);
-        for k in 0..N {
-            *cx = P::mul_add(simd, force[k], dx[k], *cx);
-            *cy = P::mul_add(simd, force[k], dy[k], *cy);
-            *cz = P::mul_add(simd, force[k], dz[k], *cz);
-            if NEWTON {
-                let (cluster, reaction) = (clusters[k] as usize, P::neg(simd, force[k]));
-                fx[cluster] = P::mul_add(simd, reaction, dx[k], fx[cluster]);
-                fy[cluster] = P::mul_add(simd, reaction, dy[k], fy[cluster]);
-                fz[cluster] = P::mul_add(simd, reaction, dz[k], fz[cluster]);
-            }
+        *cx = P::mul_add(simd, force, dx, *cx);
+        *cy = P::mul_add(simd, force, dy, *cy);
+        *cz = P::mul_add(simd, force, dz, *cz);
+        if NEWTON {
+            let reaction = P::neg(simd, force);
+            fx[cluster] = P::mul_add(simd, reaction, dx, fx[cluster]);
+            fy[cluster] = P::mul_add(simd, reaction, dy, fy[cluster]);
+            fz[cluster] = P::mul_add(simd, reaction, dz, fz[cluster]);
         }
     }
 

@@ -9,7 +9,7 @@
 //! integration, returned forces, energies. Distances are in units of the coordinates' last digit until they are squared,
 //! forces until they are returned.
 
-use super::lists::Sites;
+use super::build::Sites;
 use crate::aligned::Column;
 use crate::force::shares::Columns;
 use crate::halo::Region;

@@ -4,8 +4,8 @@
 //! ```text
 //! cluster        as many particles as a vector has lanes, next to each other in memory and thus in space
 //! row            one particle i and its entries: clusters, each tested atom by atom when the list was made
-//! plain entry    all particles of the cluster are partners as far as the cutoff allows
-//! masked entry   only those in a run of indices: where a cell pair's run starts or ends inside the cluster
+//! lanes          those particles of an entry's cluster that are partners as far as the cutoff allows: a cell pair's run of
+//!                particles may start or end inside the cluster
 //! section        rows of one region (inner, boundary) whose pairs give forces to both or to the first particle
 //! ```
 //!
@@ -17,8 +17,10 @@
 //! In mixed precision a cluster has twice as many particles and the pair arithmetic is done in f32 (`mixed`).
 //!
 //! Advantage: a third of the cell method's arithmetic; the list is made by the same vector instructions, so it costs
-//! less than a step. Disadvantage: memory for the list, about 70 bytes per atom of a melt.
+//! less than a step. Disadvantage: memory for the list, about 150 bytes per atom of a melt.
 
+mod build;
+mod candidates;
 mod kernel;
 mod lists;
 mod mixed;
@@ -31,8 +33,9 @@ use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
 use crate::simd::{Arithmetic, Double, SimdLevel, Single};
+use build::{ListBuild, Sites};
 use kernel::ClusterSweep;
-use lists::{ListBuild, Lists, Section, Sites};
+use lists::{Lists, Section};
 use mixed::Mixed;
 
 /// In f32, distances within reach may come out longer by this share; a few entries more do no harm.

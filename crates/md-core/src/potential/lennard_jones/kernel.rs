@@ -1,7 +1,7 @@
 //! The loops' side: constants in vector registers, with and without the square root that a shifted force needs.
 
 use super::Constants;
-use crate::potential::PairKernel;
+use crate::potential::{PairKernel, Squares};
 use crate::simd::Arithmetic;
 use pulp::Simd;
 
@@ -10,7 +10,7 @@ pub(super) trait ForceShiftKind: Copy + Sync {
     fn apply<S: Simd, P: Arithmetic>(
         simd: S,
         force_shift: P::Lanes<S>,
-        r2: P::Lanes<S>,
+        squares: Squares<P::Lanes<S>>,
         term: (P::Lanes<S>, P::Lanes<S>),
     ) -> (P::Lanes<S>, P::Lanes<S>);
 }
@@ -26,7 +26,7 @@ impl ForceShiftKind for NoForceShift {
     fn apply<S: Simd, P: Arithmetic>(
         _: S,
         _: P::Lanes<S>,
-        _: P::Lanes<S>,
+        _: Squares<P::Lanes<S>>,
         term: (P::Lanes<S>, P::Lanes<S>),
     ) -> (P::Lanes<S>, P::Lanes<S>) {
         term
@@ -38,12 +38,11 @@ impl ForceShiftKind for ForceShift {
     fn apply<S: Simd, P: Arithmetic>(
         simd: S,
         shift: P::Lanes<S>,
-        r2: P::Lanes<S>,
+        Squares { r2, inverse }: Squares<P::Lanes<S>>,
         (force, energy): (P::Lanes<S>, P::Lanes<S>),
     ) -> (P::Lanes<S>, P::Lanes<S>) {
-        let r = P::sqrt(simd, r2);
-        let per_r = P::mul(simd, shift, P::reciprocal(simd, r));
-        (P::sub(simd, force, per_r), P::mul_add(simd, shift, r, energy))
+        let per_r = P::mul(simd, shift, P::sqrt(simd, inverse));
+        (P::sub(simd, force, per_r), P::mul_add(simd, shift, P::sqrt(simd, r2), energy))
     }
 }
 
@@ -92,14 +91,14 @@ impl<S: Simd, P: Arithmetic> Lanes<S, P> {
     }
 
     #[inline(always)]
-    fn pairs<F: ForceShiftKind>(self, simd: S, r2: P::Lanes<S>) -> (P::Lanes<S>, P::Lanes<S>) {
-        let s = P::reciprocal(simd, r2);
+    fn pairs<F: ForceShiftKind>(self, simd: S, squares: Squares<P::Lanes<S>>) -> (P::Lanes<S>, P::Lanes<S>) {
+        let s = squares.inverse;
         let s3 = P::mul(simd, P::mul(simd, s, s), s);
         let bracket = P::mul_add(simd, self.f12, s3, P::neg(simd, self.f6));
         let force = P::mul(simd, P::mul(simd, s, s3), bracket);
         let well = P::mul_add(simd, self.c12, s3, P::neg(simd, self.c6));
         let energy = P::mul_add(simd, s3, well, P::neg(simd, self.energy_shift));
-        F::apply::<S, P>(simd, self.force_shift, r2, (force, energy))
+        F::apply::<S, P>(simd, self.force_shift, squares, (force, energy))
     }
 }
 
@@ -121,9 +120,9 @@ impl<F: ForceShiftKind> PairKernel for OneSpecies<F> {
         simd: S,
         row: Lanes<S, P>,
         _b: P::Kinds<S>,
-        r2: P::Lanes<S>,
+        squares: Squares<P::Lanes<S>>,
     ) -> (P::Lanes<S>, P::Lanes<S>) {
-        row.pairs::<F>(simd, r2)
+        row.pairs::<F>(simd, squares)
     }
 }
 
@@ -149,7 +148,7 @@ impl<'a, F: ForceShiftKind> PairKernel for ManySpecies<'a, F> {
         simd: S,
         row: &'a [Constants],
         b: P::Kinds<S>,
-        r2: P::Lanes<S>,
+        squares: Squares<P::Lanes<S>>,
     ) -> (P::Lanes<S>, P::Lanes<S>) {
         let _ = self.shift;
         let mut lanes = Lanes::<S, P>::splat(simd, &row[0]);
@@ -157,6 +156,6 @@ impl<'a, F: ForceShiftKind> PairKernel for ManySpecies<'a, F> {
             let here = P::is_kind(simd, b, species);
             lanes = Lanes::select(simd, here, Lanes::splat(simd, constants), lanes);
         }
-        lanes.pairs::<F>(simd, r2)
+        lanes.pairs::<F>(simd, squares)
     }
 }

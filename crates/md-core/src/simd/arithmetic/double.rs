@@ -1,0 +1,69 @@
+//! Pair arithmetic in f64.
+
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{Arithmetic, is_fused, newton};
+use pulp::Simd;
+
+/// Everything in f64.
+#[derive(Debug, Clone, Copy)]
+pub struct Double;
+
+impl Arithmetic for Double {
+    lanes_of!(
+        f64s,
+        m64s,
+        u64s,
+        f64,
+        u64,
+        F64_LANES,
+        splat_f64s,
+        add_f64s,
+        sub_f64s,
+        mul_f64s,
+        mul_add_e_f64s,
+        neg_f64s,
+        sqrt_f64s,
+        less_than_f64s,
+        and_m64s,
+        first_true_m64s,
+        select_f64s,
+        equal_u64s,
+        splat_u64s,
+        reduce_sum_f64s,
+        b8,
+        and_u64s,
+        less_than_u64s,
+        sums_f64
+    );
+    type Coordinate = f64;
+    type Coordinates<S: Simd> = S::f64s;
+
+    #[inline(always)]
+    fn spread<S: Simd>(simd: S, coordinate: f64) -> S::f64s {
+        simd.splat_f64s(coordinate)
+    }
+
+    #[inline(always)]
+    fn difference<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.sub_f64s(a, b)
+    }
+
+    /// The unit is the unit of length.
+    #[inline(always)]
+    fn in_lengths<S: Simd>(_: S, r2: S::f64s, _: S::f64s) -> S::f64s {
+        r2
+    }
+
+    /// Where the CPU has a 14-bit estimate (AVX-512), two Newton steps replace a division, which takes longer than the
+    /// rest of a pair.
+    #[inline(always)]
+    fn reciprocal<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v4) = x86::as_avx512(simd) {
+            let estimate: S::f64s = bytemuck::cast(v4.avx512f._mm512_rcp14_pd(bytemuck::cast(a)));
+            return newton::<Self, S>(simd, a, newton::<Self, S>(simd, a, estimate));
+        }
+        simd.div_f64s(simd.splat_f64s(1.0), a)
+    }
+}

@@ -1,0 +1,116 @@
+//! The part of the arithmetic in which both precisions differ by names alone.
+
+macro_rules! lanes_of {
+    (
+        $lanes:ident, $mask:ident, $kinds:ident, $number:ty, $kind:ty, $width:ident,
+        $splat:ident, $add:ident, $sub:ident, $mul:ident, $mul_add:ident, $neg:ident, $sqrt:ident, $less:ident,
+        $and:ident, $first:ident, $select:ident, $equal:ident, $splat_kind:ident, $sum:ident,
+        $bits:ident, $and_kind:ident, $less_whole:ident, $sums:ident
+    ) => {
+        type Kind = $kind;
+        type Number = $number;
+        type Lanes<S: Simd> = S::$lanes;
+        type Kinds<S: Simd> = S::$kinds;
+        type Mask<S: Simd> = S::$mask;
+
+        #[inline(always)]
+        fn width<S: Simd>() -> usize {
+            S::$width
+        }
+        #[inline(always)]
+        fn splat<S: Simd>(simd: S, value: f64) -> S::$lanes {
+            simd.$splat(value as $number)
+        }
+        #[inline(always)]
+        fn lane_bits<S: Simd>(simd: S) -> S::$kinds {
+            let mut bits = simd.$splat_kind(0);
+            for (number, lane) in
+                bytemuck::cast_slice_mut::<_, $kind>(std::slice::from_mut(&mut bits)).iter_mut().enumerate()
+            {
+                *lane = 1 << number;
+            }
+            bits
+        }
+        #[inline(always)]
+        fn chosen<S: Simd>(simd: S, bits: u16, lane_bits: S::$kinds) -> S::$mask {
+            #[cfg(target_arch = "x86_64")]
+            if x86::as_avx512(simd).is_some() {
+                return bytemuck::checked::cast(pulp::$bits(bits as _));
+            }
+            simd.$equal(simd.$and_kind(simd.$splat_kind(<$kind>::from(bits)), lane_bits), lane_bits)
+        }
+        #[inline(always)]
+        fn add<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+            simd.$add(a, b)
+        }
+        #[inline(always)]
+        fn sub<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+            simd.$sub(a, b)
+        }
+        #[inline(always)]
+        fn mul<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+            simd.$mul(a, b)
+        }
+        #[inline(always)]
+        fn mul_add<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes, c: S::$lanes) -> S::$lanes {
+            if is_fused::<S>() { simd.$mul_add(a, b, c) } else { simd.$add(simd.$mul(a, b), c) }
+        }
+        #[inline(always)]
+        fn neg<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
+            simd.$neg(a)
+        }
+        #[inline(always)]
+        fn sqrt<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
+            simd.$sqrt(a)
+        }
+        #[inline(always)]
+        fn less_than<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$mask {
+            // Their bits are in the same order, and the compiler makes more of a comparison of integers.
+            #[cfg(target_arch = "x86_64")]
+            if x86::as_avx2(simd).is_some() {
+                return simd.$less_whole(bytemuck::cast(a), bytemuck::cast(b));
+            }
+            simd.$less(a, b)
+        }
+        #[inline(always)]
+        fn both<S: Simd>(simd: S, a: S::$mask, b: S::$mask) -> S::$mask {
+            simd.$and(a, b)
+        }
+        #[inline(always)]
+        fn any<S: Simd>(simd: S, mask: S::$mask) -> bool {
+            simd.$first(mask) < S::$width
+        }
+        #[inline(always)]
+        fn select<S: Simd>(simd: S, mask: S::$mask, yes: S::$lanes, no: S::$lanes) -> S::$lanes {
+            simd.$select(mask, yes, no)
+        }
+        #[inline(always)]
+        fn is_kind<S: Simd>(simd: S, kinds: S::$kinds, species: usize) -> S::$mask {
+            simd.$equal(kinds, simd.$splat_kind(species as $kind))
+        }
+        #[inline(always)]
+        fn species(kind: $kind) -> usize {
+            kind as usize
+        }
+        #[inline(always)]
+        fn increase(number: &mut $number, value: f64) {
+            *number += value as $number;
+        }
+        #[inline(always)]
+        fn value(number: $number) -> f64 {
+            f64::from(number)
+        }
+        #[inline(always)]
+        fn sums<S: Simd>(simd: S, a: [S::$lanes; 3]) -> [f64; 3] {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(sums) = x86::$sums(simd, a) {
+                return sums;
+            }
+            [Self::sum(simd, a[0]), Self::sum(simd, a[1]), Self::sum(simd, a[2])]
+        }
+        #[inline(always)]
+        fn sum<S: Simd>(simd: S, a: S::$lanes) -> f64 {
+            f64::from(simd.$sum(a))
+        }
+    };
+}

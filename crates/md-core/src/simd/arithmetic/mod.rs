@@ -1,0 +1,110 @@
+//! Pair arithmetic in double or single precision, written once: kernels are generic over [`Arithmetic`].
+//!
+//! | | [`Double`] | [`Single`] |
+//! | --- | --- | --- |
+//! | lanes (AVX-512) | 8 | 16 |
+//! | coordinates | f64 | fixed point, 32 bits over the rank's extent |
+//! | distances, pair terms | f64 | f32 |
+//!
+//! Why fixed point: a difference of two f32 coordinates loses digits far from the origin, a difference of two integers
+//! does not. It costs one conversion per component. The resolution is the rank's extent / 2^31, finer than f32's at
+//! distance 1 as long as the extent is below 250.
+
+#[macro_use]
+mod lanes;
+mod double;
+mod single;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use double::Double;
+pub use single::Single;
+
+use pulp::Simd;
+
+/// What a lane holds and how it is computed with.
+pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
+    /// One coordinate in memory.
+    type Coordinate: bytemuck::Pod + Send + Sync;
+    /// One species index in memory.
+    type Kind: bytemuck::Pod + Send + Sync;
+    /// One force component in memory.
+    type Number: bytemuck::Pod + Send + Sync;
+    /// A vector of coordinates.
+    type Coordinates<S: Simd>: bytemuck::Pod;
+    /// A vector of numbers.
+    type Lanes<S: Simd>: bytemuck::Pod;
+    /// A vector of species indices.
+    type Kinds<S: Simd>: bytemuck::Pod;
+    /// A choice of lanes.
+    type Mask<S: Simd>: Copy;
+
+    /// Lanes of a vector.
+    fn width<S: Simd>() -> usize;
+    /// A coordinate in all lanes.
+    fn spread<S: Simd>(simd: S, coordinate: Self::Coordinate) -> Self::Coordinates<S>;
+    /// a - b.
+    fn difference<S: Simd>(simd: S, a: Self::Coordinates<S>, b: Self::Coordinates<S>) -> Self::Lanes<S>;
+    /// A number in all lanes.
+    fn splat<S: Simd>(simd: S, value: f64) -> Self::Lanes<S>;
+    /// 1, 2, 4, ...
+    fn lane_bits<S: Simd>(simd: S) -> Self::Kinds<S>;
+    /// The lanes whose bits are set in `bits`, given [`Self::lane_bits`].
+    fn chosen<S: Simd>(simd: S, bits: u16, lane_bits: Self::Kinds<S>) -> Self::Mask<S>;
+    /// a + b.
+    fn add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a - b.
+    fn sub<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a b.
+    fn mul<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a b + c: fused where the CPU fuses. `pulp` would otherwise call a software routine for the exactly rounded
+    /// result, at ten times the cost of the whole kernel.
+    fn mul_add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>, c: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// -a.
+    fn neg<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// 1 / a, to the last bit or two; anything for zero and infinity.
+    fn reciprocal<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// Square root.
+    fn sqrt<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a < b for numbers that are not negative. What is not a number is never less; from fixed point it does not arise.
+    fn less_than<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Mask<S>;
+    /// a and b.
+    fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
+    /// Whether the mask is set in any lane.
+    fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;
+    /// `yes` where the mask is set, else `no`.
+    fn select<S: Simd>(
+        simd: S,
+        mask: Self::Mask<S>,
+        yes: Self::Lanes<S>,
+        no: Self::Lanes<S>,
+    ) -> Self::Lanes<S>;
+    /// Lanes of that species.
+    fn is_kind<S: Simd>(simd: S, kinds: Self::Kinds<S>, species: usize) -> Self::Mask<S>;
+    /// The species of an index in memory.
+    fn species(kind: Self::Kind) -> usize;
+    /// number += value.
+    fn increase(number: &mut Self::Number, value: f64);
+    /// The number as f64.
+    fn value(number: Self::Number) -> f64;
+    /// A squared distance of coordinates as a squared length, given the squared length of their unit.
+    fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// Sum over the lanes.
+    fn sum<S: Simd>(simd: S, a: Self::Lanes<S>) -> f64;
+    /// Sums over the lanes of three vectors.
+    fn sums<S: Simd>(simd: S, a: [Self::Lanes<S>; 3]) -> [f64; 3];
+}
+
+/// y (2 - a y): twice as many right digits of 1 / a.
+#[inline(always)]
+pub(super) fn newton<P: Arithmetic, S: Simd>(simd: S, a: P::Lanes<S>, y: P::Lanes<S>) -> P::Lanes<S> {
+    let error = P::mul_add(simd, P::neg(simd, a), y, P::splat(simd, 1.0));
+    P::mul_add(simd, y, error, y)
+}
+
+/// Whether a multiply-add is one instruction.
+#[inline(always)]
+fn is_fused<S: Simd>() -> bool {
+    const LANES_OF_THE_BASELINE: usize = 2;
+    S::F64_LANES > LANES_OF_THE_BASELINE || cfg!(target_arch = "aarch64")
+}

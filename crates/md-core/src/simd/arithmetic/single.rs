@@ -1,0 +1,87 @@
+//! Pair arithmetic in f32.
+
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{Arithmetic, is_fused, newton};
+use pulp::Simd;
+
+/// Pair arithmetic in f32, from fixed-point coordinates.
+#[derive(Debug, Clone, Copy)]
+pub struct Single;
+
+impl Arithmetic for Single {
+    lanes_of!(
+        f32s,
+        m32s,
+        u32s,
+        f32,
+        u32,
+        F32_LANES,
+        splat_f32s,
+        add_f32s,
+        sub_f32s,
+        mul_f32s,
+        mul_add_e_f32s,
+        neg_f32s,
+        sqrt_f32s,
+        less_than_f32s,
+        and_m32s,
+        first_true_m32s,
+        select_f32s,
+        equal_u32s,
+        splat_u32s,
+        reduce_sum_f32s,
+        b16,
+        and_u32s,
+        less_than_i32s,
+        sums_f32
+    );
+    type Coordinate = i32;
+    type Coordinates<S: Simd> = S::i32s;
+
+    #[inline(always)]
+    fn spread<S: Simd>(simd: S, coordinate: i32) -> S::i32s {
+        simd.splat_i32s(coordinate)
+    }
+
+    #[inline(always)]
+    fn difference<S: Simd>(simd: S, a: S::i32s, b: S::i32s) -> S::f32s {
+        let difference = simd.sub_i32s(a, b);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v4) = x86::as_avx512(simd) {
+            return bytemuck::cast(v4.avx512f._mm512_cvtepi32_ps(bytemuck::cast(difference)));
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = x86::as_avx2(simd) {
+            return bytemuck::cast(v3.avx._mm256_cvtepi32_ps(bytemuck::cast(difference)));
+        }
+        let mut numbers = simd.splat_f32s(0.0);
+        let from: &[i32] = bytemuck::cast_slice(std::slice::from_ref(&difference));
+        let to: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = *from as f32;
+        }
+        numbers
+    }
+
+    #[inline(always)]
+    fn in_lengths<S: Simd>(simd: S, r2: S::f32s, unit2: S::f32s) -> S::f32s {
+        simd.mul_f32s(r2, unit2)
+    }
+
+    /// As for [`Double`], with one Newton step.
+    #[inline(always)]
+    fn reciprocal<S: Simd>(simd: S, a: S::f32s) -> S::f32s {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v4) = x86::as_avx512(simd) {
+            let estimate: S::f32s = bytemuck::cast(v4.avx512f._mm512_rcp14_ps(bytemuck::cast(a)));
+            return newton::<Self, S>(simd, a, estimate);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = x86::as_avx2(simd) {
+            let estimate: S::f32s = bytemuck::cast(v3.avx._mm256_rcp_ps(bytemuck::cast(a)));
+            return newton::<Self, S>(simd, a, estimate);
+        }
+        simd.div_f32s(simd.splat_f32s(1.0), a)
+    }
+}
