@@ -28,8 +28,8 @@ test: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
-	cargo test -p md-comm -p md-cli --no-fail-fast --no-default-features
-	cargo test -p md --no-fail-fast --no-default-features --test 'cli_*' --test truth_configs --test truth_ranks --test steady
+	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance --test input_reference \
+		--test 'scenario_*' --test 'cli_*' --test truth_configs --test truth_ranks --test steady
 	$(MAKE) loom
 	scripts/test-ase.sh
 

@@ -24,7 +24,9 @@ fn build() -> PathBuf {
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
-    cargo.args(["build", "--quiet", "--package", "md-cli", "--bin", "md-cli", "--profile", profile]);
+    cargo.args(["build", "--quiet", "--workspace", "--bin", "md-cli", "--profile", profile]);
+    // With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+    cargo.args(["--test", &name_of_test(&own)]);
     cargo.arg("--target-dir").arg(target);
     if cfg!(not(feature = "mpi")) {
         cargo.arg("--no-default-features");
@@ -32,6 +34,12 @@ fn build() -> PathBuf {
     let built = cargo.output().expect("cargo starts");
     assert!(built.status.success(), "{cargo:?}:\n{}", String::from_utf8_lossy(&built.stderr));
     keep(&folder.join("md-cli"))
+}
+
+/// What stands before the hash in the name of a test's program.
+fn name_of_test(program: &Path) -> String {
+    let stem = program.file_stem().and_then(|stem| stem.to_str()).expect("cargo names programs in UTF-8");
+    stem.rsplit_once('-').expect("a name and a hash").0.to_owned()
 }
 
 /// Another name for the program, atomically: a build that someone starts during the tests takes the original away for a
