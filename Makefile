@@ -29,7 +29,7 @@ test: setup
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
 	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance --test input_reference \
-		--test 'scenario_*' --test 'cli_*' --test truth_configs --test truth_ranks --test steady
+		--test 'scenario_*' --test 'cli_*' --test truth_configs --test steady
 	$(MAKE) loom
 	scripts/test-ase.sh
 
