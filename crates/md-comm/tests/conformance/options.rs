@@ -25,12 +25,12 @@ pub(crate) fn slice() -> Vec<(Backend, RmaOptions)> {
     SLICE.iter().filter_map(parsed).collect()
 }
 
-/// Every combination that is not refused, without the defaults.
+/// Every combination that is not refused, without the defaults. The options of `hybrid` are those of its backend between
+/// nodes, which is two-sided here.
 pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
+    let asked = if backend == Backend::Hybrid { Backend::P2p } else { backend };
     let mut all = RmaOptions::combinations();
-    all.retain(|options| {
-        *options != RmaOptions::default() && backend.refuses(options, Slots::Double).is_ok()
-    });
+    all.retain(|options| *options != RmaOptions::default() && asked.refuses(options, Slots::Double).is_ok());
     all
 }
 
