@@ -3,6 +3,18 @@
 //! A `Vec<f64>` starts wherever the allocator pleases; a SIMD load that straddles two cache lines costs twice. A column
 //! is a `Vec` of whole cache lines seen as a slice of numbers, so it is aligned and its capacity is a multiple of the
 //! widest vector, without any unsafe code. The disadvantage is that only 8-byte plain-data types fit.
+//!
+//! ```text
+//! page      |----------------|----------------|----------------|
+//! x         [0 1 2 3 ..                                           place 0
+//! y            |------------ [0 1 2 3 ..                          place 1
+//! z               |-------------[0 1 2 3 ..                       place 2
+//! ```
+//!
+//! Large allocations start on a page, so x, y, z and the forces of one particle would lie at the same distance from a
+//! page's start. A CPU that finds a load's earlier store by those 12 bits of the address first takes them for each other
+//! (*4K aliasing*), and they compete for one set of the first-level cache: a sweep over 8 million atoms took twice the
+//! time per atom. Columns that are used together therefore have different *places*, steps into a page.
 
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
@@ -11,15 +23,24 @@ use std::ops::{Deref, DerefMut};
 /// Numbers per cache line: the widest vector of any supported CPU, in lanes of 8 bytes.
 pub const LINE: usize = 8;
 
+/// Cache lines in the span of addresses that a CPU tells apart late.
+const PAGE: usize = 64;
+
+/// Cache lines from a place to the next: 13 places fit in a page.
+const STEP: usize = 5;
+
 #[derive(Debug, Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
 struct CacheLine([u64; LINE]);
 
 /// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next multiple of [`LINE`]
 /// holds zeros or stale values and may be read through [`Column::padded`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Column<T> {
     lines: Vec<CacheLine>,
+    /// Lines before the first element.
+    lead: usize,
+    place: usize,
     len: usize,
     kind: PhantomData<T>,
 }
@@ -29,44 +50,59 @@ impl<T: Pod> Column<T> {
 
     /// An empty column.
     pub fn new() -> Self {
-        Self { lines: Vec::new(), len: 0, kind: PhantomData }
+        Self::at_place(0)
+    }
+
+    /// An empty column that will start so many steps into a page.
+    pub fn at_place(place: usize) -> Self {
+        Self { lines: Vec::new(), lead: 0, place, len: 0, kind: PhantomData }
+    }
+
+    /// Three empty columns at this and the next two places.
+    pub fn three_from_place(first: usize) -> [Self; 3] {
+        [0, 1, 2].map(|dim| Self::at_place(first + dim))
     }
 
     /// Sets the length; new elements are zero or stale.
     pub fn set_len(&mut self, len: usize) {
         let () = Self::IS_EIGHT_BYTES;
         let lines = len.div_ceil(LINE);
-        if lines > self.lines.capacity() {
-            self.lines.reserve(lines + lines / 16 - self.lines.len());
+        if self.lead + lines > self.lines.capacity() {
+            self.move_to(Vec::with_capacity(lines + lines / 16 + PAGE));
         }
-        self.lines.resize(lines, CacheLine::zeroed());
+        self.lines.resize(self.lead + lines, CacheLine::zeroed());
         self.len = len;
+    }
+
+    /// Moves the elements to empty storage, as far from the start of a page as the place says.
+    fn move_to(&mut self, mut storage: Vec<CacheLine>) {
+        let start = storage.as_ptr().addr() / size_of::<CacheLine>();
+        let lead = (self.place * STEP).wrapping_sub(start) % PAGE;
+        storage.resize(lead, CacheLine::zeroed());
+        storage.extend_from_slice(&self.lines[self.lead..]);
+        (self.lines, self.lead) = (storage, lead);
     }
 
     /// Appends one element.
     pub fn push(&mut self, value: T) {
         let last = self.len;
-        if last == self.lines.len() * LINE {
-            self.lines.push(CacheLine::zeroed());
-        }
-        self.len += 1;
+        self.set_len(last + 1);
         self[last] = value;
     }
 
     /// Removes all elements, keeps the storage.
     pub fn clear(&mut self) {
-        self.len = 0;
-        self.lines.clear();
+        self.set_len(0);
     }
 
     /// All elements and the padding up to a whole number of cache lines.
     pub fn padded(&self) -> &[T] {
-        bytemuck::cast_slice(&self.lines)
+        bytemuck::cast_slice(&self.lines[self.lead..])
     }
 
     /// All elements and the padding, writable.
     pub fn padded_mut(&mut self) -> &mut [T] {
-        bytemuck::cast_slice_mut(&mut self.lines)
+        bytemuck::cast_slice_mut(&mut self.lines[self.lead..])
     }
 
     /// Bytes of memory held.
@@ -75,19 +111,29 @@ impl<T: Pod> Column<T> {
     }
 }
 
+impl<T: Pod> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        let mut clone = Self::at_place(self.place);
+        clone.set_len(self.len);
+        clone.copy_from_slice(self);
+        clone
+    }
+}
+
 impl<T: Pod> Deref for Column<T> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.lines)[..self.len]
+        &self.padded()[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Column<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
+        let len = self.len;
+        &mut self.padded_mut()[..len]
     }
 }
 
@@ -116,6 +162,18 @@ mod tests {
         assert_eq!(column.len(), 19);
         assert_eq!(column.padded().len(), 24);
         assert_eq!(column[18], 18.0);
+    }
+
+    #[test]
+    fn columns_of_different_places_start_at_different_distances_from_a_page() {
+        let distance = |column: &Column<u64>| column.as_ptr() as usize % 4096;
+        let mut columns: Vec<Column<u64>> = (0..13).map(Column::at_place).collect();
+        for len in [1, 1000, 100_000] {
+            columns.iter_mut().for_each(|column| column.set_len(len));
+            let distances: Vec<usize> = columns.iter().map(distance).collect();
+            assert_eq!(distances, (0..13).map(|place| 320 * place).collect::<Vec<_>>());
+            assert_eq!(distance(&columns[7].clone()), 320 * 7);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use std::ops::Range;
 const MOST_BINS: usize = 16;
 
 /// Which particles are in which local cell.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LocalCells {
     first: Vec<u32>,
     end: Vec<u32>,
@@ -32,6 +32,15 @@ pub struct LocalCells {
     places: Vec<u32>,
     scratch: Column<f64>,
     scratch_ids: Column<u64>,
+}
+
+impl Default for LocalCells {
+    fn default() -> Self {
+        let (first, end, order, keys, places) = Default::default();
+        // They change places with the particles' columns, whose places are others.
+        let (scratch, scratch_ids) = (Column::at_place(11), Column::at_place(12));
+        Self { first, end, order, keys, places, scratch, scratch_ids }
+    }
 }
 
 impl LocalCells {

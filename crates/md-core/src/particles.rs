@@ -26,7 +26,7 @@ pub struct Particle {
 }
 
 /// The particles of one rank.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Particles {
     owned: usize,
     /// Positions of owned particles and ghosts, per dimension, \[length\].
@@ -42,10 +42,23 @@ pub struct Particles {
     pub species: Column<u64>,
 }
 
+impl Default for Particles {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Particles {
     /// No particles.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            owned: 0,
+            position: Column::three_from_place(0),
+            velocity: Column::three_from_place(3),
+            force: Column::three_from_place(6),
+            id: Column::at_place(9),
+            species: Column::at_place(10),
+        }
     }
 
     /// Number of owned particles.

@@ -144,7 +144,7 @@ pub(super) fn each<L: Send>(threads: &Threads, shares: &mut [Share<L>], work: im
 }
 
 /// Reactions that a thread's far work has for particles outside its home.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Spill {
     /// Numbers of the arithmetic's type, by particle.
     force: [Column<u64>; 3],
@@ -152,6 +152,12 @@ pub(super) struct Spill {
     blocks: Vec<bool>,
     /// Runs of touched particles.
     runs: Vec<Range<usize>>,
+}
+
+impl Default for Spill {
+    fn default() -> Self {
+        Self { force: Column::three_from_place(3), blocks: Vec::new(), runs: Vec::new() }
+    }
 }
 
 impl Spill {

@@ -25,13 +25,20 @@ const LARGEST_EXTENT: f64 = 0.98 * (1u64 << 31) as f64;
 const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// Two numbers of four bytes share an entry, so that the columns are aligned as all others are.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Mixed {
     unit: f64,
     origin: [f64; 3],
     position: [Column<u64>; 3],
     force: [Column<u64>; 3],
     kind: Column<u64>,
+}
+
+impl Default for Mixed {
+    fn default() -> Self {
+        let (position, force) = (Column::three_from_place(0), Column::three_from_place(3));
+        Self { unit: 0.0, origin: [0.0; 3], position, force, kind: Column::at_place(9) }
+    }
 }
 
 impl Mixed {
