@@ -68,8 +68,7 @@ pub(crate) struct ReferenceSums {
 }
 
 impl Configuration {
-    /// Clusters of particles with empty space between, no two closer than `distance`, also across periodic faces.
-    /// `flat`: all in one layer, for 2D. May hold fewer than asked for where they do not fit.
+    /// Clusters of particles with empty space between. `flat`: all in one layer, for 2D.
     pub(crate) fn clustered(
         random: &mut Random,
         lengths: [f64; 3],
@@ -77,35 +76,19 @@ impl Configuration {
         count: usize,
         flat: bool,
     ) -> Self {
-        const DISTANCE: f64 = 0.85;
         const RADIUS: f64 = 2.0;
-        const ATTEMPTS: usize = 40;
-        let mut configuration = Self { lengths, periodic, positions: Vec::new() };
         let centres: Vec<[f64; 3]> =
             (0..3).map(|_| lengths.map(|length| length * random.uniform())).collect();
-        for _ in 0..ATTEMPTS * count {
-            if configuration.positions.len() == count {
-                break;
-            }
+        Self::filled(random, (lengths, periodic), (count, flat), |random| {
             let centre = centres[random.below(centres.len())];
-            let mut position = [0, 1, 2].map(|dim| {
-                let offset = RADIUS * random.signed() * random.uniform();
-                let x = centre[dim] + offset;
+            [0, 1, 2].map(|dim| {
+                let x = centre[dim] + RADIUS * random.signed() * random.uniform();
                 if periodic[dim] { x.rem_euclid(lengths[dim]) } else { x.clamp(0.0, lengths[dim]) }
-            });
-            if flat {
-                position[2] = 0.0;
-            }
-            let positions = &configuration.positions;
-            let is_free = positions.iter().all(|other| configuration.distance(position, *other) > DISTANCE);
-            if is_free {
-                configuration.positions.push(position);
-            }
-        }
-        configuration
+            })
+        })
     }
 
-    /// Particles anywhere, no two closer than 0.85.
+    /// Particles anywhere.
     pub(crate) fn scattered(
         random: &mut Random,
         lengths: [f64; 3],
@@ -113,17 +96,32 @@ impl Configuration {
         count: usize,
         flat: bool,
     ) -> Self {
+        let anywhere = |random: &mut Random| lengths.map(|length| length * random.uniform());
+        Self::filled(random, (lengths, periodic), (count, flat), anywhere)
+    }
+
+    /// Particles at the places that come up, no two closer than 0.85, also across periodic faces. Holds fewer than asked
+    /// for where they do not fit.
+    fn filled(
+        random: &mut Random,
+        (lengths, periodic): ([f64; 3], [bool; 3]),
+        (count, flat): (usize, bool),
+        mut place: impl FnMut(&mut Random) -> [f64; 3],
+    ) -> Self {
         const DISTANCE: f64 = 0.85;
+        const ATTEMPTS: usize = 40;
         let mut configuration = Self { lengths, periodic, positions: Vec::new() };
-        for _ in 0..4 * count {
-            let [x, y, z] = lengths.map(|length| length * random.uniform());
+        for _ in 0..ATTEMPTS * count {
+            if configuration.positions.len() == count {
+                break;
+            }
+            let [x, y, z] = place(random);
             let position = [x, y, if flat { 0.0 } else { z }];
             let positions = &configuration.positions;
             if positions.iter().all(|other| configuration.distance(position, *other) > DISTANCE) {
                 configuration.positions.push(position);
             }
         }
-        configuration.positions.truncate(count);
         configuration
     }
 

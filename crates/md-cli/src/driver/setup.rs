@@ -175,7 +175,7 @@ fn simd_level(method: scenario::Method) -> Result<SimdLevel, RunError> {
     if wanted.is_empty() {
         return Ok(match method {
             scenario::Method::Clusters => SimdLevel::for_clusters(),
-            scenario::Method::Cells | scenario::Method::DirectSum => SimdLevel::detect(),
+            _ => SimdLevel::detect(),
         });
     }
     let available = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());

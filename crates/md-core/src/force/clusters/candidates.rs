@@ -87,10 +87,7 @@ impl Clusters {
 mod tests {
     use super::*;
 
-    fn entries(list: &[(usize, u16)]) -> Vec<(usize, u16)> {
-        list.to_vec()
-    }
-
+    /// Cluster and lanes of every entry, and how many are the cell's own.
     fn written(candidates: &Candidates) -> (Vec<(usize, u16)>, usize) {
         let list = candidates.entries.iter().map(|entry| (entry.cluster(), entry.lanes())).collect();
         (list, candidates.own)
@@ -103,7 +100,7 @@ mod tests {
         let spans =
             [CellSpan { first: 2, end: 9 }, CellSpan { first: 13, end: 15 }, CellSpan { first: 15, end: 16 }];
         clusters.write_down(&mut near, &mut far, (&spans, 13));
-        let expected = entries(&[(3, 0b0110), (0, 0b1100), (1, 0b1111), (2, 0b0001), (3, 0b1000)]);
+        let expected = vec![(3, 0b0110), (0, 0b1100), (1, 0b1111), (2, 0b0001), (3, 0b1000)];
         assert_eq!(written(&near), (expected, 1));
         assert_eq!(written(&far), (Vec::new(), 0));
     }
@@ -114,7 +111,7 @@ mod tests {
         let (mut near, mut far) = (Candidates::default(), Candidates::default());
         let spans = [CellSpan { first: 3, end: 5 }, CellSpan { first: 6, end: 8 }];
         clusters.write_down(&mut near, &mut far, (&spans, 50));
-        assert_eq!(written(&near), (entries(&[(0, 0b1101_1000)]), 0));
+        assert_eq!(written(&near), (vec![(0, 0b1101_1000)], 0));
     }
 
     #[test]
@@ -122,8 +119,8 @@ mod tests {
         let clusters = Clusters { width: 16, home: 2..3 };
         let (mut near, mut far) = (Candidates::default(), Candidates::default());
         clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 30, end: 50 }], 40));
-        assert_eq!(written(&near), (entries(&[(0, 0xFFFF)]), 1));
-        assert_eq!(written(&far), (entries(&[(1, 0xC000), (3, 0b11)]), 2));
+        assert_eq!(written(&near), (vec![(0, 0xFFFF)], 1));
+        assert_eq!(written(&far), (vec![(1, 0xC000), (3, 0b11)], 2));
     }
 
     #[test]

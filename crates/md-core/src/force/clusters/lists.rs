@@ -1,4 +1,4 @@
-//! The lists.
+//! What a list consists of: sections of rows of entries.
 
 use super::candidates::Candidates;
 use crate::halo::Reach;

@@ -12,7 +12,7 @@
 //! The list is made from the cell method's spans, so whatever shell, partition and exchange say about who computes which
 //! pair holds here too, and every pair is met once. After Verlet (1967) and the cluster pairs of GROMACS (Pall and Hess
 //! 2013), with one particle i instead of four: fewer pairs beyond the cutoff are computed (in a melt 95 per atom with
-//! eight lanes, against 141 and more; the cell method computes 300), and there is nothing to transpose.
+//! eight lanes and 74 with four, against 141 and more; the cell method computes 300), and there is nothing to transpose.
 //!
 //! In mixed precision a cluster has twice as many particles and the pair arithmetic is done in f32 (`mixed`).
 //!

@@ -10,32 +10,32 @@ use pulp::Simd;
 pub struct Double;
 
 impl Arithmetic for Double {
-    lanes_of!(
-        f64s,
-        m64s,
-        u64s,
-        f64,
-        u64,
-        F64_LANES,
-        splat_f64s,
-        add_f64s,
-        sub_f64s,
-        mul_f64s,
-        mul_add_e_f64s,
-        neg_f64s,
-        sqrt_f64s,
-        less_than_f64s,
-        and_m64s,
-        first_true_m64s,
-        select_f64s,
-        equal_u64s,
-        splat_u64s,
-        reduce_sum_f64s,
-        b8,
-        and_u64s,
-        less_than_u64s,
-        sums_f64
-    );
+    lanes_of! {
+        lanes: f64s,
+        mask: m64s,
+        kinds: u64s,
+        number: f64,
+        kind: u64,
+        width: F64_LANES,
+        splat: splat_f64s,
+        add: add_f64s,
+        sub: sub_f64s,
+        mul: mul_f64s,
+        mul_add: mul_add_e_f64s,
+        neg: neg_f64s,
+        sqrt: sqrt_f64s,
+        less: less_than_f64s,
+        and: and_m64s,
+        first: first_true_m64s,
+        select: select_f64s,
+        equal: equal_u64s,
+        splat_kind: splat_u64s,
+        sum: reduce_sum_f64s,
+        bits: b8,
+        and_kind: and_u64s,
+        less_whole: less_than_u64s,
+        sums: sums_f64,
+    }
     type Coordinate = f64;
     type Coordinates<S: Simd> = S::f64s;
 

@@ -2,10 +2,30 @@
 
 macro_rules! lanes_of {
     (
-        $lanes:ident, $mask:ident, $kinds:ident, $number:ty, $kind:ty, $width:ident,
-        $splat:ident, $add:ident, $sub:ident, $mul:ident, $mul_add:ident, $neg:ident, $sqrt:ident, $less:ident,
-        $and:ident, $first:ident, $select:ident, $equal:ident, $splat_kind:ident, $sum:ident,
-        $bits:ident, $and_kind:ident, $less_whole:ident, $sums:ident
+        lanes: $lanes:ident,
+        mask: $mask:ident,
+        kinds: $kinds:ident,
+        number: $number:ty,
+        kind: $kind:ty,
+        width: $width:ident,
+        splat: $splat:ident,
+        add: $add:ident,
+        sub: $sub:ident,
+        mul: $mul:ident,
+        mul_add: $mul_add:ident,
+        neg: $neg:ident,
+        sqrt: $sqrt:ident,
+        less: $less:ident,
+        and: $and:ident,
+        first: $first:ident,
+        select: $select:ident,
+        equal: $equal:ident,
+        splat_kind: $splat_kind:ident,
+        sum: $sum:ident,
+        bits: $bits:ident,
+        and_kind: $and_kind:ident,
+        less_whole: $less_whole:ident,
+        sums: $sums:ident $(,)?
     ) => {
         type Kind = $kind;
         type Number = $number;

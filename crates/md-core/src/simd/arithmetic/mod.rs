@@ -2,7 +2,8 @@
 //!
 //! | | [`Double`] | [`Single`] |
 //! | --- | --- | --- |
-//! | lanes (AVX-512) | 8 | 16 |
+//! | lanes, AVX-512 | 8 | 16 |
+//! | lanes, AVX2, and AVX-512 on half-width units | 4 | 8 |
 //! | coordinates | f64 | fixed point, 32 bits over the rank's extent |
 //! | distances, pair terms | f64 | f32 |
 //!

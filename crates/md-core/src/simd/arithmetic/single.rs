@@ -10,32 +10,32 @@ use pulp::Simd;
 pub struct Single;
 
 impl Arithmetic for Single {
-    lanes_of!(
-        f32s,
-        m32s,
-        u32s,
-        f32,
-        u32,
-        F32_LANES,
-        splat_f32s,
-        add_f32s,
-        sub_f32s,
-        mul_f32s,
-        mul_add_e_f32s,
-        neg_f32s,
-        sqrt_f32s,
-        less_than_f32s,
-        and_m32s,
-        first_true_m32s,
-        select_f32s,
-        equal_u32s,
-        splat_u32s,
-        reduce_sum_f32s,
-        b16,
-        and_u32s,
-        less_than_i32s,
-        sums_f32
-    );
+    lanes_of! {
+        lanes: f32s,
+        mask: m32s,
+        kinds: u32s,
+        number: f32,
+        kind: u32,
+        width: F32_LANES,
+        splat: splat_f32s,
+        add: add_f32s,
+        sub: sub_f32s,
+        mul: mul_f32s,
+        mul_add: mul_add_e_f32s,
+        neg: neg_f32s,
+        sqrt: sqrt_f32s,
+        less: less_than_f32s,
+        and: and_m32s,
+        first: first_true_m32s,
+        select: select_f32s,
+        equal: equal_u32s,
+        splat_kind: splat_u32s,
+        sum: reduce_sum_f32s,
+        bits: b16,
+        and_kind: and_u32s,
+        less_whole: less_than_i32s,
+        sums: sums_f32,
+    }
     type Coordinate = i32;
     type Coordinates<S: Simd> = S::i32s;
 
@@ -69,7 +69,8 @@ impl Arithmetic for Single {
         simd.mul_f32s(r2, unit2)
     }
 
-    /// As for [`Double`], with one Newton step.
+    /// As for `Double`, with one Newton step. The estimate of AVX has 12 bits, and its last ones differ between makers
+    /// of CPUs.
     #[inline(always)]
     fn reciprocal<S: Simd>(simd: S, a: S::f32s) -> S::f32s {
         #[cfg(target_arch = "x86_64")]
