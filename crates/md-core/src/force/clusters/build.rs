@@ -49,8 +49,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let finder = Finder::<S, P> {
             simd,
             positions: [x, y, z].map(|column| &vectors(column)[..count]),
-            unit2: P::splat(simd, unit * unit),
-            reach2: P::splat(simd, reach * reach),
+            reach2: P::splat(simd, (reach / unit).powi(2)),
             lane_bits: P::lane_bits(simd),
             clusters: Clusters { width, home: home.start / width..home.end / width },
         };
@@ -88,7 +87,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 struct Finder<'a, S: Simd, P: Arithmetic> {
     simd: S,
     positions: [&'a [P::Coordinates<S>]; 3],
-    unit2: P::Lanes<S>,
+    /// In units of the coordinates.
     reach2: P::Lanes<S>,
     lane_bits: P::Kinds<S>,
     clusters: Clusters,
@@ -103,7 +102,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dy = P::difference(simd, at[1], ys[cluster]);
         let dz = P::difference(simd, at[2], zs[cluster]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        let within = P::less_than(simd, P::in_lengths(simd, r2, self.unit2), self.reach2);
+        let within = P::less_than(simd, r2, self.reach2);
         P::any(simd, P::both(simd, within, P::chosen(simd, entry.lanes(), self.lane_bits)))
     }
 

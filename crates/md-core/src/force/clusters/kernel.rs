@@ -54,7 +54,8 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             first_row,
             unit,
             unit2: P::splat(simd, unit * unit),
-            cutoff2: P::splat(simd, self.cutoff * self.cutoff),
+            cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
+            per_unit2: P::splat(simd, 1.0 / (unit * unit)),
             lane_bits: P::lane_bits(simd),
             row_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
@@ -121,6 +122,7 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     unit: f64,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
+    per_unit2: P::Lanes<S>,
     lane_bits: P::Kinds<S>,
     row_sums: Collected<P::Lanes<S>>,
     sums: PairSums,
@@ -203,7 +205,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let dy = P::difference(simd, y, ys[cluster]);
         let dz = P::difference(simd, z, zs[cluster]);
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
-        let r2 = P::in_lengths(simd, P::mul_add(simd, dz, dz, squares), self.unit2);
+        let r2 = P::mul_add(simd, dz, dz, squares);
         let lanes = P::chosen(simd, entry.lanes(), self.lane_bits);
         let within = P::both(simd, P::less_than(simd, r2, self.cutoff2), lanes);
         Measured { cluster, distance: [dx, dy, dz], r2, within }
@@ -213,8 +215,13 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     #[inline(always)]
     fn invert(&self, measured: Measured<S, P>) -> Inverted<S, P> {
         let (simd, r2) = (self.simd, measured.r2);
-        let inverse = P::select(simd, measured.within, P::reciprocal(simd, r2), P::splat(simd, 0.0));
-        Inverted { measured, squares: Squares { r2, inverse } }
+        let inverse = P::select(
+            simd,
+            measured.within,
+            P::inverse_in_lengths(simd, r2, self.per_unit2),
+            P::splat(simd, 0.0),
+        );
+        Inverted { measured, squares: Squares { r2: P::in_lengths(simd, r2, self.unit2), inverse } }
     }
 
     /// Third stage: the pair term and the forces.
@@ -222,7 +229,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     fn interact<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         centre: &mut Centre<S, P, K::Row<S, P>>,
-        Inverted { measured: Measured { cluster, distance: [dx, dy, dz], r2, within }, squares }: Inverted<
+        Inverted { measured: Measured { cluster, distance: [dx, dy, dz], within, .. }, squares }: Inverted<
             S,
             P,
         >,
@@ -234,7 +241,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
             let zero = P::splat(simd, 0.0);
             let Collected { energy: total, virial, pairs } = &mut self.row_sums;
             *total = P::add(simd, *total, P::select(simd, within, energy, zero));
-            *virial = P::mul_add(simd, force, r2, *virial);
+            *virial = P::mul_add(simd, force, squares.r2, *virial);
             *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
         }
         let ([cx, cy, cz], [fx, fy, fz]) = (&mut centre.force, &mut self.forces);

@@ -55,14 +55,24 @@ impl Arithmetic for Double {
         r2
     }
 
+    #[inline(always)]
+    fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f64s, _: S::f64s) -> S::f64s {
+        Self::reciprocal(simd, r2)
+    }
+}
+
+impl Double {
+    /// 1 / a, to the last bit or two; anything for zero and infinity.
+    ///
     /// Where the CPU has a 14-bit estimate (AVX-512), two Newton steps replace a division, which takes longer than the
     /// rest of a pair.
     #[inline(always)]
-    fn reciprocal<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
+    pub(crate) fn reciprocal<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
         #[cfg(target_arch = "x86_64")]
         if let Some(v4) = x86::as_avx512(simd) {
             let estimate: S::f64s = bytemuck::cast(v4.avx512f._mm512_rcp14_pd(bytemuck::cast(a)));
-            return newton::<Self, S>(simd, a, newton::<Self, S>(simd, a, estimate));
+            let better = newton::<Self, S>(simd, a, estimate, estimate);
+            return newton::<Self, S>(simd, a, better, better);
         }
         simd.div_f64s(simd.splat_f64s(1.0), a)
     }

@@ -63,8 +63,6 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn mul_add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>, c: Self::Lanes<S>) -> Self::Lanes<S>;
     /// -a.
     fn neg<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// 1 / a, to the last bit or two; anything for zero and infinity.
-    fn reciprocal<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Square root.
     fn sqrt<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a < b for numbers that are not negative. What is not a number is never less; from fixed point it does not arise.
@@ -90,17 +88,24 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn value(number: Self::Number) -> f64;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.
     fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// The inverse of that, given the inverse of the unit's square: to the last bit or two; anything for zero and infinity.
+    fn inverse_in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, per_unit2: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Sum over the lanes.
     fn sum<S: Simd>(simd: S, a: Self::Lanes<S>) -> f64;
     /// Sums over the lanes of three vectors.
     fn sums<S: Simd>(simd: S, a: [Self::Lanes<S>; 3]) -> [f64; 3];
 }
 
-/// y (2 - a y): twice as many right digits of 1 / a.
+/// k y (2 - a y), given y and k y: twice as many right digits of k / a.
 #[inline(always)]
-pub(super) fn newton<P: Arithmetic, S: Simd>(simd: S, a: P::Lanes<S>, y: P::Lanes<S>) -> P::Lanes<S> {
+pub(super) fn newton<P: Arithmetic, S: Simd>(
+    simd: S,
+    a: P::Lanes<S>,
+    y: P::Lanes<S>,
+    ky: P::Lanes<S>,
+) -> P::Lanes<S> {
     let error = P::mul_add(simd, P::neg(simd, a), y, P::splat(simd, 1.0));
-    P::mul_add(simd, y, error, y)
+    P::mul_add(simd, ky, error, ky)
 }
 
 /// Whether a multiply-add is one instruction.

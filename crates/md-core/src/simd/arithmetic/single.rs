@@ -69,20 +69,14 @@ impl Arithmetic for Single {
         simd.mul_f32s(r2, unit2)
     }
 
-    /// As for `Double`, with one Newton step. The estimate of AVX has 12 bits, and its last ones differ between makers
-    /// of CPUs.
+    /// Where the CPU has a 14-bit estimate (AVX-512), a Newton step replaces a division.
     #[inline(always)]
-    fn reciprocal<S: Simd>(simd: S, a: S::f32s) -> S::f32s {
+    fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f32s, per_unit2: S::f32s) -> S::f32s {
         #[cfg(target_arch = "x86_64")]
         if let Some(v4) = x86::as_avx512(simd) {
-            let estimate: S::f32s = bytemuck::cast(v4.avx512f._mm512_rcp14_ps(bytemuck::cast(a)));
-            return newton::<Self, S>(simd, a, estimate);
+            let estimate: S::f32s = bytemuck::cast(v4.avx512f._mm512_rcp14_ps(bytemuck::cast(r2)));
+            return newton::<Self, S>(simd, r2, estimate, Self::mul(simd, per_unit2, estimate));
         }
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v3) = x86::as_avx2(simd) {
-            let estimate: S::f32s = bytemuck::cast(v3.avx._mm256_rcp_ps(bytemuck::cast(a)));
-            return newton::<Self, S>(simd, a, estimate);
-        }
-        simd.div_f32s(simd.splat_f32s(1.0), a)
+        simd.div_f32s(per_unit2, r2)
     }
 }
