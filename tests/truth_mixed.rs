@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Backend, Configuration, ForceRow, Outcome, Random, Run};
+use support::{Backend, Configuration, ForceRow, Outcome, Random, Run, mixed_cases};
 
 /// Largest deviation of forces, relative to their root mean square.
 const FORCE_BOUND: f64 = 1e-5;
@@ -77,20 +77,15 @@ fn deviation(actual: &[ForceRow], expected: &[ForceRow]) -> f64 {
 fn forces_on_every_path() {
     let configuration =
         Configuration::clustered(&mut Random::new(70), [12.0, 9.0, 10.5], [true; 3], 500, false);
-    for shell in ["full", "half", "eighth"] {
-        for partition in ["rect", "stripe"] {
-            for ranks in [1, 2, 3, 4, 8] {
-                let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz());
-                let run = run.set(format!("parallel.shell={shell:?}"));
-                let run = run.set(format!("parallel.partition={partition:?}")).on(Backend::Local, ranks);
-                let (double, mixed) = (in_precision(&run, "double"), in_precision(&run, "mixed"));
-                let error = deviation(&mixed.forces(), &double.forces());
-                assert!(error < FORCE_BOUND, "{}: {error:.1e}", mixed.case());
-                assert!(error > 0.0, "{}: the same bits as in double precision", mixed.case());
-                let pairs = |outcome: &Outcome| outcome.number("useful_pairs_per_atom");
-                assert!((pairs(&mixed) - pairs(&double)).abs() < 0.01, "{}", mixed.case());
-            }
-        }
+    let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz());
+    let double = in_precision(&run.clone().on(Backend::Local, 1), "double");
+    let pairs = |outcome: &Outcome| outcome.number("useful_pairs_per_atom");
+    for case in mixed_cases() {
+        let mixed = case.apply(&run).succeed();
+        let error = deviation(&mixed.forces(), &double.forces());
+        assert!(error < FORCE_BOUND, "{}: {error:.1e}", mixed.case());
+        assert!(error > 0.0, "{}: the same bits as in double precision", mixed.case());
+        assert!((pairs(&mixed) - pairs(&double)).abs() < 0.01, "{}", mixed.case());
     }
 }
 

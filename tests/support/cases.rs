@@ -21,13 +21,14 @@ pub(crate) struct Case {
     pub(crate) shell: &'static str,
     pub(crate) partition: &'static str,
     pub(crate) exchange: &'static str,
+    pub(crate) precision: &'static str,
 }
 
 impl Case {
     /// Case number `index` of [`NUMBERED`].
     fn numbered(backend: Backend, ranks: usize, index: usize) -> Self {
         let (shell, partition, method) = (SHELLS[index % 2], PARTITIONS[index / 2 % 2], METHODS[index / 4]);
-        Self { backend, ranks, method, shell, partition, exchange: "direct" }
+        Self { backend, ranks, method, shell, partition, exchange: "direct", precision: "double" }
     }
 
     /// Case number `index` of 5 that meet the eighth shell and the staged exchange.
@@ -39,7 +40,13 @@ impl Case {
             ("clusters", "half", "stripe", "staged"),
             ("clusters", "full", "rect", "staged"),
         ][index];
-        Self { backend, ranks, method, shell, partition, exchange }
+        Self { backend, ranks, method, shell, partition, exchange, precision: "double" }
+    }
+
+    /// Case number `index` of 6 in mixed precision with the direct exchange: all shells and partitions.
+    fn mixed(backend: Backend, ranks: usize, index: usize) -> Self {
+        let (shell, partition) = (["full", "half", "eighth"][index % 3], PARTITIONS[index / 3]);
+        Self { backend, ranks, method: "clusters", shell, partition, exchange: "direct", precision: "mixed" }
     }
 
     /// Whether it is one of the methods for daily use.
@@ -49,10 +56,11 @@ impl Case {
 
     /// The call, this way.
     pub(crate) fn apply(self, run: &Run) -> Run {
-        let Self { backend, ranks, method, shell, partition, exchange } = self;
+        let Self { backend, ranks, method, shell, partition, exchange, precision } = self;
         run.clone()
             .on(backend, ranks)
             .set(format!("neighbor.method={method:?}"))
+            .set(format!("neighbor.precision={precision:?}"))
             .set(format!("parallel.shell={shell:?}"))
             .set(format!("parallel.partition={partition:?}"))
             .set(format!("parallel.exchange={exchange:?}"))
@@ -82,4 +90,15 @@ pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
 /// Both.
 pub(crate) fn every_case() -> impl Iterator<Item = Case> {
     local_cases().chain(p2p_cases())
+}
+
+/// Mixed precision: over threads all shells, partitions and numbers of ranks, and for each number one staged exchange;
+/// over MPI one of each number.
+pub(crate) fn mixed_cases() -> impl Iterator<Item = Case> {
+    RANKS.into_iter().enumerate().flat_map(|(turn, ranks)| {
+        let direct = (0..6).map(move |index| Case::mixed(Backend::Local, ranks, index));
+        let staged = Case { exchange: "staged", ..Case::mixed(Backend::Local, ranks, turn) };
+        let over_mpi = p2p_available().then(|| Case::mixed(Backend::P2p, ranks, 5 - turn));
+        direct.chain([staged]).chain(over_mpi)
+    })
 }

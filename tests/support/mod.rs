@@ -11,7 +11,7 @@ mod reference;
 mod run;
 mod systems;
 
-pub(crate) use cases::{Case, RANKS, every_case, local_cases, p2p_cases};
+pub(crate) use cases::{Case, RANKS, every_case, local_cases, mixed_cases, p2p_cases};
 pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
 pub(crate) use desk::{Desk, MELT, Said, Start, error, error_everywhere, starts};
 pub(crate) use outcome::{ForceRow, Outcome, ThermoRow};

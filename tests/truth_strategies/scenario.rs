@@ -25,7 +25,8 @@ temperature = 1.44
 rebuild = { every = 10 }
 "#;
 
-/// 512 atoms of a gas: messages of a few particles or none, a rebuild in every second step.
+/// 512 atoms of a gas: messages of a few particles or none, a rebuild in every second step. In mixed precision, so that
+/// both meet every strategy.
 const SPARSE: &str = r#"
 [simulation]
 steps = 200
@@ -41,6 +42,7 @@ sigma = 1.15
 [interaction]
 cutoff = 3.5
 [neighbor]
+precision = "mixed"
 skin = 0.4
 rebuild = { every = 2 }
 "#;
