@@ -104,7 +104,9 @@ fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
     if flawed.iter().all(|&flawed| flawed == 0) {
         return Ok(None);
     }
-    let described = world.gather(0, flaws.describe(world.rank()).as_bytes())?;
+    // Others keep their own: rank 0 may come to an end before it has told anybody.
+    let own = flaws.describe(world.rank());
+    let described = world.gather(0, own.as_bytes())?;
     let text: Vec<_> = described.iter().map(|text| String::from_utf8_lossy(text)).collect();
-    Ok(Some(if text.is_empty() { "see rank 0".to_owned() } else { text.concat() }))
+    Ok(Some(if text.is_empty() { format!("see rank 0; {own}") } else { text.concat() }))
 }
