@@ -1,0 +1,156 @@
+//! What becomes of a message that has arrived.
+//!
+//! ```text
+//! notice     by flag, epoch or poll: it is there          -> told
+//! settle     its length: it fits, or comes by overflow    -> ready
+//! deliver    its bytes, wherever they are
+//! ```
+
+use std::ops::Range;
+
+use super::Parts;
+use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
+use crate::{Arrival, CommError, EdgeId, Sizes};
+
+/// Where a message that has arrived is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// In the exchange's slot, or, with gets, in the edge's buffer.
+    Slot,
+    /// At an offset of the own part.
+    Window(usize),
+    /// In one of [`Parts::held`].
+    Held(usize),
+}
+
+impl Parts {
+    /// A message has arrived; its length is known if its flag told it.
+    pub(in crate::mpi::rma) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
+        if !std::mem::replace(&mut self.noticed[edge.0], true) {
+            self.told_lengths[edge.0] = length;
+            self.told.push_back(edge.0);
+        }
+    }
+
+    /// The same for a message that is not in the exchange's slot.
+    pub(in crate::mpi::rma) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
+        self.whereabouts[edge.0] = Whereabouts::Window(place);
+        self.notice(edge, Some(length));
+    }
+
+    /// The same for a message that was copied out.
+    pub(in crate::mpi::rma) fn notice_held(&mut self, edge: EdgeId, length: usize, buffer: usize) {
+        self.whereabouts[edge.0] = Whereabouts::Held(buffer);
+        self.notice(edge, Some(length));
+    }
+
+    pub(in crate::mpi::rma) fn is_noticed(&self, edge: EdgeId) -> bool {
+        self.noticed[edge.0]
+    }
+
+    /// All messages from other ranks have arrived.
+    pub(in crate::mpi::rma) fn notice_all(&mut self) {
+        for edge in self.ledger.edge_ids() {
+            if self.receives_from_others(edge) {
+                self.notice(edge, None);
+            }
+        }
+    }
+
+    /// The messages of this rank to itself have arrived.
+    pub(in crate::mpi::rma) fn notice_own(&mut self) {
+        for i in 0..self.source.len() {
+            if self.source[i].is_some() {
+                self.noticed[i] = true;
+                self.ready.push_back(i);
+            }
+        }
+    }
+
+    pub(in crate::mpi::rma) fn any_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Whether there is notice of messages that have not been looked at.
+    pub(in crate::mpi::rma) fn any_told(&self) -> bool {
+        !self.told.is_empty()
+    }
+
+    /// Looks at the messages noticed since the last call: they are ready, or come by overflow.
+    pub(in crate::mpi::rma) fn settle(&mut self) -> Result<(), CommError> {
+        while let Some(i) = self.told.pop_front() {
+            let (length, sizes) = (self.find_length(EdgeId(i))?, self.ledger.spec().sizes);
+            self.arrived_lengths[i] = length;
+            match (length > self.arena.room_in(i), sizes) {
+                (false, _) => self.ready.push_back(i),
+                (true, Sizes::Variable) => {
+                    self.overflow.expect(&self.world, &self.ledger, (EdgeId(i), length))?;
+                }
+                (true, Sizes::Fixed) => {
+                    return Err(self.ledger.mismatch(EdgeId(i), format!("claims to have {length} bytes")));
+                }
+            }
+        }
+        self.overflow.poll(|i| self.ready.push_back(i))
+    }
+
+    /// Hands out the next message that has arrived.
+    pub(in crate::mpi::rma) fn deliver(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        let Some(i) = self.ready.pop_front() else { return Ok(None) };
+        let edge = EdgeId(i);
+        let length = self.arrived_lengths[i];
+        let bytes = match (self.source[i], self.overflow.message(&self.ledger, edge)?) {
+            (Some(source), _) => &self.arena.window.origin(source)?[ORIGIN_HEAD..],
+            (None, Some(message)) => message,
+            (None, None) if self.gets() => {
+                piece(self.arena.window.origin(i)?, ORIGIN_HEAD..ORIGIN_HEAD + length)
+            }
+            (None, None) => match self.whereabouts[i] {
+                Whereabouts::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
+                Whereabouts::Slot | Whereabouts::Window(_) => {
+                    let payload = self.payload(i);
+                    self.jitter.note_read(payload, length);
+                    self.arena.window.arrived(payload, length)?
+                }
+            },
+        };
+        self.ledger.arrive(edge, bytes).map(Some)
+    }
+
+    /// Makes what has been read unreadable if a test wants it; the slots are not released yet.
+    pub(in crate::mpi::rma) fn poison_read(&mut self) -> Result<(), CommError> {
+        while let Some((offset, length)) = self.jitter.take_read() {
+            self.arena.window.poison(offset, length)?;
+        }
+        Ok(())
+    }
+
+    /// Where a message is in the own part.
+    fn payload(&self, i: usize) -> usize {
+        match self.whereabouts[i] {
+            Whereabouts::Window(place) => place,
+            Whereabouts::Slot | Whereabouts::Held(_) => self.arena.payload_here(i, self.sequence),
+        }
+    }
+
+    /// The length of a message: known, told by its flag, or beside its payload.
+    fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
+        match (self.told_lengths[edge.0], self.ledger.spec().sizes) {
+            (Some(length), _) => return Ok(length),
+            (None, Sizes::Fixed) => return Ok(self.ledger.receive_capacity(edge)),
+            (None, Sizes::Variable) => (),
+        }
+        let word = if self.gets() {
+            self.arena.window.origin(edge.0)?.get(ORIGIN_HEAD - LENGTH_BYTES..ORIGIN_HEAD)
+        } else {
+            Some(self.arena.window.arrived(self.payload(edge.0) - LENGTH_BYTES, LENGTH_BYTES)?)
+        };
+        let word = word.and_then(|word| word.try_into().ok()).unwrap_or([u8::MAX; LENGTH_BYTES]);
+        Ok(usize::try_from(u64::from_ne_bytes(word)).unwrap_or(usize::MAX))
+    }
+}
+
+/// Part of an aligned buffer: nothing of one that is too short or was never filled, but that aligned too.
+fn piece(buffer: &[u8], range: Range<usize>) -> &[u8] {
+    buffer.get(range).unwrap_or(&buffer[..0])
+}

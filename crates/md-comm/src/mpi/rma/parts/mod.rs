@@ -1,0 +1,188 @@
+//! What all one-sided contexts have, and what schemes do with it.
+//!
+//! How a message leaves is in `sending`, what becomes of it here in `arrivals`.
+
+mod arrivals;
+mod sending;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::arena::{Arena, Plan};
+use super::rehearsal::Stores;
+use crate::flag_protocol::{Answer, needs_credit};
+use crate::ledger::Ledger;
+use crate::mpi::adversity::Jitter;
+use crate::mpi::edge_words::{self, Along};
+use crate::mpi::ffi::Memory;
+use crate::mpi::numbers::ContextNumber;
+use crate::mpi::overflow::Overflow;
+use crate::mpi::world::Inner;
+use crate::{AlignedBuffer, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions};
+use arrivals::Whereabouts;
+
+/// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
+const POLLS_PER_POKE: u32 = 16;
+
+/// Ledger, window and addresses of one context.
+#[derive(Debug)]
+pub(in crate::mpi) struct Parts {
+    pub(in crate::mpi::rma) ledger: Ledger,
+    pub(in crate::mpi::rma) number: ContextNumber,
+    /// For messages against the direction of the edges.
+    pub(in crate::mpi::rma) backward_number: ContextNumber,
+    /// Before `world`, so that MPI is finalised afterwards.
+    pub(in crate::mpi::rma) arena: Arena,
+    /// Number of this exchange since the window was made, from 1.
+    pub(in crate::mpi::rma) sequence: u64,
+    plan: Plan,
+    /// How slots in shared memory are written.
+    pub(in crate::mpi::rma) stores: Stores,
+    /// Told to have arrived, not looked at yet.
+    told: VecDeque<usize>,
+    /// Arrived, not handed out yet.
+    ready: VecDeque<usize>,
+    noticed: Vec<bool>,
+    /// Lengths of the messages packed, of those whose arrival told a length, and of all that have arrived.
+    lengths: Vec<usize>,
+    told_lengths: Vec<Option<usize>>,
+    arrived_lengths: Vec<usize>,
+    whereabouts: Vec<Whereabouts>,
+    /// Messages that were copied out of the window.
+    pub(in crate::mpi::rma) held: Vec<AlignedBuffer>,
+    /// For edges that receive from this rank itself: the sending edge.
+    source: Vec<Option<usize>>,
+    polls: u32,
+    /// For messages that no slot has room for.
+    pub(in crate::mpi::rma) overflow: Overflow,
+    pub(in crate::mpi::rma) jitter: Jitter,
+    pub(in crate::mpi::rma) world: Rc<Inner>,
+}
+
+impl Parts {
+    /// *Collective.*
+    pub(in crate::mpi::rma) fn open(
+        world: Rc<Inner>,
+        spec: ExchangeSpec,
+        plan: Plan,
+    ) -> Result<Self, CommError> {
+        let mut ledger = Ledger::new(world.rank, world.ranks, spec)?;
+        if plan.memory == Memory::Shared {
+            world.expect_on_node(ledger.spec())?;
+        }
+        let number = world.numbers.borrow_mut().take()?;
+        let backward_number = world.numbers.borrow_mut().take()?;
+        tell_capacities(&world, &mut ledger, number)?;
+        let arena = arena(&world, &ledger, number, plan)?;
+        let edges = ledger.spec().edges.len();
+        let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
+        let source = (0..edges).map(|i| ledger.source(i)).collect();
+        let overflow = Overflow::open(&world, &ledger)?;
+        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
+        Ok(Self {
+            number,
+            backward_number,
+            arena,
+            sequence: 1,
+            plan,
+            stores: Stores::Cached,
+            told,
+            ready,
+            noticed: vec![false; edges],
+            lengths: vec![0; edges],
+            told_lengths: vec![None; edges],
+            arrived_lengths: vec![0; edges],
+            whereabouts: vec![Whereabouts::Slot; edges],
+            held: Vec::new(),
+            source,
+            polls: 0,
+            overflow,
+            jitter,
+            ledger,
+            world,
+        })
+    }
+
+    /// Learns the peers' new capacities; a new window if some rank's slots have become too small. Nothing is in flight:
+    /// all epochs are closed. *Collective.*
+    pub(in crate::mpi::rma) fn resize(&mut self, new_window: bool) -> Result<(), CommError> {
+        tell_capacities(&self.world, &mut self.ledger, self.number)?;
+        if new_window {
+            self.arena.window.free()?;
+            self.arena = arena(&self.world, &self.ledger, self.number, self.plan)?;
+            self.sequence = 1;
+        }
+        Ok(())
+    }
+
+    /// Whether receivers read, instead of senders writing.
+    pub(in crate::mpi::rma) fn gets(&self) -> bool {
+        self.plan.options.operation == Operation::Get
+    }
+
+    pub(in crate::mpi::rma) fn options(&self) -> RmaOptions {
+        self.plan.options
+    }
+
+    pub(in crate::mpi::rma) fn edge(&self, EdgeId(i): EdgeId) -> &Edge {
+        &self.ledger.spec().edges[i]
+    }
+
+    pub(in crate::mpi::rma) fn leads_home(&self, edge: EdgeId) -> bool {
+        self.edge(edge).peer == self.world.rank
+    }
+
+    /// Edges to other ranks on which messages leave.
+    pub(in crate::mpi::rma) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
+        self.ledger.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.leads_home(edge))
+    }
+
+    /// Edges to other ranks on which messages arrive.
+    pub(in crate::mpi::rma) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
+        self.ledger.edge_ids().filter(|&edge| self.receives_from_others(edge))
+    }
+
+    pub(in crate::mpi::rma) fn receives_from_others(&self, edge: EdgeId) -> bool {
+        self.edge(edge).flow.receives() && !self.leads_home(edge)
+    }
+
+    /// Whether the sender of a message has to be told that its slot is free: both ends find the same answer, because an
+    /// edge that sends here is an edge that receives there.
+    pub(in crate::mpi::rma) fn needs_credit(&self, edge: EdgeId, forward: bool) -> bool {
+        let peer = self.edge(edge).peer;
+        let answers =
+            |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
+        let answered = self.ledger.spec().edges.iter().any(answers);
+        needs_credit(self.arena.slots, if answered { Answer::Message } else { Answer::Nothing })
+    }
+
+    /// The exchange is over.
+    pub(in crate::mpi::rma) fn next_exchange(&mut self) {
+        self.noticed.fill(false);
+        self.overflow.next_exchange();
+        self.sequence += 1;
+    }
+
+    /// To be called after each poll that found nothing: lets MPI work now and then.
+    pub(in crate::mpi::rma) fn poke(&mut self) -> Result<(), CommError> {
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls.is_multiple_of(POLLS_PER_POKE) { self.world.poke() } else { Ok(()) }
+    }
+}
+
+fn tell_capacities(world: &Inner, ledger: &mut Ledger, number: ContextNumber) -> Result<(), CommError> {
+    let capacity = |i: usize| ledger.spec().edges[i].send_capacity;
+    let capacities = edge_words::tell(world, ledger, number, Along::Forward, capacity)?;
+    ledger.learn_capacities(&capacities);
+    Ok(())
+}
+
+fn arena(world: &Inner, ledger: &Ledger, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
+    match (plan.memory, world.node.get()) {
+        (Memory::Shared, Some(node)) => {
+            let member = |rank| node.member(rank).unwrap_or_default();
+            Arena::new(world, ledger, number, (&node.communicator, plan), member)
+        }
+        _ => Arena::new(world, ledger, number, (&world.data, plan), |rank| rank),
+    }
+}
