@@ -16,20 +16,24 @@
 //! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every row with far
 //! partners is loaded twice.
 
+mod spill;
+
+pub(in crate::force) use spill::{Spill, add_spills};
+
 use super::PairSums;
 use super::cells::CellItem;
 use crate::aligned::Column;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::simd::{Arithmetic, Double};
-use crate::threads::{Placed, Threads};
+use crate::threads::Threads;
 use std::ops::Range;
 
 /// Homes start at multiples of the widest cluster.
-pub(super) const BLOCK: usize = 16;
+pub(in crate::force) const BLOCK: usize = 16;
 
 /// The particles in the form that the arithmetic wants, padded to whole clusters: all of them, or a home's.
-pub(super) struct Columns<'a, P: Arithmetic> {
+pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub position: [&'a [P::Coordinate]; 3],
     pub kind: &'a [P::Kind],
     pub force: [&'a mut [P::Number]; 3],
@@ -43,7 +47,7 @@ pub(super) struct Columns<'a, P: Arithmetic> {
 
 impl<'a> Columns<'a, Double> {
     /// The particles as they are.
-    pub(super) fn of(particles: &'a mut Particles) -> Self {
+    pub(in crate::force) fn of(particles: &'a mut Particles) -> Self {
         let Particles { position, force, species, .. } = particles;
         Self {
             position: position.each_ref().map(Column::padded),
@@ -58,7 +62,7 @@ impl<'a> Columns<'a, Double> {
 
 impl<P: Arithmetic> Columns<'_, P> {
     /// The same for a while.
-    pub(super) fn reborrowed(&mut self) -> Columns<'_, P> {
+    pub(in crate::force) fn reborrowed(&mut self) -> Columns<'_, P> {
         Columns {
             force: reborrowed(&mut self.force),
             row_force: self.row_force.as_mut().map(reborrowed),
@@ -69,7 +73,7 @@ impl<P: Arithmetic> Columns<'_, P> {
 
 /// What one thread does in one region.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Work<L> {
+pub(in crate::force) struct Work<L> {
     /// The rows.
     pub home: Range<usize>,
     /// Pairs inside the home, indices relative to its start.
@@ -80,14 +84,14 @@ pub(super) struct Work<L> {
 
 /// What one thread does.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Share<L> {
+pub(in crate::force) struct Share<L> {
     inner: Work<L>,
     boundary: Work<L>,
     pub spill: Spill,
 }
 
 impl<L> Share<L> {
-    pub(super) fn work(&self, region: Region) -> &Work<L> {
+    pub(in crate::force) fn work(&self, region: Region) -> &Work<L> {
         match region {
             Region::Inner => &self.inner,
             Region::Boundary => &self.boundary,
@@ -95,7 +99,7 @@ impl<L> Share<L> {
     }
 
     /// The work to be made anew, and the spill to be marked.
-    pub(super) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut Spill) {
+    pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut Spill) {
         match region {
             Region::Inner => (&mut self.inner, &mut self.spill),
             Region::Boundary => (&mut self.boundary, &mut self.spill),
@@ -104,7 +108,7 @@ impl<L> Share<L> {
 }
 
 /// Gives every thread its home in a region with these items, out of `len` particles and ghosts.
-pub(super) fn assign_homes<L: Default>(
+pub(in crate::force) fn assign_homes<L: Default>(
     shares: &mut Vec<Share<L>>,
     threads: &Threads,
     (region, items): (Region, &[CellItem]),
@@ -134,7 +138,11 @@ pub(super) fn assign_homes<L: Default>(
 }
 
 /// Lets every thread do something with its share.
-pub(super) fn each<L: Send>(threads: &Threads, shares: &mut [Share<L>], work: impl Fn(&mut Share<L>) + Sync) {
+pub(in crate::force) fn each<L: Send>(
+    threads: &Threads,
+    shares: &mut [Share<L>],
+    work: impl Fn(&mut Share<L>) + Sync,
+) {
     threads.divide(
         shares,
         |shares, all, middle| shares.split_at_mut(middle - all.start),
@@ -143,86 +151,8 @@ pub(super) fn each<L: Send>(threads: &Threads, shares: &mut [Share<L>], work: im
     );
 }
 
-/// Reactions that a thread's far work has for particles outside its home.
-#[derive(Debug, Clone)]
-pub(super) struct Spill {
-    /// Numbers of the arithmetic's type, by particle.
-    force: [Column<u64>; 3],
-    /// Which blocks of particles are touched.
-    blocks: Vec<bool>,
-    /// Runs of touched particles.
-    runs: Vec<Range<usize>>,
-}
-
-impl Default for Spill {
-    fn default() -> Self {
-        Self { force: Column::three_from_place(3), blocks: Vec::new(), runs: Vec::new() }
-    }
-}
-
-impl Spill {
-    /// Nothing touched yet of `len` particles and ghosts.
-    pub(super) fn reset(&mut self, len: usize) {
-        self.blocks.clear();
-        self.blocks.resize(len.div_ceil(BLOCK), false);
-        self.runs.clear();
-    }
-
-    /// Far work touches these particles.
-    #[inline]
-    pub(super) fn touch(&mut self, particles: Range<usize>) {
-        let end = particles.end.div_ceil(BLOCK).min(self.blocks.len());
-        self.blocks[particles.start / BLOCK..end].fill(true);
-    }
-
-    /// To be called when everything has been touched. One thread has no far work and needs no room for it; several do,
-    /// also where it has no reactions.
-    pub(super) fn lay_out<P: Arithmetic>(&mut self, len: usize, threads: &Threads) {
-        let mut start = 0;
-        for blocks in self.blocks.chunk_by(|a, b| a == b) {
-            let end = start + blocks.len();
-            if blocks[0] {
-                self.runs.push(start * BLOCK..(end * BLOCK).min(len));
-            }
-            start = end;
-        }
-        if threads.count() > 1 {
-            let words = (len * size_of::<P::Number>()).div_ceil(size_of::<u64>());
-            self.force.iter_mut().for_each(|column| column.set_len(words));
-        }
-    }
-
-    fn columns<P: Arithmetic>(&mut self) -> [&mut [P::Number]; 3] {
-        self.force.each_mut().map(|column| bytemuck::cast_slice_mut(column.padded_mut()))
-    }
-
-    fn clear<P: Arithmetic>(&mut self) {
-        for column in &mut self.force {
-            let numbers: &mut [P::Number] = bytemuck::cast_slice_mut(column.padded_mut());
-            for run in &self.runs {
-                numbers[run.clone()].fill(bytemuck::Zeroable::zeroed());
-            }
-        }
-    }
-
-    /// Adds what lies in `part`, which starts at particle `first`, times the unit of the forces.
-    fn add_to<P: Arithmetic>(&self, first: usize, part: &mut [&mut [f64]; 3], unit: f64) {
-        for (to, from) in part.iter_mut().zip(&self.force) {
-            let from: &[P::Number] = bytemuck::cast_slice(from.padded());
-            for run in &self.runs {
-                let (start, end) = (run.start.max(first), run.end.min(first + to.len()));
-                if start < end {
-                    for (to, &from) in to[start - first..end - first].iter_mut().zip(&from[start..end]) {
-                        *to += unit * P::value(from);
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's near or far work.
-pub(super) fn sweep<P: Arithmetic, L: Send + Sync>(
+pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     threads: &Threads,
     shares: &mut [Share<L>],
     region: Region,
@@ -297,22 +227,4 @@ fn cut<T>(columns: [&mut [T]; 3], at: usize) -> ([&mut [T]; 3], [&mut [T]; 3]) {
 
 fn reborrowed<'a, T>(columns: &'a mut [&mut [T]; 3]) -> [&'a mut [T]; 3] {
     columns.each_mut().map(|column| &mut **column)
-}
-
-/// Adds all spills to the forces, in the order of threads.
-pub(super) fn add_spills<P: Arithmetic, L: Send + Sync>(
-    threads: &Threads,
-    shares: &[Share<L>],
-    particles: &mut Particles,
-    unit: f64,
-) {
-    if shares.iter().all(|share| share.spill.runs.is_empty()) {
-        return;
-    }
-    let columns = particles.force.each_mut().map(|column| &mut column[..]);
-    threads.each(Placed { first: 0, columns }, |Placed { first, mut columns }| {
-        for share in shares {
-            share.spill.add_to::<P>(first, &mut columns, unit);
-        }
-    });
 }
