@@ -13,7 +13,7 @@ usage: compare.sh [OPTION...]
   --precision LIST  of md-cli: double, mixed (default double,mixed)
   --output FILE     (default: out/peers.csv)
 Programs: lmp (as it is, and with -sf opt), gmx, miniMD; or what $LMP, $GMX, $MINIMD name. md-cli is built here, unless
-$MD_CLI names it. The scripts for gmx and miniMD are written from their documentation and have never been run.
+$MD_CLI names it. The script for miniMD is written from its documentation and has never been run.
 Writes code,precision,ranks,atoms,steps,repeat,ns_per_atom_step; prints medians and how many times md-cli is as fast.
 EOF_USAGE
 }

@@ -109,6 +109,8 @@ where
     let mut chart = ChartBuilder::on(area)
         .caption(quantity.title, (FONT, TITLE_SIZE))
         .margin(MARGIN)
+        // Room for half of the last label.
+        .margin_right(4 * FONT_SIZE)
         .x_label_area_size(3 * FONT_SIZE)
         .y_label_area_size(5 * FONT_SIZE)
         .build_cartesian_2d((fewest..most).log_scale(), 0.0..highest)?;
