@@ -16,8 +16,8 @@ struct Way {
 }
 
 const DOUBLE: f64 = 1e-9;
-/// Of the largest force.
-const MIXED: f64 = 1e-5;
+/// Of the largest sum of pair forces on a particle, as the other.
+const MIXED: f64 = 1e-6;
 
 /// Method, precision and the difference allowed.
 const METHODS: [(&str, &str, f64); 4] = [

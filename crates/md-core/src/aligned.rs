@@ -26,8 +26,8 @@ pub const LINE: usize = 8;
 /// Cache lines in the span of addresses that a CPU tells apart late.
 const PAGE: usize = 64;
 
-/// Cache lines from a place to the next: 13 places fit in a page.
-const STEP: usize = 5;
+/// Cache lines from a place to the next: 16 places fit in a page.
+const STEP: usize = 4;
 
 #[derive(Debug, Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn columns_of_different_places_start_at_different_distances_from_a_page() {
         let distance = |column: &Column<u64>| column.as_ptr() as usize % 4096;
-        let mut columns: Vec<Column<u64>> = (0..13).map(Column::at_place).collect();
+        let mut columns: Vec<Column<u64>> = (0..16).map(Column::at_place).collect();
         for len in [1, 1000, 100_000] {
             columns.iter_mut().for_each(|column| column.set_len(len));
             let distances: Vec<usize> = columns.iter().map(distance).collect();
-            assert_eq!(distances, (0..13).map(|place| 320 * place).collect::<Vec<_>>());
-            assert_eq!(distance(&columns[7].clone()), 320 * 7);
+            assert_eq!(distances, (0..16).map(|place| 256 * place).collect::<Vec<_>>());
+            assert_eq!(distance(&columns[7].clone()), 256 * 7);
         }
     }
 

@@ -16,7 +16,7 @@ use super::error::RunError;
 use crate::input::InputParticles;
 use crate::scenario::{self, Scenario, ScenarioError, ScenarioSource};
 
-/// Chooses a narrower instruction set than the CPU's widest, e.g. `MD_SIMD=avx2+fma`.
+/// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const SIMD_VARIABLE: &str = "MD_SIMD";
 
 /// Where the particles come from.

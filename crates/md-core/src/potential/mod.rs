@@ -52,7 +52,7 @@ pub trait PairPotential {
 /// Squared distances of a vector of pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct Squares<V> {
-    /// r^2; anything in lanes that do not count.
+    /// r^2; any finite number in lanes that do not count.
     pub r2: V,
     /// 1 / r^2, which takes long and so is begun early; 0 in lanes that do not count.
     pub inverse: V,

@@ -1,7 +1,7 @@
 //! One binary for every CPU: the vector width is chosen when the program starts.
 //!
 //! Kernels are written once, generic over [`pulp::Simd`], and compiled for each level; [`SimdLevel::dispatch`] calls
-//! the widest one that the CPU has. `pulp` keeps the unsafe part (calling a function compiled for another instruction
+//! that of the level, which [`SimdLevel::detect`] or [`SimdLevel::for_clusters`] has chosen for the CPU. `pulp` keeps the unsafe part (calling a function compiled for another instruction
 //! set) behind a safe token that only exists where the CPU was asked first.
 
 mod arithmetic;

@@ -54,8 +54,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             clusters: Clusters { width, home: home.start / width..home.end / width },
         };
         for items in items.chunk_by(|a, b| a.reach == b.reach) {
-            let (first_near, first_far, first_far_entry) =
-                (near.rows.len(), far.rows.len(), far.entries.len());
+            let first_far_entry = far.entries.len();
             for item in items {
                 let (start, end) = (item.particles.first as usize, item.particles.end as usize);
                 let rows = start.max(home.start)..end.min(home.end);
@@ -72,8 +71,8 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 }
             }
             let reach = items[0].reach;
-            near.end_section(first_near, reach);
-            far.end_section(first_far, reach);
+            near.end_section(reach);
+            far.end_section(reach);
             if reach == Reach::Both {
                 for cluster in far.entries[first_far_entry..].iter().map(|entry| entry.cluster()) {
                     spill.touch(cluster * width..(cluster + 1) * width);

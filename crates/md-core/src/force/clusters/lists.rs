@@ -4,11 +4,11 @@ use super::candidates::Candidates;
 use crate::halo::Reach;
 use std::ops::Range;
 
-/// One particle i; its entries start where those of the row before end.
+/// One particle i and how many entries it has; they follow those of the row before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub particle: u32,
-    pub end: u32,
+    pub entries: u32,
 }
 
 /// A cluster near the row's particle, and its lanes: those of its particles that are partners if within the cutoff. Bit k
@@ -48,6 +48,8 @@ impl Entry {
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     pub rows: Range<usize>,
+    /// Of all its rows.
+    pub entries: Range<usize>,
     pub reach: Reach,
 }
 
@@ -57,6 +59,8 @@ pub(super) struct Lists {
     pub entries: Vec<Entry>,
     pub rows: Vec<Row>,
     pub sections: Vec<Section>,
+    /// Entries that belong to a row.
+    in_rows: usize,
     /// Of the cell whose rows are being made.
     pub candidates: Candidates,
 }
@@ -66,25 +70,25 @@ impl Lists {
         self.entries.clear();
         self.rows.clear();
         self.sections.clear();
-    }
-
-    /// Where the entries of a row start.
-    pub(super) fn start(&self, row: usize) -> usize {
-        row.checked_sub(1).map_or(0, |before| self.rows[before].end as usize)
+        self.in_rows = 0;
     }
 
     /// The entries since the last row become the row of a particle, if there are any.
     pub(super) fn end_row(&mut self, particle: usize) {
-        if self.start(self.rows.len()) != self.entries.len() {
-            self.rows.push(Row { particle: particle as u32, end: self.entries.len() as u32 });
+        let entries = self.entries.len() - self.in_rows;
+        if entries > 0 {
+            self.rows.push(Row { particle: particle as u32, entries: entries as u32 });
+            self.in_rows = self.entries.len();
         }
     }
 
-    /// The rows since `first` become a section, if there are any.
-    pub(super) fn end_section(&mut self, first: usize, reach: Reach) {
-        let rows = first..self.rows.len();
+    /// The rows since the last section become one, if there are any.
+    pub(super) fn end_section(&mut self, reach: Reach) {
+        let (first_row, first_entry) =
+            self.sections.last().map_or((0, 0), |last| (last.rows.end, last.entries.end));
+        let (rows, entries) = (first_row..self.rows.len(), first_entry..self.entries.len());
         if !rows.is_empty() {
-            self.sections.push(Section { rows, reach });
+            self.sections.push(Section { rows, entries, reach });
         }
     }
 }

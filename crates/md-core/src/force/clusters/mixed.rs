@@ -18,7 +18,7 @@ use crate::simd::{SimdLevel, Single};
 use crate::threads::Threads;
 use std::ops::Range;
 
-/// Differences of coordinates must fit 32 bits with their sign, and particles move on until the next rebuild.
+/// Differences of coordinates must fit 32 bits with their sign.
 const LARGEST_EXTENT: f64 = 0.98 * (1u64 << 31) as f64;
 
 /// Adding it leaves an integer in the low bits of an f64.
@@ -42,9 +42,10 @@ impl Default for Mixed {
 }
 
 impl Mixed {
-    /// New coordinates for the particles and ghosts at hand.
-    pub(super) fn rebuild(&mut self, particles: &Particles, means: (&Threads, SimdLevel)) {
-        let mut largest = f64::MIN_POSITIVE;
+    /// New coordinates for the particles and ghosts at hand. Until the next rebuild they may move on by `reach` in all:
+    /// further, and the lists would not hold either.
+    pub(super) fn rebuild(&mut self, particles: &Particles, reach: f64, means: (&Threads, SimdLevel)) {
+        let mut largest: f64 = 0.0;
         for (origin, column) in self.origin.iter_mut().zip(&particles.position) {
             let present = || column[..particles.owned()].iter().chain(&column[particles.ghost_start()..]);
             let low = present().copied().fold(f64::INFINITY, f64::min);
@@ -52,7 +53,7 @@ impl Mixed {
             *origin = if low <= high { 0.5 * (low + high) } else { 0.0 };
             largest = largest.max(high - low);
         }
-        self.unit = largest / LARGEST_EXTENT;
+        self.unit = (largest + reach) / LARGEST_EXTENT;
         let pairs = particles.len().div_ceil(2);
         for column in self.position.iter_mut().chain(&mut self.force).chain([&mut self.kind]) {
             column.set_len(pairs);

@@ -83,7 +83,7 @@ impl ClusterWork {
                 );
             }
             Some(mixed) => {
-                mixed.rebuild(particles, (system.threads, system.simd));
+                mixed.rebuild(particles, reach, (system.threads, system.simd));
                 let reach = reach * (1.0 + ROUNDING);
                 build::<Single>(system, spans, shares, (mixed.sites(), particles.len()), reach);
             }

@@ -20,7 +20,7 @@ pub(in crate::force) struct Spill {
 
 impl Default for Spill {
     fn default() -> Self {
-        Self { force: Column::three_from_place(3), blocks: Vec::new(), runs: Vec::new() }
+        Self { force: Column::three_from_place(13), blocks: Vec::new(), runs: Vec::new() }
     }
 }
 

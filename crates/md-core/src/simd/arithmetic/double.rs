@@ -64,7 +64,7 @@ impl Arithmetic for Double {
 impl Double {
     /// 1 / a, to the last bit or two; anything for zero and infinity.
     ///
-    /// Where the CPU has a 14-bit estimate (AVX-512), two Newton steps replace a division, which takes longer than the
+    /// At level AVX-512 on whole vectors, which has a 14-bit estimate, two Newton steps replace a division, which takes longer than the
     /// rest of a pair.
     #[inline(always)]
     pub(crate) fn reciprocal<S: Simd>(simd: S, a: S::f64s) -> S::f64s {

@@ -69,7 +69,7 @@ impl Arithmetic for Single {
         simd.mul_f32s(r2, unit2)
     }
 
-    /// Where the CPU has a 14-bit estimate (AVX-512), a Newton step replaces a division.
+    /// At level AVX-512 on whole vectors, which has a 14-bit estimate, a Newton step replaces a division.
     #[inline(always)]
     fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f32s, per_unit2: S::f32s) -> S::f32s {
         #[cfg(target_arch = "x86_64")]
