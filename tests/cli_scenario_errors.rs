@@ -148,6 +148,22 @@ fn cutoff_larger_than_the_box() {
 }
 
 #[test]
+fn units_that_mixed_precision_cannot_hold() {
+    let species = "[[species]]\nname = \"A\"\nsigma = 3.4e-10\n[neighbor]\nprecision = \"mixed\"\n[output]";
+    assert_snapshot!(run_after("[output]", species), @r#"
+    exit code 2
+    error: × mixed precision cannot hold the pair forces of these units
+        ╭─[melt.toml:13:13]
+     12 │ [neighbor]
+     13 │ precision = "mixed"
+        ·             ───────
+     14 │ [output]
+        ╰────
+      help: units in which epsilon and sigma are not far from 1, or precision `double`
+    "#);
+}
+
+#[test]
 fn box_too_thin_for_the_ranks() {
     assert_snapshot!(run_divided("[5, 5, 5]", "partition = \"rect\""), @r#"
     exit code 2

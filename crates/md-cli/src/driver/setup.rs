@@ -5,7 +5,7 @@ use md_core::grid::{GridError, axis, balanced_count, most_cells};
 use md_core::halo::Route;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect, Stripe, choose_grid};
-use md_core::potential::{LennardJones, Mixing, Shift, Well};
+use md_core::potential::{LennardJones, Mixing, PairPotential, Shift, Well};
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
     Boundary, CellGrid, Dimension, Domain, HaloPlan, LocalCells, Partition, Potential, Shell, SimdLevel,
@@ -91,9 +91,7 @@ impl Setup {
         let most = most_cells(&domain, reach, limit).map_err(at)?;
         let (grid, partition) = divide(scenario, &domain, most, ranks).map_err(at)?;
         Ok(Self {
-            potential: potential(scenario).map_err(|error| {
-                ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
-            })?,
+            potential: potential(source, scenario)?,
             shell: shell(scenario.parallel.shell),
             route: match scenario.parallel.exchange {
                 scenario::ExchangeKind::Direct => Route::Direct,
@@ -313,7 +311,7 @@ fn masses(
     of_species.iter().enumerate().map(choose).collect()
 }
 
-fn potential(scenario: &Scenario) -> Result<Potential, md_core::potential::LennardJonesError> {
+fn potential(source: &ScenarioSource, scenario: &Scenario) -> Result<Potential, ScenarioError> {
     let interaction = &scenario.interaction;
     let wells: Vec<Well> =
         scenario.species.iter().map(|s| Well { epsilon: s.epsilon, sigma: s.sigma }).collect();
@@ -335,5 +333,14 @@ fn potential(scenario: &Scenario) -> Result<Potential, md_core::potential::Lenna
         scenario::Shift::Energy => Shift::Energy,
         scenario::Shift::Force => Shift::Force,
     };
-    LennardJones::new(&wells, mixing, &overrides, interaction.cutoff, shift).map(Potential::LennardJones)
+    let potential =
+        LennardJones::new(&wells, mixing, &overrides, interaction.cutoff, shift).map_err(|error| {
+            ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
+        })?;
+    if scenario.neighbor.precision == scenario::Precision::Mixed && !potential.fits_single_precision() {
+        let message = "mixed precision cannot hold the pair forces of these units";
+        let help = "units in which epsilon and sigma are not far from 1, or precision `double`";
+        return Err(ScenarioError::at(source, "neighbor.precision", message, help));
+    }
+    Ok(Potential::LennardJones(potential))
 }

@@ -45,6 +45,9 @@ pub trait PairPotential {
     /// Mean-field correction of energy and pressure for `counts[species]` particles in `volume`.
     fn tail(&self, counts: &[u64], volume: f64, dimension: crate::Dimension) -> Tail;
 
+    /// Whether f32 holds, without loss of digits, every number that arises in the pair terms of particles at usual distances.
+    fn fits_single_precision(&self) -> bool;
+
     /// Calls `user` with the SIMD kernel for these parameters.
     fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output;
 }
@@ -116,6 +119,10 @@ impl PairPotential for Potential {
 
     fn tail(&self, counts: &[u64], volume: f64, dimension: crate::Dimension) -> Tail {
         each!(self, inner => inner.tail(counts, volume, dimension))
+    }
+
+    fn fits_single_precision(&self) -> bool {
+        each!(self, inner => inner.fits_single_precision())
     }
 
     fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output {

@@ -108,6 +108,16 @@ impl Constants {
         }
     }
 
+    /// Whether f32 holds what the kernel computes at this distance.
+    fn fit_single_precision(&self, r2: f64) -> bool {
+        let s = 1.0 / r2;
+        let s4 = s.powi(4);
+        let repulsion = self.f12 * s.powi(3);
+        [s4, self.f6, self.f12 * s, repulsion, s4 * repulsion, s4 * self.f6, self.c12 * s.powi(6)]
+            .into_iter()
+            .all(|number| number == 0.0 || (number as f32).is_normal())
+    }
+
     fn term(&self, r2: f64) -> PairTerm {
         let s = 1.0 / r2;
         let s3 = s * s * s;
@@ -129,6 +139,13 @@ impl PairPotential for LennardJones {
 
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
         self.table[a * self.species + b].term(r2)
+    }
+
+    /// From half of sigma, where forces are ten thousand times as strong as at sigma, to the cutoff.
+    fn fits_single_precision(&self) -> bool {
+        self.table.iter().zip(&self.wells).all(|(constants, well)| {
+            [0.5 * well.sigma, self.cutoff].into_iter().all(|r| constants.fit_single_precision(r * r))
+        })
     }
 
     /// Integrals of the uncut potential from the cutoff to infinity with g(r) = 1 (Allen & Tildesley, eqs. 2.142f; the

@@ -54,6 +54,18 @@ fn overrides_beat_mixing_in_both_orders() {
 }
 
 #[test]
+fn units_far_from_one_do_not_fit_single_precision() {
+    let fits = |epsilon: f64, sigma: f64| {
+        let well = Well { epsilon, sigma };
+        let lj = LennardJones::new(&[well], Mixing::LorentzBerthelot, &[], 2.5 * sigma, Shift::None).unwrap();
+        lj.fits_single_precision()
+    };
+    assert!(fits(1.0, 1.0) && fits(0.0, 1.0) && fits(120.0, 3.4) && fits(1e-3, 0.34));
+    // Argon in joules and metres.
+    assert!(!fits(1.65e-21, 3.4e-10) && !fits(1.0, 1e-5) && !fits(1.0, 1e5) && !fits(1e-40, 1.0));
+}
+
+#[test]
 fn tails_match_nist_and_a_numerical_integral() {
     let lj = LennardJones::new(&[UNIT], Mixing::LorentzBerthelot, &[], 3.0, Shift::None).unwrap();
     let tail = lj.tail(&[800], 1000.0, Dimension::Three);
