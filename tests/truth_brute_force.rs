@@ -14,7 +14,7 @@ const CUTOFF: f64 = 2.5;
 const SKIN: f64 = 0.3;
 /// Relative error of forces and sums, and what may be left of the sum of all forces.
 const DOUBLE: (f64, f64) = (1e-11, 1e-13);
-const MIXED: (f64, f64) = (1e-6, 1e-7);
+const MIXED: (f64, f64) = (3e-6, 3e-7);
 /// The shortest edge of a cell.
 const REACH: f64 = CUTOFF + SKIN;
 

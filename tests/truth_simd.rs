@@ -24,7 +24,7 @@ type Path = (&'static str, &'static str, [f64; 3]);
 const PATHS: [Path; 3] = [
     ("clusters", "double", [1e-12, 1e-11, 0.0]),
     ("cells", "double", [1e-12, 1e-11, 0.0]),
-    ("clusters", "mixed", [1e-6, 1e-6, 0.01]),
+    ("clusters", "mixed", [3e-6, 3e-6, 0.01]),
 ];
 
 fn at(
