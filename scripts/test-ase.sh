@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-venv=${CARGO_TARGET_DIR:-target}/ase-venv
+target=${CARGO_TARGET_DIR:-target}
+venv=$target/ase-venv
 steps=20
 every=10
 frames=$((steps / every + 1))
@@ -25,6 +26,8 @@ fi
 
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
-cargo run --quiet --bin md-cli -- run configs/two-species.toml --quiet --steps "$steps" --output "$output" \
+# With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+cargo build --quiet --workspace --bin md-cli --test truth_configs
+"$target/debug/md-cli" run configs/two-species.toml --quiet --steps "$steps" --output "$output" \
     --set "output.trajectory.every=$every"
 "$venv/bin/python" scripts/check_ase.py "$output/traj.extxyz" "$frames" "$atoms"
