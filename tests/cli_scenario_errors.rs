@@ -152,7 +152,7 @@ fn units_that_mixed_precision_cannot_hold() {
     let species = "[[species]]\nname = \"A\"\nsigma = 3.4e-10\n[neighbor]\nprecision = \"mixed\"\n[output]";
     assert_snapshot!(run_after("[output]", species), @r#"
     exit code 2
-    error: × mixed precision cannot hold the pair forces of these units
+    error: × `neighbor.precision = "mixed"` cannot hold the pair forces of this epsilon and sigma
         ╭─[melt.toml:13:13]
      12 │ [neighbor]
      13 │ precision = "mixed"

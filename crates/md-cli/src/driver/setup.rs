@@ -338,7 +338,8 @@ fn potential(source: &ScenarioSource, scenario: &Scenario) -> Result<Potential, 
             ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
         })?;
     if scenario.neighbor.precision == scenario::Precision::Mixed && !potential.fits_single_precision() {
-        let message = "mixed precision cannot hold the pair forces of these units";
+        let message =
+            "`neighbor.precision = \"mixed\"` cannot hold the pair forces of this epsilon and sigma";
         let help = "units in which epsilon and sigma are not far from 1, or precision `double`";
         return Err(ScenarioError::at(source, "neighbor.precision", message, help));
     }

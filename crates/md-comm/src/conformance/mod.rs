@@ -108,5 +108,5 @@ fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
     let own = flaws.describe(world.rank());
     let described = world.gather(0, own.as_bytes())?;
     let text: Vec<_> = described.iter().map(|text| String::from_utf8_lossy(text)).collect();
-    Ok(Some(if text.is_empty() { format!("see rank 0; {own}") } else { text.concat() }))
+    Ok(Some(if text.is_empty() { format!("{own}for others see rank 0") } else { text.concat() }))
 }
