@@ -31,7 +31,8 @@ pub struct Tried {
 pub enum Outcome {
     /// It took part.
     Timed {
-        /// Seconds per exchange that the slowest rank spent inside the transport, median over the blocks of the trial.
+        /// Seconds per exchange inside the transport, of a rank that did not have to wait for others; median over the
+        /// blocks of the trial.
         median_s: f64,
     },
     /// It did not, or not yet.

@@ -2,6 +2,7 @@
 
 use super::field::{Field, Market, Runner};
 use super::verdict::{judge, median};
+use super::waiting::without_waiting;
 use super::{Auto, Stage};
 use crate::{Backend, CommError, Outcome, Traffic};
 
@@ -14,13 +15,10 @@ impl<M: Market> Auto<M> {
     /// Books an exchange and finds out whose turn the next one is.
     pub(super) fn end_exchange(&mut self) {
         self.exchanges += 1;
-        let per_block = self.trials.exchanges_per_block();
-        if !self.exchanges.is_multiple_of(per_block) {
+        let times_s = &mut self.field.runners[self.current].times_s;
+        times_s.extend(self.clock.lap_s());
+        if !self.exchanges.is_multiple_of(self.trials.exchanges_per_block()) {
             return;
-        }
-        let runner = &mut self.field.runners[self.current];
-        if let Some(spent_s) = self.clock.spent_s() {
-            runner.blocks_s.push(spent_s / per_block as f64);
         }
         match self.stage {
             Stage::Trial => {
@@ -29,7 +27,7 @@ impl<M: Market> Auto<M> {
                 self.clock.reset(turn.is_some());
             }
             Stage::Settled { .. } => {
-                let room = runner.blocks_s.len() < self.trials.watched_blocks();
+                let room = times_s.len() < self.trials.watched_times();
                 self.clock.reset(room && self.trials.is_watched(self.exchanges));
             }
         }
@@ -54,8 +52,9 @@ impl<M: Market> Auto<M> {
     /// Agrees on the best candidate and ends the others.
     fn choose(&mut self) -> Result<(), CommError> {
         let runners = &self.field.runners;
-        let mut blocks_s: Vec<f64> = runners.iter().flat_map(|runner| &runner.blocks_s).copied().collect();
-        self.market.world().max(&mut blocks_s)?;
+        let mine_s: Vec<f64> = runners.iter().flat_map(|runner| &runner.times_s).copied().collect();
+        let times_s = without_waiting(self.market.world(), &mine_s)?;
+        let blocks_s: Vec<f64> = times_s.chunks(self.trials.times_per_block()).map(median).collect();
         let backends: Vec<Backend> = runners.iter().map(|runner| runner.backend).collect();
         let verdict = judge(&backends, &blocks_s);
         for (&backend, &median_s) in backends.iter().zip(&verdict.medians_s) {
@@ -64,14 +63,14 @@ impl<M: Market> Auto<M> {
         }
         let mut losers: Vec<Runner> = std::mem::take(&mut self.field.runners);
         let mut winner = losers.remove(verdict.chosen);
-        winner.blocks_s.clear();
+        winner.times_s.clear();
         self.chosen = Some(winner.backend);
         self.field.runners.push(winner);
         for loser in losers {
             self.ended = sum(self.ended, loser.exchange.traffic());
             loser.exchange.finalise()?;
         }
-        let [bytes, _] = self.agree([self.bytes(), 0.0])?;
+        let bytes = self.bytes()?;
         let median_s = verdict.medians_s[verdict.chosen];
         self.reason = verdict.reason;
         self.enter(Stage::Settled { bytes, median_s });
@@ -80,19 +79,19 @@ impl<M: Market> Auto<M> {
 
     /// What has changed since the choice, if it is much. The same on all ranks.
     fn reason_for_trial(&mut self, bytes_then: f64, median_then_s: f64) -> Result<Option<String>, CommError> {
-        let blocks_s = &mut self.field.runners[self.current].blocks_s;
-        let full = blocks_s.len() >= self.trials.watched_blocks();
-        let mine_s = if full { median(blocks_s) } else { 0.0 };
-        if full {
-            blocks_s.clear();
-        }
-        let [bytes, median_s] = self.agree([self.bytes(), mine_s])?;
+        let bytes = self.bytes()?;
         if (bytes - bytes_then).abs() > CHANGED_BYTES * bytes_then {
             return Ok(Some(format!(
                 "an exchange has {bytes:.0} bytes, at the choice it had {bytes_then:.0}"
             )));
         }
-        let slower = bytes > 0.0 && median_s > SLOWER * median_then_s;
+        let times_s = &mut self.field.runners[self.current].times_s;
+        if bytes == 0.0 || times_s.len() < self.trials.watched_times() {
+            return Ok(None);
+        }
+        let median_s = median(&without_waiting(self.market.world(), times_s)?);
+        times_s.clear();
+        let slower = median_s > SLOWER * median_then_s;
         Ok(slower.then(|| {
             format!("an exchange takes {:.1} times as long as at the choice", median_s / median_then_s)
         }))
@@ -114,17 +113,13 @@ impl<M: Market> Auto<M> {
         self.clock.reset(true);
     }
 
-    /// Bytes that this rank sends in an exchange.
-    fn bytes(&self) -> f64 {
+    /// Bytes that all ranks send in an exchange. *Collective.*
+    fn bytes(&self) -> Result<f64, CommError> {
         let edges = &self.field.runners[self.current].exchange.spec().edges;
-        edges.iter().filter(|edge| edge.flow.sends()).map(|edge| edge.send_capacity as f64).sum()
-    }
-
-    /// The sum of the first value and the maximum of the second over the ranks.
-    fn agree(&self, mine: [f64; 2]) -> Result<[f64; 2], CommError> {
-        let all = self.market.world().gather_all(bytemuck::cast_slice(&mine))?;
-        let all: Vec<[f64; 2]> = bytemuck::pod_collect_to_vec(&all);
-        Ok(all.iter().fold([0.0; 2], |[sum, most], &[bytes, seconds]| [sum + bytes, most.max(seconds)]))
+        let mine = edges.iter().filter(|edge| edge.flow.sends()).map(|edge| edge.send_capacity as f64).sum();
+        let mut bytes = [mine];
+        self.market.world().sum(&mut bytes)?;
+        Ok(bytes[0])
     }
 
     /// The choice in words.
@@ -134,7 +129,9 @@ impl<M: Market> Auto<M> {
         }
         let total = self.trials.exchanges(self.field.runners.len());
         let done = self.exchanges.min(total);
-        let state = if done < total {
+        let state = if done == 0 {
+            "the run had no such exchange".to_owned()
+        } else if done < total {
             format!("the run was too short: {done} of the {total} exchanges of a trial were made")
         } else {
             format!(

@@ -1,15 +1,15 @@
-//! Time spent inside the transport, for one block of exchanges.
+//! Time spent inside the transport, exchange by exchange.
 
 use std::time::{Duration, Instant};
 
 /// A clock that can be switched off, so that exchanges whose time nobody wants do not pay for it.
 #[derive(Debug, Default)]
-pub(super) struct BlockClock {
+pub(super) struct TransportClock {
     on: bool,
     spent: Duration,
 }
 
-impl BlockClock {
+impl TransportClock {
     /// Starts from zero, on or off.
     pub(super) fn reset(&mut self, on: bool) {
         *self = Self { on, spent: Duration::ZERO };
@@ -29,8 +29,9 @@ impl BlockClock {
         }
     }
 
-    /// Seconds spent, if the clock is on.
-    pub(super) fn spent_s(&self) -> Option<f64> {
-        self.on.then_some(self.spent.as_secs_f64())
+    /// Seconds since the last lap, if the clock is on.
+    pub(super) fn lap_s(&mut self) -> Option<f64> {
+        let spent = std::mem::take(&mut self.spent);
+        self.on.then_some(spent.as_secs_f64())
     }
 }

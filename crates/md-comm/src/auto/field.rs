@@ -19,8 +19,8 @@ pub(crate) trait Market: Clone + 'static {
 pub(super) struct Runner {
     pub(super) backend: Backend,
     pub(super) exchange: Box<dyn Exchange>,
-    /// Seconds per exchange of its blocks.
-    pub(super) blocks_s: Vec<f64>,
+    /// Seconds that this rank has spent in each timed exchange.
+    pub(super) times_s: Vec<f64>,
 }
 
 /// All candidates.
@@ -41,7 +41,7 @@ impl Field {
         let runner = |backend, exchange| Runner {
             backend,
             exchange,
-            blocks_s: Vec::with_capacity(trials.most_times()),
+            times_s: Vec::with_capacity(trials.most_times()),
         };
         let spec = exchange.spec().clone();
         let mut kept = Some(exchange);

@@ -3,18 +3,17 @@
 //! Structure: a context holds one context per candidate along the same edges. The candidates take turns, a block of
 //! exchanges each, for several rounds; only the time inside the transport counts, not the caller's computation. Turns
 //! follow from the number of exchanges alone, so that the ranks need not talk about them. At the first negotiation
-//! after the trial, where all ranks meet and nothing is in flight, they agree: per block the slowest rank counts, per
-//! candidate the median over its blocks. The best is kept, the others are ended; if its lead scatters as much from round
-//! to round as it is long, the candidate that comes first in the market's order of preference (`p2p` first) is kept.
+//! after the trial, where all ranks meet and nothing is in flight, they agree: per exchange the time of a rank that did
+//! not have to wait for others counts (`waiting`), per block and per candidate the median. The best is kept, the others are ended; if it does not lead in nearly every round,
+//! the candidate that comes first in the market's order of preference (`p2p` first) is kept.
 //! Later negotiations compare bytes and time per exchange with those at the choice, and begin a new trial if the bytes
 //! have changed by half or the time has doubled over many exchanges.
 //! Relies on: negotiations are collective and come again and again (neighbour rebuilds); all backends give the same
 //! bits, so that a result does not depend on the choice.
 //! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones; afterwards a branch per call,
 //! a clock around one block of exchanges in ten, and one small collective per negotiation.
-//! Advantage: measures the very pattern, sizes and load that matter, where they matter. Disadvantage: the waiting for
-//! late ranks is timed too, so that a badly divided run sees small differences; a choice is only as good as the quiet of
-//! the machine during the trial. Contexts of varying lengths (used at rebuilds only) are not worth a trial: `p2p`.
+//! Advantage: measures the very pattern, sizes and load that matter, where they matter. Disadvantage: a choice is only
+//! as good as the quiet of the machine during the trial. Contexts of varying lengths (used at rebuilds only) are not worth a trial: `p2p`.
 
 mod choosing;
 mod clock;
@@ -24,9 +23,10 @@ mod field;
 mod tests;
 mod trials;
 mod verdict;
+mod waiting;
 
 use crate::{Backend, CommError, Exchange, ExchangeSpec, Sizes, Traffic};
-use clock::BlockClock;
+use clock::TransportClock;
 use field::Field;
 pub(crate) use field::Market;
 pub use trials::Trials;
@@ -55,7 +55,7 @@ struct Auto<M> {
     stage: Stage,
     /// Exchanges of this stage that are complete.
     exchanges: u64,
-    clock: BlockClock,
+    clock: TransportClock,
     /// Winner of the last trial.
     chosen: Option<Backend>,
     /// Why it won, or why there is another trial.
@@ -83,7 +83,7 @@ impl<M: Market> Auto<M> {
     /// Begins the first trial. *Collective.*
     fn start(market: M, trials: Trials, first: (Backend, Box<dyn Exchange>)) -> Result<Self, CommError> {
         let field = Field::open(&market, trials, first)?;
-        let mut clock = BlockClock::default();
+        let mut clock = TransportClock::default();
         clock.reset(true);
         Ok(Self {
             market,

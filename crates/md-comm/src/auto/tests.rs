@@ -186,17 +186,19 @@ fn the_fastest_is_chosen_and_the_refused_are_named() {
 
 #[test]
 fn a_run_that_is_too_short_says_so() {
-    let (short, waiting) = on_both(|market| {
+    let (none, short, waiting) = on_both(|market| {
         let mut pair = Player::open(market, Sizes::Fixed);
+        let none = pair.choice();
         pair.play(4);
         pair.negotiate(8);
         let short = pair.choice();
         pair.play(TRIAL - 4);
         let waiting = pair.choice();
         pair.exchange.finalise().unwrap();
-        (short, waiting)
+        (none, short, waiting)
     });
-    assert_eq!((short.chosen, waiting.chosen), (None, None));
+    assert_eq!((none.chosen, short.chosen, waiting.chosen), (None, None, None));
+    assert_eq!(none.reason, "the run had no such exchange");
     assert_eq!(short.reason, "the run was too short: 4 of the 18 exchanges of a trial were made");
     assert!(waiting.reason.contains("no neighbour rebuild followed"), "{waiting:?}");
     assert_eq!(why(&short, Backend::Shm), "the trial is not over");

@@ -6,7 +6,7 @@ const WATCHED_ONE_IN: u64 = 10;
 /// How long `auto` tries its candidates, and how long it watches the chosen one before it judges. Zeros count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials {
-    /// Exchanges in a row with one candidate: a block has one time.
+    /// Exchanges in a row with one candidate.
     pub exchanges_per_block: u32,
     /// Blocks of every candidate. The candidates take turns, so that a change of the machine's load meets all.
     pub blocks: u32,
@@ -16,7 +16,7 @@ pub struct Trials {
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { exchanges_per_block: 8, blocks: 6, watched_blocks: 20 }
+        Self { exchanges_per_block: 6, blocks: 8, watched_blocks: 20 }
     }
 }
 
@@ -41,13 +41,19 @@ impl Trials {
         (exchanges / self.exchanges_per_block()).is_multiple_of(WATCHED_ONE_IN)
     }
 
-    pub(super) fn watched_blocks(self) -> usize {
-        self.watched_blocks.max(1) as usize
+    /// Exchanges in a row with one candidate; a length of lists of times.
+    pub(super) fn times_per_block(self) -> usize {
+        self.exchanges_per_block.max(1) as usize
+    }
+
+    /// Times of the chosen backend that are judged together.
+    pub(super) fn watched_times(self) -> usize {
+        self.times_per_block() * self.watched_blocks.max(1) as usize
     }
 
     /// The largest number of times that are kept at once for one candidate.
     pub(super) fn most_times(self) -> usize {
-        self.blocks.max(self.watched_blocks).max(1) as usize
+        self.watched_times().max(self.times_per_block() * self.blocks.max(1) as usize)
     }
 }
 
@@ -68,7 +74,7 @@ mod tests {
     #[test]
     fn zeros_count_as_one() {
         let none = Trials { exchanges_per_block: 0, blocks: 0, watched_blocks: 0 };
-        assert_eq!((none.exchanges(3), none.watched_blocks(), none.most_times()), (3, 1, 1));
+        assert_eq!((none.exchanges(3), none.watched_times(), none.most_times()), (3, 1, 1));
     }
 
     #[test]
