@@ -50,6 +50,11 @@ impl LocalCells {
         self.first[slot] as usize..self.end[slot] as usize
     }
 
+    /// Index of the first particle of a slot, if there is such a slot.
+    pub(crate) fn start(&self, slot: usize) -> Option<usize> {
+        self.first.get(slot).map(|&first| first as usize)
+    }
+
     /// Number of particles in a slot.
     pub fn count(&self, slot: usize) -> usize {
         self.range(slot).len()

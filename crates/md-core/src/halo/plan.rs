@@ -179,7 +179,7 @@ impl HaloPlan {
     }
 
     /// Slots before this one are there before any message: owned cells and their images in the first stage.
-    fn first_awaited_slot(&self) -> usize {
+    pub(crate) fn first_awaited_slot(&self) -> usize {
         self.stages.first().map_or(self.owned.len(), |stage| stage.image_slots.end)
     }
 

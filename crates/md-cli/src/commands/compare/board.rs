@@ -6,7 +6,8 @@ use crate::output::{OutputDirectory, OutputError, Screen, compare};
 use crate::report::RunContext;
 
 /// Said of strategies that were not reached.
-const NOT_REACHED: &str = "not measured: the job had to be ended before";
+const NOT_REACHED: &str =
+    "not measured: the job had to be ended before; compare again without what timed out";
 
 /// One strategy so far.
 #[derive(Debug, Clone)]

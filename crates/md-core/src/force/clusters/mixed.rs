@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rebuild           origin and unit of the coordinates from the extent of owned particles and ghosts
-//! every step        coordinates from the f64 positions; sweeps add to f32 forces; these are added to the f64 forces
+//! every step        coordinates from the f64 positions; sweeps add to f32 forces; these move to the f64 forces
 //! ```
 //!
 //! A particle's forces of one step add up in f32 (a few dozen numbers), its row's sum and everything beyond in f64:
@@ -12,7 +12,6 @@
 use super::build::Sites;
 use crate::aligned::Column;
 use crate::force::shares::Columns;
-use crate::halo::Region;
 use crate::particles::Particles;
 use crate::simd::{SimdLevel, Single};
 use crate::threads::Threads;
@@ -58,6 +57,7 @@ impl Mixed {
         for column in self.position.iter_mut().chain(&mut self.force).chain([&mut self.kind]) {
             column.set_len(pairs);
         }
+        self.force.iter_mut().for_each(|column| column.padded_mut().fill(0));
         let kinds: &mut [u32] = bytemuck::cast_slice_mut(&mut self.kind);
         for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
             *kind = *species as u32;
@@ -65,26 +65,13 @@ impl Mixed {
         self.convert(particles, 0..particles.len(), means);
     }
 
-    /// Coordinates of what is new: everything before inner work, ghosts before boundary work. Clears the forces before
-    /// inner work.
-    pub(super) fn refresh(
+    /// New coordinates of these particles and ghosts.
+    pub(super) fn convert(
         &mut self,
         particles: &Particles,
-        region: Region,
+        new: Range<usize>,
         (threads, simd): (&Threads, SimdLevel),
     ) {
-        let new = match region {
-            Region::Inner => 0..particles.len(),
-            Region::Boundary => particles.ghost_start()..particles.len(),
-        };
-        self.convert(particles, new, (threads, simd));
-        if region == Region::Inner {
-            let force = self.force.each_mut().map(Column::padded_mut);
-            threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0)));
-        }
-    }
-
-    fn convert(&mut self, particles: &Particles, new: Range<usize>, (threads, simd): (&Threads, SimdLevel)) {
         let (origin, per_unit) = (self.origin, 1.0 / self.unit);
         let to = self.position.each_mut().map(|column| range_of::<i32>(column, &new));
         let from = particles.position.each_ref().map(|column| &column[new.clone()]);
@@ -118,17 +105,20 @@ impl Mixed {
         }
     }
 
-    /// Adds the f32 forces to the particles' once both regions are done.
-    pub(super) fn return_forces(&self, particles: &mut Particles, (threads, simd): (&Threads, SimdLevel)) {
-        let unit = self.unit;
+    /// Moves the f32 forces to the particles' once both regions are done; leaves zeros for the next step.
+    pub(super) fn return_forces(
+        &mut self,
+        particles: &mut Particles,
+        (threads, simd): (&Threads, SimdLevel),
+    ) {
+        let (unit, all) = (self.unit, 0..particles.len());
         let to = particles.force.each_mut().map(|column| &mut column[..]);
-        let from =
-            self.force.each_ref().map(|column| &bytemuck::cast_slice::<u64, f32>(column)[..to[0].len()]);
+        let from = self.force.each_mut().map(|column| range_of::<f32>(column, &all));
         threads.each((to, from), |(to, from)| {
             for (to, from) in to.into_iter().zip(from) {
                 simd.vectorise(|| {
                     for (to, from) in to.iter_mut().zip(from) {
-                        *to += unit * f64::from(*from);
+                        *to += unit * f64::from(std::mem::take(from));
                     }
                 });
             }

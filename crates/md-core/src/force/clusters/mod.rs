@@ -107,7 +107,9 @@ impl ClusterWork {
             return total;
         };
         let means = (system.threads, system.simd);
-        mixed.refresh(particles, region, means);
+        let awaited = system.cells.start(system.plan.first_awaited_slot()).unwrap_or(particles.len());
+        let new = if is_last { awaited..particles.len() } else { 0..awaited };
+        mixed.convert(particles, new, means);
         let total = sweep(system, shares, region, mixed.columns(particles), sums);
         if is_last {
             mixed.return_forces(particles, means);
