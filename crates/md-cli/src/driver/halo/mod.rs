@@ -11,15 +11,17 @@
 //! places), and staged and taken in edge order where it does (migration, border, force sums): so all backends give
 //! bit-identical trajectories.
 
+mod stage;
+
 use md_comm::{Choice, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
-use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
-use md_core::shell::ForceReturn;
+use md_core::halo::{self, HaloPlan};
 use md_core::{Domain, LocalCells, Particle, Particles, Threads};
 
 use super::clock::PhaseClock;
 use super::error::RunError;
 use super::frozen::FrozenLeg;
 use crate::report::Phase;
+use stage::{StageContexts, flow, send_forces};
 
 /// Bytes per particle in a message of positions or forces.
 const VECTOR_BYTES: usize = 3 * size_of::<f64>();
@@ -32,14 +34,6 @@ pub struct HaloExchange {
     outgoing: Vec<Vec<Particle>>,
     staged: Vec<Vec<u64>>,
     needs: Vec<usize>,
-}
-
-/// The contexts along the edges of one stage.
-struct StageContexts {
-    border: Box<dyn Exchange>,
-    positions: Box<dyn Exchange>,
-    forces: Option<Box<dyn Exchange>>,
-    selections: StageSelections,
 }
 
 /// What an exchange works on.
@@ -225,124 +219,6 @@ impl HaloExchange {
     }
 }
 
-impl StageContexts {
-    fn open(
-        world: &dyn World,
-        stage: &Stage,
-        force_return: ForceReturn,
-        slots: Slots,
-    ) -> Result<Self, RunError> {
-        let edges: Vec<Edge> = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-        let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed, slots))?;
-        let forces = match force_return {
-            ForceReturn::Needed => Some(positions.reverse()?),
-            ForceReturn::None => None,
-        };
-        let border = world.open(spec("border", edges, Sizes::Variable, slots))?;
-        Ok(Self { border, positions, forces, selections: StageSelections::default() })
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Box<dyn Exchange>> {
-        [&self.border, &self.positions].into_iter().chain(&self.forces)
-    }
-
-    fn send_border(
-        &mut self,
-        stage: &Stage,
-        particles: &Particles,
-        cells: &LocalCells,
-        needs: &mut Vec<usize>,
-    ) -> Result<(), RunError> {
-        needs.clear();
-        let selections = &self.selections.edges;
-        let bytes =
-            |(edge, selection): (&HaloEdge, &Selection)| halo::border_bytes(&edge.exports, selection.len());
-        needs.extend(stage.edges.iter().zip(selections).map(bytes));
-        self.border.negotiate(needs)?;
-        for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
-            let message = self.border.send_buffer(EdgeId(index), needs[index])?;
-            let message = bytemuck::cast_slice_mut(message);
-            halo::pack_border(message, &edge.exports, &selections[index], particles, cells);
-            self.border.start(EdgeId(index))?;
-        }
-        Ok(self.border.initiate()?)
-    }
-
-    fn agree_on_refresh(
-        &mut self,
-        stage: &Stage,
-        cells: &LocalCells,
-        needs: &mut Vec<usize>,
-    ) -> Result<(), RunError> {
-        needs.clear();
-        needs.extend(self.selections.edges.iter().map(|selection| VECTOR_BYTES * selection.len()));
-        self.positions.negotiate(needs)?;
-        if let Some(forces) = &mut self.forces {
-            needs.clear();
-            needs.extend(stage.edges.iter().map(|edge| VECTOR_BYTES * halo::import_count(edge, cells)));
-            forces.negotiate(needs)?;
-        }
-        Ok(())
-    }
-
-    fn start_refresh(
-        &mut self,
-        stage: &Stage,
-        state: &mut HaloState,
-        clock: &mut PhaseClock,
-    ) -> Result<(), RunError> {
-        let HaloState { particles, cells, threads, .. } = state;
-        let context = &mut *self.positions;
-        for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
-            clock.time(Phase::HaloPack, || {
-                let selection = &self.selections.edges[index];
-                let message = context.send_buffer(EdgeId(index), VECTOR_BYTES * selection.len())?;
-                halo::pack_positions(bytemuck::cast_slice_mut(message), selection, particles);
-                Ok::<_, RunError>(())
-            })?;
-            clock.time(Phase::HaloTransfer, || context.start(EdgeId(index)))?;
-        }
-        clock.time(Phase::HaloTransfer, || context.initiate())?;
-        clock.time(Phase::HaloPack, || {
-            halo::refresh_images(stage, &self.selections.images, particles, (cells, threads));
-        });
-        Ok(())
-    }
-
-    fn finish_refresh(
-        &mut self,
-        stage: &Stage,
-        state: &mut HaloState,
-        clock: &mut PhaseClock,
-    ) -> Result<(), RunError> {
-        let HaloState { particles, cells, .. } = state;
-        let context = &mut *self.positions;
-        while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
-            clock.time(Phase::HaloUnpack, || {
-                let edge = &stage.edges[arrival.edge.0];
-                halo::unpack_positions(bytemuck::cast_slice(arrival.bytes), edge, particles, cells);
-            });
-        }
-        clock.time(Phase::HaloTransfer, || context.complete())?;
-        Ok(())
-    }
-}
-
-fn send_forces(
-    context: &mut dyn Exchange,
-    stage: &Stage,
-    particles: &Particles,
-    cells: &LocalCells,
-) -> Result<(), RunError> {
-    for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
-        let bytes = VECTOR_BYTES * halo::import_count(edge, cells);
-        let message = context.send_buffer(EdgeId(index), bytes)?;
-        halo::pack_forces(bytemuck::cast_slice_mut(message), edge, particles, cells);
-        context.start(EdgeId(index))?;
-    }
-    Ok(context.initiate()?)
-}
-
 fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes, slots: Slots) -> ExchangeSpec {
     ExchangeSpec { name, edges, sizes, slots }
 }
@@ -359,12 +235,4 @@ fn stage_arrivals(context: &mut dyn Exchange, staged: &mut [Vec<u64>]) -> Result
 
 fn edge(peer: usize, flow: Flow) -> Edge {
     Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 0 }
-}
-
-fn flow(edge: &HaloEdge) -> Flow {
-    match (edge.exports.is_empty(), edge.imports.is_empty()) {
-        (false, false) => Flow::Both,
-        (false, true) => Flow::SendOnly,
-        (true, _) => Flow::ReceiveOnly,
-    }
 }

@@ -15,10 +15,15 @@
 //! Advantage: works for any partition and shell, and costs memory for local cells only. Disadvantage: cells are
 //! exported whole, although only particles near the face are needed.
 
+mod slot_index;
+#[cfg(test)]
+mod tests;
+
 use super::routes::Routes;
-use crate::grid::{Cell, CellGrid, add, subtract};
+use crate::grid::{Cell, CellGrid, add};
 use crate::partition::{Ownership, Partition};
 use crate::shell::{ForceReturn, Shell, neighbours};
+use slot_index::SlotIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -234,166 +239,4 @@ fn adjacent_ranks(grid: &CellGrid, partition: &Partition, rank: usize, owned: &[
     let ranks: BTreeSet<usize> =
         around.filter_map(|cell| grid.wrap(cell)).map(|(cell, _)| partition.owner(grid, cell)).collect();
     ranks.into_iter().filter(|&other| other != rank).collect()
-}
-
-/// Cell -> slot by a table over the bounding box of the local cells.
-#[derive(Debug, Clone)]
-struct SlotIndex {
-    low: Cell,
-    size: [usize; 3],
-    table: Vec<u32>,
-}
-
-impl SlotIndex {
-    const NONE: u32 = u32::MAX;
-
-    fn new(cells: &[Cell]) -> Self {
-        let bound = |pick: fn(i32, i32) -> i32, start: i32| {
-            cells.iter().fold([start; 3], |b, c| [0, 1, 2].map(|dim| pick(b[dim], c[dim])))
-        };
-        let (low, high) = (bound(i32::min, i32::MAX), bound(i32::max, i32::MIN));
-        let size = [0, 1, 2].map(|dim| (i64::from(high[dim]) - i64::from(low[dim]) + 1).max(0) as usize);
-        let mut index = Self { low, size, table: vec![Self::NONE; size.iter().product()] };
-        for (slot, &cell) in cells.iter().enumerate() {
-            if let Some(place) = index.place(cell) {
-                index.table[place] = slot as u32;
-            }
-        }
-        index
-    }
-
-    #[inline]
-    fn place(&self, cell: Cell) -> Option<usize> {
-        let offset = subtract(cell, self.low);
-        let inside = (0..3).all(|dim| offset[dim] >= 0 && (offset[dim] as usize) < self.size[dim]);
-        let [x, y, z] = offset.map(|o| o as usize);
-        inside.then(|| (z * self.size[1] + y) * self.size[0] + x)
-    }
-
-    #[inline]
-    fn get(&self, cell: Cell) -> Option<u32> {
-        self.place(cell).map(|place| self.table[place]).filter(|&slot| slot != Self::NONE)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{Boundary, Dimension, Domain};
-    use crate::partition::{Rect, Stripe};
-
-    fn grid(counts: Cell, boundary: Boundary) -> CellGrid {
-        let dimension =
-            if counts[2] == 1 && boundary == Boundary::Periodic { Dimension::Two } else { Dimension::Three };
-        let domain =
-            Domain { dimension, origin: [0.0; 3], lengths: counts.map(f64::from), boundary: [boundary; 3] };
-        CellGrid::new(domain, counts)
-    }
-
-    fn shells_and_routes() -> impl Iterator<Item = (Shell, Route)> {
-        let shells = [Shell::Full, Shell::Half, Shell::Eighth];
-        shells.into_iter().flat_map(|shell| [(shell, Route::Direct), (shell, Route::Staged)])
-    }
-
-    /// Cells as the receiver sees them.
-    fn displaced(plan: &HaloPlan, exports: &[Export], counts: Cell) -> Vec<Cell> {
-        let seen = |export: &Export| {
-            let cell = plan.cell_at(export.slot as usize);
-            [0, 1, 2].map(|dim| cell[dim] + i32::from(export.shift[dim]) * counts[dim])
-        };
-        exports.iter().map(seen).collect()
-    }
-
-    /// What a sends to b is what b expects from a, cell by cell and with the right shift, and it is there by then.
-    #[test]
-    fn imports_and_exports_match_on_every_edge() {
-        for (counts, boundary) in [
-            ([4, 4, 4], Boundary::Periodic),
-            ([5, 8, 2], Boundary::Reflecting),
-            ([1, 8, 2], Boundary::Periodic),
-        ] {
-            let grid = grid(counts, boundary);
-            for (ranks, (shell, route)) in
-                [1, 2, 3, 4, 8].into_iter().flat_map(|n| shells_and_routes().map(move |way| (n, way)))
-            {
-                let stripe = Partition::Stripe(Stripe { ranks });
-                let rect = Partition::Rect(Rect { grid: [1, ranks.min(4), ranks.div_ceil(4)] });
-                for partition in [stripe, rect] {
-                    let plans: Vec<_> =
-                        (0..ranks).map(|rank| HaloPlan::new(&grid, &partition, shell, route, rank)).collect();
-                    for (rank, plan) in plans.iter().enumerate() {
-                        for (number, stage) in plan.stages.iter().enumerate() {
-                            let images: Vec<Cell> =
-                                stage.image_slots.clone().map(|slot| plan.cell_at(slot)).collect();
-                            assert_eq!(displaced(plan, &stage.images, counts), images);
-                            for edge in &stage.edges {
-                                let peer = &plans[edge.peer];
-                                let back = peer.stages[number].edges.iter().find(|e| e.peer == rank).unwrap();
-                                let expected: Vec<Cell> =
-                                    edge.imports.clone().map(|slot| plan.cell_at(slot)).collect();
-                                assert_eq!(displaced(peer, &back.exports, counts), expected);
-                                let there = peer.stages[number].image_slots.start as u32;
-                                assert!(back.exports.iter().all(|export| export.slot < there || number == 0));
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn staged_needs_few_partners_and_direct_one_stage() {
-        let grid = grid([8, 8, 8], Boundary::Periodic);
-        let partition = Partition::Rect(Rect { grid: [4, 4, 4] });
-        let partners = |shell, route| {
-            let plan = HaloPlan::new(&grid, &partition, shell, route, 21);
-            let count = |stage: &Stage| stage.edges.iter().filter(|edge| !edge.imports.is_empty()).count();
-            plan.stages.iter().map(count).collect::<Vec<_>>()
-        };
-        assert_eq!(partners(Shell::Full, Route::Direct), [26]);
-        // Not 13: seen from a block of cells, forward neighbours of its lower faces lie in 4 more regions.
-        assert_eq!(partners(Shell::Half, Route::Direct), [17]);
-        assert_eq!(partners(Shell::Eighth, Route::Direct), [7]);
-        assert_eq!(partners(Shell::Full, Route::Staged), [2, 2, 2]);
-        assert_eq!(partners(Shell::Half, Route::Staged), [2, 2, 1]);
-        assert_eq!(partners(Shell::Eighth, Route::Staged), [1, 1, 1]);
-    }
-
-    /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once where forces return; by
-    /// full shell once when both cells are on one rank without a shift, else once from each side.
-    #[test]
-    fn every_cell_pair_is_computed_once() {
-        for counts in [[4, 4, 4], [1, 2, 3], [2, 2, 2], [4, 3, 1]] {
-            let grid = grid(counts, Boundary::Periodic);
-            let expected_links = grid.len() * neighbours(grid.is_flat()).len() / 2;
-            for (ranks, (shell, route)) in
-                [1, 2, 4].into_iter().flat_map(|n| shells_and_routes().map(move |way| (n, way)))
-            {
-                if ranks > grid.len() {
-                    continue;
-                }
-                let partition = Partition::Stripe(Stripe { ranks });
-                let (mut own, mut links) = (0, 0.0);
-                for rank in 0..ranks {
-                    for group in HaloPlan::new(&grid, &partition, shell, route, rank).pairs {
-                        own += usize::from(group.partners.contains(&group.a));
-                        let others = group.partners.iter().filter(|&&b| b != group.a).count() as f64;
-                        links += if group.reach == Reach::Both { others } else { 0.5 * others };
-                    }
-                }
-                assert_eq!((own, links), (grid.len(), expected_links as f64), "{counts:?} {ranks} {shell:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn work_without_halo_comes_first() {
-        let partition = Partition::Rect(Rect { grid: [1, 2, 1] });
-        let plan =
-            HaloPlan::new(&grid([4, 4, 4], Boundary::Periodic), &partition, Shell::Half, Route::Direct, 0);
-        let first_boundary = plan.pairs.iter().position(|g| g.region == Region::Boundary).unwrap();
-        assert!(first_boundary > 0);
-        assert!(plan.pairs[first_boundary..].iter().all(|g| g.region == Region::Boundary));
-    }
 }
