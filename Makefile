@@ -28,8 +28,8 @@ test: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
-	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance --test input_reference \
-		--test 'scenario_*' --test 'cli_*' --test truth_configs --test steady
+	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance \
+		--test cli_broken_runs --test cli_commands --test cli_compare --test cli_launch --test truth_configs
 	$(MAKE) loom
 	scripts/test-ase.sh
 

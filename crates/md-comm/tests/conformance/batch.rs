@@ -1,16 +1,35 @@
-//! Several cases of the suite in one job, one after another.
+//! Several cases of the suite in one job, one after another, and jobs side by side.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Tally;
 use crate::cases::Case;
 use crate::child::{BACKEND, EXPECTED_RANKS, OPTIONS, OPTIONS_END};
 use crate::jobs::{output, play_within, suite_limit, under_launcher};
 
-/// Plays cases that differ in their options only. One that ends its job is failed, and those after it get a new job.
-pub(crate) fn play(tally: &mut Tally, cases: &[Case]) {
+/// A job spends half of its time with starting and ending, in which one core has nothing to do.
+const AT_ONCE: usize = 2;
+
+/// Plays jobs, each of cases that differ in their options only.
+pub(crate) fn play_all(tally: &mut Tally, jobs: &[&[Case]]) {
+    let (tally, next) = (Mutex::new(tally), AtomicUsize::new(0));
+    let worker = || {
+        while let Some(cases) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            play(&tally, cases);
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(worker))));
+}
+
+/// A case that ends its job is failed, and those after it get a new job.
+fn play(tally: &Mutex<&mut Tally>, cases: &[Case]) {
     let mut left = cases;
     while let Some(first) = left.first() {
         let outcome = job(first, left);
-        let (verdicts, ended) = outcome.unwrap_or_else(|what| (Vec::new(), Err(what)));
+        let mut tally = lock(tally);
+        let Job { said, verdicts, ended } = outcome.unwrap_or_else(Job::not_run);
+        said.iter().for_each(|line| println!("        {line}"));
         for (case, verdict) in left.iter().zip(&verdicts) {
             tally.judge(&case.name(), verdict.clone());
         }
@@ -24,10 +43,28 @@ pub(crate) fn play(tally: &mut Tally, cases: &[Case]) {
     }
 }
 
+fn lock<'t, 'a>(tally: &'t Mutex<&'a mut Tally>) -> MutexGuard<'t, &'a mut Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 type Verdict = Result<(), String>;
 
-/// The verdicts of the cases that came to their end, in order, and how the job ended.
-fn job(first: &Case, cases: &[Case]) -> Result<(Vec<Verdict>, Verdict), String> {
+/// What has become of a job.
+struct Job {
+    /// To be shown, line by line.
+    said: Vec<String>,
+    /// Of the cases that came to their end, in order.
+    verdicts: Vec<Verdict>,
+    ended: Verdict,
+}
+
+impl Job {
+    fn not_run(what: String) -> Self {
+        Self { said: Vec::new(), verdicts: Vec::new(), ended: Err(what) }
+    }
+}
+
+fn job(first: &Case, cases: &[Case]) -> Result<Job, String> {
     let mut command = under_launcher(first.ranks)?;
     command.envs(first.variables());
     command.env(EXPECTED_RANKS, first.ranks.to_string()).env(BACKEND, first.backend.name());
@@ -36,7 +73,8 @@ fn job(first: &Case, cases: &[Case]) -> Result<(Vec<Verdict>, Verdict), String> 
     // The first has the whole limit, for the start, each of the others half of it.
     let limit = suite_limit() * u32::try_from(cases.len() + 1).unwrap_or(u32::MAX) / 2;
     let finished = play_within(command, "suite", limit)?;
-    println!("        {:.1} s in one job", finished.duration.as_secs_f64());
+    let mut said = vec![format!("{:.1} s in one job", finished.duration.as_secs_f64())];
+    said.extend(finished.stdout.lines().filter(|line| line.starts_with("Ok(")).map(str::to_owned));
     let verdicts: Vec<Verdict> = finished.stdout.lines().filter_map(verdict).collect();
     let all_right = verdicts.iter().all(Result::is_ok);
     let ended = if finished.succeeded() || (!all_right && verdicts.len() == cases.len()) {
@@ -44,16 +82,13 @@ fn job(first: &Case, cases: &[Case]) -> Result<(Vec<Verdict>, Verdict), String> 
     } else {
         Err(output(&finished))
     };
-    Ok((verdicts, ended))
+    Ok(Job { said, verdicts, ended })
 }
 
 /// What a line of a rank's output says about a case.
 fn verdict(line: &str) -> Option<Verdict> {
     match line.split_once('(')? {
-        ("Ok", rest) => {
-            println!("        Ok({rest}");
-            Some(Ok(()))
-        }
+        ("Ok", _) => Some(Ok(())),
         ("Err", _) => Some(Err(line.to_owned())),
         _ => None,
     }

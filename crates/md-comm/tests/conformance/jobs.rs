@@ -48,9 +48,9 @@ pub(crate) fn run_all(tally: &mut Tally) {
         ranks_wanted.contains(&case.ranks) && only.split_whitespace().all(|word| case.name().contains(word))
     };
     let cases: Vec<Case> = cases::all(full()).into_iter().filter(wanted).collect();
-    for together in cases.chunk_by(Case::shares_a_job) {
-        together.chunks(cases::MOST_PER_JOB).for_each(|cases| batch::play(tally, cases));
-    }
+    let together = cases.chunk_by(Case::shares_a_job);
+    let jobs: Vec<&[Case]> = together.flat_map(|cases| cases.chunks(cases::MOST_PER_JOB)).collect();
+    batch::play_all(tally, &jobs);
     if only.is_empty() {
         small_nodes(tally, (Backend::Hybrid, Backend::P2p));
         if full() {
