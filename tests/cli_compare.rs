@@ -71,6 +71,18 @@ fn shells_and_exchanges_over_threads() {
     assert!(desk.read("out/scenario.toml").contains("steps = 20"), "--steps is the length of a sample");
 }
 
+/// Other forces than the serial ones in double, as they should be.
+#[test]
+fn mixed_precision() {
+    let desk = Desk::new(MELT);
+    let call = "compare melt.toml --shells all --exchanges all --repeat 1 --steps 2 --quiet --set neighbor.precision=mixed";
+    desk.succeed(Start::Threads(2), call);
+    let rows = rows(&desk);
+    assert_eq!(rows.len(), 6);
+    rows.iter().for_each(Row::check_numbers);
+    assert!(rows.iter().all(|row| row.text("precision") == "mixed"));
+}
+
 #[test]
 fn backends_over_mpi_and_what_cannot_be() {
     if !p2p_available() {

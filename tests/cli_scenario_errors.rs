@@ -164,6 +164,25 @@ fn units_that_mixed_precision_cannot_hold() {
 }
 
 #[test]
+fn box_too_empty_for_mixed_precision() {
+    let few = "lattice = { kind = \"sc\", spacing = 9e4, cells = [2, 2, 2] }";
+    let [from, to] = ["lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }", few];
+    let mixed = MELT.replacen(from, to, 1) + "[neighbor]\nprecision = \"mixed\"\n";
+    let text = error_everywhere(&Desk::new(&mixed), "run melt.toml", &[Start::Threads(1)]);
+    assert_snapshot!(text, @r#"
+    exit code 2
+    error: × `neighbor.precision = "mixed"` would lose digits: so few particles in so large a box that
+      │ cells are 18000 long
+        ╭─[melt.toml:12:13]
+     11 │ [neighbor]
+     12 │ precision = "mixed"
+        ·             ───────
+        ╰────
+      help: precision `double`, or a smaller box
+    "#);
+}
+
+#[test]
 fn box_too_thin_for_the_ranks() {
     assert_snapshot!(run_divided("[5, 5, 5]", "partition = \"rect\""), @r#"
     exit code 2

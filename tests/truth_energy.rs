@@ -51,8 +51,9 @@ fn step_0_of_the_published_log() {
 fn step_100_of_the_published_log() {
     let [_, end] = &log("log.15Jul25.lj.fixed.g++.1")[..] else { panic!("two rows") };
     let published = end.each_ref().map(|field| field.parse::<f64>().unwrap());
-    for ranks in [1, 8] {
-        let outcome = Run::new("run", melt()).on(Backend::Local, ranks).succeed();
+    for (ranks, precision) in [(1, "double"), (8, "double"), (2, "mixed")] {
+        let run = Run::new("run", melt()).set(format!("neighbor.precision={precision:?}"));
+        let outcome = run.on(Backend::Local, ranks).succeed();
         let thermo = outcome.thermo();
         let last = thermo[thermo.len() - 1];
         assert_eq!(last.step as f64, published[0], "{}", outcome.case());
@@ -70,7 +71,7 @@ fn step_100_of_the_published_log() {
 }
 
 /// A smooth potential, neighbourhoods that are never late: what is left is the integrator's error.
-fn smooth_melt(timestep: f64, steps: u64, ranks: usize) -> Vec<ThermoRow> {
+fn smooth_melt(timestep: f64, steps: u64, (ranks, precision): (usize, &str)) -> Vec<ThermoRow> {
     let scenario = format!(
         "[simulation]\nsteps = {steps}\ntimestep = {timestep}\nseed = 7\n\
          [system]\nlattice = {{ kind = \"fcc\", density = 0.8442, cells = [8, 8, 8] }}\ntemperature = 1.44\n\
@@ -78,7 +79,8 @@ fn smooth_melt(timestep: f64, steps: u64, ranks: usize) -> Vec<ThermoRow> {
          [output]\nthermo = {{ every = {} }}\n",
         steps / 25
     );
-    let outcome = Run::new("run", scenario).on(Backend::Local, ranks).succeed();
+    let run = Run::new("run", scenario).set(format!("neighbor.precision={precision:?}"));
+    let outcome = run.on(Backend::Local, ranks).succeed();
     assert!(outcome.number("rebuilds") >= 5.0, "{}: rebuilds", outcome.case());
     outcome.thermo()
 }
@@ -92,23 +94,27 @@ fn largest_change(rows: &[ThermoRow]) -> f64 {
 /// squared; the term changes while the crystal melts, until 0.2 tau, and then keeps its value but for small noise.
 #[test]
 fn energy_does_not_drift() {
-    for ranks in [1, 4] {
-        let rows = smooth_melt(0.002, 300, ranks);
+    for (ranks, precision) in [(1, "double"), (4, "double"), (1, "mixed"), (4, "mixed")] {
+        let rows = smooth_melt(0.002, 300, (ranks, precision));
         assert_eq!(rows.last().map(|row| row.step), Some(300));
-        assert!(largest_change(&rows) < 2e-4, "{ranks} ranks: energy changes by {}", largest_change(&rows));
+        assert!(
+            largest_change(&rows) < 2e-4,
+            "{ranks} ranks, {precision}: energy changes by {}",
+            largest_change(&rows)
+        );
         let after_melting = || rows.iter().filter(|row| row.time > 0.2);
         for row in after_melting() {
             let change = row.total - rows[0].total;
             assert!(
                 change.abs() < 2.5e-5,
-                "{ranks} ranks: energy has changed by {change} at step {}",
+                "{ranks} ranks, {precision}: energy has changed by {change} at step {}",
                 row.step
             );
         }
         let count = after_melting().count() as f64;
         let average = after_melting().map(|row| row.total).sum::<f64>() / count;
         let drift = average - rows[0].total;
-        assert!(drift.abs() < 1e-5, "{ranks} ranks: energy has drifted by {drift}");
+        assert!(drift.abs() < 1e-5, "{ranks} ranks, {precision}: energy has drifted by {drift}");
     }
 }
 
@@ -116,7 +122,7 @@ fn energy_does_not_drift() {
 #[test]
 fn the_integrator_is_of_second_order() {
     let changes = [(0.004, 150), (0.002, 300), (0.001, 600)]
-        .map(|(timestep, steps)| largest_change(&smooth_melt(timestep, steps, 2)));
+        .map(|(timestep, steps)| largest_change(&smooth_melt(timestep, steps, (2, "double"))));
     for pair in changes.windows(2) {
         let ratio = pair[0] / pair[1];
         assert!(

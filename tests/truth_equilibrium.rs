@@ -30,7 +30,7 @@ fn minimd() -> Vec<(u64, Sample)> {
     rows.take_while(|line| line.starts_with(|letter: char| letter.is_ascii_digit())).map(row).collect()
 }
 
-fn ours() -> Vec<(u64, Sample)> {
+fn ours(precision: &str) -> Vec<(u64, Sample)> {
     let scenario = format!(
         "[simulation]\nsteps = {STEPS}\ntimestep = 0.005\nseed = 87287\n\
          [system]\nlattice = {{ kind = \"fcc\", density = 0.8442, cells = [10, 10, 10] }}\ntemperature = 1.44\n\
@@ -38,7 +38,8 @@ fn ours() -> Vec<(u64, Sample)> {
          [neighbor]\nskin = 0.3\nrebuild = {{ every = 20 }}\n\
          [output]\nthermo = {{ every = {BETWEEN_SAMPLES} }}\n"
     );
-    let outcome = Run::new("run", scenario).on(Backend::Local, 2).succeed();
+    let run = Run::new("run", scenario).set(format!("neighbor.precision={precision:?}"));
+    let outcome = run.on(Backend::Local, 2).succeed();
     outcome.thermo().iter().map(|row| (row.step, [row.temperature, row.potential, row.pressure])).collect()
 }
 
@@ -56,9 +57,18 @@ fn total_energy([temperature, potential, _]: Sample) -> f64 {
 
 #[test]
 fn equilibrium_agrees_with_minimd() {
-    let (theirs, ours) = (minimd(), ours());
+    agrees_with_minimd(&ours("double"));
+}
+
+#[test]
+fn in_mixed_precision_too() {
+    agrees_with_minimd(&ours("mixed"));
+}
+
+fn agrees_with_minimd(ours: &[(u64, Sample)]) {
+    let theirs = minimd();
     assert_eq!(theirs.last().map(|(step, _)| *step), Some(10_000), "the file is whole");
-    let ((their_averages, their_count), (our_averages, our_count)) = (averages(&theirs), averages(&ours));
+    let ((their_averages, their_count), (our_averages, our_count)) = (averages(&theirs), averages(ours));
     assert_eq!((their_count, our_count), (81.0, 41.0), "numbers of samples");
     for index in 0..3 {
         let (name, spread) = (NAMES[index], SPREADS[index] / ATOMS.sqrt());

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Backend, Case, Run, local_cases, p2p_available};
+use support::{Backend, Case, Run, local_cases, mixed_cases, p2p_available};
 
 /// Hot and dense: particles change ranks, neighbourhoods are rebuilt.
 const SCENARIO: &str = r#"
@@ -52,6 +52,17 @@ fn transport_and_overlap_change_no_bit() {
             if case.ranks == 4 {
                 assert_identical(Case { backend: Backend::P2p, ..case }, !overlap, &expected);
             }
+        }
+    }
+}
+
+#[test]
+fn mixed_precision_too() {
+    for case in mixed_cases().filter(|case| case.backend == Backend::Local && [2, 3].contains(&case.ranks)) {
+        let expected = results(case, true);
+        assert_identical(case, false, &expected);
+        if p2p_available() && case.shell == "eighth" {
+            assert_identical(Case { backend: Backend::P2p, ..case }, true, &expected);
         }
     }
 }

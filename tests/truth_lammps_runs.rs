@@ -129,6 +129,7 @@ fn forces_of_the_mixture() {
 #[test]
 fn forces_of_the_shifted_melt() {
     check_forces("melt2048", MELT, (every_case(), DOUBLE));
+    check_forces("melt2048", MELT, (mixed_cases(), MIXED));
 }
 
 /// The reference method computes every pair in each of the 50 steps, so half of its combinations must do.
@@ -150,4 +151,5 @@ fn thermo_of_the_shifted_melt() {
     };
     let steps = |case: &Case| if case.is_fast() { 50 } else { 20 };
     check_thermo("melt2048", MELT, (every_case().filter(is_quick), DOUBLE), steps);
+    check_thermo("melt2048", MELT, (mixed_cases(), MIXED), steps);
 }

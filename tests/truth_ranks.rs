@@ -128,16 +128,19 @@ fn melt() {
 #[test]
 fn mixture() {
     check(MIXTURE, (local_cases().chain(p2p_cases().filter(|case| case.ranks == 3)), DOUBLE));
+    check(MIXTURE, (mixed_cases().filter(|case| case.ranks == 3), MIXED));
 }
 
 #[test]
 fn alloy_in_two_dimensions() {
     check(ALLOY_2D, (local_cases().chain(p2p_cases().filter(|case| case.ranks == 4)), DOUBLE));
+    check(ALLOY_2D, (mixed_cases().filter(|case| case.ranks == 4), MIXED));
 }
 
 #[test]
 fn reflecting_walls() {
     check(WALLS, (local_cases().chain(p2p_cases().filter(|case| case.ranks == 8)), DOUBLE));
+    check(WALLS, (mixed_cases().filter(|case| case.ranks == 8), MIXED));
 }
 
 /// Walls conserve energy, and nobody passes them.

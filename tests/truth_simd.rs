@@ -16,6 +16,22 @@ skin = 0.0
 rebuild = { every = 1 }
 "#;
 
+/// A lattice of unlike particles, where no force vanishes.
+const MIXTURE: &str = r#"
+[simulation]
+steps = 1
+seed = 3
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [5, 5, 5] }
+[[species]]
+name = "A"
+[[species]]
+name = "B"
+fraction = 0.4
+sigma = 0.9
+epsilon = 0.7
+"#;
+
 const SHELLS: [&str; 3] = ["full", "half", "eighth"];
 
 /// Method, precision, and what is allowed: the relative errors between levels and of all of them, and a difference in pairs
@@ -68,6 +84,29 @@ fn every_level_gives_the_same_forces() {
                 let pairs = |outcome: &Outcome| outcome.number("useful_pairs_per_atom");
                 let apart = (pairs(&outcome) - pairs(&reference)).abs();
                 assert!(apart <= pairs_apart, "{case}: pairs within the cutoff");
+            }
+        }
+    }
+}
+
+/// Two species in three and in two dimensions: the loops that blend parameters, against every pair with every other.
+#[test]
+fn several_species_at_every_level() {
+    let flat = "simulation.dimension=2";
+    let square = "system.lattice={ kind = \"hex\", density = 0.86, cells = [12, 7, 1] }";
+    for settings in [&[][..], &[flat, square]] {
+        let run = Run::new("forces", MIXTURE).set_all(settings.iter().copied()).on(Backend::Local, 2);
+        let expected = run.clone().set("neighbor.method=\"direct-sum\"").succeed();
+        let scale =
+            expected.forces().iter().flat_map(|row| row.force).fold(0.0, |most: f64, f| most.max(f.abs()));
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name) {
+            for (method, precision, _) in PATHS {
+                // Of the largest net force; pair forces are several times as large.
+                let allowed = if precision == "mixed" { 1e-5 } else { 1e-11 };
+                let run =
+                    run.clone().environment("MD_SIMD", level).set(format!("neighbor.method={method:?}"));
+                let outcome = run.set(format!("neighbor.precision={precision:?}")).succeed();
+                assert_forces(&outcome.forces(), &expected.forces(), scale, allowed, outcome.case());
             }
         }
     }

@@ -153,15 +153,15 @@ impl Sample {
 
     /// What the method prepares at a rebuild.
     pub(crate) fn build_lists(&mut self) {
-        let Self { domain, plan, cells, potential, simd, threads, .. } = self;
-        let system = System { domain, potential, plan, cells, simd: *simd, threads };
+        let Self { grid, plan, cells, potential, simd, threads, .. } = self;
+        let system = System { grid, potential, plan, cells, simd: *simd, threads };
         self.method.rebuild(system, &self.particles);
     }
 
     /// The forces of all pairs; those on images stay there.
     pub(crate) fn forces(&mut self, sums: Sums) -> PairSums {
-        let Self { domain, plan, cells, potential, simd, threads, .. } = self;
-        let system = System { domain, potential, plan, cells, simd: *simd, threads };
+        let Self { grid, plan, cells, potential, simd, threads, .. } = self;
+        let system = System { grid, potential, plan, cells, simd: *simd, threads };
         self.particles.clear_forces(threads);
         let mut total = PairSums::default();
         for region in [Region::Inner, Region::Boundary] {

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
     let mut tally = Tally::default();
     tally.judge("the counter sees an allocation", work::sees_an_allocation());
-    for (name, play) in work::ALL.into_iter().chain([work::THREADED]) {
+    for (name, play) in work::ALL.into_iter().chain(work::THREADED) {
         let on_thread = |world: &dyn World| play(world).and_then(work::Played::expect_no_allocation);
         for outcome in local::run(2, WATCHDOG, on_thread) {
             let outcome = outcome.map_err(|panicked| panicked.to_string()).and_then(|outcome| outcome);

@@ -44,15 +44,24 @@ impl Played {
 
 type Play = fn(&dyn World) -> Result<Played, String>;
 
-pub(crate) const ALL: [(&str, Play); 4] = [
+pub(crate) const ALL: [(&str, Play); 5] = [
     ("exchanges both ways, two slots", |world| exchanges(world, Flow::Both, Slots::Double)),
     ("exchanges both ways, one slot", |world| exchanges(world, Flow::Both, Slots::Single)),
     ("exchanges one way, two slots", |world| exchanges(world, Flow::SendOnly, Slots::Double)),
-    ("time steps", |world| steps(world, "1")),
+    ("time steps", |world| steps(world, &[])),
+    ("time steps in mixed precision, eighth shell, staged", |world| steps(world, &MIXED)),
 ];
 
+const MIXED: [&str; 3] =
+    ["neighbor.precision=\"mixed\"", "parallel.shell=\"eighth\"", "parallel.exchange=\"staged\""];
+
 /// Counted on the calling thread of each rank. Needs no other transport than `local`.
-pub(crate) const THREADED: (&str, Play) = ("time steps with two threads", |world| steps(world, "2"));
+pub(crate) const THREADED: [(&str, Play); 2] = [
+    ("time steps with two threads", |world| steps(world, &["parallel.threads=2"])),
+    ("the same in mixed precision", |world| {
+        steps(world, &["parallel.threads=2", "neighbor.precision=\"mixed\""])
+    }),
+];
 
 pub(crate) fn sees_an_allocation() -> Result<(), String> {
     let played = counted(|| {
@@ -96,8 +105,8 @@ fn once(exchange: &mut dyn Exchange) -> Result<(), CommError> {
     exchange.complete()
 }
 
-fn steps(world: &dyn World, threads: &str) -> Result<Played, String> {
-    let overrides = vec![format!("parallel.threads={threads}")];
+fn steps(world: &dyn World, settings: &[&str]) -> Result<Played, String> {
+    let overrides = settings.iter().map(|&setting| setting.to_owned()).collect();
     let source = ScenarioSource { name: "melt".to_owned(), text: MELT.to_owned(), overrides };
     let scenario = load(&source).map_err(|error| error.render())?;
     let setup = Setup::new(&source, &scenario, None, world.ranks()).map_err(|error| error.to_string())?;

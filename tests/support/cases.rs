@@ -12,6 +12,9 @@ const PARTITIONS: [&str; 2] = ["rect", "stripe"];
 /// Combinations of method, shell and partition.
 const NUMBERED: usize = METHODS.len() * SHELLS.len() * PARTITIONS.len();
 
+/// Combinations beside them.
+const FURTHER: usize = 6;
+
 /// One way to compute forces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
@@ -31,7 +34,7 @@ impl Case {
         Self { backend, ranks, method, shell, partition, exchange: "direct", precision: "double" }
     }
 
-    /// Case number `index` of 5 that meet the eighth shell and the staged exchange.
+    /// Case number `index` of [`FURTHER`] that meet the eighth shell and the staged exchange.
     fn further(backend: Backend, ranks: usize, index: usize) -> Self {
         let (method, shell, partition, exchange) = [
             ("clusters", "eighth", "rect", "direct"),
@@ -39,6 +42,7 @@ impl Case {
             ("cells", "eighth", "rect", "staged"),
             ("clusters", "half", "stripe", "staged"),
             ("clusters", "full", "rect", "staged"),
+            ("clusters", "eighth", "stripe", "direct"),
         ][index];
         Self { backend, ranks, method, shell, partition, exchange, precision: "double" }
     }
@@ -67,10 +71,10 @@ impl Case {
     }
 }
 
-/// All combinations over threads, with the direct exchange and the full and half shell; five further ones.
+/// All combinations over threads, with the direct exchange and the full and half shell; and the further ones.
 pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
     RANKS.into_iter().flat_map(|ranks| {
-        let further = (0..5).map(move |index| Case::further(Backend::Local, ranks, index));
+        let further = (0..FURTHER).map(move |index| Case::further(Backend::Local, ranks, index));
         (0..NUMBERED).map(move |index| Case::numbered(Backend::Local, ranks, index)).chain(further)
     })
 }

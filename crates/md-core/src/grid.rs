@@ -111,6 +111,12 @@ impl CellGrid {
         &self.domain
     }
 
+    /// Longest edge of a cell in a dimension with motion, \[length\].
+    pub fn longest_edge(&self) -> f64 {
+        let edge = |dim: usize| self.domain.lengths[dim] / f64::from(self.counts[dim]);
+        (0..self.domain.dimension.count()).map(edge).fold(0.0, f64::max)
+    }
+
     /// Whether the grid is one layer in z with no neighbours there.
     pub fn is_flat(&self) -> bool {
         self.domain.dimension == Dimension::Two

@@ -17,7 +17,8 @@ use super::halo::HaloState;
 use super::simulation::{Ghosts, Simulation};
 
 /// A coordinate beyond every cutoff. Not NaN: at the end of a run of particles the kernels' spare vector lanes read
-/// whatever comes next, also ghosts, and multiply it by zero.
+/// whatever comes next, also ghosts, and multiply it by zero. (In mixed precision, whose coordinates wrap around, it is some
+/// place or other: then the forces of a ghost that stays there are wrong instead of missing.)
 const NOWHERE: f64 = 1e100;
 
 /// A steady exchange that can be repeated.

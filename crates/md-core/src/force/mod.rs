@@ -7,10 +7,10 @@ mod direct_sum;
 mod shares;
 
 pub use cells::{CellSpan, CellWork};
-pub use clusters::ClusterWork;
+pub use clusters::{ClusterWork, mixed_precision_problem};
 
 use crate::cells::LocalCells;
-use crate::domain::Domain;
+use crate::grid::CellGrid;
 use crate::halo::{HaloPlan, Region};
 use crate::particles::Particles;
 use crate::potential::Potential;
@@ -71,8 +71,8 @@ pub enum Method {
 /// Everything a sweep reads.
 #[derive(Debug, Clone, Copy)]
 pub struct System<'a> {
-    /// The global box.
-    pub domain: &'a Domain,
+    /// The cells of the global box.
+    pub grid: &'a CellGrid,
     /// The potential.
     pub potential: &'a Potential,
     /// The plan.

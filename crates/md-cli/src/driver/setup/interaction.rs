@@ -1,10 +1,11 @@
 //! Masses and the pair potential.
 
-use md_core::Potential;
+use md_core::force::mixed_precision_problem;
 use md_core::potential::{LennardJones, Mixing, PairPotential, Shift, Well};
+use md_core::{CellGrid, Potential};
 
 use crate::input::InputParticles;
-use crate::scenario::{self, Scenario, ScenarioError, ScenarioSource};
+use crate::scenario::{self, Precision, Scenario, ScenarioError, ScenarioSource};
 
 /// Masses of the scenario, or of the file where it has some; 1 where neither gives one. A mass given in both places must
 /// agree.
@@ -70,11 +71,29 @@ pub(super) fn potential(source: &ScenarioSource, scenario: &Scenario) -> Result<
         LennardJones::new(&wells, mixing, &overrides, interaction.cutoff, shift).map_err(|error| {
             ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
         })?;
-    if scenario.neighbor.precision == scenario::Precision::Mixed && !potential.fits_single_precision() {
+    if scenario.neighbor.precision == Precision::Mixed && !potential.fits_single_precision() {
         let message =
             "`neighbor.precision = \"mixed\"` cannot hold the pair forces of this epsilon and sigma";
         let help = "units in which epsilon and sigma are not far from 1, or precision `double`";
         return Err(ScenarioError::at(source, "neighbor.precision", message, help));
     }
     Ok(Potential::LennardJones(potential))
+}
+
+/// Refuses mixed precision where it would lose digits.
+pub(super) fn check_precision(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    grid: &CellGrid,
+) -> Result<(), ScenarioError> {
+    let reach = scenario.interaction.cutoff + scenario.neighbor.skin;
+    match mixed_precision_problem(grid, reach) {
+        Some(problem) if scenario.neighbor.precision == Precision::Mixed => Err(ScenarioError::at(
+            source,
+            "neighbor.precision",
+            format!("`neighbor.precision = \"mixed\"` would lose digits: {problem}"),
+            "precision `double`, or a smaller box",
+        )),
+        _ => Ok(()),
+    }
 }

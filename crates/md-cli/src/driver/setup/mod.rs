@@ -14,7 +14,7 @@ use md_core::{CellGrid, Domain, HaloPlan, LocalCells, Partition, Potential, Shel
 use super::error::RunError;
 use crate::input::InputParticles;
 use crate::scenario::{self, Scenario, ScenarioSource};
-use interaction::{masses, potential};
+use interaction::{check_precision, masses, potential};
 use space::{cell_limit, divide, domain, lattice, located, nearest_distance};
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
@@ -91,6 +91,7 @@ impl Setup {
         let limit = cell_limit(particles.atoms(), ranks);
         let most = most_cells(&domain, reach, limit).map_err(at)?;
         let (grid, partition) = divide(scenario, &domain, most, ranks).map_err(at)?;
+        check_precision(source, scenario, &grid)?;
         Ok(Self {
             potential: potential(source, scenario)?,
             shell: shell(scenario.parallel.shell),
@@ -115,8 +116,8 @@ impl Setup {
 
     /// What force methods see of a rank.
     pub(super) fn system<'s>(&'s self, plan: &'s HaloPlan, cells: &'s LocalCells) -> System<'s> {
-        let Self { domain, potential, simd, threads, .. } = self;
-        System { domain, potential, plan, cells, simd: *simd, threads }
+        let Self { grid, potential, simd, threads, .. } = self;
+        System { grid, potential, plan, cells, simd: *simd, threads }
     }
 
     /// Number of particles of the whole system.

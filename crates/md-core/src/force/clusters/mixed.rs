@@ -1,27 +1,54 @@
 //! The particles as mixed precision sees them: fixed-point coordinates, f32 forces.
 //!
 //! ```text
-//! rebuild           origin and unit of the coordinates from the extent of owned particles and ghosts
+//! start             unit of the coordinates from the edges of the cells
 //! every step        coordinates from the f64 positions; sweeps add to f32 forces; these move to the f64 forces
 //! ```
 //!
 //! A particle's forces of one step add up in f32 (a few dozen numbers), its row's sum and everything beyond in f64:
 //! integration, returned forces, energies. Distances are in units of the coordinates' last digit until they are squared,
 //! forces until they are returned.
+//!
+//! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
+//! the true distance is less than half a turn. Particles that are tested against each other were in adjacent cells at
+//! the last rebuild and have moved less than an edge since; so half a turn is four edges. In cells of three lengths a
+//! coordinate is good to 6e-9, better than the f32 arithmetic that follows.
 
 use super::build::Sites;
 use crate::aligned::Column;
 use crate::force::shares::Columns;
+use crate::grid::CellGrid;
 use crate::particles::Particles;
 use crate::simd::{SimdLevel, Single};
 use crate::threads::Threads;
 use std::ops::Range;
 
-/// Differences of coordinates must fit 32 bits with their sign.
-const LARGEST_EXTENT: f64 = 0.98 * (1u64 << 31) as f64;
+/// Units in half a turn, with room for rounding.
+const HALF_TURN: f64 = 0.98 * (1u64 << 31) as f64;
 
-/// Adding it leaves an integer in the low bits of an f64.
+/// Edges in half a turn: two for adjacent cells, one for the motion of each particle.
+const EDGES: f64 = 4.0;
+
+/// Adding it leaves an integer in the low bits of an f64, of numbers up to 2^51.
 const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
+
+/// Cells along a dimension that leave numbers below 2^51.
+const MOST_CELLS: i32 = 1 << 21;
+
+/// Longest edge of a cell in cutoffs (skin included): a last digit of 5e-7 of it gives errors of 1e-5 in forces.
+const LONGEST_EDGE: f64 = 250.0;
+
+/// Why mixed precision would lose digits on a grid of cells, in words; `reach` is cutoff + skin.
+pub fn mixed_precision_problem(grid: &CellGrid, reach: f64) -> Option<String> {
+    let (edge, most) = (grid.longest_edge(), grid.counts().into_iter().max().unwrap_or(0));
+    if edge > LONGEST_EDGE * reach {
+        Some(format!("so few particles in so large a box that cells are {edge:.0} long"))
+    } else if most > MOST_CELLS {
+        Some(format!("{most} cells along one dimension, more than {MOST_CELLS}"))
+    } else {
+        None
+    }
+}
 
 /// Two numbers of four bytes share an entry, so that the columns are aligned as all others are.
 #[derive(Debug, Clone)]
@@ -41,18 +68,10 @@ impl Default for Mixed {
 }
 
 impl Mixed {
-    /// New coordinates for the particles and ghosts at hand. Until the next rebuild they may move on by `reach` in all:
-    /// further, and the lists would not hold either.
-    pub(super) fn rebuild(&mut self, particles: &Particles, reach: f64, means: (&Threads, SimdLevel)) {
-        let mut largest: f64 = 0.0;
-        for (origin, column) in self.origin.iter_mut().zip(&particles.position) {
-            let present = || column[..particles.owned()].iter().chain(&column[particles.ghost_start()..]);
-            let low = present().copied().fold(f64::INFINITY, f64::min);
-            let high = present().copied().fold(f64::NEG_INFINITY, f64::max);
-            *origin = if low <= high { 0.5 * (low + high) } else { 0.0 };
-            largest = largest.max(high - low);
-        }
-        self.unit = (largest + reach) / LARGEST_EXTENT;
+    /// New coordinates for the particles and ghosts at hand.
+    pub(super) fn rebuild(&mut self, particles: &Particles, grid: &CellGrid, means: (&Threads, SimdLevel)) {
+        self.origin = grid.domain().origin;
+        self.unit = EDGES * grid.longest_edge() / HALF_TURN;
         let pairs = particles.len().div_ceil(2);
         for column in self.position.iter_mut().chain(&mut self.force).chain([&mut self.kind]) {
             column.set_len(pairs);
@@ -79,6 +98,7 @@ impl Mixed {
             for ((to, from), origin) in to.into_iter().zip(from).zip(origin) {
                 simd.vectorise(|| {
                     for (to, from) in to.iter_mut().zip(from) {
+                        // The low 32 bits: this is where the turn closes.
                         *to = ((from - origin) * per_unit + ROUNDING).to_bits() as i32;
                     }
                 });

@@ -37,6 +37,7 @@ use build::{ListBuild, Sites};
 use kernel::ClusterSweep;
 use lists::{Lists, Section};
 use mixed::Mixed;
+pub use mixed::mixed_precision_problem;
 
 /// In f32, distances within reach may come out longer by this share; a few entries more do no harm.
 const ROUNDING: f64 = 1e-5;
@@ -83,7 +84,7 @@ impl ClusterWork {
                 );
             }
             Some(mixed) => {
-                mixed.rebuild(particles, reach, (system.threads, system.simd));
+                mixed.rebuild(particles, system.grid, (system.threads, system.simd));
                 let reach = reach * (1.0 + ROUNDING);
                 build::<Single>(system, spans, shares, (mixed.sites(), particles.len()), reach);
             }

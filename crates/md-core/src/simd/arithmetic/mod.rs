@@ -4,12 +4,12 @@
 //! | --- | --- | --- |
 //! | lanes, AVX-512 | 8 | 16 |
 //! | lanes, AVX2, and AVX-512 on half-width units | 4 | 8 |
-//! | coordinates | f64 | fixed point, 32 bits over the rank's extent |
+//! | coordinates | f64 | fixed point, 32 bits over eight cells, wrapping |
 //! | distances, pair terms | f64 | f32 |
 //!
 //! Why fixed point: a difference of two f32 coordinates loses digits far from the origin, a difference of two integers
-//! does not. It costs one conversion per component. The resolution is the rank's extent / 2^31, finer than f32's at
-//! distance 1 as long as the extent is below 250.
+//! does not. It costs one conversion per component. Integers wrap around, so that the resolution does not depend on the
+//! size of the box either.
 
 #[macro_use]
 mod lanes;
