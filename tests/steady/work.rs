@@ -7,7 +7,7 @@ use md_core::Sums;
 
 const EXCHANGES: usize = 1000;
 const STEPS: usize = 30;
-/// `auto` has used each of its candidates by then.
+/// `auto`, which opens its candidates at the first negotiation, has used each of them by then.
 const WARM_UP: usize = 100;
 const BYTES: usize = 2000;
 
@@ -86,6 +86,10 @@ fn exchanges(world: &dyn World, flow: Flow, slots: Slots) -> Result<Played, Stri
     let spec = ExchangeSpec { name: "steady", edges, sizes: Sizes::Fixed, slots };
     let said = |error: CommError| error.to_string();
     let mut exchange = world.open(spec).map_err(said)?;
+    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
+    repeat(1)?;
+    let needs: Vec<usize> = exchange.spec().edges.iter().map(|edge| edge.send_capacity).collect();
+    exchange.negotiate(&needs).map_err(said)?;
     let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
     repeat(WARM_UP)?;
     let played = counted(|| repeat(EXCHANGES))?;

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Market, Runner};
 use super::verdict::{judge, median};
-use super::waiting::without_waiting;
+use super::waiting::{Role, without_waiting};
 use super::{Auto, Stage};
 use crate::{Backend, CommError, Outcome, Traffic};
 
@@ -21,6 +21,7 @@ impl<M: Market> Auto<M> {
             return;
         }
         match self.stage {
+            Stage::Unused => (),
             Stage::Trial => {
                 let turn = self.trials.turn(self.exchanges, self.field.runners.len());
                 self.current = turn.unwrap_or_default();
@@ -40,6 +41,8 @@ impl<M: Market> Auto<M> {
     /// After the capacities were negotiated: nothing is in flight anywhere. *Collective.*
     pub(super) fn reconsider(&mut self) -> Result<(), CommError> {
         match self.stage {
+            Stage::Unused if self.exchanges == 0 => Ok(()),
+            Stage::Unused => self.try_all(),
             Stage::Trial if self.trial_is_over() => self.choose(),
             Stage::Trial => Ok(()),
             Stage::Settled { bytes, median_s } => {
@@ -53,7 +56,7 @@ impl<M: Market> Auto<M> {
     fn choose(&mut self) -> Result<(), CommError> {
         let runners = &self.field.runners;
         let mine_s: Vec<f64> = runners.iter().flat_map(|runner| &runner.times_s).copied().collect();
-        let times_s = without_waiting(self.market.world(), &mine_s)?;
+        let times_s = without_waiting(self.market.world(), self.role(), &mine_s)?;
         let blocks_s: Vec<f64> = times_s.chunks(self.trials.times_per_block()).map(median).collect();
         let backends: Vec<Backend> = runners.iter().map(|runner| runner.backend).collect();
         let verdict = judge(&backends, &blocks_s);
@@ -85,11 +88,12 @@ impl<M: Market> Auto<M> {
                 "an exchange has {bytes:.0} bytes, at the choice it had {bytes_then:.0}"
             )));
         }
+        let role = self.role();
         let times_s = &mut self.field.runners[self.current].times_s;
         if bytes == 0.0 || times_s.len() < self.trials.watched_times() {
             return Ok(None);
         }
-        let median_s = median(&without_waiting(self.market.world(), times_s)?);
+        let median_s = median(&without_waiting(self.market.world(), role, times_s)?);
         times_s.clear();
         let slower = median_s > SLOWER * median_then_s;
         Ok(slower.then(|| {
@@ -99,11 +103,15 @@ impl<M: Market> Auto<M> {
 
     /// Lets all candidates run again.
     fn try_again(&mut self, reason: String) -> Result<(), CommError> {
+        self.rechecks += 1;
+        self.reason = reason;
+        self.try_all()
+    }
+
+    fn try_all(&mut self) -> Result<(), CommError> {
         if let Some(Runner { backend, exchange, .. }) = self.field.runners.pop() {
             self.field = Field::open(&self.market, self.trials, (backend, exchange))?;
         }
-        self.rechecks += 1;
-        self.reason = reason;
         self.enter(Stage::Trial);
         Ok(())
     }
@@ -111,6 +119,18 @@ impl<M: Market> Auto<M> {
     fn enter(&mut self, stage: Stage) {
         (self.stage, self.exchanges, self.current) = (stage, 0, 0);
         self.clock.reset(true);
+    }
+
+    /// What this rank does in an exchange.
+    fn role(&self) -> Role {
+        let edges = &self.field.runners[self.current].exchange.spec().edges;
+        if edges.iter().any(|edge| edge.flow.receives()) {
+            Role::Receives
+        } else if edges.is_empty() {
+            Role::Absent
+        } else {
+            Role::SendsOnly
+        }
     }
 
     /// Bytes that all ranks send in an exchange. *Collective.*
@@ -124,14 +144,17 @@ impl<M: Market> Auto<M> {
 
     /// The choice in words.
     pub(super) fn account(&self) -> String {
-        if let Stage::Settled { .. } = self.stage {
-            return self.reason.clone();
+        match self.stage {
+            Stage::Settled { .. } => return self.reason.clone(),
+            Stage::Unused if self.exchanges == 0 => return "the run had no such exchange".to_owned(),
+            Stage::Unused => {
+                return "the run was too short: a trial begins at the neighbour rebuild after the first exchange".to_owned();
+            }
+            Stage::Trial => (),
         }
         let total = self.trials.exchanges(self.field.runners.len());
         let done = self.exchanges.min(total);
-        let state = if done == 0 {
-            "the run had no such exchange".to_owned()
-        } else if done < total {
+        let state = if done < total {
             format!("the run was too short: {done} of the {total} exchanges of a trial were made")
         } else {
             format!(

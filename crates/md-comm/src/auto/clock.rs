@@ -1,4 +1,4 @@
-//! Time spent inside the transport, exchange by exchange.
+//! Time spent on moving messages, exchange by exchange.
 
 use std::time::{Duration, Instant};
 
@@ -6,26 +6,29 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(super) struct TransportClock {
     on: bool,
+    running_since: Option<Instant>,
     spent: Duration,
 }
 
 impl TransportClock {
     /// Starts from zero, on or off.
     pub(super) fn reset(&mut self, on: bool) {
-        *self = Self { on, spent: Duration::ZERO };
+        *self = Self { on, ..Self::default() };
     }
 
-    /// A call into the transport begins.
+    /// Runs from now on, if it is on and does not run already.
     #[inline]
-    pub(super) fn begin(&self) -> Option<Instant> {
-        self.on.then(Instant::now)
+    pub(super) fn run(&mut self) {
+        if self.on && self.running_since.is_none() {
+            self.running_since = Some(Instant::now());
+        }
     }
 
-    /// It is over.
+    /// Stands still from now on.
     #[inline]
-    pub(super) fn end(&mut self, begun: Option<Instant>) {
-        if let Some(begun) = begun {
-            self.spent += begun.elapsed();
+    pub(super) fn pause(&mut self) {
+        if let Some(since) = self.running_since.take() {
+            self.spent += since.elapsed();
         }
     }
 

@@ -1,4 +1,4 @@
-//! The contract: every call goes to the candidate whose turn it is, with a clock around those that move messages.
+//! The contract: every call goes to the candidate whose turn it is, with a clock around all that moves messages.
 
 use super::Auto;
 use super::choosing::sum;
@@ -10,24 +10,23 @@ impl<M: Market> Exchange for Auto<M> {
         self.field.runners[self.current].exchange.spec()
     }
 
+    /// The clock runs on until the message is packed: where it is packed in place, that is part of moving it.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        let begun = self.clock.begin();
-        let buffer = self.field.runners[self.current].exchange.send_buffer(edge, bytes);
-        self.clock.end(begun);
-        buffer
+        self.clock.run();
+        self.field.runners[self.current].exchange.send_buffer(edge, bytes)
     }
 
     fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        let begun = self.clock.begin();
+        self.clock.run();
         let started = self.field.runners[self.current].exchange.start(edge);
-        self.clock.end(begun);
+        self.clock.pause();
         started
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
-        let begun = self.clock.begin();
+        self.clock.run();
         let initiated = self.field.runners[self.current].exchange.initiate();
-        self.clock.end(begun);
+        self.clock.pause();
         initiated
     }
 
@@ -36,23 +35,26 @@ impl<M: Market> Exchange for Auto<M> {
     }
 
     fn has_arrival(&mut self) -> Result<bool, CommError> {
-        let begun = self.clock.begin();
+        self.clock.run();
         let has_arrival = self.field.runners[self.current].exchange.has_arrival();
-        self.clock.end(begun);
+        self.clock.pause();
         has_arrival
     }
 
+    /// The clock runs on while an arrival is read, in place or not.
     fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        let begun = self.clock.begin();
+        self.clock.run();
         let arrival = self.field.runners[self.current].exchange.next();
-        self.clock.end(begun);
+        if let Ok(None) = arrival {
+            self.clock.pause();
+        }
         arrival
     }
 
     fn complete(&mut self) -> Result<(), CommError> {
-        let begun = self.clock.begin();
+        self.clock.run();
         self.field.runners[self.current].exchange.complete()?;
-        self.clock.end(begun);
+        self.clock.pause();
         self.end_exchange();
         Ok(())
     }
@@ -61,7 +63,7 @@ impl<M: Market> Exchange for Auto<M> {
     fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
         let runner = &self.field.runners[self.current];
         let first = (runner.backend, runner.exchange.reverse()?);
-        Ok(Box::new(Self::start(self.market.clone(), self.trials, first)?))
+        Ok(Box::new(Self::unused(self.market.clone(), self.trials, first)))
     }
 
     /// The candidate that had the last exchange comes first: it refuses what the contract does not allow.

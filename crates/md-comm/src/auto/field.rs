@@ -23,6 +23,12 @@ pub(super) struct Runner {
     pub(super) times_s: Vec<f64>,
 }
 
+impl Runner {
+    fn new(trials: Trials, backend: Backend, exchange: Box<dyn Exchange>) -> Self {
+        Self { backend, exchange, times_s: Vec::with_capacity(trials.most_times()) }
+    }
+}
+
 /// All candidates.
 pub(super) struct Field {
     /// Those that take part, in the order of preference; never empty.
@@ -32,17 +38,17 @@ pub(super) struct Field {
 }
 
 impl Field {
+    /// One that need not compete.
+    pub(super) fn alone(trials: Trials, (backend, exchange): (Backend, Box<dyn Exchange>)) -> Self {
+        Self { runners: vec![Runner::new(trials, backend, exchange)], tried: Vec::new() }
+    }
+
     /// Opens all candidates beside the one that is open already, with the capacities it has now. *Collective.*
     pub(super) fn open(
         market: &impl Market,
         trials: Trials,
         (backend, exchange): (Backend, Box<dyn Exchange>),
     ) -> Result<Self, CommError> {
-        let runner = |backend, exchange| Runner {
-            backend,
-            exchange,
-            times_s: Vec::with_capacity(trials.most_times()),
-        };
         let spec = exchange.spec().clone();
         let mut kept = Some(exchange);
         let mut field = Self { runners: Vec::new(), tried: Vec::new() };
@@ -53,7 +59,7 @@ impl Field {
             };
             let why = match opened {
                 Ok(exchange) => {
-                    field.runners.push(runner(candidate, exchange));
+                    field.runners.push(Runner::new(trials, candidate, exchange));
                     "the trial is not over".to_owned()
                 }
                 Err(reason) => reason,
@@ -61,7 +67,7 @@ impl Field {
             field.tried.push(Tried { backend: candidate, outcome: Outcome::NotTimed { why } });
         }
         // The market may not offer what was opened first.
-        field.runners.extend(kept.map(|exchange| runner(backend, exchange)));
+        field.runners.extend(kept.map(|exchange| Runner::new(trials, backend, exchange)));
         Ok(field)
     }
 }

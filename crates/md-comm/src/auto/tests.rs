@@ -141,6 +141,12 @@ impl Player {
         self.exchange.negotiate(&[bytes]).unwrap();
     }
 
+    /// The candidates are opened once the context has been used.
+    fn begin_trial(&mut self) {
+        self.play(1);
+        self.negotiate(self.bytes);
+    }
+
     fn choice(&self) -> Choice {
         self.exchange.choice().unwrap()
     }
@@ -168,11 +174,12 @@ fn why(choice: &Choice, backend: Backend) -> String {
 fn the_fastest_is_chosen_and_the_refused_are_named() {
     let choice = on_both(|market| {
         let mut pair = Player::open(market, Sizes::Fixed);
+        pair.begin_trial();
         pair.play(TRIAL);
         pair.negotiate(8);
         pair.play(5);
         let sent = pair.exchange.traffic();
-        assert_eq!((sent.messages, sent.bytes), (TRIAL + 5, 8 * (TRIAL + 5)));
+        assert_eq!((sent.messages, sent.bytes), (TRIAL + 6, 8 * (TRIAL + 6)));
         let choice = pair.choice();
         pair.exchange.finalise().unwrap();
         choice
@@ -186,19 +193,25 @@ fn the_fastest_is_chosen_and_the_refused_are_named() {
 
 #[test]
 fn a_run_that_is_too_short_says_so() {
-    let (none, short, waiting) = on_both(|market| {
+    let (none, first, short, waiting) = on_both(|market| {
         let mut pair = Player::open(market, Sizes::Fixed);
+        pair.negotiate(8);
+        pair.negotiate(8);
         let none = pair.choice();
+        pair.play(1);
+        let first = pair.choice();
+        pair.negotiate(8);
         pair.play(4);
         pair.negotiate(8);
         let short = pair.choice();
         pair.play(TRIAL - 4);
         let waiting = pair.choice();
         pair.exchange.finalise().unwrap();
-        (none, short, waiting)
+        (none, first, short, waiting)
     });
-    assert_eq!((none.chosen, short.chosen, waiting.chosen), (None, None, None));
-    assert_eq!(none.reason, "the run had no such exchange");
+    assert!([&none, &first, &short, &waiting].iter().all(|choice| choice.chosen.is_none()));
+    assert_eq!((none.reason.as_str(), none.candidates.len()), ("the run had no such exchange", 0));
+    assert!(first.reason.contains("at the neighbour rebuild after the first exchange"), "{first:?}");
     assert_eq!(short.reason, "the run was too short: 4 of the 18 exchanges of a trial were made");
     assert!(waiting.reason.contains("no neighbour rebuild followed"), "{waiting:?}");
     assert_eq!(why(&short, Backend::Shm), "the trial is not over");
@@ -208,6 +221,7 @@ fn a_run_that_is_too_short_says_so() {
 fn other_sizes_bring_a_new_trial() {
     let choices = on_both(|market| {
         let mut pair = Player::open(market, Sizes::Fixed);
+        pair.begin_trial();
         pair.play(TRIAL);
         pair.negotiate(8);
         pair.negotiate(11);
@@ -231,6 +245,7 @@ fn other_sizes_bring_a_new_trial() {
 fn a_backend_that_has_become_slow_is_tried_again() {
     let choice = on_both(|market| {
         let mut pair = Player::open(market, Sizes::Fixed);
+        pair.begin_trial();
         pair.play(TRIAL);
         pair.negotiate(8);
         market.delays.set([Duration::ZERO, SLOW, SLOW]);
@@ -251,10 +266,12 @@ fn a_backend_that_has_become_slow_is_tried_again() {
 fn a_reverse_context_has_a_trial_of_its_own() {
     let choices = on_both(|market| {
         let mut forward = Player::open(market, Sizes::Fixed);
+        forward.begin_trial();
         forward.play(TRIAL);
         forward.negotiate(8);
         let exchange = forward.exchange.reverse().unwrap();
         let mut back = Player { exchange, rank: forward.rank, bytes: 8 };
+        back.begin_trial();
         back.play(3);
         let early = back.choice().chosen;
         back.play(TRIAL - 3);

@@ -143,22 +143,21 @@ impl HaloExchange {
         for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages).rev() {
             let StageContexts { forces: Some(context), selections, .. } = contexts else { continue };
             let context = &mut **context;
+            send_forces(context, stage, (particles, cells), clock)?;
             clock.time(Phase::ForceReturn, || {
-                send_forces(context, stage, particles, cells)?;
-                let images = &selections.images;
-                halo::add_returned_image_forces(stage, images, particles, (cells, threads));
-                Ok::<_, RunError>(())
+                halo::add_returned_image_forces(stage, &selections.images, particles, (cells, threads));
+            });
+            clock.time(Phase::HaloWait, || {
+                stage_arrivals(context, &mut self.staged)?;
+                Ok::<_, RunError>(context.complete()?)
             })?;
-            clock.time(Phase::HaloWait, || stage_arrivals(context, &mut self.staged))?;
             clock.time(Phase::ForceReturn, || {
-                context.complete()?;
                 for (selection, message) in selections.edges.iter().zip(&self.staged) {
                     if !selection.is_empty() {
                         halo::add_returned_forces(bytemuck::cast_slice(message), selection, particles);
                     }
                 }
-                Ok::<_, RunError>(())
-            })?;
+            });
         }
         Ok(())
     }

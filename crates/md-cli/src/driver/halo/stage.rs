@@ -87,12 +87,13 @@ impl StageContexts {
         let HaloState { particles, cells, threads, .. } = state;
         let context = &mut *self.positions;
         for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
+            let selection = &self.selections.edges[index];
+            let bytes = VECTOR_BYTES * selection.len();
+            // A buffer may have to be read by its receiver before it can be filled again.
+            let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
             clock.time(Phase::HaloPack, || {
-                let selection = &self.selections.edges[index];
-                let message = context.send_buffer(EdgeId(index), VECTOR_BYTES * selection.len())?;
                 halo::pack_positions(bytemuck::cast_slice_mut(message), selection, particles);
-                Ok::<_, RunError>(())
-            })?;
+            });
             clock.time(Phase::HaloTransfer, || context.start(EdgeId(index)))?;
         }
         clock.time(Phase::HaloTransfer, || context.initiate())?;
@@ -116,7 +117,8 @@ impl StageContexts {
                 halo::unpack_positions(bytemuck::cast_slice(arrival.bytes), edge, particles, cells);
             });
         }
-        clock.time(Phase::HaloTransfer, || context.complete())?;
+        // Nothing is moved any more; some transports wait until what was sent has been received.
+        clock.time(Phase::HaloWait, || context.complete())?;
         Ok(())
     }
 }
@@ -124,16 +126,18 @@ impl StageContexts {
 pub(super) fn send_forces(
     context: &mut dyn Exchange,
     stage: &Stage,
-    particles: &Particles,
-    cells: &LocalCells,
+    (particles, cells): (&Particles, &LocalCells),
+    clock: &mut PhaseClock,
 ) -> Result<(), RunError> {
     for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
         let bytes = VECTOR_BYTES * halo::import_count(edge, cells);
-        let message = context.send_buffer(EdgeId(index), bytes)?;
-        halo::pack_forces(bytemuck::cast_slice_mut(message), edge, particles, cells);
-        context.start(EdgeId(index))?;
+        let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
+        clock.time(Phase::ForceReturn, || {
+            halo::pack_forces(bytemuck::cast_slice_mut(message), edge, particles, cells);
+        });
+        clock.time(Phase::ForceReturn, || context.start(EdgeId(index)))?;
     }
-    Ok(context.initiate()?)
+    Ok(clock.time(Phase::ForceReturn, || context.initiate())?)
 }
 
 pub(super) fn flow(edge: &HaloEdge) -> Flow {
