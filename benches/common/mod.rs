@@ -20,6 +20,7 @@ pub(crate) const ONE_SPECIES: &[Well] = &[Well { epsilon: 1.0, sigma: 1.0 }];
 pub(crate) const TWO_SPECIES: &[Well] =
     &[Well { epsilon: 1.0, sigma: 1.0 }, Well { epsilon: 0.7, sigma: 0.9 }];
 pub(crate) const ONE_RANK: [usize; 3] = [1; 3];
+const TWO_RANKS: [usize; 3] = [2, 1, 1];
 
 /// What is simulated. Species alternate.
 #[derive(Clone, Copy)]
@@ -134,6 +135,22 @@ impl Sample {
             Self { domain, grid, plan, particles, cells, selections, method, potential, simd, threads };
         sample.sort();
         sample
+    }
+
+    /// One of two ranks, with the ghosts it gets from the other.
+    pub(crate) fn beside_another(scenario: &Scenario) -> Self {
+        let [mut here, there] = [0, 1].map(|rank| {
+            let place = (TWO_RANKS, rank);
+            Self::of_rank(scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect(), place)
+        });
+        let exports = &there.plan.stages[0].edges[0].exports;
+        let selection = &there.selections.edges[0];
+        let mut message = vec![0; halo::border_bytes(exports, selection.len()) / size_of::<u64>()];
+        halo::pack_border(&mut message, exports, selection, &there.particles, &there.cells);
+        let edge = &here.plan.stages[0].edges[0];
+        halo::unpack_border(&message, edge, &mut here.particles, &mut here.cells)
+            .expect("both ranks have one plan");
+        here
     }
 
     /// Sorts the particles and makes their images.

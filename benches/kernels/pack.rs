@@ -8,8 +8,6 @@ use md_core::{Shell, SimdLevel};
 use crate::CELLS;
 use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
 
-const TWO_RANKS: [usize; 3] = [2, 1, 1];
-
 /// Numbers per particle of a position or a force.
 const DIMENSIONS: usize = 3;
 
@@ -18,25 +16,9 @@ pub(crate) fn pack(criterion: &mut Criterion) {
     images(criterion);
 }
 
-/// One of two ranks, with the ghosts it gets from the other.
-fn neighbour() -> Sample {
-    let scenario = melt(CELLS, ONE_SPECIES);
-    let [mut here, there] = [0, 1].map(|rank| {
-        let place = (TWO_RANKS, rank);
-        Sample::of_rank(&scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect(), place)
-    });
-    let exports = &there.plan.stages[0].edges[0].exports;
-    let selection = &there.selections.edges[0];
-    let mut message = vec![0; halo::border_bytes(exports, selection.len()) / size_of::<u64>()];
-    halo::pack_border(&mut message, exports, selection, &there.particles, &there.cells);
-    let edge = &here.plan.stages[0].edges[0];
-    halo::unpack_border(&message, edge, &mut here.particles, &mut here.cells)
-        .expect("both ranks have one plan");
-    here
-}
-
 fn messages(criterion: &mut Criterion) {
-    let Sample { plan, mut particles, cells, selections, .. } = neighbour();
+    let Sample { plan, mut particles, cells, selections, .. } =
+        Sample::beside_another(&melt(CELLS, ONE_SPECIES));
     let (edge, selection) = (&plan.stages[0].edges[0], &selections.edges[0]);
     let (sent, got) = (selection.len(), halo::import_count(edge, &cells));
     let mut to_peer = vec![0.0; DIMENSIONS * sent];

@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod forces;
+mod lists;
 mod loops;
 mod machine;
 
@@ -28,7 +29,7 @@ fn main() {
     println!();
     loops::report(&limits, simd);
     println!();
-    loops::report_lists();
+    lists::report(&limits);
 }
 
 /// Seconds of the fastest of `samples` calls, after one that does not count.
