@@ -81,6 +81,7 @@ impl SharedRing {
         }
         parts.arena.window.flush_all()?;
         for &edge in &self.leaving {
+            parts.jitter.pause();
             let place = parts.arena.flag_there(edge.0, parts.sequence);
             let flag = flag(parts.sequence, parts.length(edge));
             parts.arena.window.replace(2 * edge.0, flag, place)?;
@@ -117,6 +118,7 @@ impl SharedRing {
         if self.read == before {
             return Ok(());
         }
+        parts.jitter.pause();
         let (word, place) = (2 * self.next.len(), parts.arena.shared_read_here(parts.world.rank));
         parts.arena.window.replace(word, self.read, place)?;
         parts.arena.window.flush_all()
@@ -141,6 +143,9 @@ impl SharedRing {
         let (left, right) = message.bytes_mut().split_at_mut(first);
         left.copy_from_slice(parts.arena.window.arrived(ring + start, first)?);
         right.copy_from_slice(parts.arena.window.arrived(ring, length - first)?);
+        parts.jitter.note_read(ring + start, first);
+        parts.jitter.note_read(ring, length - first);
+        parts.poison_read()?;
         self.read_ahead.push((ticket, ticket + footprint(length)));
         Ok(())
     }
@@ -231,6 +236,8 @@ impl Scheme for SharedRing {
             let counter = parts.arena.shared_written_there(edge.0);
             let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));
+            // Between ticket and message others reserve, and put first.
+            parts.jitter.pause();
         }
         self.send_what_fits(parts)
     }
