@@ -11,7 +11,8 @@
 //! No deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring, and the piece with
 //! the smallest ticket always fits. That would hold for a ring of one message; it has room for `slots` messages of every
 //! sender because a rank that waits in another context empties nothing here.
-//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag. A copy.
+//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag; two more
+//! for each further neighbour, because tickets are fetched one after another. A copy.
 //! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
 //! messages wait for those with smaller tickets.
 
@@ -189,7 +190,7 @@ impl Scheme for SharedRing {
 
     /// The tickets begin again.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.lock_all()?;
+        parts.arena.window.hold_all()?;
         for place in [parts.arena.shared_read_here(0), parts.arena.shared_written_here(0)] {
             parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
         }
