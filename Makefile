@@ -4,12 +4,13 @@ RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup build run test test-all loom bench ase-venv
+.PHONY: help setup build run test test-all test-libraries loom bench ase-venv
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
 	@echo "make test   formatting, lints, all tests with and without MPI, trajectories read by ASE"
-	@echo "make test-all  that, and every strategy on every path of the MPI library; takes hours"
+	@echo "make test-all  that, every strategy on every path of the MPI library, and test-libraries; takes hours"
+	@echo "make test-libraries  the conformance suite with every MPI library that can be installed; takes long"
 	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
 	@echo "make bench  micro-benchmarks"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
@@ -38,6 +39,11 @@ test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	scripts/check-races.sh
+	$(MAKE) test-libraries
+
+# Open MPI as installed here, and Open MPI 5, MPICH and Intel MPI from PyPI; part of it: see the script's --help.
+test-libraries: setup
+	scripts/compare-mpi-libraries.sh --suite
 
 # A directory of its own: other flags would build everything anew.
 loom:

@@ -11,7 +11,7 @@ usage: compare-mpi-libraries.sh [OPTION...] --suite
   --suite              the conformance suite of all backends
   --compare SCENARIO   `md-cli compare`, and one table of all libraries: compare-libraries.csv and .md
   --libraries LIST     of installed,openmpi,mpich,intel (default: all)
-  --ranks LIST         suite: numbers of ranks (default 1,2,3); compare: one number (default 2)
+  --ranks LIST         suite: numbers of ranks (default 1,2,3,4,8); compare: one number (default 2)
   --output DIR         (default: out/mpi-libraries)
 EOF_USAGE
 }
@@ -108,7 +108,7 @@ run_suite() (
     # MPICH's collectives over shared memory, fences among them, spin before they yield: `rma-fence` on 8 ranks of 2 cores
     # takes two minutes (a sixth of that with MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM=mpir and the same for BCAST, REDUCE
     # and ALLREDUCE).
-    export MD_CONFORMANCE_RANKS=${ranks:-1,2,3} MD_CONFORMANCE_LIMIT_S=${MD_CONFORMANCE_LIMIT_S:-300}
+    export MD_CONFORMANCE_RANKS=${ranks:-1,2,3,4,8} MD_CONFORMANCE_LIMIT_S=${MD_CONFORMANCE_LIMIT_S:-300}
     choose "$1" && cargo test --quiet -p md-comm --test conformance
 )
 

@@ -58,7 +58,8 @@ pub enum Operation {
 }
 named!(Operation: Put = "put", Get = "get");
 
-/// Whether synchronisation calls tell the library what they may assume (MPI-3.1 section 11.5.5).
+/// Whether synchronisation calls of an exchange tell the library what they may assume (MPI-3.1 section 11.5.5). A lock that
+/// is held for the life of a window always does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Asserts {
     /// Nothing is asserted.

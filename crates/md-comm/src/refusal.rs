@@ -1,6 +1,7 @@
 //! The refusal table: which backend takes which option, and why not.
 //!
-//! An option that a backend would silently ignore is refused, unless it is left at its default.
+//! An option that a backend would silently ignore is refused, unless it is left at its default. `asserts` is taken by all
+//! backends over windows, also by those whose only synchronisation asserts what is true in any case: it is not ignored.
 
 use crate::{Backend, RingForm, RmaOptions, Slots};
 

@@ -2,22 +2,24 @@
 
 use md_comm::{Backend, RmaOptions, WindowKind};
 
+use crate::child::{ADVERSITY, ROUGH};
 use crate::jobs::over_mpi;
-use crate::{RANKS, options};
+use crate::{RANKS, adverse, options};
 
 /// Cases that may share a job: starting the ranks takes as long as the suite itself.
 pub(crate) const MOST_PER_JOB: usize = 8;
 
-const OSC_SM: &str = "osc/sm";
+/// A way through the machine, and the variables that choose it.
+pub(crate) type Path = (&'static str, &'static [(&'static str, &'static str)]);
+
+pub(crate) const OSC_SM: Path = ("osc/sm", &[("OMPI_MCA_osc", "sm")]);
 /// Over TCP and emulated by messages, nothing arrives in order by accident.
-const WINDOW_PATHS: [(&str, &[(&str, &str)]); 3] = [
-    ("osc/rdma", &[("OMPI_MCA_osc", "rdma")]),
-    (OSC_SM, &[("OMPI_MCA_osc", "sm")]),
-    (
-        "osc/pt2pt over TCP",
-        &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "self,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")],
-    ),
-];
+pub(crate) const OSC_PT2PT: Path = (
+    "osc/pt2pt over TCP",
+    &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "self,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")],
+);
+/// Implementations of windows.
+const WINDOW_PATHS: [Path; 3] = [("osc/rdma", &[("OMPI_MCA_osc", "rdma")]), OSC_SM, OSC_PT2PT];
 
 /// One run of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -25,31 +27,35 @@ pub(crate) struct Case {
     pub(crate) backend: Backend,
     pub(crate) options: RmaOptions,
     pub(crate) ranks: usize,
-    /// An implementation of windows, and the variables that choose it.
-    path: Option<(&'static str, &'static [(&'static str, &'static str)])>,
+    /// `None`: what the library takes by default.
+    pub(crate) path: Option<Path>,
+    /// With delays and poisoned slots.
+    pub(crate) rough: bool,
 }
 
 impl Case {
-    fn plain(backend: Backend, ranks: usize) -> Self {
-        Self { backend, options: RmaOptions::default(), ranks, path: None }
+    pub(crate) fn plain(backend: Backend, ranks: usize) -> Self {
+        Self { backend, options: RmaOptions::default(), ranks, path: None, rough: false }
     }
 
     pub(crate) fn name(&self) -> String {
         let options = self.options.to_string();
         let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        format!("{}, {} ranks", parts.join(", "), self.ranks)
+        let circumstances = if self.rough { ", delays and poisoned slots" } else { "" };
+        format!("{}, {} ranks{circumstances}", parts.join(", "), self.ranks)
     }
 
     /// Whether they differ in their options only.
     pub(crate) fn shares_a_job(&self, other: &Self) -> bool {
-        let job = |case: &Self| (case.backend, case.ranks, case.path);
+        let job = |case: &Self| (case.backend, case.ranks, case.path, case.rough);
         job(self) == job(other)
     }
 
-    /// What chooses the implementation of windows.
+    /// What chooses the way and the circumstances.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.path.into_iter().flat_map(|(_, variables)| variables.iter().copied())
+        let path = self.path.into_iter().flat_map(|(_, variables)| variables.iter().copied());
+        path.chain(self.rough.then_some((ADVERSITY, ROUGH)))
     }
 }
 
@@ -65,6 +71,7 @@ pub(crate) fn all(full: bool) -> Vec<Case> {
             cases.extend(small);
         }
     }
+    cases.extend(adverse::cases(full));
     cases
 }
 
@@ -79,7 +86,7 @@ fn all_options(backend: Backend) -> Vec<Case> {
             let defaults = path.map(|_| RmaOptions::default());
             let options = defaults.into_iter().chain(options::all(backend));
             let made = options.filter(|options| is_made(options, path.map(|(name, _)| name), ranks));
-            cases.extend(made.map(|options| Case { backend, options, ranks, path }));
+            cases.extend(made.map(|options| Case { options, path, ..Case::plain(backend, ranks) }));
         }
     }
     cases
@@ -89,5 +96,5 @@ fn all_options(backend: Backend) -> Vec<Case> {
 /// window of one rank, and only osc/sm, which takes its place, is left for it.
 fn is_made(options: &RmaOptions, path: Option<&str>, ranks: usize) -> bool {
     let allocated = options.window == WindowKind::Allocate;
-    (allocated || path != Some(OSC_SM)) && (ranks > 1 || (allocated && path.is_none()))
+    (allocated || path != Some(OSC_SM.0)) && (ranks > 1 || (allocated && path.is_none()))
 }

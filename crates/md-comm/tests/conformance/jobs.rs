@@ -1,8 +1,11 @@
 //! Starts this program again under the MPI launcher and judges how the jobs end.
 //!
-//! By default every backend runs the suite as it is and with a slice of its options; `MD_CONFORMANCE=full` adds every
-//! combination of options, over every implementation of windows. `MD_CONFORMANCE_ONLY=words` runs only jobs of the suite
-//! whose names contain all of the words.
+//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned slots;
+//! `MD_CONFORMANCE=full` adds every combination of options, over every implementation of windows, and delays and poisoned
+//! slots over several of them. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of the
+//! words: `poisoned` only those with poisoned slots, `"rma-lock osc/sm"` only those of `rma-lock` (and `rma-lock-epoch`)
+//! over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks, `MD_CONFORMANCE_LIMIT_S` is the suite's
+//! limit in seconds.
 
 use std::process::Command;
 use std::time::Duration;
@@ -26,7 +29,7 @@ const FAILURE_LIMIT: Duration = Duration::from_secs(10);
 /// Limit of a job that ends by itself.
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
 /// Variable that makes nodes smaller than they are.
-const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
+pub(crate) const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 /// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
 const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
 pub(crate) fn run_all(tally: &mut Tally) {

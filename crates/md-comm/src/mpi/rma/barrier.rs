@@ -5,7 +5,7 @@
 //! been read; with two slots the first one tells that of the exchange before.
 //! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on no rank before all
 //! have entered it (section 5.3).
-//! Cost: put and acknowledgement, then log2(P) latencies per barrier; everybody waits for the slowest rank.
+//! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; everybody waits for the slowest rank.
 //! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any order and the watchdog
 //! sees it. Disadvantage: global; measured slower than two-sided messages in the study.
 
@@ -61,7 +61,7 @@ impl Barrier {
 
 impl Scheme for Barrier {
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.lock_all()?;
+        parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;
         let barriers = Barriers::new(&parts.world.data)?;
         Ok(Self { barriers, stage: Stage::Open })

@@ -6,7 +6,8 @@
 //! everybody has packed, the second that everybody has read.
 //! Relies on: a fence without assertions completes all puts at both ends and, because it closes an epoch with and opens
 //! one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
-//! Cost: 2 log2(P) latencies per fence, and every rank waits for the slowest of all, not of its neighbours.
+//! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the library first waits until
+//! the puts are acknowledged; every rank waits for the slowest of all, not of its neighbours.
 //! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and blocking: contexts
 //! must be used in the same order on all ranks, `try_next` blocks, and the watchdog does not see it.
 

@@ -6,7 +6,8 @@
 //! `complete`. Slots are released by empty messages the other way where the pattern does not imply it.
 //! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
 //! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
-//! Asserting NOCHECK is right here: nobody ever asks for an exclusive lock.
+//! `MPI_MODE_NOCHECK` is true in both (section 11.5.5), because nobody ever asks for an exclusive lock: `rma-lock` always
+//! asserts it, `rma-lock-epoch` where the options ask for assertions.
 //! Cost: three latencies: put, its acknowledgement, message; or message, get, answer.
 //! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is polled in memory.
 //! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager message on a network.
@@ -52,7 +53,11 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
                 "the library's windows have separate copies, which only an open epoch can synchronise";
             return Err(CommError::Unavailable { backend: "rma-lock-epoch", reason: reason.to_owned() });
         }
-        parts.arena.window.lock_all()?;
+        if HELD {
+            parts.arena.window.hold_all()?;
+        } else {
+            parts.arena.window.lock_all()?;
+        }
         parts.arena.window.sync()?;
         let credited: Vec<_> = parts.sending().filter(|&edge| parts.needs_credit(edge, true)).collect();
         let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();

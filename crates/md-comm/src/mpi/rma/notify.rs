@@ -41,7 +41,7 @@ fn read<const STRICT: bool>(parts: &Parts, offset: usize) -> Result<u64, CommErr
 
 impl<const STRICT: bool> Scheme for Notify<STRICT> {
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.lock_all()?;
+        parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;
         let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
         Ok(Self { crediting, sending: parts.sending().collect() })

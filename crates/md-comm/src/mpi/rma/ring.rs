@@ -74,7 +74,7 @@ impl Scheme for Ring {
 
     /// The tickets begin again, hence also those returned.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.lock_all()?;
+        parts.arena.window.hold_all()?;
         for edge in parts.ledger.edge_ids() {
             parts.arena.window.own_word(parts.arena.ring_credit_here(edge.0))?.store(0, Ordering::SeqCst);
         }

@@ -11,7 +11,8 @@
 //! No deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring, and the piece with
 //! the smallest ticket always fits. That would hold for a ring of one message; it has room for `slots` messages of every
 //! sender because a rank that waits in another context empties nothing here.
-//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag. A copy.
+//! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag; two more
+//! for each further neighbour, because tickets are fetched one after another. A copy.
 //! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
 //! messages wait for those with smaller tickets.
 
@@ -81,6 +82,7 @@ impl SharedRing {
         }
         parts.arena.window.flush_all()?;
         for &edge in &self.leaving {
+            parts.jitter.pause();
             let place = parts.arena.flag_there(edge.0, parts.sequence);
             let flag = flag(parts.sequence, parts.length(edge));
             parts.arena.window.replace(2 * edge.0, flag, place)?;
@@ -117,6 +119,7 @@ impl SharedRing {
         if self.read == before {
             return Ok(());
         }
+        parts.jitter.pause();
         let (word, place) = (2 * self.next.len(), parts.arena.shared_read_here(parts.world.rank));
         parts.arena.window.replace(word, self.read, place)?;
         parts.arena.window.flush_all()
@@ -141,6 +144,9 @@ impl SharedRing {
         let (left, right) = message.bytes_mut().split_at_mut(first);
         left.copy_from_slice(parts.arena.window.arrived(ring + start, first)?);
         right.copy_from_slice(parts.arena.window.arrived(ring, length - first)?);
+        parts.jitter.note_read(ring + start, first);
+        parts.jitter.note_read(ring, length - first);
+        parts.poison_read()?;
         self.read_ahead.push((ticket, ticket + footprint(length)));
         Ok(())
     }
@@ -184,7 +190,7 @@ impl Scheme for SharedRing {
 
     /// The tickets begin again.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.lock_all()?;
+        parts.arena.window.hold_all()?;
         for place in [parts.arena.shared_read_here(0), parts.arena.shared_written_here(0)] {
             parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
         }
@@ -231,6 +237,8 @@ impl Scheme for SharedRing {
             let counter = parts.arena.shared_written_there(edge.0);
             let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));
+            // Between ticket and message others reserve, and put first.
+            parts.jitter.pause();
         }
         self.send_what_fits(parts)
     }

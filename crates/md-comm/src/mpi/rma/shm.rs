@@ -31,7 +31,7 @@ impl Scheme for Shm {
     const MEMORY: Memory = Memory::Shared;
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.lock_all()?;
+        parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;
         Ok(Self)
     }

@@ -99,10 +99,20 @@ impl Window {
         Ok(self.made.iter().all(|made| !made.exposed))
     }
 
-    /// Begins access to all ranks. Nobody ever asks for an exclusive lock, so that NOCHECK may be asserted. MPI-3.1
-    /// section 11.5.3.
+    /// Begins access to all ranks for as long as the window keeps its size. `MPI_MODE_NOCHECK` in any case: it says that
+    /// nobody holds or asks for a conflicting lock, and all locks here are shared ones. MPI-3.1 sections 11.5.3, 11.5.5.
+    pub(in crate::mpi) fn hold_all(&mut self) -> Result<(), CommError> {
+        self.lock_all_as(constants::mode_nocheck())
+    }
+
+    /// Begins access to all ranks for one exchange; NOCHECK, which is as true here, only where the options ask for it,
+    /// because what it saves is to be measured. MPI-3.1 section 11.5.3.
     pub(in crate::mpi) fn lock_all(&mut self) -> Result<(), CommError> {
         let mode = if self.asserts == Asserts::On { constants::mode_nocheck() } else { 0 };
+        self.lock_all_as(mode)
+    }
+
+    fn lock_all_as(&mut self, mode: c_int) -> Result<(), CommError> {
         // SAFETY: a valid window.
         self.each(|made| check("MPI_Win_lock_all", unsafe { ffi::MPI_Win_lock_all(mode, made.raw) }))
     }

@@ -80,6 +80,7 @@ impl Parts {
 
     /// Gets the sender's slot: all of it if the length is not known, because asking first would cost a round trip.
     pub(in crate::mpi::rma) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);
         match self.ledger.spec().sizes {
             Sizes::Fixed => match self.ledger.receive_capacity(edge) {
