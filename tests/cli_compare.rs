@@ -15,7 +15,7 @@ use support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts}
 /// Columns as promised in INTERFACE, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
     exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,\
-    force_return_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";
+    force_return_s,border_s,migrate_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";
 
 const FILES: [&str; 5] = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
 
@@ -39,8 +39,12 @@ impl Row {
                 ["low", "median", "high"].map(|what| self.number(&format!("{kind}_{what}_s")));
             assert!(0.0 < low && low <= median && median <= high, "{kind} {:?}", self.1);
         }
-        let phases = ["halo_pack_s", "halo_transfer_s", "halo_wait_s", "halo_unpack_s", "force_return_s"];
-        assert!(phases.iter().all(|phase| self.number(phase) >= 0.0), "{:?}", self.1);
+        let halo = ["halo_pack_s", "halo_transfer_s", "halo_wait_s", "halo_unpack_s", "force_return_s"];
+        assert!(
+            halo.iter().chain(&["border_s", "migrate_s"]).all(|phase| self.number(phase) >= 0.0),
+            "{:?}",
+            self.1
+        );
         assert_eq!((self.text("correct"), self.text("status")), ("true", "ok"), "{:?}", self.1);
     }
 }
@@ -69,6 +73,24 @@ fn shells_and_exchanges_over_threads() {
     assert!(bytes("eighth") < bytes("full"), "the full shell imports most");
     assert!(rows.iter().all(|row| row.text("backend") == "local" && row.text("grid") == "2x1x1"));
     assert!(desk.read("out/scenario.toml").contains("steps = 20"), "--steps is the length of a sample");
+}
+
+/// Positions travel with the border only: its columns say where the time goes, and a sentence says why.
+#[test]
+fn every_step_rebuilds() {
+    let desk = Desk::new(MELT);
+    let call = "compare melt.toml --shells all --repeat 2 --steps 3 --quiet --set neighbor.rebuild.every=";
+    let warning = "Every step rebuilds its neighbourhood";
+    desk.succeed(Start::Threads(2), &format!("{call}1"));
+    for row in rows(&desk) {
+        row.check_numbers();
+        assert_eq!(row.number("halo_pack_s") + row.number("halo_unpack_s"), 0.0);
+        assert!(row.number("border_s") > 0.0 && row.number("migrate_s") > 0.0, "{:?}", row.1);
+    }
+    assert!(desk.read("out/recommendation.txt").contains(warning));
+    desk.succeed(Start::Threads(2), &format!("{call}20"));
+    assert!(rows(&desk).iter().all(|row| row.number("border_s") == 0.0 && row.number("migrate_s") == 0.0));
+    assert!(!desk.read("out/recommendation.txt").contains(warning));
 }
 
 /// Other forces than the serial ones in double, as they should be.

@@ -95,6 +95,8 @@ pub struct StepPhases {
     pub force_return_s: f64,
     /// Making the halo anew, in steps that rebuild.
     pub border_s: f64,
+    /// Handing over particles that changed hands, in steps that rebuild.
+    pub migrate_s: f64,
     /// The whole step.
     pub total_s: f64,
 }
@@ -103,7 +105,7 @@ impl StepPhases {
     /// Share of the halo in the step, 0 to 1: everything that a transport has a part in.
     pub fn halo_share(&self) -> f64 {
         let refresh = self.halo_pack_s + self.halo_transfer_s + self.halo_wait_s + self.halo_unpack_s;
-        let halo_s = refresh + self.force_return_s + self.border_s;
+        let halo_s = refresh + self.force_return_s + self.border_s + self.migrate_s;
         if self.total_s > 0.0 { (halo_s / self.total_s).min(1.0) } else { 0.0 }
     }
 }
@@ -121,6 +123,8 @@ pub struct Measured {
     pub step: Interval,
     /// Its phases.
     pub phases: StepPhases,
+    /// Share of the steps that rebuilt, 0 to 1.
+    pub rebuilt_share: f64,
 }
 
 /// One row of compare.csv.
@@ -197,6 +201,12 @@ impl Comparison {
             Some(first) if !valid.all(|row| row.same_work(first)) => RankedBy::Step,
             _ => RankedBy::Exchange,
         }
+    }
+
+    /// Whether every step rebuilt, with all strategies: then positions have travelled with the border only.
+    pub fn always_rebuilds(&self) -> bool {
+        let mut valid = self.rows.iter().filter_map(StrategyReport::valid).peekable();
+        valid.peek().is_some() && valid.all(|measured| measured.rebuilt_share >= 1.0)
     }
 
     /// Rows with a valid measurement, best first.

@@ -111,7 +111,9 @@ fn measured(samples: &[Sample]) -> Option<Measured> {
             halo_unpack_s: median(|sample| sample.phases.halo_unpack_s)?,
             force_return_s: median(|sample| sample.phases.force_return_s)?,
             border_s: median(|sample| sample.phases.border_s)?,
+            migrate_s: median(|sample| sample.phases.migrate_s)?,
             total_s: median(|sample| sample.phases.total_s)?,
         },
+        rebuilt_share: samples.iter().map(|sample| sample.rebuilt_share).sum::<f64>() / samples.len() as f64,
     })
 }

@@ -7,6 +7,10 @@ use crate::output::number::significant;
 /// The baseline may differ by so much between its two measurements.
 const LARGEST_DRIFT: f64 = 0.1;
 
+/// What the exchange alone says nothing about.
+const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the \
+     exchange alone is no part of such a step. Judge by the step.";
+
 /// What makes all numbers less worth.
 pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -23,6 +27,9 @@ pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
              and the largest of {} samples, and nothing is sure. Use --repeat 10 or more.",
             comparison.repeat
         ));
+    }
+    if comparison.always_rebuilds() {
+        warnings.push(ALWAYS_REBUILDS.to_owned());
     }
     warnings.extend(drift(comparison));
     warnings

@@ -137,6 +137,22 @@ fn more_ranks_than_cores() {
 }
 
 #[test]
+fn the_exchange_alone_is_no_part_of_a_step_that_rebuilds() {
+    let mut comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 12.0, 1.3)]);
+    let rebuilt = |row: usize, share: f64, comparison: &mut Comparison| {
+        comparison.rows[row].measured.as_mut().unwrap().rebuilt_share = share;
+    };
+    rebuilt(0, 1.0, &mut comparison);
+    assert!(!recommendation(&comparison).contains("Every step"));
+    rebuilt(1, 1.0, &mut comparison);
+    comparison.rows.push(unavailable("hybrid"));
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the exchange alone is no part of such a step. Judge by the step.
+    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.
+    ");
+}
+
+#[test]
 fn nothing_or_one_measured() {
     let mut nothing = comparison(&[]);
     nothing.rows.push(unavailable("shm"));
