@@ -1,5 +1,6 @@
 //! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
 
+use md_comm::Blocking;
 use serde::Serialize;
 
 use crate::report::RunContext;
@@ -142,6 +143,17 @@ pub struct StrategyReport {
     pub note: String,
 }
 
+/// Strategies that can hang are measured after the others; what was measured before is measured once more beside them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Control {
+    /// The group.
+    pub beside: Blocking,
+    /// The baseline's row.
+    pub row: usize,
+    /// Its exchange then.
+    pub exchange: Interval,
+}
+
 /// All of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -149,8 +161,8 @@ pub struct Comparison {
     pub rows: Vec<StrategyReport>,
     /// The row of the scenario's own setting, if it is among them.
     pub own: Option<usize>,
-    /// The row of the baseline that was measured a second time, beside backends that can block, and its exchange then.
-    pub control: Option<(usize, Interval)>,
+    /// The baseline, measured again beside each later group.
+    pub controls: Vec<Control>,
     /// Repetitions.
     pub repeat: usize,
     /// Ranks per core of the machine that rank 0 runs on, if all ranks run there; above 1 the numbers measure the

@@ -1,7 +1,9 @@
 //! What rank 0 knows of a comparison, at any time ready to be published.
 
+use md_comm::Blocking;
+
 use super::measure::Sample;
-use crate::comparison::{Comparison, Interval, Measured, Status, StepPhases, StrategyReport};
+use crate::comparison::{Comparison, Control, Interval, Measured, Status, StepPhases, StrategyReport};
 use crate::output::{OutputDirectory, OutputError, Screen, compare};
 use crate::report::RunContext;
 
@@ -24,6 +26,17 @@ pub(super) struct Entry {
     pub(super) samples: Vec<Sample>,
 }
 
+/// The baseline beside one of the later groups.
+#[derive(Debug)]
+pub(super) struct ControlEntry {
+    /// The group.
+    beside: Blocking,
+    /// The baseline's number.
+    number: usize,
+    /// Of the exchange, one per repetition.
+    samples: Vec<f64>,
+}
+
 /// All strategies so far, and where they are to be written.
 #[derive(Debug)]
 pub(super) struct Board {
@@ -31,8 +44,8 @@ pub(super) struct Board {
     pub(super) entries: Vec<Entry>,
     /// The strategy that is at work.
     pub(super) current: Option<usize>,
-    /// The baseline measured again beside strategies that can block: its number and the exchange's samples.
-    pub(super) control: Option<(usize, Vec<f64>)>,
+    /// The baseline measured again beside later groups.
+    pub(super) controls: Vec<ControlEntry>,
     /// The scenario's own setting.
     pub(super) own: Option<usize>,
     /// Repetitions wanted.
@@ -64,13 +77,23 @@ impl Board {
         }
     }
 
+    /// Keeps a sample of the exchange of the baseline, measured beside a group.
+    pub(super) fn add_control(&mut self, beside: Blocking, number: usize, exchange_s: f64) {
+        match self.controls.iter_mut().find(|control| control.beside == beside) {
+            Some(control) => control.samples.push(exchange_s),
+            None => self.controls.push(ControlEntry { beside, number, samples: vec![exchange_s] }),
+        }
+    }
+
     /// Everything known now.
     pub(super) fn comparison(&self) -> Comparison {
-        let control = self.control.as_ref();
+        let control = |&ControlEntry { beside, number, ref samples }: &ControlEntry| {
+            Some(Control { beside, row: number, exchange: Interval::of(samples)? })
+        };
         Comparison {
             rows: self.entries.iter().map(Entry::report).collect(),
             own: self.own,
-            control: control.and_then(|(number, samples)| Some((*number, Interval::of(samples)?))),
+            controls: self.controls.iter().filter_map(control).collect(),
             repeat: self.repeat,
             ranks_per_core: self.ranks_per_core,
         }

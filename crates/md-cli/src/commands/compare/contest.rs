@@ -3,22 +3,23 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::{CommError, World};
+use md_comm::{Blocking, CommError, World};
 
 use super::board::{Board, Entry};
+use super::groups::groups;
 use super::lock;
 use super::measure::{self, Subject};
 use super::monitor::Beat;
 use super::outcome::{Trouble, agree};
 use super::reference::{Reference, diameter};
-use super::strategies::Strategy;
+use super::strategies::{Strategy, transport};
 use super::transports::Transports;
 use crate::commands::{context, context_of};
 use crate::comparison::Status;
 use crate::driver::{RowVector, RunError, Setup};
 use crate::inputs::Inputs;
 use crate::report::RunContext;
-use crate::scenario::{Backend, Scenario, name_of};
+use crate::scenario::{Backend, Scenario};
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -53,8 +54,8 @@ struct Gear<'c> {
 enum Purpose {
     /// The strategy's own row.
     Row,
-    /// Comparing the baseline with itself at another time.
-    Control,
+    /// Comparing the baseline with itself at another time, beside this group.
+    Control(Blocking),
 }
 
 /// A comparison on one rank.
@@ -99,24 +100,23 @@ impl<'c> Contest<'c> {
     /// The referee's world is broken.
     pub(super) fn run(&mut self, strategies: &[Strategy]) -> Result<Vec<Option<Status>>, RunError> {
         strategies.iter().try_for_each(|&strategy| self.admit(strategy))?;
-        let blocks = |&number: &usize| {
-            md_backend(strategies[number].backend).is_some_and(md_comm::Backend::blocks_inside_mpi)
-        };
-        let (second, first): (Vec<usize>, Vec<usize>) = (0..strategies.len()).partition(blocks);
-        let lanes = self.qualify(&first)?;
-        self.measure(&lanes.into_iter().map(|lane| (lane, Purpose::Row)).collect::<Vec<_>>())?;
-        let mut lanes: Vec<_> = self.qualify(&second)?.into_iter().map(|lane| (lane, Purpose::Row)).collect();
-        let baseline = first.into_iter().find(|&lane| self.is_valid_baseline(lane));
-        if !lanes.is_empty() {
-            lanes.extend(baseline.map(|lane| (lane, Purpose::Control)));
+        let mut measured = Vec::new();
+        for (group, members) in groups(strategies, self.inputs.scenario.parallel.between_nodes) {
+            let passed = self.qualify(&members)?;
+            let baseline = self.baseline(&measured).filter(|_| !passed.is_empty());
+            let control = baseline.map(|number| (number, Purpose::Control(group)));
+            let rows = passed.iter().map(|&number| (number, Purpose::Row));
+            self.measure(&rows.chain(control).collect::<Vec<_>>())?;
+            measured.extend(passed);
         }
-        self.measure(&lanes)?;
         Ok(self.contestants.iter().map(|contestant| contestant.trouble).collect())
     }
 
-    fn is_valid_baseline(&self, number: usize) -> bool {
-        let Contestant { strategy, gear, .. } = &self.contestants[number];
-        strategy.backend == Backend::P2p && gear.is_some()
+    /// What later groups are measured beside: two-sided messages, or else the first that is still in.
+    fn baseline(&self, measured: &[usize]) -> Option<usize> {
+        let mut valid = measured.iter().copied().filter(|&number| self.contestants[number].gear.is_some());
+        let two_sided = |&number: &usize| self.contestants[number].strategy.backend == Backend::P2p;
+        valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
@@ -144,7 +144,7 @@ impl<'c> Contest<'c> {
     fn gear(&self, strategy: Strategy) -> Result<Gear<'c>, RunError> {
         let unavailable = |reason: String| CommError::Unavailable { backend: "compared", reason };
         let scenario = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
-        let backend = md_backend(strategy.backend);
+        let backend = transport(strategy.backend);
         let backend = backend.ok_or_else(|| unavailable("this version does not have it yet".to_owned()))?;
         backend.availability().map_err(unavailable)?;
         let ranks = self.transports.referee().ranks();
@@ -218,9 +218,7 @@ impl<'c> Contest<'c> {
                     let mut board = lock(board);
                     match purpose {
                         Purpose::Row => board.entries[number].samples.push(sample),
-                        Purpose::Control => {
-                            board.control.get_or_insert((number, Vec::new())).1.push(sample.exchange_s);
-                        }
+                        Purpose::Control(group) => board.add_control(group, number, sample.exchange_s),
                     }
                 }
             }
@@ -258,9 +256,4 @@ impl<'c> Contest<'c> {
             (entry.trouble, entry.note) = (Some(status), note);
         }
     }
-}
-
-/// The transport behind a scenario's name, if this version has it.
-fn md_backend(backend: Backend) -> Option<md_comm::Backend> {
-    md_comm::Backend::from_name(&name_of(backend))
 }

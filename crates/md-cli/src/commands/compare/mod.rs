@@ -4,11 +4,12 @@
 //! the referee's, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
 //! behind, and the ranks still know what to do next: they leave it out. Repetitions are interleaved and their order is
 //! rotated, so that whatever drifts (clock frequency, neighbours on the machine) drifts for all alike.
-//! Strategies whose exchanges block inside the MPI library come last, beside the baseline measured again: if one of them
-//! hangs, a monitor ends the job, and everything else has been measured already.
+//! Strategies that can stand still inside the MPI library come later, group by group (`groups`), each group beside the
+//! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
 
 mod board;
 mod contest;
+mod groups;
 mod measure;
 mod monitor;
 mod outcome;
@@ -96,7 +97,7 @@ fn open_board(
     Ok(Arc::new(Mutex::new(Board {
         entries: Vec::new(),
         current: None,
-        control: None,
+        controls: Vec::new(),
         own: strategies.iter().position(|&strategy| strategy == own),
         repeat: args.repeat as usize,
         ranks_per_core,

@@ -132,6 +132,11 @@ impl Strategy {
     }
 }
 
+/// The transport behind a scenario's name, if this version has it.
+pub(super) fn transport(backend: Backend) -> Option<md_comm::Backend> {
+    md_comm::Backend::from_name(&name_of(backend))
+}
+
 /// The values behind `names`, each once.
 fn select<T>(option: &str, names: &[String], values: &[T]) -> Result<Selection<T>, String>
 where

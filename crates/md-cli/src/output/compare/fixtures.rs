@@ -53,7 +53,7 @@ pub(super) fn comparison(strategies: &[(&str, f64, f64)]) -> Comparison {
     Comparison {
         rows: strategies.iter().map(|&(backend, us, ms)| strategy(backend, us, ms)).collect(),
         own: Some(0),
-        control: None,
+        controls: Vec::new(),
         repeat: 10,
         ranks_per_core: 1.0,
     }
