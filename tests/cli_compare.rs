@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts};
+use support::{Desk, MELT, Said, Start, error, error_everywhere, p2p_available, starts};
 
 /// Columns as promised in INTERFACE, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
@@ -126,6 +126,28 @@ fn backends_over_mpi_and_what_cannot_be() {
     for group in ["were measured after the others", "were measured last"] {
         assert!(text.contains(&format!("{group}, beside p2p half direct rect once more")), "{text}");
     }
+}
+
+/// What the library cannot do here is nobody's failure. (Open MPI's osc/rdma has no shared windows; other libraries, which do
+/// not know the variable, may have them.)
+#[test]
+fn windows_that_the_library_refuses() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    let call = "compare melt.toml --backends p2p,shm,hybrid,rma-lock --repeat 2 --steps 2 --quiet";
+    let mut command = desk.command(Start::Mpirun(2), call);
+    command.env("OMPI_MCA_osc", "rdma");
+    let said = Said::of(command);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let rows = rows(&desk);
+    for row in &rows[1..3] {
+        let refused = row.text("note").starts_with("MPI_Win_allocate_shared failed: ");
+        assert_eq!(row.text("status"), if refused { "unavailable" } else { "ok" }, "{:?}", row.1);
+    }
+    rows[0].check_numbers();
+    rows[3].check_numbers();
 }
 
 #[test]
