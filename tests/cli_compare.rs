@@ -150,6 +150,20 @@ fn windows_that_the_library_refuses() {
     rows[3].check_numbers();
 }
 
+/// It would never choose: a frozen halo does not negotiate.
+#[test]
+fn auto_is_not_compared() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    desk.succeed(Start::Mpirun(2), "compare melt.toml --backends auto,p2p --repeat 1 --steps 1 --quiet");
+    let rows = rows(&desk);
+    assert_eq!(rows[0].text("status"), "unavailable");
+    assert_eq!(rows[0].text("note"), "chooses among the others; compare those");
+    rows[1].check_numbers();
+}
+
 #[test]
 fn one_rank_and_partitions_to_come() {
     let desk = Desk::new(MELT);

@@ -143,6 +143,10 @@ impl<'c> Contest<'c> {
 
     fn gear(&self, strategy: Strategy) -> Result<Gear<'c>, RunError> {
         let unavailable = |reason: String| CommError::Unavailable { backend: "compared", reason };
+        if strategy.backend == Backend::Auto {
+            // It chooses while it negotiates, which a frozen halo never does.
+            return Err(unavailable("chooses among the others; compare those".to_owned()).into());
+        }
         let scenario = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
         let backend = transport(strategy.backend);
         let backend = backend.ok_or_else(|| unavailable("this version does not have it yet".to_owned()))?;
