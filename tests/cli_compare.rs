@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use support::{Desk, MELT, Said, Start, error, error_everywhere, p2p_available, starts};
+use support::{Desk, MELT, Said, Start, error, error_everywhere, md_cli, p2p_available, starts};
 
 /// Columns as promised in INTERFACE, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
@@ -148,6 +148,26 @@ fn windows_that_the_library_refuses() {
     }
     rows[0].check_numbers();
     rows[3].check_numbers();
+}
+
+/// Only what a backend refuses of the scenario's options is left out, and its row says so.
+#[test]
+fn options_that_a_backend_does_not_take() {
+    if !p2p_available() {
+        return;
+    }
+    let options = "[parallel.rma]\nwindows = \"per-edge\"\noperation = \"get\"\n";
+    let desk = Desk::new(&format!("{MELT}\n[parallel]\nbackend = \"rma-fence\"\n{options}"));
+    let mut command = desk.under_mpirun(2, &md_cli());
+    command.args("compare melt.toml --backends rma-fence,rma-pscw,p2p --repeat 1 --steps 1".split(' '));
+    command.args(["--quiet", "--output", "out"]);
+    let said = Said::of(command);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let rows = rows(&desk);
+    rows.iter().for_each(Row::check_numbers);
+    let left_out = |row: &Row| row.text("note").matches("left at its default").count();
+    assert_eq!(rows.iter().map(left_out).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(rows[1].text("note").starts_with("`parallel.rma.operation` left at its default: its epochs"));
 }
 
 /// It would never choose: a frozen halo does not negotiate.

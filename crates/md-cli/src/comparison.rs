@@ -139,7 +139,7 @@ pub struct StrategyReport {
     pub correct: Option<bool>,
     /// How it fared.
     pub status: Status,
-    /// Why, if not well.
+    /// Why, if not well; what is special about it.
     pub note: String,
 }
 

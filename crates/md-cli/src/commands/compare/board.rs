@@ -70,10 +70,9 @@ impl Board {
     }
 
     /// The current strategy hangs for good, and with it the job.
-    pub(super) fn give_up_current(&mut self, note: String) {
+    pub(super) fn give_up_current(&mut self, note: &str) {
         if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
-            entry.trouble = Some(Status::Timeout);
-            entry.note = note;
+            entry.fail(Status::Timeout, note);
         }
     }
 
@@ -101,9 +100,16 @@ impl Board {
 }
 
 impl Entry {
-    /// Nothing known yet.
-    pub(super) fn new(context: RunContext) -> Self {
-        Self { context, correct: None, trouble: None, note: String::new(), samples: Vec::new() }
+    /// Nothing known yet but what is to be noted in any case.
+    pub(super) fn new(context: RunContext, note: String) -> Self {
+        Self { context, correct: None, trouble: None, note, samples: Vec::new() }
+    }
+
+    /// Something has gone wrong; that is said first.
+    pub(super) fn fail(&mut self, status: Status, note: &str) {
+        self.trouble = Some(status);
+        let notes = [note, &self.note].into_iter().filter(|note| !note.is_empty());
+        self.note = notes.collect::<Vec<_>>().join("; ");
     }
 
     fn report(&self) -> StrategyReport {

@@ -47,6 +47,8 @@ struct Gear<'c> {
     world: Box<dyn World + 'c>,
     setup: Setup,
     scenario: Scenario,
+    /// What is to be said of it in any case.
+    note: String,
 }
 
 /// What a sample is for.
@@ -125,11 +127,13 @@ impl<'c> Contest<'c> {
         self.beat.beat();
         let outcome = agree(referee, self.gear(strategy))?;
         if let Some(board) = &self.board {
-            let context = match &outcome {
-                Ok(gear) => context(referee, &gear.scenario, &gear.setup, self.plan.steps),
-                Err(_) => self.context_without_setup(strategy),
+            let (context, note) = match &outcome {
+                Ok(gear) => {
+                    (context(referee, &gear.scenario, &gear.setup, self.plan.steps), gear.note.clone())
+                }
+                Err(_) => (self.context_without_setup(strategy), String::new()),
             };
-            lock(board).entries.push(Entry::new(context));
+            lock(board).entries.push(Entry::new(context, note));
         }
         let contestant = Contestant { strategy, gear: None, trouble: None, exchanges: 0 };
         self.contestants.push(contestant);
@@ -147,15 +151,16 @@ impl<'c> Contest<'c> {
             // It chooses while it negotiates, which a frozen halo never does.
             return Err(unavailable("chooses among the others; compare those".to_owned()).into());
         }
-        let scenario = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
+        let fitted = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
+        let (note, scenario) = (fitted.note(), fitted.scenario);
         let backend = transport(strategy.backend);
         let backend = backend.ok_or_else(|| unavailable("this version does not have it yet".to_owned()))?;
         backend.availability().map_err(unavailable)?;
         let ranks = self.transports.referee().ranks();
         let setup = Setup::new(&self.inputs.source, &scenario, self.inputs.particles.clone(), ranks)?;
-        let world = self.transports.world(backend)?;
+        let world = self.transports.world(backend, scenario.parallel.rma.options())?;
         world.set_watchdog(self.plan.timeout);
-        Ok(Gear { world, setup, scenario })
+        Ok(Gear { world, setup, scenario, note })
     }
 
     /// Of a strategy that cannot be.
@@ -236,7 +241,9 @@ impl<'c> Contest<'c> {
         number: usize,
         work: impl FnOnce(Subject, &Beat) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
-        let Some(Gear { world, setup, scenario }) = &self.contestants[number].gear else { return Ok(None) };
+        let Some(Gear { world, setup, scenario, .. }) = &self.contestants[number].gear else {
+            return Ok(None);
+        };
         if let Some(board) = &self.board {
             lock(board).current = Some(number);
         }
@@ -256,8 +263,7 @@ impl<'c> Contest<'c> {
         let contestant = &mut self.contestants[number];
         (contestant.gear, contestant.trouble) = (None, Some(status));
         if let Some(board) = &self.board {
-            let entry = &mut lock(board).entries[number];
-            (entry.trouble, entry.note) = (Some(status), note);
+            lock(board).entries[number].fail(status, &note);
         }
     }
 }

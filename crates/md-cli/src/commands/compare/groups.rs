@@ -5,20 +5,19 @@
 
 use md_comm::Blocking;
 
-use super::strategies::{Strategy, transport};
+use super::strategies::Strategy;
 use crate::scenario::Backend;
 
 /// Numbers of the strategies of each group, in the order of measurement; a group may be empty.
 pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> [(Blocking, Vec<usize>); 3] {
     Blocking::ALL.map(|blocking| {
-        let belongs = |&number: &usize| blocking_of(strategies[number].backend, between_nodes) == blocking;
+        let belongs = |&number: &usize| blocking_of(strategies[number], between_nodes) == blocking;
         (blocking, (0..strategies.len()).filter(belongs).collect())
     })
 }
 
-fn blocking_of(backend: Backend, between_nodes: Backend) -> Blocking {
-    let moves = if backend == Backend::Hybrid { between_nodes } else { backend };
-    transport(moves).map_or(Blocking::Never, md_comm::Backend::blocking)
+fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
+    strategy.mover(between_nodes).map_or(Blocking::Never, md_comm::Backend::blocking)
 }
 
 #[cfg(test)]

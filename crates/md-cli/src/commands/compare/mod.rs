@@ -9,6 +9,7 @@
 
 mod board;
 mod contest;
+mod fitted;
 mod groups;
 mod measure;
 mod monitor;
@@ -34,6 +35,7 @@ use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::scenario::Neighbor;
 use board::Board;
 use contest::{Contest, Plan};
+pub use fitted::Fitted;
 use monitor::Monitor;
 use reference::Reference;
 pub use strategies::{Choices, Selection, Strategy};
@@ -114,7 +116,7 @@ fn watch(board: &Arc<Mutex<Board>>, contest: &Contest, end_job: fn(u8)) -> Monit
     Monitor::start(limit, contest.beat(), move || {
         let mut board = lock(&board);
         let limit_s = limit.as_secs_f64();
-        board.give_up_current(format!("a call did not come back within {limit_s} s; the job was ended"));
+        board.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
         // The job ends with an error in any case; what could not be written has been shown.
         let _ = board.publish();
         end_job(COMMUNICATION_FAILED);

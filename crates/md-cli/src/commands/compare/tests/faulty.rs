@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use md_comm::{
-    AlignedBuffer, Arrival, Backend, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Traffic, World,
+    AlignedBuffer, Arrival, Backend, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, RmaOptions,
+    Traffic, World,
 };
 
 use crate::commands::compare::Transports;
@@ -46,7 +47,7 @@ impl Transports for Workshop<'_> {
     fn referee(&self) -> &dyn World {
         self.0
     }
-    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError> {
+    fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
         let inner = self.0.apart()?;
         let fault = FAULTS.iter().find(|(faulty, _)| *faulty == backend).map(|(_, fault)| *fault);
         Ok(match fault {
