@@ -4,7 +4,7 @@ mod support;
 
 use md_cli::scenario::{ScenarioSource, effective_toml, load};
 use serde_json::Value;
-use support::{Desk, MELT, Said, Start, p2p_available, starts};
+use support::{Desk, MELT, Said, Start, md_cli, p2p_available, starts};
 
 const HEADER: &str = "      Step           Temp         PotEng         KinEng         TotEng          Press";
 
@@ -45,6 +45,24 @@ fn the_schema_is_json() {
     for table in tables {
         assert!(schema["properties"].get(table).is_some(), "{table}");
     }
+}
+
+/// What a build has need not be usable where it runs.
+#[test]
+fn backends_that_cannot_be_used_by_these_ranks() {
+    if !p2p_available() {
+        return;
+    }
+    let desk = Desk::new(MELT);
+    let mut command = desk.under_mpirun(2, &md_cli());
+    command.arg("backends").env("MD_RANKS_PER_NODE", "1");
+    let said = Said::of(command);
+    let states = ["shm", "hybrid"].map(|name| {
+        let line = said.stdout.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
+        line.split_once(' ').unwrap().1.trim()
+    });
+    assert!(states[0].starts_with("not available: the ranks are on 2 nodes"), "{said:?}");
+    assert_eq!(states[1], "available");
 }
 
 #[test]

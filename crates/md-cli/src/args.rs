@@ -40,12 +40,16 @@ their rms, in mixed precision to 1e-4. (Rounding differs by about 1e-13, because
 mistaken for another shows at 1e-3 and more. For the check the sites of a lattice are displaced, as a perfect lattice has \
 no forces.)
 
-Then all strategies are measured in turn, in every repetition in another order, each time from the same initial state:
+Then they are measured in turn, in every repetition in another order, each time from the same initial state:
   exchange  the halo of the initial state exchanged over and over without computation: positions, and forces back where \
 the shell needs it. Every message is copied from private memory into the send buffer, sent, and copied out into private \
 memory, so that all transports move the same bytes; packing and unpacking of particles is left out. A sample is the time of \
 the slowest rank.
   step      --steps time steps as in `run`, and the phases of the halo in them.
+
+Backends that can stand still inside the MPI library are checked and measured after the others: first those that never do, \
+then those that flush, then fence and post/start. Beside each later group p2p (or else the first strategy that was measured) is \
+measured once more: how much it has changed is told with the recommendation.
 
 Intervals hold the true median with 95 % confidence, from order statistics; with fewer than 6 repetitions they are the \
 smallest and the largest sample, and nothing is recommended. A strategy that fails or waits longer than --timeout is reported and left out; if a call \

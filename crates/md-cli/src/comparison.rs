@@ -1,5 +1,6 @@
 //! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
 
+use md_comm::Blocking;
 use serde::Serialize;
 
 use crate::report::RunContext;
@@ -95,6 +96,8 @@ pub struct StepPhases {
     pub force_return_s: f64,
     /// Making the halo anew, in steps that rebuild.
     pub border_s: f64,
+    /// Handing over particles that changed hands, in steps that rebuild.
+    pub migrate_s: f64,
     /// The whole step.
     pub total_s: f64,
 }
@@ -103,7 +106,7 @@ impl StepPhases {
     /// Share of the halo in the step, 0 to 1: everything that a transport has a part in.
     pub fn halo_share(&self) -> f64 {
         let refresh = self.halo_pack_s + self.halo_transfer_s + self.halo_wait_s + self.halo_unpack_s;
-        let halo_s = refresh + self.force_return_s + self.border_s;
+        let halo_s = refresh + self.force_return_s + self.border_s + self.migrate_s;
         if self.total_s > 0.0 { (halo_s / self.total_s).min(1.0) } else { 0.0 }
     }
 }
@@ -121,6 +124,8 @@ pub struct Measured {
     pub step: Interval,
     /// Its phases.
     pub phases: StepPhases,
+    /// Share of the steps that rebuilt, 0 to 1.
+    pub rebuilt_share: f64,
 }
 
 /// One row of compare.csv.
@@ -134,8 +139,19 @@ pub struct StrategyReport {
     pub correct: Option<bool>,
     /// How it fared.
     pub status: Status,
-    /// Why, if not well.
+    /// Why, if not well; what is special about it.
     pub note: String,
+}
+
+/// Strategies that can hang are measured after the others; what was measured before is measured once more beside them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Control {
+    /// The group.
+    pub beside: Blocking,
+    /// The baseline's row.
+    pub row: usize,
+    /// Its exchange then.
+    pub exchange: Interval,
 }
 
 /// All of it.
@@ -145,8 +161,8 @@ pub struct Comparison {
     pub rows: Vec<StrategyReport>,
     /// The row of the scenario's own setting, if it is among them.
     pub own: Option<usize>,
-    /// The row of the baseline that was measured a second time, beside backends that can block, and its exchange then.
-    pub control: Option<(usize, Interval)>,
+    /// The baseline, measured again beside each later group.
+    pub controls: Vec<Control>,
     /// Repetitions.
     pub repeat: usize,
     /// Ranks per core of the machine that rank 0 runs on, if all ranks run there; above 1 the numbers measure the
@@ -197,6 +213,12 @@ impl Comparison {
             Some(first) if !valid.all(|row| row.same_work(first)) => RankedBy::Step,
             _ => RankedBy::Exchange,
         }
+    }
+
+    /// Whether every step rebuilt, with all strategies: then positions have travelled with the border only.
+    pub fn always_rebuilds(&self) -> bool {
+        let mut valid = self.rows.iter().filter_map(StrategyReport::valid).peekable();
+        valid.peek().is_some() && valid.all(|measured| measured.rebuilt_share >= 1.0)
     }
 
     /// Rows with a valid measurement, best first.

@@ -36,6 +36,23 @@ pub enum Backend {
     Auto,
 }
 
+/// Where an exchange can stand still inside the MPI library. No watchdog sees that, and nothing but the end of the job
+/// helps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Blocking {
+    /// Nowhere: all waiting is in loops of ours.
+    Never,
+    /// In flushes and unlocks, which wait for the library to move data: a defect of the library or of the network.
+    InFlush,
+    /// In fences, and in start and complete, which also wait for other ranks to come.
+    InSynchronisation,
+}
+
+impl Blocking {
+    /// From the safest on.
+    pub const ALL: [Self; 3] = [Self::Never, Self::InFlush, Self::InSynchronisation];
+}
+
 impl Backend {
     /// All backends, also those this build cannot use.
     pub const ALL: &[Self] = &[
@@ -117,10 +134,22 @@ impl Backend {
         matches!(self, Self::RmaFence | Self::NeighborCollective)
     }
 
-    /// Whether a steady exchange waits for other ranks inside a blocking MPI call, where no watchdog sees it: if one of
-    /// them does not come, this rank never returns.
-    pub fn blocks_inside_mpi(self) -> bool {
-        matches!(self, Self::RmaFence | Self::RmaPscw)
+    /// Where a steady exchange can stand still inside a call of the MPI library. `hybrid` inherits it from the backend
+    /// between its nodes.
+    pub fn blocking(self) -> Blocking {
+        match self {
+            Self::RmaFence | Self::RmaPscw => Blocking::InSynchronisation,
+            Self::RmaLock | Self::RmaLockEpoch | Self::RmaBarrier | Self::RmaNotify | Self::RmaRing => {
+                Blocking::InFlush
+            }
+            Self::Local
+            | Self::P2p
+            | Self::P2pPersistent
+            | Self::NeighborCollective
+            | Self::Shm
+            | Self::Hybrid
+            | Self::Auto => Blocking::Never,
+        }
     }
 
     /// The backend with this [`Self::name`].

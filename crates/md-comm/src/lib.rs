@@ -57,7 +57,7 @@ mod world;
 
 #[cfg(feature = "mpi")]
 pub use auto::Trials;
-pub use backend::Backend;
+pub use backend::{Backend, Blocking};
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
 pub use error::CommError;

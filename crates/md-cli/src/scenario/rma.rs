@@ -1,6 +1,6 @@
 //! `[parallel.rma]`: how the one-sided backends work.
 
-use md_comm::{Asserts, RmaOptions, Slots};
+use md_comm::{Asserts, RmaKey, RmaOptions, Slots};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,20 @@ impl Rma {
                 RingForm::PerEdge => md_comm::RingForm::PerEdge,
                 RingForm::Shared => md_comm::RingForm::Shared,
             },
+        }
+    }
+
+    /// Sets one key back to its default.
+    pub fn reset(&mut self, key: RmaKey) {
+        let default = Self::default();
+        match key {
+            RmaKey::Window => self.window = default.window,
+            RmaKey::Windows => self.windows = default.windows,
+            RmaKey::Operation => self.operation = default.operation,
+            RmaKey::Slots => self.slots = default.slots,
+            RmaKey::Asserts => self.asserts = default.asserts,
+            RmaKey::Polling => self.polling = default.polling,
+            RmaKey::Ring => self.ring = default.ring,
         }
     }
 

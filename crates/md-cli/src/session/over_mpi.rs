@@ -73,9 +73,8 @@ pub(super) fn compare_over_mpi(
         if world.rank() == 0 {
             warn_of_threads(1, &inputs);
         }
-        let parallel = &inputs.scenario.parallel;
-        let world = &with_between_nodes(world, parallel.between_nodes)?;
-        compare(&Processes { world, options: parallel.rma.options() }, &inputs, args, choices)
+        let world = with_between_nodes(world, inputs.scenario.parallel.between_nodes)?;
+        compare(&Processes(&world), &inputs, args, choices)
     })
 }
 

@@ -25,6 +25,8 @@ pub enum Adversity {
     /// The same with `shm` and `rma-notify` made wrong: the flag is raised before the data have come. For showing that
     /// the conformance suite finds it.
     FlagFirst,
+    /// The last rank gets no window from the library. For showing that the others do not wait for it.
+    NoWindow,
 }
 
 /// What one context bears.
@@ -39,7 +41,7 @@ pub(super) struct Jitter {
 impl Jitter {
     /// `keys` tell one context's pauses from those of others.
     pub(super) fn new(adversity: Adversity, (rank, context): (Rank, u64)) -> Self {
-        let rough = adversity != Adversity::None;
+        let rough = matches!(adversity, Adversity::Rough | Adversity::FlagFirst);
         let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
         Self { adversity, random, read: Vec::new() }
     }

@@ -17,6 +17,7 @@ mod numbers;
 mod overflow;
 mod p2p;
 mod rma;
+mod shared_fate;
 mod survey;
 mod world;
 

@@ -58,8 +58,9 @@ impl MpiWorld {
             ("MPI_Win_create_dynamic", Memory::Attached),
             ("MPI_Win_allocate_shared", Memory::Shared),
         ];
-        let windows = kinds.map(|(call, memory)| WindowSurvey { call, made: world.try_window(memory) });
-        Ok(Survey { thread_level: thread_level(), ranks_on_nodes, windows: windows.into() })
+        let survey = |(call, memory)| Ok(WindowSurvey { call, made: world.try_window(memory)? });
+        let windows = kinds.into_iter().map(survey).collect::<Result<_, CommError>>()?;
+        Ok(Survey { thread_level: thread_level(), ranks_on_nodes, windows })
     }
 }
 
@@ -70,21 +71,20 @@ impl Inner {
         Ok(sizes_of_groups(bytemuck::pod_collect_to_vec::<u8, u64>(&all)))
     }
 
-    /// Makes a small window and frees it.
-    fn try_window(&self, memory: Memory) -> Result<WindowFacts, String> {
-        let facts = || {
-            let node: &Node = self.find_node()?;
-            let on = if memory == Memory::Shared { &node.communicator } else { &self.data };
-            let (windows, asserts, limit) = (1, Asserts::Off, self.limit());
-            let request =
-                Request { memory, windows, extent: SMALL_BYTES, origins: 0, words: 0, asserts, limit };
-            let mut window = Window::new(on, request)?;
-            let component = self.component_of(&window)?;
-            let memory_model = if window.is_unified() { "unified" } else { "separate" };
-            window.free()?;
-            Ok(WindowFacts { component, memory_model })
+    /// Makes a small window and frees it. *Collective.*
+    fn try_window(&self, memory: Memory) -> Result<Result<WindowFacts, String>, CommError> {
+        let node: &Node = self.find_node()?;
+        let on = if memory == Memory::Shared { &node.communicator } else { &self.data };
+        let (windows, asserts, limit) = (1, Asserts::Off, self.limit());
+        let request = Request { memory, windows, extent: SMALL_BYTES, origins: 0, words: 0, asserts, limit };
+        let mut window = match self.make_window(on, request)? {
+            Ok(window) => window,
+            Err(reason) => return Ok(Err(reason)),
         };
-        facts().map_err(|error: CommError| error.to_string())
+        let component = self.component_of(&window)?;
+        let memory_model = if window.is_unified() { "unified" } else { "separate" };
+        window.free()?;
+        Ok(Ok(WindowFacts { component, memory_model }))
     }
 
     fn component_of(&self, window: &Window) -> Result<String, CommError> {

@@ -7,7 +7,7 @@ use md_comm::{Backend, RmaOptions, Slots};
 
 use crate::Tally;
 use crate::cases::{Case, OSC_PT2PT, OSC_SM, Path};
-use crate::child::{ADVERSITY, BACKEND, BETWEEN_NODES, FLAG_FIRST};
+use crate::child::{ADVERSITY, BACKEND, BETWEEN_NODES, FLAG_FIRST, NO_WINDOW};
 use crate::jobs::{RANKS_PER_NODE, expect, over_mpi, play, under_launcher};
 use crate::options;
 
@@ -93,6 +93,10 @@ pub(crate) fn run_all(tally: &mut Tally) {
         let name = format!("a flag before its data is caught, {}", backend.name());
         tally.judge(&name, flag_first_is_caught(backend));
     }
+    for backend in [Backend::Shm, Backend::Hybrid, Backend::RmaLock, Backend::RmaFence] {
+        let name = format!("a window refused on one rank is refused on all, {}", backend.name());
+        tally.judge(&name, no_window_is_told(backend));
+    }
 }
 
 fn is_one_sided(backend: Backend) -> bool {
@@ -118,4 +122,15 @@ fn flag_first_is_caught(backend: Backend) -> Result<(), String> {
     command.env(BACKEND, backend.name()).env(ADVERSITY, FLAG_FIRST);
     let finished = play(command, "suite", LIMIT)?;
     expect(!finished.succeeded() && finished.stdout.contains("has a wrong"), &finished)
+}
+
+/// All ranks must say what the last one was told.
+fn no_window_is_told(backend: Backend) -> Result<(), String> {
+    let mut command = under_launcher(3)?;
+    command.env(BACKEND, backend.name()).env(ADVERSITY, NO_WINDOW);
+    let finished = play(command, "refused", LIMIT)?;
+    let told = |rank: usize| {
+        finished.stdout.contains(&format!("rank {rank}: on rank 2: MPI_Win_allocate failed: deliberate"))
+    };
+    expect(finished.succeeded() && (0..3).all(told), &finished)
 }

@@ -21,10 +21,11 @@ pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
 pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
 /// Stands between two sets of options.
 pub(crate) const OPTIONS_END: &str = ";";
-/// Variable that makes it hard: [`ROUGH`] or [`FLAG_FIRST`].
+/// Variable that makes it hard: [`ROUGH`], [`FLAG_FIRST`] or [`NO_WINDOW`].
 pub(crate) const ADVERSITY: &str = "MD_COMM_TEST_ADVERSITY";
 pub(crate) const ROUGH: &str = "rough";
 pub(crate) const FLAG_FIRST: &str = "flag-first";
+pub(crate) const NO_WINDOW: &str = "no-window";
 /// Variable that tells a child the backend between the nodes of `hybrid` (default: `p2p`).
 pub(crate) const BETWEEN_NODES: &str = "MD_COMM_TEST_BETWEEN_NODES";
 /// Exit code a child aborts with on purpose.
@@ -51,6 +52,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "alone" => silent_peers(),
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
+        "refused" => refused_window(),
         "ahead" => start(WATCHDOG).and_then(|world| ahead::two_exchanges(&world)),
         other => Err(CommError::Setup(format!("unknown role {other}"))),
     };
@@ -99,8 +101,27 @@ fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
             world.set_watchdog(SHORT_WATCHDOG);
             world.under(Adversity::FlagFirst)
         }
+        Ok(NO_WINDOW) => world.under(Adversity::NoWindow),
         _ => world,
     })
+}
+
+/// The last rank gets no window: all refuse the context, with its words, and are still in step.
+fn refused_window() -> Result<ExitCode, CommError> {
+    let world = start(WATCHDOG)?;
+    let outcome = open_ring(&world, SMALL_BYTES);
+    let words = match outcome {
+        Err(CommError::Unavailable { reason, .. }) => reason,
+        other => format!("not refused: {:?}", other.map(|_| ())),
+    };
+    let world = world.with_backend(Backend::P2p)?;
+    let mut ring = open_ring(&world, SMALL_BYTES)?;
+    send(&mut *ring)?;
+    while ring.next()?.is_some() {}
+    ring.complete()?;
+    ring.finalise()?;
+    println!("rank {}: {words}", world.rank());
+    Ok(ExitCode::SUCCESS)
 }
 
 fn backend_of(variable: &str) -> Result<Backend, CommError> {

@@ -1,7 +1,9 @@
 //! What rank 0 knows of a comparison, at any time ready to be published.
 
+use md_comm::Blocking;
+
 use super::measure::Sample;
-use crate::comparison::{Comparison, Interval, Measured, Status, StepPhases, StrategyReport};
+use crate::comparison::{Comparison, Control, Interval, Measured, Status, StepPhases, StrategyReport};
 use crate::output::{OutputDirectory, OutputError, Screen, compare};
 use crate::report::RunContext;
 
@@ -24,6 +26,17 @@ pub(super) struct Entry {
     pub(super) samples: Vec<Sample>,
 }
 
+/// The baseline beside one of the later groups.
+#[derive(Debug)]
+pub(super) struct ControlEntry {
+    /// The group.
+    beside: Blocking,
+    /// The baseline's number.
+    number: usize,
+    /// Of the exchange, one per repetition.
+    samples: Vec<f64>,
+}
+
 /// All strategies so far, and where they are to be written.
 #[derive(Debug)]
 pub(super) struct Board {
@@ -31,8 +44,8 @@ pub(super) struct Board {
     pub(super) entries: Vec<Entry>,
     /// The strategy that is at work.
     pub(super) current: Option<usize>,
-    /// The baseline measured again beside strategies that can block: its number and the exchange's samples.
-    pub(super) control: Option<(usize, Vec<f64>)>,
+    /// The baseline measured again beside later groups.
+    pub(super) controls: Vec<ControlEntry>,
     /// The scenario's own setting.
     pub(super) own: Option<usize>,
     /// Repetitions wanted.
@@ -57,20 +70,29 @@ impl Board {
     }
 
     /// The current strategy hangs for good, and with it the job.
-    pub(super) fn give_up_current(&mut self, note: String) {
+    pub(super) fn give_up_current(&mut self, note: &str) {
         if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
-            entry.trouble = Some(Status::Timeout);
-            entry.note = note;
+            entry.fail(Status::Timeout, note);
+        }
+    }
+
+    /// Keeps a sample of the exchange of the baseline, measured beside a group.
+    pub(super) fn add_control(&mut self, beside: Blocking, number: usize, exchange_s: f64) {
+        match self.controls.iter_mut().find(|control| control.beside == beside) {
+            Some(control) => control.samples.push(exchange_s),
+            None => self.controls.push(ControlEntry { beside, number, samples: vec![exchange_s] }),
         }
     }
 
     /// Everything known now.
     pub(super) fn comparison(&self) -> Comparison {
-        let control = self.control.as_ref();
+        let control = |&ControlEntry { beside, number, ref samples }: &ControlEntry| {
+            Some(Control { beside, row: number, exchange: Interval::of(samples)? })
+        };
         Comparison {
             rows: self.entries.iter().map(Entry::report).collect(),
             own: self.own,
-            control: control.and_then(|(number, samples)| Some((*number, Interval::of(samples)?))),
+            controls: self.controls.iter().filter_map(control).collect(),
             repeat: self.repeat,
             ranks_per_core: self.ranks_per_core,
         }
@@ -78,9 +100,16 @@ impl Board {
 }
 
 impl Entry {
-    /// Nothing known yet.
-    pub(super) fn new(context: RunContext) -> Self {
-        Self { context, correct: None, trouble: None, note: String::new(), samples: Vec::new() }
+    /// Nothing known yet but what is to be noted in any case.
+    pub(super) fn new(context: RunContext, note: String) -> Self {
+        Self { context, correct: None, trouble: None, note, samples: Vec::new() }
+    }
+
+    /// Something has gone wrong; that is said first.
+    pub(super) fn fail(&mut self, status: Status, note: &str) {
+        self.trouble = Some(status);
+        let notes = [note, &self.note].into_iter().filter(|note| !note.is_empty());
+        self.note = notes.collect::<Vec<_>>().join("; ");
     }
 
     fn report(&self) -> StrategyReport {
@@ -111,7 +140,9 @@ fn measured(samples: &[Sample]) -> Option<Measured> {
             halo_unpack_s: median(|sample| sample.phases.halo_unpack_s)?,
             force_return_s: median(|sample| sample.phases.force_return_s)?,
             border_s: median(|sample| sample.phases.border_s)?,
+            migrate_s: median(|sample| sample.phases.migrate_s)?,
             total_s: median(|sample| sample.phases.total_s)?,
         },
+        rebuilt_share: samples.iter().map(|sample| sample.rebuilt_share).sum::<f64>() / samples.len() as f64,
     })
 }

@@ -3,22 +3,23 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::{CommError, World};
+use md_comm::{Blocking, CommError, World};
 
 use super::board::{Board, Entry};
+use super::groups::groups;
 use super::lock;
 use super::measure::{self, Subject};
 use super::monitor::Beat;
 use super::outcome::{Trouble, agree};
 use super::reference::{Reference, diameter};
-use super::strategies::Strategy;
+use super::strategies::{Strategy, transport};
 use super::transports::Transports;
 use crate::commands::{context, context_of};
 use crate::comparison::Status;
 use crate::driver::{RowVector, RunError, Setup};
 use crate::inputs::Inputs;
 use crate::report::RunContext;
-use crate::scenario::{Backend, Scenario, name_of};
+use crate::scenario::{Backend, Scenario};
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +47,8 @@ struct Gear<'c> {
     world: Box<dyn World + 'c>,
     setup: Setup,
     scenario: Scenario,
+    /// What is to be said of it in any case.
+    note: String,
 }
 
 /// What a sample is for.
@@ -53,8 +56,8 @@ struct Gear<'c> {
 enum Purpose {
     /// The strategy's own row.
     Row,
-    /// Comparing the baseline with itself at another time.
-    Control,
+    /// Comparing the baseline with itself at another time, beside this group.
+    Control(Blocking),
 }
 
 /// A comparison on one rank.
@@ -99,24 +102,23 @@ impl<'c> Contest<'c> {
     /// The referee's world is broken.
     pub(super) fn run(&mut self, strategies: &[Strategy]) -> Result<Vec<Option<Status>>, RunError> {
         strategies.iter().try_for_each(|&strategy| self.admit(strategy))?;
-        let blocks = |&number: &usize| {
-            md_backend(strategies[number].backend).is_some_and(md_comm::Backend::blocks_inside_mpi)
-        };
-        let (second, first): (Vec<usize>, Vec<usize>) = (0..strategies.len()).partition(blocks);
-        let lanes = self.qualify(&first)?;
-        self.measure(&lanes.into_iter().map(|lane| (lane, Purpose::Row)).collect::<Vec<_>>())?;
-        let mut lanes: Vec<_> = self.qualify(&second)?.into_iter().map(|lane| (lane, Purpose::Row)).collect();
-        let baseline = first.into_iter().find(|&lane| self.is_valid_baseline(lane));
-        if !lanes.is_empty() {
-            lanes.extend(baseline.map(|lane| (lane, Purpose::Control)));
+        let mut measured = Vec::new();
+        for (group, members) in groups(strategies, self.inputs.scenario.parallel.between_nodes) {
+            let passed = self.qualify(&members)?;
+            let baseline = self.baseline(&measured).filter(|_| !passed.is_empty());
+            let control = baseline.map(|number| (number, Purpose::Control(group)));
+            let rows = passed.iter().map(|&number| (number, Purpose::Row));
+            self.measure(&rows.chain(control).collect::<Vec<_>>())?;
+            measured.extend(passed);
         }
-        self.measure(&lanes)?;
         Ok(self.contestants.iter().map(|contestant| contestant.trouble).collect())
     }
 
-    fn is_valid_baseline(&self, number: usize) -> bool {
-        let Contestant { strategy, gear, .. } = &self.contestants[number];
-        strategy.backend == Backend::P2p && gear.is_some()
+    /// What later groups are measured beside: two-sided messages, or else the first that is still in.
+    fn baseline(&self, measured: &[usize]) -> Option<usize> {
+        let mut valid = measured.iter().copied().filter(|&number| self.contestants[number].gear.is_some());
+        let two_sided = |&number: &usize| self.contestants[number].strategy.backend == Backend::P2p;
+        valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
@@ -125,11 +127,13 @@ impl<'c> Contest<'c> {
         self.beat.beat();
         let outcome = agree(referee, self.gear(strategy))?;
         if let Some(board) = &self.board {
-            let context = match &outcome {
-                Ok(gear) => context(referee, &gear.scenario, &gear.setup, self.plan.steps),
-                Err(_) => self.context_without_setup(strategy),
+            let (context, note) = match &outcome {
+                Ok(gear) => {
+                    (context(referee, &gear.scenario, &gear.setup, self.plan.steps), gear.note.clone())
+                }
+                Err(_) => (self.context_without_setup(strategy), String::new()),
             };
-            lock(board).entries.push(Entry::new(context));
+            lock(board).entries.push(Entry::new(context, note));
         }
         let contestant = Contestant { strategy, gear: None, trouble: None, exchanges: 0 };
         self.contestants.push(contestant);
@@ -143,15 +147,20 @@ impl<'c> Contest<'c> {
 
     fn gear(&self, strategy: Strategy) -> Result<Gear<'c>, RunError> {
         let unavailable = |reason: String| CommError::Unavailable { backend: "compared", reason };
-        let scenario = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
-        let backend = md_backend(strategy.backend);
+        if strategy.backend == Backend::Auto {
+            // It chooses while it negotiates, which a frozen halo never does.
+            return Err(unavailable("chooses among the others; compare those".to_owned()).into());
+        }
+        let fitted = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
+        let (note, scenario) = (fitted.note(), fitted.scenario);
+        let backend = transport(strategy.backend);
         let backend = backend.ok_or_else(|| unavailable("this version does not have it yet".to_owned()))?;
         backend.availability().map_err(unavailable)?;
         let ranks = self.transports.referee().ranks();
         let setup = Setup::new(&self.inputs.source, &scenario, self.inputs.particles.clone(), ranks)?;
-        let world = self.transports.world(backend)?;
+        let world = self.transports.world(backend, scenario.parallel.rma.options())?;
         world.set_watchdog(self.plan.timeout);
-        Ok(Gear { world, setup, scenario })
+        Ok(Gear { world, setup, scenario, note })
     }
 
     /// Of a strategy that cannot be.
@@ -218,9 +227,7 @@ impl<'c> Contest<'c> {
                     let mut board = lock(board);
                     match purpose {
                         Purpose::Row => board.entries[number].samples.push(sample),
-                        Purpose::Control => {
-                            board.control.get_or_insert((number, Vec::new())).1.push(sample.exchange_s);
-                        }
+                        Purpose::Control(group) => board.add_control(group, number, sample.exchange_s),
                     }
                 }
             }
@@ -234,7 +241,9 @@ impl<'c> Contest<'c> {
         number: usize,
         work: impl FnOnce(Subject, &Beat) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
-        let Some(Gear { world, setup, scenario }) = &self.contestants[number].gear else { return Ok(None) };
+        let Some(Gear { world, setup, scenario, .. }) = &self.contestants[number].gear else {
+            return Ok(None);
+        };
         if let Some(board) = &self.board {
             lock(board).current = Some(number);
         }
@@ -254,13 +263,7 @@ impl<'c> Contest<'c> {
         let contestant = &mut self.contestants[number];
         (contestant.gear, contestant.trouble) = (None, Some(status));
         if let Some(board) = &self.board {
-            let entry = &mut lock(board).entries[number];
-            (entry.trouble, entry.note) = (Some(status), note);
+            lock(board).entries[number].fail(status, &note);
         }
     }
-}
-
-/// The transport behind a scenario's name, if this version has it.
-fn md_backend(backend: Backend) -> Option<md_comm::Backend> {
-    md_comm::Backend::from_name(&name_of(backend))
 }

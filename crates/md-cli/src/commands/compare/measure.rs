@@ -68,6 +68,8 @@ pub(super) struct Sample {
     pub(super) step_s: f64,
     /// Its phases, mean over ranks.
     pub(super) phases: StepPhases,
+    /// Share of its steps that rebuilt, 0 to 1.
+    pub(super) rebuilt_share: f64,
     /// Messages of one exchange, mean over ranks.
     pub(super) messages: f64,
     /// Bytes of one exchange, mean over ranks.
@@ -106,7 +108,10 @@ pub(super) fn sample(
     let [messages, bytes] = sent.map(|sum| sum / world.ranks() as f64);
     let total_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds / steps as f64;
     let step_s = timings.iter().map(total_s).fold(0.0, f64::max);
-    Ok(Sample { exchange_s, step_s, phases: phases(&timings, steps), messages, bytes })
+    // All ranks rebuild together, and a rebuild makes the border once.
+    let rebuilds = timings.first().map_or(0, |rank| rank.phases[Phase::Border as usize].calls);
+    let rebuilt_share = rebuilds as f64 / steps as f64;
+    Ok(Sample { exchange_s, step_s, phases: phases(&timings, steps), rebuilt_share, messages, bytes })
 }
 
 /// Seconds per exchange of the slowest rank. *Collective.*
@@ -156,6 +161,7 @@ fn phases(timings: &[RankTiming], steps: u64) -> StepPhases {
         halo_unpack_s: mean(Phase::HaloUnpack),
         force_return_s: mean(Phase::ForceReturn),
         border_s: mean(Phase::Border),
+        migrate_s: mean(Phase::Migrate),
         total_s: mean(Phase::Total),
     }
 }

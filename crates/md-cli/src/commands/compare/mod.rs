@@ -4,11 +4,13 @@
 //! the referee's, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
 //! behind, and the ranks still know what to do next: they leave it out. Repetitions are interleaved and their order is
 //! rotated, so that whatever drifts (clock frequency, neighbours on the machine) drifts for all alike.
-//! Strategies whose exchanges block inside the MPI library come last, beside the baseline measured again: if one of them
-//! hangs, a monitor ends the job, and everything else has been measured already.
+//! Strategies that can stand still inside the MPI library come later, group by group (`groups`), each group beside the
+//! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
 
 mod board;
 mod contest;
+mod fitted;
+mod groups;
 mod measure;
 mod monitor;
 mod outcome;
@@ -33,6 +35,7 @@ use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::scenario::Neighbor;
 use board::Board;
 use contest::{Contest, Plan};
+pub use fitted::Fitted;
 use monitor::Monitor;
 use reference::Reference;
 pub use strategies::{Choices, Selection, Strategy};
@@ -96,7 +99,7 @@ fn open_board(
     Ok(Arc::new(Mutex::new(Board {
         entries: Vec::new(),
         current: None,
-        control: None,
+        controls: Vec::new(),
         own: strategies.iter().position(|&strategy| strategy == own),
         repeat: args.repeat as usize,
         ranks_per_core,
@@ -113,7 +116,7 @@ fn watch(board: &Arc<Mutex<Board>>, contest: &Contest, end_job: fn(u8)) -> Monit
     Monitor::start(limit, contest.beat(), move || {
         let mut board = lock(&board);
         let limit_s = limit.as_secs_f64();
-        board.give_up_current(format!("a call did not come back within {limit_s} s; the job was ended"));
+        board.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
         // The job ends with an error in any case; what could not be written has been shown.
         let _ = board.publish();
         end_job(COMMUNICATION_FAILED);

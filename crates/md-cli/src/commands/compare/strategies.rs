@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::fitted::{Fitted, leave_out_refused};
 use crate::args::CompareArgs;
 use crate::scenario::{
-    Backend, ExchangeKind, Parallel, Partition, Rma, Scenario, Shell, fault, listed, name_of, nearest,
+    Backend, ExchangeKind, Parallel, Partition, Scenario, Shell, fault, listed, name_of, nearest,
 };
 
 /// Stands for all names that are possible here.
@@ -109,11 +110,11 @@ impl Strategy {
         Self { backend, shell, exchange, partition }
     }
 
-    /// The scenario with this strategy.
+    /// The scenario with this strategy, without the options that its backend does not take.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn scenario(self, base: &Scenario) -> Result<Scenario, String> {
+    pub fn scenario(self, base: &Scenario) -> Result<Fitted, String> {
         let Self { backend, shell, exchange, partition } = self;
         let mut scenario = base.clone();
         let parallel = &mut scenario.parallel;
@@ -125,11 +126,19 @@ impl Strategy {
         if backend != Backend::Local {
             parallel.ranks = 1;
         }
-        let Some(reason) = fault(&scenario) else { return Ok(scenario) };
-        // Options that belong to other backends are left out.
-        scenario.parallel.rma = Rma::default();
-        if fault(&scenario).is_none() { Ok(scenario) } else { Err(reason) }
+        let left_out = leave_out_refused(&mut parallel.rma, self.mover(parallel.between_nodes));
+        fault(&scenario).map_or(Ok(Fitted { scenario, left_out }), Err)
     }
+
+    /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
+    pub(super) fn mover(self, between_nodes: Backend) -> Option<md_comm::Backend> {
+        transport(if self.backend == Backend::Hybrid { between_nodes } else { self.backend })
+    }
+}
+
+/// The transport behind a scenario's name, if this version has it.
+pub(super) fn transport(backend: Backend) -> Option<md_comm::Backend> {
+    md_comm::Backend::from_name(&name_of(backend))
 }
 
 /// The values behind `names`, each once.
@@ -159,7 +168,7 @@ fn unknown(option: &str, name: &str, valid: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::scenario::{ScenarioSource, load};
 
@@ -169,7 +178,7 @@ mod tests {
         select(option, &names, &Shell::ALL)
     }
 
-    fn scenario(parallel: &str) -> Scenario {
+    pub(in crate::commands::compare) fn scenario(parallel: &str) -> Scenario {
         let text = format!(
             "[simulation]\nsteps = 1\n[system]\nlattice = {{ kind = \"sc\", density = 1.0, cells = [9, 9, 9] }}\n{parallel}"
         );
@@ -217,9 +226,9 @@ mod tests {
     fn a_grid_is_for_rect_only() {
         let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
         let own = Strategy::of(&base.parallel);
-        assert_eq!(own.scenario(&base).unwrap(), base);
+        assert_eq!(own.scenario(&base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
         let stripe = Strategy { partition: Partition::Stripe, ..own }.scenario(&base).unwrap();
-        assert_eq!(stripe.parallel.grid, None);
+        assert_eq!(stripe.scenario.parallel.grid, None);
         let reason = Strategy { partition: Partition::Metis, ..own }.scenario(&base).unwrap_err();
         assert!(reason.contains("is not available yet"), "{reason}");
     }

@@ -1,6 +1,6 @@
 //! The worlds of a comparison: one that judges, and one per strategy.
 
-use md_comm::{Backend, CommError, World};
+use md_comm::{Backend, CommError, RmaOptions, World};
 
 use crate::scenario;
 
@@ -13,8 +13,9 @@ pub trait Transports {
     /// A world apart for one strategy. *Collective.*
     ///
     /// # Errors
-    /// [`CommError::Unavailable`], on all ranks, if the backend does not run here; communication.
-    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError>;
+    /// [`CommError::Unavailable`], on all ranks, if the backend does not run here or does not take the options;
+    /// communication.
+    fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError>;
 
     /// Backends that run here, the baseline first.
     fn backends(&self) -> Vec<scenario::Backend>;
@@ -31,7 +32,7 @@ impl Transports for Threads<'_> {
         self.0
     }
 
-    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError> {
+    fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
         if backend == Backend::Local {
             return self.0.apart();
         }
@@ -51,23 +52,16 @@ impl Transports for Threads<'_> {
 
 /// Ranks are processes of an MPI run.
 #[cfg(feature = "mpi")]
-pub struct Processes<'w> {
-    /// All of them.
-    pub world: &'w md_comm::mpi::MpiWorld,
-    /// The scenario's options, for the backends that take them; the others have their defaults.
-    pub options: md_comm::RmaOptions,
-}
+pub struct Processes<'w>(pub &'w md_comm::mpi::MpiWorld);
 
 #[cfg(feature = "mpi")]
 impl Transports for Processes<'_> {
     fn referee(&self) -> &dyn World {
-        self.world
+        self.0
     }
 
-    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError> {
-        let world = self.world.double()?.with_backend(backend)?;
-        let defaults = world.clone();
-        Ok(Box::new(world.with_options(self.options).unwrap_or(defaults)))
+    fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
+        Ok(Box::new(self.0.double()?.with_backend(backend)?.with_options(options)?))
     }
 
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.

@@ -24,8 +24,10 @@ pub(super) fn strategy(backend: &str, exchange_us: f64, step_ms: f64) -> Strateg
             halo_unpack_s: 0.02 * step_s,
             force_return_s: 0.03 * step_s,
             border_s: 0.0,
+            migrate_s: 0.0,
             total_s: step_s,
         },
+        rebuilt_share: 0.0,
     };
     StrategyReport {
         context: RunContext { backend: backend.to_owned(), ..context() },
@@ -51,7 +53,7 @@ pub(super) fn comparison(strategies: &[(&str, f64, f64)]) -> Comparison {
     Comparison {
         rows: strategies.iter().map(|&(backend, us, ms)| strategy(backend, us, ms)).collect(),
         own: Some(0),
-        control: None,
+        controls: Vec::new(),
         repeat: 10,
         ranks_per_core: 1.0,
     }

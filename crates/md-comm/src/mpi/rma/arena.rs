@@ -16,7 +16,7 @@ use crate::flag_protocol::slot_of;
 use crate::ledger::Ledger;
 use crate::negotiation::with_head_room;
 use crate::{
-    ALIGNMENT, CommError, Edge, ExchangeSpec, Operation, Rank, RmaOptions, Sizes, Slots, WindowCount,
+    ALIGNMENT, Backend, CommError, Edge, ExchangeSpec, Operation, Rank, RmaOptions, Sizes, Slots, WindowCount,
 };
 
 /// Distance of words that different ranks poll or set.
@@ -47,6 +47,8 @@ pub(in crate::mpi) enum Form {
 /// What a scheme wants of its window.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::mpi) struct Plan {
+    /// Whose it is.
+    pub(super) backend: Backend,
     pub(super) memory: Memory,
     /// Flag words per receiving edge, before its slots.
     pub(super) flags: usize,
@@ -262,11 +264,14 @@ impl Arena {
     }
 }
 
-/// The window, and where the words and slots of an edge begin.
+/// The window, and where the words and slots of an edge begin. *Collective.*
+///
+/// # Errors
+/// [`CommError::Unavailable`], on all ranks, if the library refuses the window to one of them.
 fn make(
     world: &Inner,
     on: &Communicator,
-    Plan { memory, options, .. }: Plan,
+    Plan { backend, memory, options, .. }: Plan,
     (edges, end): (usize, usize),
 ) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
     let highest =
@@ -276,7 +281,8 @@ fn make(
     let windows = if per_edge { highest(edges.max(1))? } else { 1 };
     let (asserts, limit) = (options.asserts, world.limit());
     let request = Request { memory, windows, extent, origins: edges, words: 2 * edges + 1, asserts, limit };
-    let window = Window::new(on, request)?;
+    let unavailable = |reason| CommError::Unavailable { backend: backend.name(), reason };
+    let window = world.make_window(on, request)?.map_err(unavailable)?;
     let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
 }

@@ -12,7 +12,7 @@
 use super::super::ffi::Barriers;
 use super::{Parts, Scheme};
 use crate::patience::Patience;
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// Where this exchange is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,8 @@ impl Barrier {
 }
 
 impl Scheme for Barrier {
+    const BACKEND: Backend = Backend::RmaBarrier;
+
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;

@@ -35,7 +35,11 @@ impl<S: Scheme + 'static> OneSided<S> {
             (_, WindowKind::Create) => Memory::Created,
             (_, WindowKind::Dynamic) => Memory::Attached,
         };
-        let mut parts = Parts::open(world, spec, Plan { memory, flags: S::FLAGS, form: S::FORM, options })?;
+        let mut parts = Parts::open(
+            world,
+            spec,
+            Plan { backend: S::BACKEND, memory, flags: S::FLAGS, form: S::FORM, options },
+        )?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme, until_rehearsal: 0 })
     }

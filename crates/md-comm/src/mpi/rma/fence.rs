@@ -13,7 +13,7 @@
 
 use super::super::ffi::Promise;
 use super::{Parts, Scheme};
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// Whether this exchange's fences have been passed.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ fn read(parts: &mut Parts) -> Result<(), CommError> {
 }
 
 impl Scheme for Fence {
+    const BACKEND: Backend = Backend::RmaFence;
+
     /// A barrier follows, so that this fence need not be one.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.fence(&[Promise::NoPrecede])?;

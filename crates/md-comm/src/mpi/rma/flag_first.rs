@@ -3,7 +3,7 @@
 
 use super::super::ffi::Memory;
 use super::{Parts, Scheme};
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// A scheme with flags, in the wrong order.
 #[derive(Debug)]
@@ -15,6 +15,7 @@ impl<S: Scheme> FlagFirst<S> {
 }
 
 impl<S: Scheme> Scheme for FlagFirst<S> {
+    const BACKEND: Backend = S::BACKEND;
     const MEMORY: Memory = S::MEMORY;
     const FLAGS: usize = S::FLAGS;
 

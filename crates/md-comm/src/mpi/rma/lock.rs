@@ -15,7 +15,7 @@
 use super::signals::Signals;
 use super::{Parts, Scheme};
 use crate::patience::Patience;
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// Passive target; `HELD`: one epoch for the whole life of the context.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ impl<const HELD: bool> Lock<HELD> {
 }
 
 impl<const HELD: bool> Scheme for Lock<HELD> {
+    const BACKEND: Backend = if HELD { Backend::RmaLock } else { Backend::RmaLockEpoch };
+
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         if !HELD && !parts.arena.window.is_unified() {
             let reason =

@@ -34,7 +34,7 @@ mod shm;
 mod signals;
 
 use super::ffi::Memory;
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 use arena::Form;
 pub(super) use barrier::Barrier;
 pub(super) use exchange::OneSided;
@@ -51,6 +51,9 @@ pub(super) use shm::Shm;
 /// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
 /// for other ranks; `open` and `close` are *collective*.
 pub(super) trait Scheme: Sized + std::fmt::Debug {
+    /// What a scenario calls it.
+    const BACKEND: Backend;
+
     /// Where the window's memory comes from.
     const MEMORY: Memory = Memory::Allocated;
 

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use super::super::ffi::Place;
 use super::flags::flag;
 use super::{Parts, Scheme};
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// Put and flag; `STRICT`: polled by MPI's own means.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ fn read<const STRICT: bool>(parts: &Parts, offset: usize) -> Result<u64, CommErr
 }
 
 impl<const STRICT: bool> Scheme for Notify<STRICT> {
+    const BACKEND: Backend = Backend::RmaNotify;
+
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;

@@ -13,7 +13,7 @@
 use super::super::ffi::{Group, Promise};
 use super::{Parts, Scheme};
 use crate::patience::Patience;
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// Epochs of one context.
 #[derive(Debug)]
@@ -60,6 +60,8 @@ impl Pscw {
 }
 
 impl Scheme for Pscw {
+    const BACKEND: Backend = Backend::RmaPscw;
+
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         let peers = |edges: Vec<EdgeId>| edges.into_iter().map(|edge| parts.edge(edge).peer).collect();
         let sources = Group::new(&parts.world.data, peers(parts.receiving().collect()))?;

@@ -37,7 +37,7 @@ impl Parts {
     /// How the slots of this exchange are written.
     pub(super) fn stores(&self) -> Stores {
         match self.jitter.adversity() {
-            Adversity::None => self.stores,
+            Adversity::None | Adversity::NoWindow => self.stores,
             Adversity::Rough if self.sequence.is_multiple_of(2) => Stores::Streaming,
             // Who raises the flag first packs into the slot afterwards.
             Adversity::Rough | Adversity::FlagFirst => Stores::Cached,

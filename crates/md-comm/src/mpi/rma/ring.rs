@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use super::arena::ORIGIN_HEAD;
 use super::flags::{flag, length_in};
 use super::{Parts, Scheme};
-use crate::{ALIGNMENT, CommError, EdgeId};
+use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
 /// Flags per edge: at most so many messages are under way.
 const MOST_UNDER_WAY: usize = 8;
@@ -70,6 +70,7 @@ fn flag_line(sequence: u64) -> usize {
 }
 
 impl Scheme for Ring {
+    const BACKEND: Backend = Backend::RmaRing;
     const FLAGS: usize = MOST_UNDER_WAY;
 
     /// The tickets begin again, hence also those returned.

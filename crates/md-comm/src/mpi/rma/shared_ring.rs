@@ -22,7 +22,7 @@ use super::arena::{Form, ORIGIN_HEAD};
 use super::flags::{flag, length_in};
 use super::{Parts, Scheme};
 use crate::patience::Patience;
-use crate::{ALIGNMENT, CommError, EdgeId};
+use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
 /// State of one context.
 #[derive(Debug)]
@@ -186,6 +186,7 @@ fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
 }
 
 impl Scheme for SharedRing {
+    const BACKEND: Backend = Backend::RmaRing;
     const FORM: Form = Form::SharedRing;
 
     /// The tickets begin again.

@@ -17,7 +17,7 @@ use super::flags::flag;
 use super::rehearsal::Stores;
 use super::{Parts, Scheme};
 use crate::flag_protocol::Word;
-use crate::{CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId};
 
 /// Flags in shared memory; all state is in the window.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
 }
 
 impl Scheme for Shm {
+    const BACKEND: Backend = Backend::Shm;
     const MEMORY: Memory = Memory::Shared;
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {

@@ -1,11 +1,18 @@
 //! How much the numbers are worth.
 
-use super::{BASELINE, DIGITS, MICROSECONDS, Measurement, PERCENT};
-use crate::comparison::{Comparison, RankedBy, SAMPLES_FOR_CONFIDENCE};
+use md_comm::Blocking;
+
+use super::{DIGITS, MICROSECONDS, Measurement, PERCENT};
+use crate::comparison::{Comparison, Control, RankedBy, SAMPLES_FOR_CONFIDENCE};
+use crate::output::compare::table::name;
 use crate::output::number::significant;
 
 /// The baseline may differ by so much between its two measurements.
 const LARGEST_DRIFT: f64 = 0.1;
+
+/// What the exchange alone says nothing about.
+const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the \
+     exchange alone is no part of such a step. Judge by the step.";
 
 /// What makes all numbers less worth.
 pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
@@ -24,25 +31,35 @@ pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
             comparison.repeat
         ));
     }
-    warnings.extend(drift(comparison));
+    if comparison.always_rebuilds() {
+        warnings.push(ALWAYS_REBUILDS.to_owned());
+    }
+    warnings.extend(comparison.controls.iter().filter_map(|control| drift(comparison, control)));
     warnings
 }
 
-/// How the baseline has changed until it was measured again.
-fn drift(comparison: &Comparison) -> Option<String> {
-    let (number, again) = comparison.control.as_ref()?;
-    let first = comparison.rows.get(*number)?.measured.as_ref()?.exchange;
+/// How the baseline has changed until it was measured again beside a later group.
+fn drift(comparison: &Comparison, Control { beside, row, exchange: again }: &Control) -> Option<String> {
+    let row = comparison.rows.get(*row)?;
+    let first = row.measured.as_ref()?.exchange;
+    let who = match beside {
+        Blocking::Never => return None,
+        Blocking::InFlush => "Backends that flush inside the MPI library were measured after the others",
+        Blocking::InSynchronisation => {
+            "Backends that wait for other ranks inside the MPI library were measured last"
+        }
+    };
     let drift = again.median_s / first.median_s - 1.0;
     let judgement = if drift.abs() <= LARGEST_DRIFT {
-        "the two groups can be compared"
+        "they can be compared with the others"
     } else if again.is_below(&first) || first.is_below(again) {
-        "the machine was not the same: compare the two groups with care"
+        "the machine was not the same: compare them with the others with care"
     } else {
-        "that is within the noise, which is large: compare the two groups with care"
+        "that is within the noise, which is large: compare them with the others with care"
     };
     Some(format!(
-        "Backends that can block inside the MPI library were measured last, beside {BASELINE} once more: {} us then, {} us \
-         before ({:+.0} %); {judgement}.",
+        "{who}, beside {} once more: {} us then, {} us before ({:+.0} %); {judgement}.",
+        name(row),
         significant(again.median_s * MICROSECONDS, DIGITS),
         significant(first.median_s * MICROSECONDS, DIGITS),
         drift * PERCENT

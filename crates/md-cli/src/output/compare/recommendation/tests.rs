@@ -1,7 +1,9 @@
 //! The texts, for every case that is told apart.
 
+use md_comm::Blocking;
+
 use super::recommendation;
-use crate::comparison::{Comparison, StepPhases};
+use crate::comparison::{Comparison, Control, StepPhases};
 use crate::output::compare::fixtures::{around, comparison, strategy, unavailable};
 
 /// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
@@ -40,9 +42,12 @@ fn a_winner_that_the_next_one_may_beat() {
 #[test]
 fn against_the_scenarios_own_setting_too() {
     let mut comparison = comparison(&[("rma-fence", 20.0, 1.5), ("p2p", 12.0, 1.3), ("shm", 3.0, 1.0)]);
-    comparison.control = Some((1, around(14.0e-6)));
+    let again = |beside, median_s| Control { beside, row: 1, exchange: around(median_s) };
+    comparison.controls =
+        vec![again(Blocking::InFlush, 12.5e-6), again(Blocking::InSynchronisation, 14.0e-6)];
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
-    Backends that can block inside the MPI library were measured last, beside p2p once more: 14 us then, 12 us before (+17 %); the machine was not the same: compare the two groups with care.
+    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 12.5 us then, 12 us before (+4 %); they can be compared with the others.
+    Backends that wait for other ranks inside the MPI library were measured last, beside p2p half direct rect once more: 14 us then, 12 us before (+17 %); the machine was not the same: compare them with the others with care.
     Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p half direct rect, 12 us [11.4, 12.6].
     Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
     Against the scenario's setting (rma-fence half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 20 us [19, 21] (6.7 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.5 ms [1.43, 1.57]: 33.3 % less, surely.
@@ -133,6 +138,22 @@ fn more_ranks_than_cores() {
     WARNING: OVERSUBSCRIBED. There are 2 ranks per core: ranks take turns, and these numbers measure the operating system's scheduler, not the transports. Do not act on them; run at most one rank per core.
     With fewer than 6 repetitions there is no 95 % interval: the bounds are the smallest and the largest of 3 samples, and nothing is sure. Use --repeat 10 or more.
     So nothing is recommended. Smallest median: shm half direct rect, 3 us [2.85, 3.15]; in use: p2p half direct rect, 3.1 us [2.94, 3.26].
+    ");
+}
+
+#[test]
+fn the_exchange_alone_is_no_part_of_a_step_that_rebuilds() {
+    let mut comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 12.0, 1.3)]);
+    let rebuilt = |row: usize, share: f64, comparison: &mut Comparison| {
+        comparison.rows[row].measured.as_mut().unwrap().rebuilt_share = share;
+    };
+    rebuilt(0, 1.0, &mut comparison);
+    assert!(!recommendation(&comparison).contains("Every step"));
+    rebuilt(1, 1.0, &mut comparison);
+    comparison.rows.push(unavailable("hybrid"));
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the exchange alone is no part of such a step. Judge by the step.
+    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.
     ");
 }
 

@@ -1,10 +1,9 @@
 //! Making and ending one MPI window of a set.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
-use std::ffi::CStr;
-
 use mpi::ffi;
 
+use super::hints::Hints;
 use super::{Memory, check, constants};
 use crate::mpi::ffi::{Communicator, Limit};
 use crate::{ALIGNMENT, AlignedBuffer, CommError};
@@ -31,7 +30,8 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// A window of `extent` zero bytes on every rank. *Collective.*
+    /// A window of `extent` zero bytes on every rank. An error on one rank is one on all, so that nobody goes on to the
+    /// next collective alone. *Collective.*
     pub(super) fn new(
         on: &Communicator,
         memory: Memory,
@@ -41,27 +41,47 @@ impl Made {
         let ours = matches!(memory, Memory::Created | Memory::Attached);
         let mut backing = AlignedBuffer::new(if ours { extent + PAGE_BYTES } else { 0 });
         let ours = page_of(&mut backing);
-        let (raw, base) = make(on, memory, extent, ours)?;
-        // SAFETY: a valid window; the handler is predefined.
-        let code = unsafe { ffi::MPI_Win_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN) };
-        check("MPI_Win_set_errhandler", code)?;
-        let (code, unified) = constants::is_unified(raw);
-        check("MPI_Win_get_attr", code)?;
-        // SAFETY: the part has `extent` bytes, and no other rank knows the window's layout yet.
-        unsafe { base.write_bytes(0, extent) };
+        let (raw, base) = match together(on, make(on, memory, extent, ours), limit) {
+            Ok(made) => made,
+            Err(error) => {
+                // Here the library may have made a window of it.
+                std::mem::forget(backing);
+                return Err(error);
+            }
+        };
         let (parts, addresses, exposed) = (Vec::new(), Vec::new(), false);
-        let mut made = Self { raw, base, unified, parts, addresses, exposed, memory, _backing: backing };
-        match memory {
-            Memory::Shared => made.find_parts(on, extent)?,
-            Memory::Attached => made.attach(on, extent, limit)?,
-            Memory::Allocated | Memory::Created => (),
+        let mut made =
+            Self { raw, base, unified: false, parts, addresses, exposed, memory, _backing: backing };
+        let settled = made.settle(on, extent);
+        let found = together(on, settled, limit).and_then(|address| made.find_addresses(on, address, limit));
+        match found {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                std::mem::forget(made);
+                Err(error)
+            }
         }
-        Ok(made)
     }
 
-    /// Attaches the memory and learns where the others have theirs. MPI-3.1 section 11.2.4. *Collective.*
-    fn attach(&mut self, on: &Communicator, extent: usize, limit: Limit) -> Result<(), CommError> {
-        let (_, members) = on.rank_and_ranks()?;
+    /// What each rank does by itself with a new window; its address, where peers must know it.
+    fn settle(&mut self, on: &Communicator, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
+        // SAFETY: a valid window; the handler is predefined.
+        let code = unsafe { ffi::MPI_Win_set_errhandler(self.raw, ffi::RSMPI_ERRORS_RETURN) };
+        check("MPI_Win_set_errhandler", code)?;
+        let (code, unified) = constants::is_unified(self.raw);
+        check("MPI_Win_get_attr", code)?;
+        self.unified = unified;
+        // SAFETY: the part has `extent` bytes, and no other rank knows the window's layout yet.
+        unsafe { self.base.write_bytes(0, extent) };
+        match self.memory {
+            Memory::Shared => self.find_parts(on, extent).map(|()| 0),
+            Memory::Attached => self.attach(extent),
+            Memory::Allocated | Memory::Created => Ok(0),
+        }
+    }
+
+    /// Attaches the memory and says where it is. MPI-3.1 section 11.2.4.
+    fn attach(&mut self, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
         let mut address: ffi::MPI_Aint = 0;
         // SAFETY: the memory has `extent` bytes and is kept by the owner until the window is freed.
         unsafe {
@@ -69,9 +89,22 @@ impl Made {
             check("MPI_Win_attach", code)?;
             check("MPI_Get_address", ffi::MPI_Get_address(self.base.cast(), &raw mut address))?;
         }
-        let all = on.gather_all((address as i64).to_ne_bytes().to_vec(), members, limit)?;
-        let all = bytemuck::pod_collect_to_vec::<u8, i64>(&all);
-        self.addresses = all.into_iter().map(|address| address as ffi::MPI_Aint).collect();
+        Ok(address)
+    }
+
+    /// Learns where the others have attached memory. *Collective.*
+    fn find_addresses(
+        &mut self,
+        on: &Communicator,
+        mine: ffi::MPI_Aint,
+        limit: Limit,
+    ) -> Result<(), CommError> {
+        if self.memory == Memory::Attached {
+            let (_, members) = on.rank_and_ranks()?;
+            let all = on.gather_all((mine as i64).to_ne_bytes().to_vec(), members, limit)?;
+            let all = bytemuck::pod_collect_to_vec::<u8, i64>(&all);
+            self.addresses = all.into_iter().map(|address| address as ffi::MPI_Aint).collect();
+        }
         Ok(())
     }
 
@@ -93,6 +126,18 @@ impl Made {
             std::mem::forget(self);
         }
         outcome
+    }
+}
+
+/// This rank's result if all have one. *Collective.*
+///
+/// # Errors
+/// This rank's, or [`CommError::Setup`] if only another has failed.
+fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> Result<T, CommError> {
+    let failed = on.highest(u64::from(mine.is_err()), limit)?;
+    match mine {
+        Ok(_) if failed > 0 => Err(CommError::Setup("another rank could not make its window".to_owned())),
+        mine => mine,
     }
 }
 
@@ -150,34 +195,5 @@ fn explained(memory: Memory, error: CommError) -> CommError {
             CommError::Mpi { call, message: format!("{message} ({why})") }
         }
         (_, error) => error,
-    }
-}
-
-/// What the library may assume. Flags are single words written by one rank each, so no order among accumulates is
-/// needed; parts of a shared window on pages of their own can lie next to the rank that reads them.
-struct Hints(ffi::MPI_Info);
-
-impl Hints {
-    fn new(memory: Memory) -> Result<Self, CommError> {
-        let for_all: [(&CStr, &CStr); 2] = [(c"same_disp_unit", c"true"), (c"accumulate_ordering", c"none")];
-        let for_shared: [(&CStr, &CStr); 1] = [(c"alloc_shared_noncontig", c"true")];
-        let pairs: &[(&CStr, &CStr)] = if memory == Memory::Shared { &for_shared } else { &for_all };
-        // SAFETY: reading a constant of the C library; the calls copy terminated strings.
-        unsafe {
-            let mut info = ffi::RSMPI_INFO_NULL;
-            check("MPI_Info_create", ffi::MPI_Info_create(&raw mut info))?;
-            let hints = Self(info);
-            for (key, value) in pairs {
-                check("MPI_Info_set", ffi::MPI_Info_set(hints.0, key.as_ptr(), value.as_ptr()))?;
-            }
-            Ok(hints)
-        }
-    }
-}
-
-impl Drop for Hints {
-    fn drop(&mut self) {
-        // SAFETY: made by `new` and not freed yet; the call is local, and windows keep copies.
-        unsafe { ffi::MPI_Info_free(&raw mut self.0) };
     }
 }

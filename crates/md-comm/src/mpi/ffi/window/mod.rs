@@ -15,6 +15,7 @@
 //! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
 mod access;
 mod epochs;
+mod hints;
 mod identity;
 mod making;
 mod shared;
@@ -76,12 +77,21 @@ pub(in crate::mpi) struct Window {
 }
 
 impl Window {
-    /// Makes a window, zeroed. *Collective.* MPI-3.1 sections 11.2.1 to 11.2.4.
+    /// Makes a window, zeroed. An error on one rank is one on all. *Collective.* MPI-3.1 sections 11.2.1 to 11.2.4.
     pub(in crate::mpi) fn new(on: &Communicator, request: Request) -> Result<Self, CommError> {
         let Request { memory, windows, extent, origins, words, asserts, limit } = request;
         let (_, members) = on.rank_and_ranks()?;
-        let made: Vec<Made> =
-            (0..windows).map(|_| Made::new(on, memory, extent, limit)).collect::<Result<_, _>>()?;
+        let mut made = Vec::with_capacity(windows);
+        for _ in 0..windows {
+            match Made::new(on, memory, extent, limit) {
+                Ok(window) => made.push(window),
+                Err(error) => {
+                    // The library goes on using the memory of those that are not freed.
+                    std::mem::forget(made);
+                    return Err(error);
+                }
+            }
+        }
         let unified = made.iter().all(|made| made.unified);
         Ok(Self {
             made,

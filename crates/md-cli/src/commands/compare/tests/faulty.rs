@@ -1,35 +1,20 @@
-//! Comparisons over threads in which some transports are broken on purpose.
+//! Transports that are broken on purpose.
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::Parser;
 use md_comm::{
-    AlignedBuffer, Arrival, Backend, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Traffic, World,
-    local,
+    AlignedBuffer, Arrival, Backend, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, RmaOptions,
+    Traffic, World,
 };
-use tempfile::TempDir;
 
-use super::*;
-use crate::args::{Cli, Command, ScenarioArgs};
+use crate::commands::compare::Transports;
 use crate::scenario;
 
-/// Two ranks along x, forces at the start only after displacement.
-const SCENARIO: &str = r#"[simulation]
-steps = 20
-seed = 7
-
-[system]
-lattice = { kind = "fcc", density = 0.8442, cells = [5, 4, 4] }
-temperature = 1.44
-
-[parallel]
-backend = "local"
-ranks = 2
-"#;
-
-const RANKS: usize = 2;
+/// Set when the job is ended. Only one test may hang.
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// What is wrong with a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,23 +27,27 @@ enum Fault {
     Silent,
     /// A context cannot be opened.
     Refuses,
+    /// Rank 1 enters a call that does not return, until the job is ended.
+    Hangs,
 }
 
 /// Which faults stand behind which backends; the others are right.
-const FAULTS: [(Backend, Fault); 4] = [
+const FAULTS: [(Backend, Fault); 5] = [
     (Backend::RmaLock, Fault::BitFlipped),
     (Backend::RmaPscw, Fault::FailsOnRank1),
     (Backend::RmaFence, Fault::Silent),
     (Backend::Shm, Fault::Refuses),
+    (Backend::RmaNotify, Fault::Hangs),
 ];
 
-struct Workshop<'w>(&'w dyn World);
+/// Worlds over threads, some of them faulty.
+pub(super) struct Workshop<'w>(pub(super) &'w dyn World);
 
 impl Transports for Workshop<'_> {
     fn referee(&self) -> &dyn World {
         self.0
     }
-    fn world(&self, backend: Backend) -> Result<Box<dyn World + '_>, CommError> {
+    fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
         let inner = self.0.apart()?;
         let fault = FAULTS.iter().find(|(faulty, _)| *faulty == backend).map(|(_, fault)| *fault);
         Ok(match fault {
@@ -70,7 +59,7 @@ impl Transports for Workshop<'_> {
         vec![scenario::Backend::P2p]
     }
     fn end_job(&self) -> fn(u8) {
-        |exit_code| panic!("the job is ended with {exit_code}")
+        |_| ENDED.store(true, Ordering::Relaxed)
     }
 }
 
@@ -95,6 +84,13 @@ impl FaultyExchange {
     fn acts(&self, fault: Fault) -> bool {
         self.fault == fault && self.inner.spec().name == "positions"
     }
+
+    fn hang(&self) {
+        while !ENDED.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the job is ended");
+    }
 }
 
 impl Exchange for FaultyExchange {
@@ -111,6 +107,9 @@ impl Exchange for FaultyExchange {
         if self.acts(Fault::Silent) && self.rank == 1 {
             let (context, rank, awaited) = ("positions", self.rank, "itself".to_owned());
             return Err(CommError::Timeout { context, rank, waited_s: 0.0, awaited });
+        }
+        if self.acts(Fault::Hangs) && self.rank == 1 {
+            self.hang();
         }
         self.inner.initiate()
     }
@@ -186,88 +185,5 @@ impl World for FaultyWorld<'_> {
     }
     fn library(&self) -> String {
         self.inner.library()
-    }
-}
-
-/// A comparison on two ranks; what rank 0 returned, and the files.
-fn compare_broken(backends: &str, timeout_s: &str) -> (Result<(), RunError>, TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.toml");
-    std::fs::write(&path, SCENARIO).unwrap();
-    let (path, out) = (path.display().to_string(), folder.path().join("out").display().to_string());
-    let cli = Cli::parse_from(
-        ["md-cli", "compare", &path, "--output", &out, "--quiet", "--repeat", "2", "--steps", "2"]
-            .into_iter()
-            .chain(["--backends", backends, "--timeout", timeout_s]),
-    );
-    let Command::Compare(args) = cli.command else { panic!("another command") };
-    let choices = Choices::read(&args).unwrap();
-    let inputs = Inputs::read(&ScenarioArgs { steps: None, ..args.scenario.clone() }).unwrap();
-    let ended = local::run(RANKS, Duration::from_secs(60), |world| {
-        compare(&Workshop(world), &inputs, &args, &choices)
-    });
-    let first = ended.into_iter().next().unwrap().unwrap();
-    (first, folder)
-}
-
-/// `backend status note` of all rows.
-#[cfg(feature = "mpi")]
-fn rows(folder: &TempDir) -> Vec<String> {
-    let text = std::fs::read_to_string(folder.path().join("out/compare.csv")).unwrap();
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().unwrap().clone();
-    let column = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let columns = ["backend", "correct", "status", "note"].map(column);
-    let row = |record: csv::StringRecord| {
-        columns.map(|column| record[column].to_owned()).join(" ").trim().to_owned()
-    };
-    reader.records().map(|record| row(record.unwrap())).collect()
-}
-
-#[cfg(feature = "mpi")]
-fn ending(outcome: Result<(), RunError>) -> (u8, Scope) {
-    let error = outcome.unwrap_err();
-    (error.exit_code(), error.scope())
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_wrong_transport_is_caught_before_it_is_measured() {
-    let (outcome, folder) = compare_broken("rma-lock,p2p", "20");
-    assert_eq!(ending(outcome), (1, Scope::AllRanks));
-    let rows = rows(&folder);
-    assert!(rows[0].starts_with("rma-lock false wrong wrong forces: that on particle"), "{rows:?}");
-    assert_eq!(rows[1], "p2p true ok");
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
-    let (outcome, folder) = compare_broken("p2p,rma-pscw,p2p-persistent", "1");
-    assert_eq!(ending(outcome), (3, Scope::AllRanksBroken));
-    let failed = "rma-pscw true failed rank 1: MPI_Win_wait failed: deliberate";
-    assert_eq!(rows(&folder), ["p2p true ok", failed, "p2p-persistent true ok"]);
-}
-
-/// Without MPI its backends are refused before anything is opened.
-#[cfg(feature = "mpi")]
-#[test]
-fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
-    let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "0.3");
-    assert_eq!(ending(outcome), (3, Scope::AllRanksBroken));
-    let rows = rows(&folder);
-    assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 0 s for rank 1"), "{rows:?}");
-    assert_eq!(rows[1], "shm  unavailable these ranks share nothing");
-    assert_eq!(rows[2], "p2p true ok");
-}
-
-#[test]
-fn what_cannot_be_is_no_failure() {
-    let (outcome, folder) = compare_broken("shm,p2p", "20");
-    assert!(outcome.is_ok());
-    for file in ["compare.csv", "compare.svg", "compare.png", "recommendation.txt", "scenario.toml"] {
-        assert!(folder.path().join("out").join(file).exists(), "{file}");
     }
 }

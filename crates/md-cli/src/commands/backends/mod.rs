@@ -1,5 +1,8 @@
 //! `md-cli backends`: what moves the halo here.
 
+#[cfg(feature = "mpi")]
+mod here;
+
 use std::fmt::Write as _;
 
 #[cfg(feature = "mpi")]
@@ -8,8 +11,14 @@ use md_comm::{Library, known_problems};
 
 use crate::scenario::{Backend, name_of};
 
-/// What the MPI library was asked, as `name: value` lines below its own.
-pub type Findings = Vec<(&'static str, String)>;
+/// What the MPI library was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// As `name: value` lines below its own.
+    lines: Vec<(&'static str, String)>,
+    /// Backends of this build that can be used here in part or not at all, and why.
+    restrictions: Vec<(md_comm::Backend, String)>,
+}
 
 /// One entry per backend, then the MPI library, what was found out about it, and its known problems.
 pub fn backends(library: &str, findings: &Findings) -> String {
@@ -17,7 +26,7 @@ pub fn backends(library: &str, findings: &Findings) -> String {
     let names = Backend::ALL.map(name_of);
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for name in &names {
-        let (state, description) = state_of(name);
+        let (state, description) = state_of(name, findings);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:width$}  {state}");
         if let Some(description) = description {
@@ -25,18 +34,22 @@ pub fn backends(library: &str, findings: &Findings) -> String {
         }
     }
     let _ = writeln!(text, "\nMPI library: {}", library.lines().next().unwrap_or_default());
-    for (name, value) in findings {
+    for (name, value) in &findings.lines {
         let _ = writeln!(text, "{name}: {value}");
     }
     text + &problems_of(&Library::from_text(library))
 }
 
-fn state_of(name: &str) -> (String, Option<&'static str>) {
+fn state_of(name: &str, findings: &Findings) -> (String, Option<&'static str>) {
     let Some(backend) = md_comm::Backend::from_name(name) else {
         return ("not available yet".to_owned(), None);
     };
-    let state = backend.availability();
-    let state = state.map_or_else(|why| format!("not available: {why}"), |()| "available".to_owned());
+    let restriction = findings.restrictions.iter().find(|(restricted, _)| *restricted == backend);
+    let state = match (backend.availability(), restriction) {
+        (Err(why), _) => format!("not available: {why}"),
+        (Ok(()), Some((_, restriction))) => restriction.clone(),
+        (Ok(()), None) => "available".to_owned(),
+    };
     (state, Some(backend.description()))
 }
 
@@ -55,7 +68,7 @@ fn problems_of(library: &Library) -> String {
 
 /// What there is to say without MPI.
 pub fn no_findings() -> Findings {
-    vec![("RMA component", "none".to_owned())]
+    Findings { lines: vec![("RMA component", "none".to_owned())], restrictions: Vec::new() }
 }
 
 /// Asks the library. *Collective.*
@@ -71,12 +84,13 @@ pub fn findings(world: &MpiWorld) -> Result<Findings, md_comm::CommError> {
     };
     let model =
         |window: &WindowSurvey| window.made.as_ref().map_or("none", |made| made.memory_model).to_owned();
-    Ok(vec![
+    let lines = vec![
         ("RMA component", per_call(&survey.windows, component)),
         ("memory model", per_call(&survey.windows, model)),
         ("thread level", survey.thread_level.to_owned()),
         ("ranks", ranks_text(&survey.ranks_on_nodes)),
-    ])
+    ];
+    Ok(Findings { lines, restrictions: here::restrictions(&survey) })
 }
 
 /// `osc/rdma [MPI_Win_allocate, MPI_Win_create]; osc/sm [MPI_Win_allocate_shared]`.
@@ -122,6 +136,16 @@ mod tests {
     #[test]
     fn a_library_without_known_problems_has_no_list_of_them() {
         assert!(!backends("none (built without MPI)", &no_findings()).contains("known problems"));
+    }
+
+    #[cfg(feature = "mpi")]
+    #[test]
+    fn what_is_restricted_here_is_not_called_available() {
+        let restrictions = vec![(md_comm::Backend::Shm, "not available: no shared windows".to_owned())];
+        let text = backends("", &Findings { restrictions, ..no_findings() });
+        let state = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        assert_eq!(state("shm "), Some("not available: no shared windows"));
+        assert_eq!(state("p2p "), Some("available"));
     }
 
     #[cfg(feature = "mpi")]

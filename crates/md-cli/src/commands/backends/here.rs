@@ -1,0 +1,112 @@
+//! What the library's answers mean for the backends: a build may have one that cannot be used where it runs.
+
+use md_comm::Backend;
+use md_comm::mpi::{Survey, WindowSurvey};
+
+/// What a scenario calls the other ways to make a window.
+const OTHER_WINDOWS: [(&str, &str); 2] =
+    [("MPI_Win_create", "create"), ("MPI_Win_create_dynamic", "dynamic")];
+
+/// Restrictions of backends that this build has, in words.
+pub(super) fn restrictions(survey: &Survey) -> Vec<(Backend, String)> {
+    let all = Backend::ALL.iter();
+    all.filter_map(|&backend| Some((backend, restriction(backend, survey)?))).collect()
+}
+
+fn restriction(backend: Backend, survey: &Survey) -> Option<String> {
+    match backend {
+        Backend::Shm => {
+            refused(survey, "MPI_Win_allocate_shared").or_else(|| several_nodes(survey)).map(|why| not(&why))
+        }
+        Backend::Hybrid => refused(survey, "MPI_Win_allocate_shared").map(|why| not(&why)),
+        Backend::RmaFence
+        | Backend::RmaPscw
+        | Backend::RmaLock
+        | Backend::RmaLockEpoch
+        | Backend::RmaBarrier
+        | Backend::RmaNotify
+        | Backend::RmaRing => refused(survey, "MPI_Win_allocate").map(|why| with_other_windows(survey, &why)),
+        Backend::Local
+        | Backend::P2p
+        | Backend::P2pPersistent
+        | Backend::NeighborCollective
+        | Backend::Auto => None,
+    }
+}
+
+fn not(why: &str) -> String {
+    format!("not available: {why}")
+}
+
+fn window<'s>(survey: &'s Survey, call: &str) -> Option<&'s WindowSurvey> {
+    survey.windows.iter().find(|window| window.call == call)
+}
+
+/// Why the library makes no such windows, if it does not.
+fn refused(survey: &Survey, call: &str) -> Option<String> {
+    window(survey, call)?.made.as_ref().err().cloned()
+}
+
+fn several_nodes(survey: &Survey) -> Option<String> {
+    let nodes = survey.ranks_on_nodes.len();
+    let why = "shared memory ends at the node; `hybrid` uses it inside nodes";
+    (nodes > 1).then(|| format!("the ranks are on {nodes} nodes, and {why}"))
+}
+
+fn with_other_windows(survey: &Survey, why: &str) -> String {
+    let is_made = |call| window(survey, call).is_some_and(|window| window.made.is_ok());
+    match OTHER_WINDOWS.iter().find(|(call, _)| is_made(call)) {
+        Some((_, name)) => format!("available with `window = {name:?}` in [parallel.rma] only: {why}"),
+        None => not(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use md_comm::mpi::WindowFacts;
+
+    use super::*;
+
+    /// Restrictions where the library refuses these calls.
+    fn told(refused: &[&str], ranks_on_nodes: &[usize]) -> String {
+        let calls =
+            ["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_create_dynamic", "MPI_Win_allocate_shared"];
+        let made = |call: &str| match refused.contains(&call) {
+            true => Err(format!("{call} failed: MPI_ERR_WIN: invalid window")),
+            false => Ok(WindowFacts { component: "osc/rdma".to_owned(), memory_model: "unified" }),
+        };
+        let windows = calls.map(|call| WindowSurvey { call, made: made(call) }).into();
+        let ranks_on_nodes = ranks_on_nodes.to_vec();
+        let survey = Survey { thread_level: "MPI_THREAD_FUNNELED", ranks_on_nodes, windows };
+        let lines = restrictions(&survey).into_iter();
+        lines.map(|(backend, text)| format!("{}  {text}\n", backend.name())).collect()
+    }
+
+    #[test]
+    fn where_all_can_be_had_nothing_is_said() {
+        assert_eq!(told(&[], &[2]), "");
+        assert_eq!(told(&["MPI_Win_create", "MPI_Win_create_dynamic"], &[1]), "");
+    }
+
+    #[test]
+    fn without_shared_windows() {
+        insta::assert_snapshot!(told(&["MPI_Win_allocate_shared"], &[2]), @r"
+        shm  not available: MPI_Win_allocate_shared failed: MPI_ERR_WIN: invalid window
+        hybrid  not available: MPI_Win_allocate_shared failed: MPI_ERR_WIN: invalid window
+        ");
+    }
+
+    #[test]
+    fn on_several_nodes() {
+        insta::assert_snapshot!(told(&[], &[2, 1]), @"shm  not available: the ranks are on 2 nodes, and shared memory ends at the node; `hybrid` uses it inside nodes");
+    }
+
+    #[test]
+    fn without_allocated_windows() {
+        let others = told(&["MPI_Win_allocate", "MPI_Win_create"], &[2]);
+        assert_eq!(others.lines().count(), 7);
+        insta::assert_snapshot!(others.lines().next().unwrap_or_default(), @r#"rma-fence  available with `window = "dynamic"` in [parallel.rma] only: MPI_Win_allocate failed: MPI_ERR_WIN: invalid window"#);
+        let none = told(&["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_create_dynamic"], &[2]);
+        insta::assert_snapshot!(none.lines().last().unwrap_or_default(), @"rma-ring  not available: MPI_Win_allocate failed: MPI_ERR_WIN: invalid window");
+    }
+}
