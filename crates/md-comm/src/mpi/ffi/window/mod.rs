@@ -14,6 +14,7 @@
 //!    that are polled are only ever accessed atomically;
 //! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
 mod access;
+mod attached;
 mod epochs;
 mod hints;
 mod identity;
