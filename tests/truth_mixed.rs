@@ -2,22 +2,12 @@
 
 mod support;
 
-use support::{Backend, Configuration, ForceRow, Outcome, Random, Run, assert_thermo, mixed_cases};
+use support::{Backend, CLUSTERS, Configuration, ForceRow, Outcome, Random, Run, assert_thermo, mixed_cases};
 
 /// Largest deviation of forces, relative to their root mean square.
 const FORCE_BOUND: f64 = 1e-5;
 /// Less would not be mixed precision.
 const LEAST_DEVIATION: f64 = 1e-9;
-
-/// Clusters, so that rows of every length occur, also shorter than a vector.
-const CLUSTERS: &str = r#"
-[simulation]
-steps = 1
-[system]
-file = { path = "clusters.extxyz", format = "extxyz" }
-[neighbor]
-skin = 0.3
-"#;
 
 /// Near each other, and fast.
 const MOVING: &str = r#"

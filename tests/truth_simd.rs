@@ -3,18 +3,12 @@
 mod support;
 
 use md_core::SimdLevel;
-use support::{Backend, Configuration, Outcome, Pair, Random, Run, Shift, assert_close, assert_forces};
+use support::{
+    Backend, CLUSTERS, Configuration, Outcome, Pair, Random, Run, Shift, assert_close, assert_forces,
+};
 
-/// Clusters, so that rows of every length occur, also shorter than a vector.
-const SCENARIO: &str = r#"
-[simulation]
-steps = 1
-[system]
-file = { path = "clusters.extxyz", format = "extxyz" }
-[neighbor]
-skin = 0.0
-rebuild = { every = 1 }
-"#;
+/// Lists without room to spare.
+const TIGHT: [&str; 2] = ["neighbor.skin=0.0", "neighbor.rebuild.every=1"];
 
 /// A lattice of unlike particles, where no force vanishes.
 const MIXTURE: &str = r#"
@@ -49,7 +43,7 @@ fn at(
     ((method, precision, _), shell, shift): (Path, &str, Shift),
     ranks: usize,
 ) -> Outcome {
-    let run = Run::new("forces", SCENARIO).file("clusters.extxyz", configuration.extxyz());
+    let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
     let run = run.set(format!("parallel.shell={shell:?}")).set(format!("neighbor.method={method:?}"));
     let run = run.set(format!("neighbor.precision={precision:?}"));
     let run = run.set(format!("interaction.shift={:?}", shift.name()));
@@ -116,7 +110,7 @@ fn several_species_at_every_level() {
 #[test]
 fn the_best_level_is_the_default() {
     let configuration = Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, false);
-    let run = Run::new("forces", SCENARIO).file("clusters.extxyz", configuration.extxyz());
+    let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
     let run = run.on(Backend::Local, 1).environment("MD_SIMD", "");
     for (method, best) in [("clusters", SimdLevel::for_clusters()), ("cells", SimdLevel::detect())] {
         let outcome = run.clone().set(format!("neighbor.method={method:?}")).succeed();
@@ -127,7 +121,7 @@ fn the_best_level_is_the_default() {
 #[test]
 fn an_unknown_level_is_refused() {
     let configuration = Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, false);
-    let run = Run::new("forces", SCENARIO).file("clusters.extxyz", configuration.extxyz());
+    let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
     let outcome = run.environment("MD_SIMD", "mmx").on(Backend::Local, 1).finish();
     assert_eq!(outcome.code(), Some(2), "{}", outcome.report());
     assert!(outcome.report().contains("MD_SIMD is `mmx`, but this CPU has "), "{}", outcome.report());

@@ -2,7 +2,9 @@
 
 mod support;
 
-use support::{Backend, Configuration, Desk, Random, Run, Start, assert_forces, data, p2p_available};
+use support::{
+    Backend, CLUSTERS, Configuration, Desk, Random, Run, Start, assert_forces, data, p2p_available,
+};
 
 const THREADS: [usize; 2] = [2, 3];
 const SHELLS: [&str; 3] = ["full", "half", "eighth"];
@@ -33,13 +35,6 @@ rebuild = { every = 8 }
 [output]
 thermo = { every = 5 }
 trajectory = { path = "traj.extxyz", every = 30 }
-"#;
-
-const CLUSTERS: &str = r#"
-[simulation]
-steps = 1
-[system]
-file = { path = "clusters.extxyz", format = "extxyz" }
 "#;
 
 fn with_threads(run: &Run, threads: usize) -> Run {

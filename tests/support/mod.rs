@@ -19,7 +19,7 @@ pub(crate) use program::md_cli;
 pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
-pub(crate) use systems::RESTLESS_MELT;
+pub(crate) use systems::{CLUSTERS, RESTLESS_MELT};
 
 use std::path::{Path, PathBuf};
 

@@ -14,3 +14,11 @@ rebuild = { every = 5 }
 [output]
 thermo = { every = 10 }
 "#;
+
+/// Particles from a file beside the scenario, with all defaults.
+pub(crate) const CLUSTERS: &str = r#"
+[simulation]
+steps = 1
+[system]
+file = { path = "clusters.extxyz", format = "extxyz" }
+"#;

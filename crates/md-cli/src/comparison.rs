@@ -210,7 +210,7 @@ impl Comparison {
     pub fn ranked_by(&self) -> RankedBy {
         let mut valid = self.rows.iter().filter(|row| row.valid().is_some());
         match valid.next() {
-            Some(first) if !valid.all(|row| row.same_work(first)) => RankedBy::Step,
+            Some(first) if self.always_rebuilds() || !valid.all(|row| row.same_work(first)) => RankedBy::Step,
             _ => RankedBy::Exchange,
         }
     }

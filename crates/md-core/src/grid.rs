@@ -113,8 +113,16 @@ impl CellGrid {
 
     /// Longest edge of a cell in a dimension with motion, \[length\].
     pub fn longest_edge(&self) -> f64 {
-        let edge = |dim: usize| self.domain.lengths[dim] / f64::from(self.counts[dim]);
-        (0..self.domain.dimension.count()).map(edge).fold(0.0, f64::max)
+        self.edges().fold(0.0, f64::max)
+    }
+
+    /// Shortest edge of a cell in a dimension with motion, \[length\]: nobody may move further between two rebuilds.
+    pub fn shortest_edge(&self) -> f64 {
+        self.edges().fold(f64::INFINITY, f64::min)
+    }
+
+    fn edges(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.domain.dimension.count()).map(|dim| self.domain.lengths[dim] / f64::from(self.counts[dim]))
     }
 
     /// Whether the grid is one layer in z with no neighbours there.

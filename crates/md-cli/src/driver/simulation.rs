@@ -209,7 +209,7 @@ impl<'a> Simulation<'a> {
     /// Makes sure nobody has moved too far to be followed, and returns the largest squared displacement since the last
     /// rebuild. *Collective.*
     fn check_lost(&mut self) -> Result<f64, RunError> {
-        let reach = self.setup.shortest_edge();
+        let reach = self.setup.grid.shortest_edge();
         let mut largest = [self
             .clock
             .time(Phase::Neighbor, || self.watch.displacement2(&self.particles, &self.setup.threads))];

@@ -145,12 +145,6 @@ impl Setup {
     pub fn grid_text(&self) -> String {
         self.partition.rank_grid().map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
     }
-
-    /// Length of the shortest cell edge in a dimension with motion: nobody may move further between two rebuilds.
-    pub fn shortest_edge(&self) -> f64 {
-        let edge = |dim: usize| self.domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
-        (0..self.domain.dimension.count()).map(edge).fold(f64::INFINITY, f64::min)
-    }
 }
 
 /// The level that the environment asks for, or the best for the method on this CPU.

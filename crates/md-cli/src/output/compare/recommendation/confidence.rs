@@ -12,7 +12,7 @@ const LARGEST_DRIFT: f64 = 0.1;
 
 /// What the exchange alone says nothing about.
 const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the \
-     exchange alone is no part of such a step. Judge by the step.";
+     exchange alone is no part of such a step. So strategies are ranked by the step.";
 
 /// What makes all numbers less worth.
 pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {

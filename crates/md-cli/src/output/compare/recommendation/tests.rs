@@ -152,8 +152,8 @@ fn the_exchange_alone_is_no_part_of_a_step_that_rebuilds() {
     rebuilt(1, 1.0, &mut comparison);
     comparison.rows.push(unavailable("hybrid"));
     insta::assert_snapshot!(recommendation(&comparison), @r"
-    Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the exchange alone is no part of such a step. Judge by the step.
-    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.
+    Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the exchange alone is no part of such a step. So strategies are ranked by the step.
+    Two-sided messages win: stay with p2p half direct rect, 1 ms [0.95, 1.05] per step; next is shm half direct rect, 1.3 ms [1.23, 1.37] per step; that is sure.
     ");
 }
 
