@@ -1,7 +1,7 @@
 //! Integration, for one mass and for a mass per species.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use md_core::integrate::Integrator;
+use md_core::integrate::{Integrator, Kicks};
 use md_core::{Shell, SimdLevel};
 
 use crate::CELLS;
@@ -22,7 +22,12 @@ pub(crate) fn integrate(criterion: &mut Criterion) {
             let integrator = Integrator::new(TIMESTEP, masses, simd);
             group.bench_function(BenchmarkId::new(name, simd.name()), |bencher| {
                 bencher.iter(|| {
-                    integrator.kick_and_drift(&mut sample.particles, &sample.domain, &sample.threads);
+                    integrator.kick_and_drift(
+                        Kicks::One,
+                        &mut sample.particles,
+                        &sample.domain,
+                        &sample.threads,
+                    );
                     integrator.kick(&mut sample.particles, &sample.threads);
                 });
             });

@@ -3,7 +3,7 @@
 //! shows as a small share.
 
 use md_core::halo;
-use md_core::integrate::Integrator;
+use md_core::integrate::{Integrator, Kicks};
 use md_core::{Shell, SimdLevel};
 
 use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
@@ -55,7 +55,7 @@ fn one_rank(table: &Table, simd: SimdLevel) {
     let (atoms, images) = (sample.particles.owned(), sample.selections.images.len());
     let integrator = Integrator::new(TIMESTEP, &[1.0], simd);
     let best_s = fastest_s(SAMPLES, || {
-        integrator.kick_and_drift(&mut sample.particles, &sample.domain, &sample.threads);
+        integrator.kick_and_drift(Kicks::One, &mut sample.particles, &sample.domain, &sample.threads);
         integrator.kick(&mut sample.particles, &sample.threads);
     });
     table.row("integrate (kick, drift, kick), per atom", (atoms, INTEGRATION_BYTES), best_s);

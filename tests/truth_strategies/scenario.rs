@@ -78,7 +78,8 @@ pub(crate) fn run(
             simulation.step(if observe { Sums::Compute } else { Sums::Skip })?;
         }
         if observe {
-            thermo.push(simulation.thermo(&simulation.system_sums()?));
+            let sums = simulation.system_sums()?;
+            thermo.push(simulation.thermo(&sums));
         }
     }
     let mut particles = simulation.gather_rows(RowVector::Velocity)?;

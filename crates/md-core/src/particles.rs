@@ -158,6 +158,12 @@ impl Particles {
         threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0.0)));
     }
 
+    /// Sets the forces on ghosts and padding to zero.
+    pub fn clear_ghost_forces(&mut self, threads: &Threads) {
+        let force = self.force.each_mut().map(|column| &mut column.padded_mut()[self.owned..]);
+        threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0.0)));
+    }
+
     /// Bytes of memory held by the columns.
     pub fn bytes(&self) -> usize {
         let floats = self.position.iter().chain(&self.velocity).chain(&self.force);

@@ -16,7 +16,7 @@ use crate::output::summary::forces_summary_json;
 pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
     let setup = Setup::new(&inputs.source, &inputs.scenario, inputs.particles.clone(), world.ranks())?;
     let directory = open_on_root(world, || output_directory(inputs))?;
-    let simulation = Simulation::new(world, &setup, &inputs.scenario)?;
+    let mut simulation = Simulation::new(world, &setup, &inputs.scenario)?;
     let sums = simulation.system_sums()?;
     let timings = simulation.timings()?;
     let mut rows = simulation.gather_rows(RowVector::Force)?;

@@ -23,7 +23,8 @@ impl Simulation<'_> {
     ///
     /// # Errors
     /// Communication; an energy that is not a number; a particle too many or too few.
-    pub fn system_sums(&self) -> Result<SystemSums, RunError> {
+    pub fn system_sums(&mut self) -> Result<SystemSums, RunError> {
+        self.complete_step();
         let sums = SystemSums {
             atoms: self.particles.owned() as f64,
             twice_kinetic: twice_kinetic_energy(&self.particles, &self.setup.masses),
@@ -69,7 +70,8 @@ impl Simulation<'_> {
     }
 
     /// Every rank's timings, on all ranks. *Collective.*
-    pub fn timings(&self) -> Result<Vec<RankTiming>, RunError> {
+    pub fn timings(&mut self) -> Result<Vec<RankTiming>, RunError> {
+        self.complete_step();
         let traffic = self.halo.traffic();
         let times = self.clock.times(self.step);
         let mut words: Vec<f64> = times.iter().flat_map(|time| [time.calls as f64, time.seconds]).collect();
@@ -86,7 +88,8 @@ impl Simulation<'_> {
     }
 
     /// All particles on rank 0, unsorted; nothing elsewhere. Positions are wrapped into the box. *Collective.*
-    pub fn gather_rows(&self, vector: RowVector) -> Result<Vec<ParticleRow>, RunError> {
+    pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, RunError> {
+        self.complete_step();
         let mine: Vec<u8> =
             pack_rows(&self.particles, vector, |position| self.setup.domain.wrap_position(position));
         let all = self.world.gather(0, &mine)?;
@@ -95,6 +98,7 @@ impl Simulation<'_> {
 
     /// [`Self::gather_rows`], booked as output. *Collective.*
     pub fn gather_timed(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, RunError> {
+        self.complete_step();
         let start = std::time::Instant::now();
         let rows = self.gather_rows(vector);
         self.clock.book(Phase::Output, start.elapsed());
@@ -118,6 +122,7 @@ impl Simulation<'_> {
 
     /// Starts the measured part: forgets the times and traffic of the set-up.
     pub fn start_measuring(&mut self) {
+        self.complete_step();
         self.traffic_before = self.halo.traffic();
         self.clock.restart();
     }

@@ -3,7 +3,7 @@
 use md_comm::{Traffic, World};
 use md_core::force::{CellWork, ClusterWork, Precision, Sums};
 use md_core::halo::Region;
-use md_core::integrate::Integrator;
+use md_core::integrate::{Integrator, Kicks};
 use md_core::migrate::take_migrants;
 use md_core::potential::{PairPotential, Tail};
 use md_core::rebuild::{Due, RebuildWatch, Verdict};
@@ -46,6 +46,8 @@ pub struct Simulation<'a> {
     method: Method,
     pub(super) halo: HaloExchange,
     integrator: Integrator,
+    /// What the next step begins with.
+    kicks: Kicks,
     pub(super) watch: RebuildWatch,
     halo_wait: HaloWait,
     pub(super) clock: PhaseClock,
@@ -85,6 +87,7 @@ impl<'a> Simulation<'a> {
                     Method::Clusters(Box::new(ClusterWork::new(scenario.neighbor.skin, precision(scenario))))
                 }
             },
+            kicks: Kicks::One,
             integrator: Integrator::new(timestep, &setup.masses, setup.simd),
             watch: RebuildWatch::new(setup.rebuild, scenario.neighbor.skin, setup.simd),
             halo_wait: if scenario.parallel.overlap {
@@ -113,12 +116,17 @@ impl<'a> Simulation<'a> {
 
     /// One step of velocity Verlet:
     /// half kick and drift; then either migrate, make the border and rebuild the neighbourhood, or refresh the ghosts;
-    /// forces, inner ones while the halo is in flight; forces of ghosts return home; half kick.
+    /// forces, inner ones while the halo is in flight; forces of ghosts return home; half kick, which waits until somebody
+    /// looks at the velocities or the next step begins.
     /// Leaves positions, velocities and forces at t + dt.
+    ///
+    /// # Errors
+    /// Communication; lost particles.
     pub fn step(&mut self, sums: Sums) -> Result<(), RunError> {
         self.step += 1;
         self.clock.time(Phase::Integrate, || {
-            self.integrator.kick_and_drift(&mut self.particles, &self.setup.domain, &self.setup.threads);
+            let (domain, threads) = (&self.setup.domain, &self.setup.threads);
+            self.integrator.kick_and_drift(self.kicks, &mut self.particles, domain, threads);
         });
         let ghosts = match self.rebuild_due()? {
             Due::Yes => {
@@ -134,13 +142,21 @@ impl<'a> Simulation<'a> {
             }
         };
         self.compute_forces(ghosts, sums)?;
-        self.clock.time(Phase::Integrate, || {
-            self.integrator.kick(&mut self.particles, &self.setup.threads);
-        });
+        self.kicks = Kicks::Two;
         Ok(())
     }
 
-    /// Refreshes stale ghosts and adds up all forces. The order of the sums is the same with and without overlap, and
+    /// Makes up for the half kick that [`Self::step`] has left undone; to be called by everything that looks at velocities
+    /// or at the clock.
+    pub(super) fn complete_step(&mut self) {
+        if std::mem::replace(&mut self.kicks, Kicks::One) == Kicks::Two {
+            self.clock.time(Phase::Integrate, || {
+                self.integrator.kick(&mut self.particles, &self.setup.threads);
+            });
+        }
+    }
+
+    /// Refreshes stale ghosts and adds up all forces; those on owned particles must be zero before. The order of the sums is the same with and without overlap, and
     /// so are the bits.
     pub(super) fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
         if ghosts == Ghosts::Stale {
@@ -166,7 +182,7 @@ impl<'a> Simulation<'a> {
         let Self { setup, plan, particles, cells, method, clock, .. } = self;
         clock.time(Phase::Force, || {
             if region == Region::Inner {
-                particles.clear_forces(&setup.threads);
+                particles.clear_ghost_forces(&setup.threads);
             }
             method.add_forces(setup.system(plan, cells), particles, region, sums)
         })
@@ -242,6 +258,7 @@ impl<'a> Simulation<'a> {
             })
         })?;
         clock.time(Phase::Neighbor, || {
+            particles.clear_forces(&setup.threads);
             method.rebuild(setup.system(plan, cells), particles);
             watch.rebuilt(particles);
         });

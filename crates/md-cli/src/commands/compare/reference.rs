@@ -119,7 +119,7 @@ impl Reference {
 }
 
 fn forces(world: &dyn World, setup: &Setup, scenario: &Scenario) -> Result<Vec<ParticleRow>, RunError> {
-    let simulation = Simulation::new(world, setup, scenario)?;
+    let mut simulation = Simulation::new(world, setup, scenario)?;
     let rows = simulation.gather_rows(RowVector::Force)?;
     simulation.finalise()?;
     Ok(rows)
