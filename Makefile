@@ -29,8 +29,9 @@ test: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
-	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance \
-		--test cli_broken_runs --test cli_commands --test cli_compare --test cli_launch --test truth_configs
+	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance
+	cargo test --workspace --no-default-features --test cli --test truth -- \
+		broken_runs:: commands:: compare:: launch:: configs::
 	$(MAKE) loom
 	scripts/test-ase.sh
 

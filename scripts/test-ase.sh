@@ -27,7 +27,7 @@ fi
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
-cargo build --quiet --workspace --bin md-cli --test truth_configs
+cargo build --quiet --workspace --bin md-cli --test truth
 "$target/debug/md-cli" run configs/two-species.toml --quiet --steps "$steps" --output "$output" \
     --set "output.trajectory.every=$every"
 "$venv/bin/python" scripts/check_ase.py "$output/traj.extxyz" "$frames" "$atoms"

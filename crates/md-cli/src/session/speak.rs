@@ -78,15 +78,19 @@ fn render(error: &RunError) -> String {
 }
 
 pub(super) fn print_error(text: &str) {
+    print_whole(&format!("error: {}\n", text.trim()));
+}
+
+/// Prints by one call of the system, so that words of the launcher or of other ranks do not come in between.
+fn print_whole(text: &str) {
     // If the terminal is gone there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "error: {}", text.trim());
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Says so if the threads of the ranks in this process have no core each.
 pub(super) fn warn_of_threads(ranks: usize, inputs: &Inputs) {
     if let Some(text) = cores::warning(ranks, inputs.scenario.parallel.threads) {
-        // If the terminal is gone there is nobody to tell.
-        let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
+        print_whole(&format!("warning: {text}\n"));
     }
 }
 

@@ -1,10 +1,8 @@
 //! The commands and their options in normal use.
 
-mod support;
-
+use crate::support::{Desk, MELT, Said, Start, md_cli, p2p_available, starts};
 use md_cli::scenario::{ScenarioSource, effective_toml, load};
 use serde_json::Value;
-use support::{Desk, MELT, Said, Start, md_cli, p2p_available, starts};
 
 const HEADER: &str = "      Step           Temp         PotEng         KinEng         TotEng          Press";
 

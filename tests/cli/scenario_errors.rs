@@ -1,9 +1,7 @@
 //! Faults of a scenario, as the whole program reports them: text, exit code 2, one copy however many ranks there are.
 
-mod support;
-
+use crate::support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
-use support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts};
 
 /// The error of `md-cli run` on [`MELT`] after a change.
 fn run_after(from: &str, to: &str) -> String {

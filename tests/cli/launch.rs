@@ -1,9 +1,7 @@
 //! How the program is started: options, help, launchers, builds with and without MPI.
 
-mod support;
-
+use crate::support::{Desk, MELT, Said, Start, error, p2p_available};
 use insta::assert_snapshot;
-use support::{Desk, MELT, Said, Start, error, p2p_available};
 
 #[test]
 fn help_and_version() {
@@ -139,7 +137,7 @@ fn errors_before_mpi_is_up_are_told_once() {
     }
     let desk = Desk::new(&MELT.replace("steps = 20", "steps = 0"));
     for _ in 0..3 {
-        let mut command = desk.under_mpirun(3, &support::md_cli());
+        let mut command = desk.under_mpirun(3, &crate::support::md_cli());
         command.args(["run"]);
         let said = Said::of(command);
         assert_eq!((said.code, said.stderr), (Some(2), usage("run")));
@@ -157,7 +155,7 @@ fn help_under_mpirun_is_told_once() {
     }
     let desk = Desk::new(MELT);
     for arguments in ["--help", "--version", "schema", "backends"] {
-        let mut command = desk.under_mpirun(3, &support::md_cli());
+        let mut command = desk.under_mpirun(3, &crate::support::md_cli());
         // Open MPI gives ranks a terminal to write to, so that help would come in colour.
         command.args([arguments]).env("NO_COLOR", "1");
         let (said, alone) = (Said::of(command), desk.succeed(Start::Plain, arguments));
@@ -180,13 +178,13 @@ fn local_ranks_under_mpirun() {
         return;
     }
     let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
-    let mut command = desk.under_mpirun(2, &support::md_cli());
+    let mut command = desk.under_mpirun(2, &crate::support::md_cli());
     command.args(["run", "melt.toml"]);
     let said = Said::of(command);
     assert_eq!((said.code, said.stdout.as_str()), (Some(3), ""));
     assert_snapshot!(said.stderr, @"error: backend `local` is not available: it runs its ranks as threads of one process, but 2 processes were started; use backend p2p, or start md-cli without mpirun");
     assert_eq!(desk.files("."), ["melt.toml"]);
-    let mut command = desk.under_mpirun(1, &support::md_cli());
+    let mut command = desk.under_mpirun(1, &crate::support::md_cli());
     command.args(["run", "melt.toml"]);
     assert_eq!(Said::of(command).code, Some(0), "one process can be one rank");
 }

@@ -1,9 +1,7 @@
 //! Commands, keys and values that a later version brings: known, refused, exit code 2.
 
-mod support;
-
+use crate::support::{Desk, MELT, Start, error, error_everywhere, starts};
 use insta::assert_snapshot;
-use support::{Desk, MELT, Start, error, error_everywhere, starts};
 
 /// Values that a later version brings.
 #[test]

@@ -1,10 +1,8 @@
 //! Every scenario in configs/ runs as it is, but for the number of steps.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::{Backend, Run, p2p_available, repository, text_of};
+use crate::support::{Backend, Run, p2p_available, repository, text_of};
 
 fn configs() -> Vec<PathBuf> {
     let entries = repository("configs").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());

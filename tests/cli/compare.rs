@@ -2,15 +2,13 @@
 //! (Transports that give wrong forces or fail are tested inside md-cli, where they can be made.)
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Desk, MELT, Said, Start, error, error_everywhere, md_cli, p2p_available, starts};
 use insta::assert_snapshot;
-use support::{Desk, MELT, Said, Start, error, error_everywhere, md_cli, p2p_available, starts};
 
 /// Columns as promised in INTERFACE, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\

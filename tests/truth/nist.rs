@@ -1,11 +1,9 @@
 //! Truth 2: NIST's "Lennard-Jones Fluid Reference Calculations: Cuboid Cell". Particles at random places, so that every
 //! pair across every face counts; the boxes are so small that on 2 x 2 x 2 ranks both neighbours along an axis are one.
 
-mod support;
-
 use std::f64::consts::PI;
 
-use support::{
+use crate::support::{
     Case, Run, assert_close, assert_printed, data, every_case, local_cases, mixed_cases, numbers, text_of,
 };
 

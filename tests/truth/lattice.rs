@@ -1,8 +1,6 @@
 //! Truth 1: sums over a perfect fcc crystal, which anyone can work out.
 
-mod support;
-
-use support::{Pair, Run, Shift, assert_close, assert_printed, every_case, local_cases, mixed_cases};
+use crate::support::{Pair, Run, Shift, assert_close, assert_printed, every_case, local_cases, mixed_cases};
 
 /// That of LAMMPS's `bench/in.lj`.
 const DENSITY: f64 = 0.8442;

@@ -1,11 +1,9 @@
 //! Every instruction set that this CPU has computes the same forces.
 
-mod support;
-
-use md_core::SimdLevel;
-use support::{
+use crate::support::{
     Backend, CLUSTERS, Configuration, Outcome, Pair, Random, Run, Shift, assert_close, assert_forces,
 };
+use md_core::SimdLevel;
 
 /// Lists without room to spare.
 const TIGHT: [&str; 2] = ["neighbor.skin=0.0", "neighbor.rebuild.every=1"];

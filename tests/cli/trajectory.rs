@@ -1,9 +1,7 @@
 //! Trajectories are what they promise, and a run can start from one.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
-use support::{Desk, MELT, Start, p2p_available};
+use crate::support::{Desk, MELT, Start, p2p_available};
 
 const LATTICE: &str = "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }\ntemperature = 1.44";
 

@@ -4,13 +4,11 @@
 //! cut short; all before it are whole.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Desk, MELT, Start, p2p_available};
+use crate::support::{Desk, MELT, Start, p2p_available};
 
 /// The only duration that is asserted: nothing hangs.
 const WITHIN: Duration = Duration::from_secs(10);

@@ -1,8 +1,6 @@
 //! Truth 6, second part: what moves the bytes, and when, changes no bit of the result.
 
-mod support;
-
-use support::{Backend, Case, Run, local_cases, mixed_cases, p2p_available};
+use crate::support::{Backend, Case, Run, local_cases, mixed_cases, p2p_available};
 
 /// Hot and dense: particles change ranks, neighbourhoods are rebuilt.
 const SCENARIO: &str = r#"

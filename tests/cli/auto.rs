@@ -1,10 +1,8 @@
 //! Backends made of others: `auto` says what it has chosen and why, `hybrid` takes what it is told between nodes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Backend, RESTLESS_MELT, Run, p2p_available};
 use serde_json::Value;
-use support::{Backend, RESTLESS_MELT, Run, p2p_available};
 
 /// Long enough for a trial of all candidates, with a rebuild after it.
 fn melt() -> Run {

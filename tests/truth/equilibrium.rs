@@ -1,9 +1,7 @@
 //! Truth 5: miniMD's long runs. Its initial velocities are its own, but any correct program reaches the same equilibrium
 //! from the same density, temperature and start on a crystal.
 
-mod support;
-
-use support::{Backend, Run, data, numbers, text_of};
+use crate::support::{Backend, Run, data, numbers, text_of};
 
 /// Temperature, potential energy, pressure of one step.
 type Sample = [f64; 3];

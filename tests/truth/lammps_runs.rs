@@ -1,9 +1,7 @@
 //! Truth 3: runs of LAMMPS that anyone can repeat: forces of every atom at step 0, thermo output of the first 50 steps.
 //! Beyond that rounding errors, which grow exponentially, differ too much for 1e-7.
 
-mod support;
-
-use support::{
+use crate::support::{
     Backend, Case, ForceRow, Run, ThermoRow, assert_close, assert_forces, assert_thermo, data, every_case,
     mixed_cases, numbers, text_of,
 };

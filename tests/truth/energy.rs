@@ -1,8 +1,8 @@
 //! Truth 4: LAMMPS's published log of `bench/in.lj`, and conservation of energy.
 
-mod support;
-
-use support::{Backend, Run, ThermoRow, assert_close, assert_printed, data, every_case, repository, text_of};
+use crate::support::{
+    Backend, Run, ThermoRow, assert_close, assert_printed, data, every_case, repository, text_of,
+};
 
 /// The thermo table of a log: step, temperature, potential and total energy per atom, pressure, as printed.
 fn log(name: &str) -> Vec<[String; 5]> {

@@ -1,8 +1,8 @@
 //! Mixed precision against double: forces within 1e-5 (rms), energies of a long run as well conserved.
 
-mod support;
-
-use support::{Backend, CLUSTERS, Configuration, ForceRow, Outcome, Random, Run, assert_thermo, mixed_cases};
+use crate::support::{
+    Backend, CLUSTERS, Configuration, ForceRow, Outcome, Random, Run, assert_thermo, mixed_cases,
+};
 
 /// Largest deviation of forces, relative to their root mean square.
 const FORCE_BOUND: f64 = 1e-5;

@@ -1,10 +1,8 @@
 //! Runs that fail one of their own checks: particles on top of each other, time steps far too large. Exit code 1, the
 //! culprits by their ids, and the same words on any number of ranks.
 
-mod support;
-
+use crate::support::{Desk, MELT, Start, error, error_everywhere, starts};
 use insta::assert_snapshot;
-use support::{Desk, MELT, Start, error, error_everywhere, starts};
 
 /// Two particles at a distance along x, within a rank or across ranks, and some others to make it a system.
 fn pair_at(distance: &str) -> Desk {

@@ -1,10 +1,8 @@
 //! Random systems (dense, sparse, clustered, tiny boxes, two dimensions): linked cells and cluster lists against every pair
 //! with every other, and all against the sums of this test.
 
-mod support;
-
+use crate::support::{Backend, Configuration, ForceRow, Pair, Random, Run, Shift, assert_forces};
 use proptest::prelude::*;
-use support::{Backend, Configuration, ForceRow, Pair, Random, Run, Shift, assert_forces};
 
 /// How the work is divided.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,9 @@
 //! Outputs that cannot be written: before the run, and in the middle of it. What was written before stays readable.
 
-mod support;
-
 use std::os::unix::fs::symlink;
 
+use crate::support::{Desk, MELT, Said, Start, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
-use support::{Desk, MELT, Said, Start, error, error_everywhere, p2p_available, starts};
 
 #[test]
 fn a_file_where_the_directory_should_be() {
@@ -128,7 +126,7 @@ fn no_more_space_in_mid_run_under_mpirun() {
     let limited =
         "ulimit -f 8192; trap '' XFSZ; exec \"$md\" run melt.toml --quiet --set parallel.backend=p2p";
     let mut command = desk.under_mpirun(2, "bash".as_ref());
-    command.args(["-c", limited]).env("md", support::md_cli());
+    command.args(["-c", limited]).env("md", crate::support::md_cli());
     let said = Said::of(command);
     assert_eq!(said.code, Some(1), "{said:?}");
     let trajectory = desk.read("out/traj.extxyz");

@@ -1,8 +1,6 @@
 //! Truth 6, first part: the physics does not depend on how the work is divided.
 
-mod support;
-
-use support::{
+use crate::support::{
     Backend, Case, Outcome, Run, assert_thermo, every_case, local_cases, mixed_cases, numbers, p2p_cases,
 };
 

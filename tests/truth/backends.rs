@@ -1,8 +1,6 @@
 //! Every transport moves the same bytes: bit-identical trajectories, with several rebuilds and migrations.
 
-mod support;
-
-use support::{Backend, RESTLESS_MELT, Run, p2p_available};
+use crate::support::{Backend, RESTLESS_MELT, Run, p2p_available};
 
 /// Backends that need MPI, by their names in a scenario.
 fn mpi_backends() -> Vec<&'static str> {

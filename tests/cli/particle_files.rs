@@ -1,9 +1,7 @@
 //! Faults of particle files, as the whole program reports them, and files that contradict the scenario.
 
-mod support;
-
+use crate::support::{Desk, Start, error, error_everywhere, starts};
 use insta::assert_snapshot;
-use support::{Desk, Start, error, error_everywhere, starts};
 
 const SCENARIO: &str = r#"[simulation]
 steps = 10

@@ -1,10 +1,8 @@
 //! What `run` and `forces` write: every file of the interface, with its columns and keys.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::{Desk, MELT, Start, p2p_available};
 use serde_json::Value;
-use support::{Desk, MELT, Start, p2p_available};
 
 const THERMO: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure";
 const CONTEXT: &str =

@@ -1,11 +1,9 @@
 //! Truth 6, third part: both methods against sums worked out in this test (support/reference.rs), on configurations
 //! that are hard to divide: clusters, empty cells, boxes of one or two cells, walls, two dimensions.
 
-mod support;
-
 use std::collections::BTreeSet;
 
-use support::{
+use crate::support::{
     Backend, Case, Configuration, Outcome, Pair, RANKS, Random, Run, Shift, assert_close, assert_forces,
     local_cases, mixed_cases, p2p_cases,
 };

@@ -1,0 +1,16 @@
+//! The program as its users meet it: commands, files, errors, exit codes.
+
+mod auto;
+mod broken_runs;
+mod commands;
+mod compare;
+mod killed;
+mod launch;
+mod not_yet;
+mod output_failures;
+mod outputs;
+mod particle_files;
+mod scenario_errors;
+#[path = "../support/mod.rs"]
+mod support;
+mod trajectory;
