@@ -1,7 +1,7 @@
 //! The driver: from a scenario to a running simulation.
 //!
 //! [`setup`] turns a scenario and its particle file into core objects; [`initial`] places particles and velocities;
-//! [`simulation`] holds the state of one rank and the time step; [`halo`] moves particles and ghosts between ranks;
+//! [`simulation`] holds the state of one rank and the time step, `rebuild` what some steps do beside; [`halo`] moves particles and ghosts between ranks;
 //! [`clock`] measures the phases; [`FrozenHalo`] exchanges the halo of one moment over and over.
 
 mod checks;
@@ -11,6 +11,7 @@ mod frozen;
 pub mod halo;
 pub mod initial;
 mod measure;
+mod rebuild;
 pub mod setup;
 pub mod simulation;
 

@@ -4,9 +4,8 @@ use md_comm::{Traffic, World};
 use md_core::force::{CellWork, ClusterWork, Precision, Sums};
 use md_core::halo::Region;
 use md_core::integrate::{Integrator, Kicks};
-use md_core::migrate::take_migrants;
 use md_core::potential::{PairPotential, Tail};
-use md_core::rebuild::{Due, RebuildWatch, Verdict};
+use md_core::rebuild::{Due, RebuildWatch};
 use md_core::{HaloPlan, LocalCells, Method, PairSums, Particles};
 
 use super::clock::PhaseClock;
@@ -43,7 +42,7 @@ pub struct Simulation<'a> {
     pub(super) plan: HaloPlan,
     pub(super) particles: Particles,
     pub(super) cells: LocalCells,
-    method: Method,
+    pub(super) method: Method,
     pub(super) halo: HaloExchange,
     integrator: Integrator,
     /// What the next step begins with.
@@ -198,71 +197,6 @@ impl<'a> Simulation<'a> {
             &mut HaloState { particles, cells, plan, domain: &setup.domain, threads: &setup.threads },
             clock,
         )
-    }
-
-    /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
-    fn rebuild_due(&mut self) -> Result<Due, RunError> {
-        match self.watch.count_step() {
-            Verdict::Decided(due) => Ok(due),
-            Verdict::AskAllRanks => {
-                let mut largest = [self.clock.time(Phase::Neighbor, || {
-                    self.watch.displacement2(&self.particles, &self.setup.threads)
-                })];
-                self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
-                Ok(self.watch.decide(largest[0]))
-            }
-        }
-    }
-
-    /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
-    fn rebuild(&mut self) -> Result<(), RunError> {
-        let largest = self.check_lost()?;
-        self.rebuilds += 1;
-        self.dangerous_rebuilds += u64::from(self.watch.is_dangerous(largest));
-        self.move_and_rebuild()
-    }
-
-    /// Makes sure nobody has moved too far to be followed, and returns the largest squared displacement since the last
-    /// rebuild. *Collective.*
-    fn check_lost(&mut self) -> Result<f64, RunError> {
-        let reach = self.setup.grid.shortest_edge();
-        let mut largest = [self
-            .clock
-            .time(Phase::Neighbor, || self.watch.displacement2(&self.particles, &self.setup.threads))];
-        self.clock.time(Phase::HaloWait, || self.world.max(&mut largest))?;
-        if largest[0] > reach * reach {
-            self.report_lost(reach)?;
-        }
-        Ok(largest[0])
-    }
-
-    /// Migrates, sorts, makes the border and the method's work. *Collective.*
-    fn move_and_rebuild(&mut self) -> Result<(), RunError> {
-        let Self { setup, plan, particles, cells, halo, clock, method, watch, .. } = self;
-        clock.time(Phase::Migrate, || {
-            setup.domain.wrap(particles, &setup.threads);
-            let (outgoing, threads) = (halo.outgoing(), &setup.threads);
-            match take_migrants(particles, &setup.grid, plan, &setup.partition, outgoing, threads) {
-                Some(stray) => Err(RunError::Stray(stray.id, stray.position)),
-                None => halo.migrate(particles),
-            }
-        })?;
-        clock.time(Phase::Neighbor, || cells.sort(particles, &setup.grid, plan, &setup.threads));
-        clock.time(Phase::Border, || {
-            halo.border(&mut HaloState {
-                particles,
-                cells,
-                plan,
-                domain: &setup.domain,
-                threads: &setup.threads,
-            })
-        })?;
-        clock.time(Phase::Neighbor, || {
-            particles.clear_forces(&setup.threads);
-            method.rebuild(setup.system(plan, cells), particles);
-            watch.rebuilt(particles);
-        });
-        Ok(())
     }
 
     /// Rebuilds after the initial one.
