@@ -30,7 +30,7 @@ test: setup
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
 	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance
-	cargo test --workspace --no-default-features --test cli --test truth -- \
+	cargo test --workspace --no-fail-fast --no-default-features --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::
 	$(MAKE) loom
 	scripts/test-ase.sh

@@ -76,6 +76,20 @@ fn the_reference_method_too() {
     }
 }
 
+/// Whoever looks at the velocities makes a step complete what it would else leave to the next one.
+#[test]
+fn looking_at_a_run_changes_no_bit() {
+    for case in local_cases().filter(|case| case.ranks == 3 && case.is_fast()) {
+        let [seldom, often] = [40, 1].map(|every| {
+            let run = case.apply(&Run::new("run", SCENARIO)).set(format!("output.thermo.every={every}"));
+            let outcome = run.succeed();
+            let last_row = outcome.text("thermo.csv").lines().last().map(str::to_owned);
+            (outcome.case().to_owned(), last_row, outcome.text("traj.extxyz"))
+        });
+        assert!(seldom.1 == often.1 && seldom.2 == often.2, "{} and {} differ", seldom.0, often.0);
+    }
+}
+
 /// Twice the same call, twice the same bits.
 #[test]
 fn a_run_can_be_repeated() {

@@ -193,6 +193,9 @@ pub enum RankedBy {
     Exchange,
     /// The step: shell, exchange or partition differ, and with them the bytes moved and the work done.
     Step,
+    /// The step, although the strategies differ in the backend only: every step rebuilds its neighbourhood, and the exchange
+    /// alone is no part of such a step.
+    RebuildingStep,
 }
 
 impl RankedBy {
@@ -200,7 +203,7 @@ impl RankedBy {
     pub fn interval(self, measured: &Measured) -> Interval {
         match self {
             Self::Exchange => measured.exchange,
-            Self::Step => measured.step,
+            Self::Step | Self::RebuildingStep => measured.step,
         }
     }
 }
@@ -210,7 +213,8 @@ impl Comparison {
     pub fn ranked_by(&self) -> RankedBy {
         let mut valid = self.rows.iter().filter(|row| row.valid().is_some());
         match valid.next() {
-            Some(first) if self.always_rebuilds() || !valid.all(|row| row.same_work(first)) => RankedBy::Step,
+            Some(first) if !valid.all(|row| row.same_work(first)) => RankedBy::Step,
+            _ if self.always_rebuilds() => RankedBy::RebuildingStep,
             _ => RankedBy::Exchange,
         }
     }

@@ -50,6 +50,12 @@ impl LocalCells {
         self.first[slot] as usize..self.end[slot] as usize
     }
 
+    /// The particles of slots that follow each other, all owned or all ghosts; there must be one at least.
+    #[inline]
+    pub(crate) fn run(&self, slots: &Range<u32>) -> Range<u32> {
+        self.first[slots.start as usize]..self.end[slots.end as usize - 1]
+    }
+
     /// Index of the first particle of a slot, if there is such a slot.
     pub(crate) fn start(&self, slot: usize) -> Option<usize> {
         self.first.get(slot).map(|&first| first as usize)

@@ -158,6 +158,11 @@ impl Particles {
         threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0.0)));
     }
 
+    /// Whether nothing has been added to the forces on owned particles since they were cleared or used up.
+    pub fn owned_forces_are_zero(&self) -> bool {
+        self.force.iter().all(|column| column[..self.owned].iter().all(|&force| force == 0.0))
+    }
+
     /// Sets the forces on ghosts and padding to zero.
     pub fn clear_ghost_forces(&mut self, threads: &Threads) {
         let force = self.force.each_mut().map(|column| &mut column.padded_mut()[self.owned..]);

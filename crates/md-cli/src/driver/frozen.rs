@@ -48,6 +48,8 @@ impl Simulation<'_> {
     /// # Errors
     /// Communication.
     pub fn recompute_from_fresh_halo(&mut self) -> Result<(), RunError> {
+        // A half kick that is still to be made belongs to the forces as they are.
+        self.complete_step();
         let ghosts = self.particles.ghost_start()..self.particles.len();
         for column in &mut self.particles.position {
             column[ghosts.clone()].fill(NOWHERE);

@@ -45,7 +45,7 @@ pub struct Simulation<'a> {
     pub(super) method: Method,
     pub(super) halo: HaloExchange,
     integrator: Integrator,
-    /// What the next step begins with.
+    /// What the next step begins with; with two, velocities are a half kick behind.
     kicks: Kicks,
     pub(super) watch: RebuildWatch,
     halo_wait: HaloWait,
@@ -117,7 +117,7 @@ impl<'a> Simulation<'a> {
     /// half kick and drift; then either migrate, make the border and rebuild the neighbourhood, or refresh the ghosts;
     /// forces, inner ones while the halo is in flight; forces of ghosts return home; half kick, which waits until somebody
     /// looks at the velocities or the next step begins.
-    /// Leaves positions, velocities and forces at t + dt.
+    /// Leaves positions and forces at t + dt, velocities at t + dt / 2 until [`Self::complete_step`].
     ///
     /// # Errors
     /// Communication; lost particles.
@@ -125,7 +125,8 @@ impl<'a> Simulation<'a> {
         self.step += 1;
         self.clock.time(Phase::Integrate, || {
             let (domain, threads) = (&self.setup.domain, &self.setup.threads);
-            self.integrator.kick_and_drift(self.kicks, &mut self.particles, domain, threads);
+            let kicks = std::mem::replace(&mut self.kicks, Kicks::One);
+            self.integrator.kick_and_drift(kicks, &mut self.particles, domain, threads);
         });
         let ghosts = match self.rebuild_due()? {
             Due::Yes => {
@@ -155,9 +156,10 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Refreshes stale ghosts and adds up all forces; those on owned particles must be zero before. The order of the sums is the same with and without overlap, and
-    /// so are the bits.
+    /// Refreshes stale ghosts and adds up all forces; those on owned particles must be zero before. The order of the sums
+    /// is the same with and without overlap, and so are the bits.
     pub(super) fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
+        debug_assert!(self.particles.owned_forces_are_zero());
         if ghosts == Ghosts::Stale {
             self.with_halo(HaloExchange::start_refresh)?;
         }

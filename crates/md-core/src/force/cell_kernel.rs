@@ -125,17 +125,21 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Row<S, Double>> {
         let simd = self.simd;
-        let coordinate = |dim: usize, row: usize| {
-            let column: &[f64] = bytemuck::cast_slice(self.positions[dim]);
-            simd.splat_f64s(if row < rows { column[first + row] } else { FAR_AWAY })
-        };
         let all_species: &[u64] = bytemuck::cast_slice(self.species);
-        let index: [usize; ROWS] = std::array::from_fn(|row| first + row.min(rows - 1));
+        let species = |row: usize| all_species[first + row.min(rows - 1)] as usize;
+        // Loops and lists instead of closures with vectors in them, which are not always compiled into their place.
+        let mut position = [[simd.splat_f64s(FAR_AWAY); 3]; ROWS];
+        for (row, position) in position.iter_mut().enumerate().take(rows) {
+            for (to, column) in position.iter_mut().zip(self.positions) {
+                let column: &[f64] = bytemuck::cast_slice(column);
+                *to = simd.splat_f64s(column[first + row]);
+            }
+        }
         Block {
             first,
-            position: std::array::from_fn(|row| std::array::from_fn(|dim| coordinate(dim, row))),
+            position,
             force: [[simd.splat_f64s(0.0); 3]; ROWS],
-            row: index.map(|i| self.kernel.row(simd, all_species[i] as usize)),
+            row: [self.kernel.row(simd, species(0)), self.kernel.row(simd, species(1))],
         }
     }
 

@@ -26,6 +26,12 @@ pub struct CellSpan {
 }
 
 impl CellSpan {
+    /// The particles of a run of slots.
+    fn of(cells: &LocalCells, slots: &Range<u32>) -> Self {
+        let Range { start, end } = cells.run(slots);
+        Self { first: start, end }
+    }
+
     fn len(self) -> u32 {
         self.end - self.first
     }
@@ -79,17 +85,22 @@ impl CellWork {
         self.items.clear();
         self.first_boundary = 0;
         for group in &plan.pairs {
-            let particles = span(cells, group.a);
+            let particles = CellSpan::of(cells, &(group.a..group.a + 1));
+            // In a sparse system most cells are like this.
+            if particles.len() == 0 {
+                continue;
+            }
             let start = self.spans.len();
-            for &partner in &group.partners {
-                if partner == group.a {
+            for run in &group.partners {
+                let span = CellSpan::of(cells, run);
+                if run.start == group.a {
                     // Starts a span, which the kernel knows by its start: what comes before is met in full.
-                    self.spans.push(particles);
+                    self.spans.push(span);
                 } else {
-                    self.append(start, span(cells, partner));
+                    self.append(start, span);
                 }
             }
-            if particles.first < particles.end && self.spans.len() > start {
+            if self.spans.len() > start {
                 let partners: u32 = self.spans[start..].iter().map(|span| span.len()).sum();
                 let candidates = f64::from(particles.len()) * f64::from(partners);
                 let spans = start..self.spans.len();
@@ -202,11 +213,6 @@ impl Items {
             self.items.push(CellItem { particles, spans: start..self.spans.len(), ..item.clone() });
         }
     }
-}
-
-fn span(cells: &LocalCells, slot: u32) -> CellSpan {
-    let range = cells.range(slot as usize);
-    CellSpan { first: range.start as u32, end: range.end as u32 }
 }
 
 /// The sweep, waiting for the potential's kernel.

@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 
 use super::table::name;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, RankedBy};
 use crate::output::directory::KnownFile;
 use crate::output::error::OutputError;
 
@@ -27,6 +27,7 @@ const HALF_BAR: f64 = 0.32;
 const HALF_CAP: f64 = 0.14;
 const BAR: RGBColor = RGBColor(70, 120, 180);
 const MICROSECONDS: f64 = 1e6;
+const MILLISECONDS: f64 = 1e3;
 const BYTES_PER_PIXEL: usize = 3;
 
 /// The chart as SVG.
@@ -73,16 +74,22 @@ fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, comparison: &Comparison
     use_own_font()?;
     let mut ranking = comparison.ranking();
     ranking.reverse();
-    let longest_us =
-        ranking.iter().map(|(_, measured)| measured.exchange.high_s * MICROSECONDS).fold(0.0, f64::max);
-    let end_us = if longest_us > 0.0 { 1.05 * longest_us } else { 1.0 };
+    let by = comparison.ranked_by();
+    let (unit, description) = match by {
+        RankedBy::Exchange => (MICROSECONDS, "exchange alone, microseconds (median and its 95 % interval)"),
+        RankedBy::Step | RankedBy::RebuildingStep => {
+            (MILLISECONDS, "step, milliseconds (median and its 95 % interval)")
+        }
+    };
+    let longest = ranking.iter().map(|(_, measured)| by.interval(measured).high_s * unit).fold(0.0, f64::max);
+    let end = if longest > 0.0 { 1.05 * longest } else { 1.0 };
     area.fill(&WHITE).map_err(failed)?;
     let mut chart = ChartBuilder::on(area)
         .caption(title(comparison), (FONT, TITLE_SIZE))
         .margin(MARGIN)
         .x_label_area_size(3 * FONT_SIZE)
         .y_label_area_size(LABEL_WIDTH)
-        .build_cartesian_2d(0.0..end_us, -0.5..ranking.len().max(1) as f64 - 0.5)
+        .build_cartesian_2d(0.0..end, -0.5..ranking.len().max(1) as f64 - 0.5)
         .map_err(failed)?;
     let label = |place: &f64| {
         let row =
@@ -94,15 +101,15 @@ fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, comparison: &Comparison
         .disable_y_mesh()
         .y_labels(2 * ranking.len() + 1)
         .y_label_formatter(&label)
-        .x_desc("exchange alone, microseconds (median and its 95 % interval)")
+        .x_desc(description)
         .label_style((FONT, FONT_SIZE))
         .draw()
         .map_err(failed)?;
     for (place, (_, measured)) in ranking.iter().enumerate() {
         let y = place as f64;
+        let interval = by.interval(measured);
         let [low, median, high] =
-            [measured.exchange.low_s, measured.exchange.median_s, measured.exchange.high_s]
-                .map(|time_s| time_s * MICROSECONDS);
+            [interval.low_s, interval.median_s, interval.high_s].map(|time_s| time_s * unit);
         let bar = Rectangle::new([(0.0, y - HALF_BAR), (median, y + HALF_BAR)], BAR.filled());
         chart.draw_series([bar]).map_err(failed)?;
         let cap = |x: f64| vec![(x, y - HALF_CAP), (x, y + HALF_CAP)];
@@ -141,6 +148,13 @@ mod tests {
         {
             assert!(text.contains(label), "{label}: {text}");
         }
+    }
+
+    #[test]
+    fn different_work_is_drawn_by_the_step() {
+        let mut comparison = comparison(&[("p2p", 10.0, 1.0), ("shm", 2.0, 0.9)]);
+        comparison.rows[1].context.shell = "full".to_owned();
+        assert!(svg(&comparison).unwrap().contains("step, milliseconds"));
     }
 
     #[test]

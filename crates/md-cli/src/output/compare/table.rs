@@ -37,7 +37,7 @@ fn heading(comparison: &Comparison) -> String {
     };
     let by = match comparison.ranked_by() {
         RankedBy::Exchange => "the exchange alone",
-        RankedBy::Step => "the step",
+        RankedBy::Step | RankedBy::RebuildingStep => "the step",
     };
     format!(
         "{atoms} atoms, {ranks} ranks, {} repetitions of {steps} steps; median [95 % interval], best first by {by}\n",

@@ -25,6 +25,7 @@ mod transfers;
 mod window;
 
 use std::ffi::{CStr, c_char, c_int};
+use std::time::Duration;
 
 use mpi::ffi;
 
@@ -81,9 +82,14 @@ fn is_running() -> bool {
     codes == [ffi::MPI_SUCCESS as c_int; 2] && initialised != 0 && finalised == 0
 }
 
-/// Ends all ranks (MPI-3.1 section 8.7). Returns only if MPI is not running here.
+/// A launcher forwards what ranks print in its own time, and MPICH's has been seen to drop what it had not read yet when a
+/// rank aborted: the reason of the abort.
+const TIME_TO_FORWARD: Duration = Duration::from_millis(200);
+
+/// Ends all ranks (MPI-3.1 section 8.7), after what has been printed. Returns only if MPI is not running here.
 pub(super) fn abort_all(exit_code: i32) {
     if is_running() {
+        std::thread::sleep(TIME_TO_FORWARD);
         // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook it may come from
         // another thread than the funneled one: the process ends either way.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };

@@ -84,8 +84,9 @@ impl Region {
 pub struct CellPairs {
     /// Slot of the first cell.
     pub a: u32,
-    /// Slots of its partners, in storage order within the group; `a` itself stands for the pairs inside the cell.
-    pub partners: Vec<u32>,
+    /// Slots of its partners in storage order, as runs of slots whose particles lie back to back; `a` itself stands for the
+    /// pairs inside the cell and starts a run.
+    pub partners: Vec<Range<u32>>,
     /// Who gets forces.
     pub reach: Reach,
     /// Inner or boundary work.
@@ -216,9 +217,17 @@ impl HaloPlan {
         }
         let group = |((region, a, reach), mut partners): ((_, _, _), Vec<u32>)| {
             partners.sort_unstable();
-            CellPairs { a, partners, reach, region }
+            CellPairs { a, partners: self.runs(a, &partners), reach, region }
         };
         groups.into_iter().map(group).collect()
+    }
+
+    /// Runs of slots of which each follows the one before, all owned or all ghosts; a run starts at `start`.
+    fn runs(&self, start: u32, slots: &[u32]) -> Vec<Range<u32>> {
+        let first_ghost = self.owned.len() as u32;
+        let continues =
+            |before: &u32, slot: &u32| *slot == before + 1 && *slot != first_ghost && *slot != start;
+        slots.chunk_by(continues).map(|run| run[0]..run[run.len() - 1] + 1).collect()
     }
 
     /// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.

@@ -97,14 +97,29 @@ fn every_cell_pair_is_computed_once() {
             let (mut own, mut links) = (0, 0.0);
             for rank in 0..ranks {
                 for group in HaloPlan::new(&grid, &partition, shell, route, rank).pairs {
-                    own += usize::from(group.partners.contains(&group.a));
-                    let others = group.partners.iter().filter(|&&b| b != group.a).count() as f64;
+                    let partners: Vec<u32> = group.partners.into_iter().flatten().collect();
+                    own += usize::from(partners.contains(&group.a));
+                    let others = partners.iter().filter(|&&b| b != group.a).count() as f64;
                     links += if group.reach == Reach::Both { others } else { 0.5 * others };
                 }
             }
             assert_eq!((own, links), (grid.len(), expected_links as f64), "{counts:?} {ranks} {shell:?}");
         }
     }
+}
+
+#[test]
+fn partners_that_follow_each_other_are_one_run() {
+    let whole = Partition::Stripe(Stripe { ranks: 1 });
+    let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Reflecting), &whole, Shell::Half, Route::Direct, 0);
+    let middle = plan.slot_of([1, 1, 1]).unwrap();
+    let group = plan.pairs.iter().find(|group| group.a == middle).unwrap();
+    let rows = [[0, 2, 1], [0, 0, 2], [0, 1, 2], [0, 2, 2]].map(|first| {
+        let start = plan.slot_of(first).unwrap();
+        start..start + 3
+    });
+    assert_eq!(group.partners[0], middle..middle + 2);
+    assert_eq!(group.partners[1..], rows);
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
     for (other, label) in others.into_iter().filter_map(|(other, label)| Some((other?, label))) {
         if !told.contains(&other.0) {
             told.push(other.0);
-            text.push(gain(best, other, label));
+            text.push(gain(by, best, other, label));
         }
     }
     text.push(toml(&best.0.context));

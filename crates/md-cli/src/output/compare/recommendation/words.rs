@@ -26,14 +26,19 @@ pub(super) fn no_recommendation(by: RankedBy, best: Measurement, present: Measur
 /// The halo is too small a part of the step, where nothing but the halo differs.
 pub(super) fn too_small(by: RankedBy, present: Measurement, best: Measurement) -> Option<String> {
     let share = present.1.phases.halo_share();
-    (by == RankedBy::Exchange && share < SMALL_SHARE).then(|| {
+    let fastest = match by {
+        RankedBy::Exchange => "The fastest exchange alone",
+        RankedBy::RebuildingStep => "The fastest",
+        RankedBy::Step => return None,
+    };
+    (share < SMALL_SHARE).then(|| {
         format!(
             "The halo is {:.1} % of a step with {}: no strategy can gain more than that, so there is no reason to change \
-             anything. (The fastest exchange alone: {}, {}.)",
+             anything. ({fastest}: {}, {}.)",
             share * PERCENT,
             name(present.0),
             name(best.0),
-            decisive(RankedBy::Exchange, best.1)
+            decisive(by, best.1)
         )
     })
 }
@@ -88,8 +93,8 @@ pub(super) fn surety(by: RankedBy, best: Measurement, next: Measurement) -> Stri
     format!("{how}: {}; next is {}, {}.", decisive(by, best.1), name(next.0), decisive(by, next.1))
 }
 
-/// What a change brings, in the exchange and in the step.
-pub(super) fn gain(best: Measurement, other: Measurement, label: &str) -> String {
+/// What a change brings, in the step and in the exchange, if that is a part of it.
+pub(super) fn gain(by: RankedBy, best: Measurement, other: Measurement, label: &str) -> String {
     let (exchange, step) = (best.1.exchange, best.1.step);
     let ratio = other.1.exchange.median_s / exchange.median_s;
     let (factor, direction) = if ratio < 1.0 { (1.0 / ratio, "slower") } else { (ratio, "faster") };
@@ -108,11 +113,12 @@ pub(super) fn gain(best: Measurement, other: Measurement, label: &str) -> String
             milliseconds(&other.1.step)
         )
     };
+    let against = format!("Against {label} ({})", name(other.0));
+    if by == RankedBy::RebuildingStep {
+        return format!("{against}: {in_the_step}.");
+    }
     let exchange = format!("{} instead of {}", microseconds(&exchange), microseconds(&other.1.exchange));
-    format!(
-        "Against {label} ({}): the exchange alone takes {exchange} ({factor} times {direction}); {in_the_step}.",
-        name(other.0)
-    )
+    format!("{against}: the exchange alone takes {exchange} ({factor} times {direction}); {in_the_step}.")
 }
 
 /// The lines to put into the scenario.
@@ -126,7 +132,7 @@ pub(super) fn toml(context: &RunContext) -> String {
 fn decisive(by: RankedBy, measured: &Measured) -> String {
     match by {
         RankedBy::Exchange => microseconds(&measured.exchange),
-        RankedBy::Step => format!("{} per step", milliseconds(&measured.step)),
+        RankedBy::Step | RankedBy::RebuildingStep => format!("{} per step", milliseconds(&measured.step)),
     }
 }
 
