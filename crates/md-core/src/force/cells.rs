@@ -84,14 +84,14 @@ impl CellWork {
         self.spans.clear();
         self.items.clear();
         self.first_boundary = 0;
-        for group in &plan.pairs {
+        for (group, partners) in plan.pairs.iter() {
             let particles = CellSpan::of(cells, &(group.a..group.a + 1));
             // In a sparse system most cells are like this.
             if particles.len() == 0 {
                 continue;
             }
             let start = self.spans.len();
-            for run in &group.partners {
+            for run in partners {
                 let span = CellSpan::of(cells, run);
                 if run.start == group.a {
                     // Starts a span, which the kernel knows by its start: what comes before is met in full.

@@ -18,14 +18,16 @@
 mod slot_index;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use super::routes::Routes;
 use crate::grid::{Cell, CellGrid, add};
 use crate::partition::{Ownership, Partition};
-use crate::shell::{ForceReturn, Shell, neighbours};
+use crate::shell::{Shell, neighbours};
 use slot_index::SlotIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+pub use work::{CellPairs, Pairs, Reach, Region};
 
 /// How ghosts travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,43 +58,6 @@ pub struct HaloEdge {
     pub imports: Range<usize>,
 }
 
-/// Whether the partner's force is computed too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
-    /// Both particles get their force (Newton's third law); the pair is counted once.
-    Both,
-    /// Only the first; the partner's owner computes the pair again, so energies count half.
-    First,
-}
-
-/// Whether the work needs the halo of other ranks; inner work sorts before boundary work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Region {
-    /// Own cells and their images only: can be computed while the halo is in flight.
-    Inner,
-    /// Touches imported cells.
-    Boundary,
-}
-
-impl Region {
-    /// In the order of computation.
-    pub const ALL: [Self; 2] = [Self::Inner, Self::Boundary];
-}
-
-/// The cells that one cell meets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CellPairs {
-    /// Slot of the first cell.
-    pub a: u32,
-    /// Slots of its partners in storage order, as runs of slots whose particles lie back to back; `a` itself stands for the
-    /// pairs inside the cell and starts a run.
-    pub partners: Vec<Range<u32>>,
-    /// Who gets forces.
-    pub reach: Reach,
-    /// Inner or boundary work.
-    pub region: Region,
-}
-
 /// One round of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stage {
@@ -115,8 +80,8 @@ pub struct HaloPlan {
     pub stages: Vec<Stage>,
     /// Ranks that own a cell adjacent to one of ours: where particles may migrate to, ascending, without this rank.
     pub neighbours: Vec<usize>,
-    /// The work, inner groups first.
-    pub pairs: Vec<CellPairs>,
+    /// The work.
+    pub pairs: Pairs,
     /// The import shell.
     pub shell: Shell,
     index: SlotIndex,
@@ -135,13 +100,13 @@ impl HaloPlan {
             neighbours: adjacent_ranks(grid, partition, rank, &owned),
             index: SlotIndex::new(&slots),
             stages: Vec::new(),
-            pairs: Vec::new(),
+            pairs: Pairs::default(),
             owned,
             ghosts,
             shell,
         };
         plan.stages = plan.lay_out(&routes, &imports);
-        plan.pairs = plan.work(grid);
+        plan.pairs = Pairs::new(&plan, grid);
         plan
     }
 
@@ -198,47 +163,6 @@ impl HaloPlan {
     /// Extended coordinates of a slot.
     pub fn cell_at(&self, slot: usize) -> Cell {
         if slot < self.owned.len() { self.owned[slot] } else { self.ghosts[slot - self.owned.len()] }
-    }
-
-    fn work(&self, grid: &CellGrid) -> Vec<CellPairs> {
-        let rules = self.shell.rules(grid.is_flat());
-        let mut groups: BTreeMap<(Region, u32, Reach), Vec<u32>> = BTreeMap::new();
-        for &anchor in &self.owned {
-            for rule in &rules {
-                let slots = (self.slot_of(add(anchor, rule.a)), self.slot_of(add(anchor, rule.b)));
-                let (Some(a), Some(b)) = slots else { continue };
-                if let Some(reach) = self.reach(a, b) {
-                    let outermost = a.max(b) as usize;
-                    let region =
-                        if outermost < self.first_awaited_slot() { Region::Inner } else { Region::Boundary };
-                    groups.entry((region, a, reach)).or_default().push(b);
-                }
-            }
-        }
-        let group = |((region, a, reach), mut partners): ((_, _, _), Vec<u32>)| {
-            partners.sort_unstable();
-            CellPairs { a, partners: self.runs(a, &partners), reach, region }
-        };
-        groups.into_iter().map(group).collect()
-    }
-
-    /// Runs of slots of which each follows the one before, all owned or all ghosts; a run starts at `start`.
-    fn runs(&self, start: u32, slots: &[u32]) -> Vec<Range<u32>> {
-        let first_ghost = self.owned.len() as u32;
-        let continues =
-            |before: &u32, slot: &u32| *slot == before + 1 && *slot != first_ghost && *slot != start;
-        slots.chunk_by(continues).map(|run| run[0]..run[run.len() - 1] + 1).collect()
-    }
-
-    /// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.
-    fn reach(&self, a: u32, b: u32) -> Option<Reach> {
-        let b_is_owned = (b as usize) < self.owned.len();
-        match self.shell.force_return() {
-            ForceReturn::Needed => Some(Reach::Both),
-            ForceReturn::None if !b_is_owned => Some(Reach::First),
-            // Owned cells are sorted, so the later slot is the forward one.
-            ForceReturn::None => (b >= a).then_some(Reach::Both),
-        }
     }
 }
 

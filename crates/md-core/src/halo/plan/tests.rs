@@ -96,8 +96,8 @@ fn every_cell_pair_is_computed_once() {
             let partition = Partition::Stripe(Stripe { ranks });
             let (mut own, mut links) = (0, 0.0);
             for rank in 0..ranks {
-                for group in HaloPlan::new(&grid, &partition, shell, route, rank).pairs {
-                    let partners: Vec<u32> = group.partners.into_iter().flatten().collect();
+                for (group, runs) in HaloPlan::new(&grid, &partition, shell, route, rank).pairs.iter() {
+                    let partners: Vec<u32> = runs.iter().cloned().flatten().collect();
                     own += usize::from(partners.contains(&group.a));
                     let others = partners.iter().filter(|&&b| b != group.a).count() as f64;
                     links += if group.reach == Reach::Both { others } else { 0.5 * others };
@@ -113,20 +113,20 @@ fn partners_that_follow_each_other_are_one_run() {
     let whole = Partition::Stripe(Stripe { ranks: 1 });
     let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Reflecting), &whole, Shell::Half, Route::Direct, 0);
     let middle = plan.slot_of([1, 1, 1]).unwrap();
-    let group = plan.pairs.iter().find(|group| group.a == middle).unwrap();
+    let (_, runs) = plan.pairs.iter().find(|(group, _)| group.a == middle).unwrap();
     let rows = [[0, 2, 1], [0, 0, 2], [0, 1, 2], [0, 2, 2]].map(|first| {
         let start = plan.slot_of(first).unwrap();
         start..start + 3
     });
-    assert_eq!(group.partners[0], middle..middle + 2);
-    assert_eq!(group.partners[1..], rows);
+    assert_eq!(runs[0], middle..middle + 2);
+    assert_eq!(runs[1..], rows);
 }
 
 #[test]
 fn work_without_halo_comes_first() {
     let partition = Partition::Rect(Rect { grid: [1, 2, 1] });
     let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Periodic), &partition, Shell::Half, Route::Direct, 0);
-    let first_boundary = plan.pairs.iter().position(|g| g.region == Region::Boundary).unwrap();
+    let first_boundary = plan.pairs.iter().position(|(group, _)| group.region == Region::Boundary).unwrap();
     assert!(first_boundary > 0);
-    assert!(plan.pairs[first_boundary..].iter().all(|g| g.region == Region::Boundary));
+    assert!(plan.pairs.iter().skip(first_boundary).all(|(group, _)| group.region == Region::Boundary));
 }

@@ -1,0 +1,108 @@
+//! Which cells meet which: the shell's rules around every owned cell, grouped by the first cell.
+
+use super::HaloPlan;
+use crate::grid::{CellGrid, add};
+use crate::shell::ForceReturn;
+use std::ops::Range;
+
+/// Whether the partner's force is computed too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// Both particles get their force (Newton's third law); the pair is counted once.
+    Both,
+    /// Only the first; the partner's owner computes the pair again, so energies count half.
+    First,
+}
+
+/// Whether the work needs the halo of other ranks; inner work sorts before boundary work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Region {
+    /// Own cells and their images only: can be computed while the halo is in flight.
+    Inner,
+    /// Touches imported cells.
+    Boundary,
+}
+
+impl Region {
+    /// In the order of computation.
+    pub const ALL: [Self; 2] = [Self::Inner, Self::Boundary];
+}
+
+/// The cells that one cell meets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellPairs {
+    /// Slot of the first cell.
+    pub a: u32,
+    /// Who gets forces.
+    pub reach: Reach,
+    /// Inner or boundary work.
+    pub region: Region,
+    /// Where its partners are.
+    partners: Range<usize>,
+}
+
+/// All groups, inner ones first. Their partners lie in one list, because in a sparse system reading them takes longer than
+/// anything that is done with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pairs {
+    groups: Vec<CellPairs>,
+    partners: Vec<Range<u32>>,
+}
+
+impl Pairs {
+    pub(super) fn new(plan: &HaloPlan, grid: &CellGrid) -> Self {
+        let rules = plan.shell.rules(grid.is_flat());
+        let mut links = Vec::with_capacity(plan.owned.len() * rules.len());
+        for &anchor in &plan.owned {
+            for rule in &rules {
+                let slots = (plan.slot_of(add(anchor, rule.a)), plan.slot_of(add(anchor, rule.b)));
+                let (Some(a), Some(b)) = slots else { continue };
+                if let Some(reach) = reach(plan, a, b) {
+                    let outermost = a.max(b) as usize;
+                    let region =
+                        if outermost < plan.first_awaited_slot() { Region::Inner } else { Region::Boundary };
+                    links.push((region, a, reach, b));
+                }
+            }
+        }
+        links.sort_unstable();
+        let mut all = Self::default();
+        for links in links.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
+            let (region, a, reach, _) = links[0];
+            let start = all.partners.len();
+            all.partners.extend(runs(plan, a, links.iter().map(|link| link.3)));
+            all.groups.push(CellPairs { a, reach, region, partners: start..all.partners.len() });
+        }
+        all
+    }
+
+    /// Every group with the slots of its partners in storage order, as runs of slots whose particles lie back to back; the
+    /// group's own cell stands for the pairs inside it and starts a run.
+    pub fn iter(&self) -> impl Iterator<Item = (&CellPairs, &[Range<u32>])> {
+        self.groups.iter().map(|group| (group, &self.partners[group.partners.clone()]))
+    }
+}
+
+/// Runs of slots of which each follows the one before, all owned or all ghosts; a run starts at `start`.
+fn runs(plan: &HaloPlan, start: u32, slots: impl Iterator<Item = u32>) -> Vec<Range<u32>> {
+    let first_ghost = plan.owned.len() as u32;
+    let mut runs: Vec<Range<u32>> = Vec::new();
+    for slot in slots {
+        match runs.last_mut() {
+            Some(run) if run.end == slot && slot != first_ghost && slot != start => run.end += 1,
+            _ => runs.push(slot..slot + 1),
+        }
+    }
+    runs
+}
+
+/// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.
+fn reach(plan: &HaloPlan, a: u32, b: u32) -> Option<Reach> {
+    let b_is_owned = (b as usize) < plan.owned.len();
+    match plan.shell.force_return() {
+        ForceReturn::Needed => Some(Reach::Both),
+        ForceReturn::None if !b_is_owned => Some(Reach::First),
+        // Owned cells are sorted, so the later slot is the forward one.
+        ForceReturn::None => (b >= a).then_some(Reach::Both),
+    }
+}
