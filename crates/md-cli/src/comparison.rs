@@ -1,6 +1,6 @@
 //! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
 
-use md_comm::Blocking;
+use md_comm::{Backend, Blocking};
 use serde::Serialize;
 
 use crate::report::RunContext;
@@ -64,6 +64,12 @@ impl Interval {
     /// Whether this is smaller beyond doubt: the intervals do not touch.
     pub fn is_below(&self, other: &Self) -> bool {
         self.high_s < other.low_s
+    }
+
+    /// All times so many times as long.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { median_s: factor * self.median_s, low_s: factor * self.low_s, high_s: factor * self.high_s }
     }
 }
 
@@ -150,8 +156,8 @@ pub struct Control {
     pub beside: Blocking,
     /// The baseline's row.
     pub row: usize,
-    /// Its exchange then.
-    pub exchange: Interval,
+    /// What it measured then.
+    pub again: Measured,
 }
 
 /// All of it.
@@ -223,6 +229,29 @@ impl Comparison {
     pub fn always_rebuilds(&self) -> bool {
         let mut valid = self.rows.iter().filter_map(StrategyReport::valid).peekable();
         valid.peek().is_some() && valid.all(|measured| measured.rebuilt_share >= 1.0)
+    }
+
+    /// By which factor, 1 or more, the machine may have been another for these two: 1 if they were measured in turn, or if
+    /// the baseline took no surely different time beside their groups.
+    pub fn machine_factor(&self, a: &StrategyReport, b: &StrategyReport) -> f64 {
+        let group = |row: &StrategyReport| Backend::from_name(&row.context.backend).map(Backend::blocking);
+        if group(a) == group(b) {
+            return 1.0;
+        }
+        let of_either =
+            self.controls.iter().filter(|control| [group(a), group(b)].contains(&Some(control.beside)));
+        of_either.filter_map(|control| self.sure_change(control)).fold(1.0, |most, ratio| {
+            let factor = ratio.max(1.0 / ratio);
+            f64::max(most, factor)
+        })
+    }
+
+    /// The baseline's time beside a later group over its time before, if that is surely another one.
+    pub fn sure_change(&self, control: &Control) -> Option<f64> {
+        let by = self.ranked_by();
+        let first = self.rows.get(control.row)?.measured.as_ref()?;
+        let (then, before) = (by.interval(&control.again), by.interval(first));
+        (then.is_below(&before) || before.is_below(&then)).then(|| then.median_s / before.median_s)
     }
 
     /// Rows with a valid measurement, best first.

@@ -33,8 +33,8 @@ pub(super) struct ControlEntry {
     beside: Blocking,
     /// The baseline's number.
     number: usize,
-    /// Of the exchange, one per repetition.
-    samples: Vec<f64>,
+    /// One per repetition.
+    samples: Vec<Sample>,
 }
 
 /// All strategies so far, and where they are to be written.
@@ -76,18 +76,18 @@ impl Board {
         }
     }
 
-    /// Keeps a sample of the exchange of the baseline, measured beside a group.
-    pub(super) fn add_control(&mut self, beside: Blocking, number: usize, exchange_s: f64) {
+    /// Keeps a sample of the baseline, measured beside a group.
+    pub(super) fn add_control(&mut self, beside: Blocking, number: usize, sample: Sample) {
         match self.controls.iter_mut().find(|control| control.beside == beside) {
-            Some(control) => control.samples.push(exchange_s),
-            None => self.controls.push(ControlEntry { beside, number, samples: vec![exchange_s] }),
+            Some(control) => control.samples.push(sample),
+            None => self.controls.push(ControlEntry { beside, number, samples: vec![sample] }),
         }
     }
 
     /// Everything known now.
     pub(super) fn comparison(&self) -> Comparison {
         let control = |&ControlEntry { beside, number, ref samples }: &ControlEntry| {
-            Some(Control { beside, row: number, exchange: Interval::of(samples)? })
+            Some(Control { beside, row: number, again: measured(samples)? })
         };
         Comparison {
             rows: self.entries.iter().map(Entry::report).collect(),

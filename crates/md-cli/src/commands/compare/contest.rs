@@ -227,7 +227,7 @@ impl<'c> Contest<'c> {
                     let mut board = lock(board);
                     match purpose {
                         Purpose::Row => board.entries[number].samples.push(sample),
-                        Purpose::Control(group) => board.add_control(group, number, sample.exchange_s),
+                        Purpose::Control(group) => board.add_control(group, number, sample),
                     }
                 }
             }

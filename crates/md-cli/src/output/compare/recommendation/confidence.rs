@@ -2,7 +2,7 @@
 
 use md_comm::Blocking;
 
-use super::{DIGITS, MICROSECONDS, Measurement, PERCENT};
+use super::{DIGITS, MICROSECONDS, MILLISECONDS, Measurement, PERCENT};
 use crate::comparison::{Comparison, Control, RankedBy, SAMPLES_FOR_CONFIDENCE};
 use crate::output::compare::table::name;
 use crate::output::number::significant;
@@ -39,9 +39,10 @@ pub(super) fn warnings(comparison: &Comparison) -> Vec<String> {
 }
 
 /// How the baseline has changed until it was measured again beside a later group.
-fn drift(comparison: &Comparison, Control { beside, row, exchange: again }: &Control) -> Option<String> {
-    let row = comparison.rows.get(*row)?;
-    let first = row.measured.as_ref()?.exchange;
+fn drift(comparison: &Comparison, control: &Control) -> Option<String> {
+    let Control { beside, row, again } = control;
+    let (by, row) = (comparison.ranked_by(), comparison.rows.get(*row)?);
+    let (then, before) = (by.interval(again), by.interval(row.measured.as_ref()?));
     let who = match beside {
         Blocking::Never => return None,
         Blocking::InFlush => "Backends that flush inside the MPI library were measured after the others",
@@ -49,23 +50,28 @@ fn drift(comparison: &Comparison, Control { beside, row, exchange: again }: &Con
             "Backends that wait for other ranks inside the MPI library were measured last"
         }
     };
-    let drift = again.median_s / first.median_s - 1.0;
+    let drift = then.median_s / before.median_s - 1.0;
     let judgement = if drift.abs() <= LARGEST_DRIFT {
         "they can be compared with the others"
-    } else if again.is_below(&first) || first.is_below(again) {
-        "the machine was not the same: compare them with the others with care"
+    } else if comparison.sure_change(control).is_some() {
+        "the machine was not the same: differences of less than that are not called sure"
     } else {
         "that is within the noise, which is large: compare them with the others with care"
     };
+    let (unit, symbol) = match by {
+        RankedBy::Exchange => (MICROSECONDS, "us"),
+        RankedBy::Step | RankedBy::RebuildingStep => (MILLISECONDS, "ms per step"),
+    };
+    let [then, before] = [then, before].map(|interval| significant(interval.median_s * unit, DIGITS));
+    let drift = drift * PERCENT;
     Some(format!(
-        "{who}, beside {} once more: {} us then, {} us before ({:+.0} %); {judgement}.",
-        name(row),
-        significant(again.median_s * MICROSECONDS, DIGITS),
-        significant(first.median_s * MICROSECONDS, DIGITS),
-        drift * PERCENT
+        "{who}, beside {} once more: {then} {symbol} then, {before} before ({drift:+.0} %); {judgement}.",
+        name(row)
     ))
 }
 
-pub(super) fn is_sure(by: RankedBy, best: Measurement, other: Measurement) -> bool {
-    by.interval(best.1).is_below(&by.interval(other.1))
+/// Whether one is surely better than another, by more than what the machine has changed in between.
+pub(super) fn is_sure(comparison: &Comparison, best: Measurement, other: Measurement) -> bool {
+    let (by, factor) = (comparison.ranked_by(), comparison.machine_factor(best.0, other.0));
+    by.interval(best.1).times(factor).is_below(&by.interval(other.1))
 }

@@ -31,15 +31,15 @@ pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
         return vec![text];
     }
     if best.0 == present.0 {
-        return vec![stays_best(by, best, next)];
+        return vec![stays_best(comparison, best, next)];
     }
-    if !is_sure(by, best, present) {
+    if !is_sure(comparison, best, present) {
         return vec![noise(by, best, present)];
     }
     if present.1.step.is_below(&best.1.step) {
         return vec![slower_step(best, present)];
     }
-    let mut text = vec![format!("Use {}. {}", name(best.0), surety(by, best, next))];
+    let mut text = vec![format!("Use {}. {}", name(best.0), surety(comparison, best, next))];
     let baseline = baseline(comparison, &ranking);
     let others = [(baseline, BASELINE), (own(comparison), "the scenario's setting")];
     let mut told: Vec<&StrategyReport> = vec![best.0];

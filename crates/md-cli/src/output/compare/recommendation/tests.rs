@@ -4,7 +4,7 @@ use md_comm::Blocking;
 
 use super::recommendation;
 use crate::comparison::{Comparison, Control, StepPhases};
-use crate::output::compare::fixtures::{around, comparison, strategy, unavailable};
+use crate::output::compare::fixtures::{comparison, strategy, unavailable};
 
 /// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
 fn sentences(comparison: &Comparison, shell: &str) -> String {
@@ -42,16 +42,29 @@ fn a_winner_that_the_next_one_may_beat() {
 #[test]
 fn against_the_scenarios_own_setting_too() {
     let mut comparison = comparison(&[("rma-fence", 20.0, 1.5), ("p2p", 12.0, 1.3), ("shm", 3.0, 1.0)]);
-    let again = |beside, median_s| Control { beside, row: 1, exchange: around(median_s) };
-    comparison.controls =
-        vec![again(Blocking::InFlush, 12.5e-6), again(Blocking::InSynchronisation, 14.0e-6)];
+    let again = |exchange_us| strategy("p2p", exchange_us, 1.3).measured.unwrap();
+    let control = |beside, exchange_us| Control { beside, row: 1, again: again(exchange_us) };
+    comparison.controls = vec![control(Blocking::InFlush, 12.5), control(Blocking::InSynchronisation, 14.0)];
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
-    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 12.5 us then, 12 us before (+4 %); they can be compared with the others.
-    Backends that wait for other ranks inside the MPI library were measured last, beside p2p half direct rect once more: 14 us then, 12 us before (+17 %); the machine was not the same: compare them with the others with care.
+    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 12.5 us then, 12 before (+4 %); they can be compared with the others.
+    Backends that wait for other ranks inside the MPI library were measured last, beside p2p half direct rect once more: 14 us then, 12 before (+17 %); the machine was not the same: differences of less than that are not called sure.
     Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p half direct rect, 12 us [11.4, 12.6].
     Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
     Against the scenario's setting (rma-fence half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 20 us [19, 21] (6.7 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.5 ms [1.43, 1.57]: 33.3 % less, surely.
     ");
+}
+
+#[test]
+fn a_difference_smaller_than_that_of_the_machine_is_not_sure() {
+    let mut comparison = comparison(&[("p2p", 12.0, 1.3), ("rma-lock", 8.0, 1.0)]);
+    let again = strategy("p2p", 6.0, 1.3).measured.unwrap();
+    comparison.controls = vec![Control { beside: Blocking::InFlush, row: 0, again }];
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 6 us then, 12 before (-50 %); the machine was not the same: differences of less than that are not called sure.
+    Within the noise: rma-lock half direct rect, 8 us [7.6, 8.4], is not surely faster than p2p half direct rect, 12 us [11.4, 12.6]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.
+    ");
+    comparison.rows[1] = strategy("rma-lock", 3.0, 1.0);
+    assert!(recommendation(&comparison).contains("It is surely the fastest"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::confidence::is_sure;
 use super::{BASELINE, DIGITS, MICROSECONDS, MILLISECONDS, Measurement, PERCENT};
-use crate::comparison::{Interval, Measured, RankedBy};
+use crate::comparison::{Comparison, Interval, Measured, RankedBy};
 use crate::output::compare::table::name;
 use crate::output::number::significant;
 use crate::report::RunContext;
@@ -44,10 +44,11 @@ pub(super) fn too_small(by: RankedBy, present: Measurement, best: Measurement) -
 }
 
 /// The best one is what is in use already.
-pub(super) fn stays_best(by: RankedBy, best: Measurement, next: Measurement) -> String {
+pub(super) fn stays_best(comparison: &Comparison, best: Measurement, next: Measurement) -> String {
+    let by = comparison.ranked_by();
     let who =
         if best.0.context.backend == BASELINE { "Two-sided messages win: stay with" } else { "Stay with" };
-    let is_sure = is_sure(by, best, next);
+    let is_sure = is_sure(comparison, best, next);
     let judgement = if is_sure { "that is sure" } else { "but the next is as good within the noise" };
     format!(
         "{who} {}, {}; next is {}, {}; {judgement}.",
@@ -84,8 +85,9 @@ pub(super) fn slower_step(best: Measurement, present: Measurement) -> String {
     )
 }
 
-pub(super) fn surety(by: RankedBy, best: Measurement, next: Measurement) -> String {
-    let how = if is_sure(by, best, next) {
+pub(super) fn surety(comparison: &Comparison, best: Measurement, next: Measurement) -> String {
+    let by = comparison.ranked_by();
+    let how = if is_sure(comparison, best, next) {
         "It is surely the fastest"
     } else {
         "It is surely faster than what is in use, but not surely than the next"
