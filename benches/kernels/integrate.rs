@@ -23,12 +23,11 @@ pub(crate) fn integrate(criterion: &mut Criterion) {
             group.bench_function(BenchmarkId::new(name, simd.name()), |bencher| {
                 bencher.iter(|| {
                     integrator.kick_and_drift(
-                        Kicks::One,
+                        Kicks::Two,
                         &mut sample.particles,
                         &sample.domain,
                         &sample.threads,
                     );
-                    integrator.kick(&mut sample.particles, &sample.threads);
                 });
             });
         }

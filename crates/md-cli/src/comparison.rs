@@ -231,24 +231,30 @@ impl Comparison {
         valid.peek().is_some() && valid.all(|measured| measured.rebuilt_share >= 1.0)
     }
 
-    /// By which factor, 1 or more, the machine may have been another for these two: 1 if they were measured in turn, or if
-    /// the baseline took no surely different time beside their groups.
-    pub fn machine_factor(&self, a: &StrategyReport, b: &StrategyReport) -> f64 {
-        let group = |row: &StrategyReport| Backend::from_name(&row.context.backend).map(Backend::blocking);
-        if group(a) == group(b) {
+    /// Whether `a` is surely smaller than `b` in what `by` looks at: beyond their intervals, and by more than what the machine
+    /// has changed if they were not measured in turn.
+    pub fn is_surely_below(
+        &self,
+        by: RankedBy,
+        a: (&StrategyReport, &Measured),
+        b: (&StrategyReport, &Measured),
+    ) -> bool {
+        by.interval(a.1).times(self.machine_factor(by, a.0, b.0)).is_below(&by.interval(b.1))
+    }
+
+    /// By which factor, 1 or more, the machine was surely another one for these two.
+    fn machine_factor(&self, by: RankedBy, a: &StrategyReport, b: &StrategyReport) -> f64 {
+        let groups = [a, b].map(|row| Backend::from_name(&row.context.backend).map(Backend::blocking));
+        if groups[0] == groups[1] {
             return 1.0;
         }
-        let of_either =
-            self.controls.iter().filter(|control| [group(a), group(b)].contains(&Some(control.beside)));
-        of_either.filter_map(|control| self.sure_change(control)).fold(1.0, |most, ratio| {
-            let factor = ratio.max(1.0 / ratio);
-            f64::max(most, factor)
-        })
+        let controls = self.controls.iter().filter(|control| groups.contains(&Some(control.beside)));
+        let ratios = controls.filter_map(|control| self.sure_change(by, control));
+        ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max)
     }
 
     /// The baseline's time beside a later group over its time before, if that is surely another one.
-    pub fn sure_change(&self, control: &Control) -> Option<f64> {
-        let by = self.ranked_by();
+    pub fn sure_change(&self, by: RankedBy, control: &Control) -> Option<f64> {
         let first = self.rows.get(control.row)?.measured.as_ref()?;
         let (then, before) = (by.interval(&control.again), by.interval(first));
         (then.is_below(&before) || before.is_below(&then)).then(|| then.median_s / before.median_s)

@@ -95,11 +95,12 @@ impl Particles {
         self.put(self.owned - 1, particle);
     }
 
-    /// Overwrites the owned particle at `index`.
+    /// Overwrites the owned particle at `index`; no force acts on it yet.
     pub fn put(&mut self, index: usize, particle: Particle) {
         for dim in 0..3 {
             self.position[dim][index] = particle.position[dim];
             self.velocity[dim][index] = particle.velocity[dim];
+            self.force[dim][index] = 0.0;
         }
         self.id[index] = particle.id;
         self.species[index] = u64::from(particle.species);

@@ -98,6 +98,7 @@ impl Simulation<'_> {
 
     /// [`Self::gather_rows`], booked as output. *Collective.*
     pub fn gather_timed(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, RunError> {
+        // Integration, not output.
         self.complete_step();
         let start = std::time::Instant::now();
         let rows = self.gather_rows(vector);

@@ -67,8 +67,6 @@ impl Simulation<'_> {
             })
         })?;
         clock.time(Phase::Neighbor, || {
-            // What was a ghost's place may now be an owned particle's.
-            particles.clear_forces(&setup.threads);
             method.rebuild(setup.system(plan, cells), particles);
             watch.rebuilt(particles);
         });

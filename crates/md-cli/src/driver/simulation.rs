@@ -156,8 +156,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Refreshes stale ghosts and adds up all forces; those on owned particles must be zero before. The order of the sums
-    /// is the same with and without overlap, and so are the bits.
+    /// Refreshes stale ghosts and adds up all forces; those on owned particles must be zero before, as new
+    /// particles' are and the drift leaves them. The order of the sums is the same with and without overlap, and so are the bits.
     pub(super) fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
         debug_assert!(self.particles.owned_forces_are_zero());
         if ghosts == Ghosts::Stale {

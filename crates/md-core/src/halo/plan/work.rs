@@ -70,10 +70,22 @@ impl Pairs {
         for links in links.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
             let (region, a, reach, _) = links[0];
             let start = all.partners.len();
-            all.partners.extend(runs(plan, a, links.iter().map(|link| link.3)));
+            for link in links {
+                all.add_partner(plan, start, (a, link.3));
+            }
             all.groups.push(CellPairs { a, reach, region, partners: start..all.partners.len() });
         }
         all
+    }
+
+    /// Adds the slot b to the partners of a, which are those from `start`: to the last run if it follows that, is owned or
+    /// a ghost as that is, and does not have to start one.
+    fn add_partner(&mut self, plan: &HaloPlan, start: usize, (a, b): (u32, u32)) {
+        let starts_a_run = b == a || b as usize == plan.owned.len();
+        match self.partners[start..].last_mut() {
+            Some(run) if run.end == b && !starts_a_run => run.end += 1,
+            _ => self.partners.push(b..b + 1),
+        }
     }
 
     /// Every group with the slots of its partners in storage order, as runs of slots whose particles lie back to back; the
@@ -81,19 +93,6 @@ impl Pairs {
     pub fn iter(&self) -> impl Iterator<Item = (&CellPairs, &[Range<u32>])> {
         self.groups.iter().map(|group| (group, &self.partners[group.partners.clone()]))
     }
-}
-
-/// Runs of slots of which each follows the one before, all owned or all ghosts; a run starts at `start`.
-fn runs(plan: &HaloPlan, start: u32, slots: impl Iterator<Item = u32>) -> Vec<Range<u32>> {
-    let first_ghost = plan.owned.len() as u32;
-    let mut runs: Vec<Range<u32>> = Vec::new();
-    for slot in slots {
-        match runs.last_mut() {
-            Some(run) if run.end == slot && slot != first_ghost && slot != start => run.end += 1,
-            _ => runs.push(slot..slot + 1),
-        }
-    }
-    runs
 }
 
 /// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.

@@ -2,8 +2,9 @@
 
 use md_comm::Blocking;
 
-use super::{DIGITS, MICROSECONDS, MILLISECONDS, Measurement, PERCENT};
-use crate::comparison::{Comparison, Control, RankedBy, SAMPLES_FOR_CONFIDENCE};
+use super::words::median;
+use super::{DIGITS, Measurement, PERCENT};
+use crate::comparison::{Comparison, Control, SAMPLES_FOR_CONFIDENCE};
 use crate::output::compare::table::name;
 use crate::output::number::significant;
 
@@ -53,25 +54,19 @@ fn drift(comparison: &Comparison, control: &Control) -> Option<String> {
     let drift = then.median_s / before.median_s - 1.0;
     let judgement = if drift.abs() <= LARGEST_DRIFT {
         "they can be compared with the others"
-    } else if comparison.sure_change(control).is_some() {
+    } else if comparison.sure_change(by, control).is_some() {
         "the machine was not the same: differences of less than that are not called sure"
     } else {
         "that is within the noise, which is large: compare them with the others with care"
     };
-    let (unit, symbol) = match by {
-        RankedBy::Exchange => (MICROSECONDS, "us"),
-        RankedBy::Step | RankedBy::RebuildingStep => (MILLISECONDS, "ms per step"),
-    };
-    let [then, before] = [then, before].map(|interval| significant(interval.median_s * unit, DIGITS));
-    let drift = drift * PERCENT;
+    let (then, before, drift) = (median(by, &then), median(by, &before), drift * PERCENT);
     Some(format!(
-        "{who}, beside {} once more: {then} {symbol} then, {before} before ({drift:+.0} %); {judgement}.",
+        "{who}, beside {} once more: {then} then, {before} before ({drift:+.0} %); {judgement}.",
         name(row)
     ))
 }
 
-/// Whether one is surely better than another, by more than what the machine has changed in between.
+/// Whether one is surely better than another in what they are ranked by.
 pub(super) fn is_sure(comparison: &Comparison, best: Measurement, other: Measurement) -> bool {
-    let (by, factor) = (comparison.ranked_by(), comparison.machine_factor(best.0, other.0));
-    by.interval(best.1).times(factor).is_below(&by.interval(other.1))
+    comparison.is_surely_below(comparison.ranked_by(), best, other)
 }

@@ -3,7 +3,7 @@
 use super::confidence::is_sure;
 use super::words::{gain, no_recommendation, noise, slower_step, stays_best, surety, toml, too_small};
 use super::{BASELINE, Measurement};
-use crate::comparison::{Comparison, SAMPLES_FOR_CONFIDENCE, StrategyReport};
+use crate::comparison::{Comparison, RankedBy, SAMPLES_FOR_CONFIDENCE, StrategyReport};
 use crate::output::compare::table::name;
 
 pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
@@ -36,7 +36,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
     if !is_sure(comparison, best, present) {
         return vec![noise(by, best, present)];
     }
-    if present.1.step.is_below(&best.1.step) {
+    if comparison.is_surely_below(RankedBy::Step, present, best) {
         return vec![slower_step(best, present)];
     }
     let mut text = vec![format!("Use {}. {}", name(best.0), surety(comparison, best, next))];
@@ -46,7 +46,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
     for (other, label) in others.into_iter().filter_map(|(other, label)| Some((other?, label))) {
         if !told.contains(&other.0) {
             told.push(other.0);
-            text.push(gain(by, best, other, label));
+            text.push(gain(comparison, best, other, label));
         }
     }
     text.push(toml(&best.0.context));

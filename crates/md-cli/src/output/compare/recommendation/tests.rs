@@ -46,8 +46,8 @@ fn against_the_scenarios_own_setting_too() {
     let control = |beside, exchange_us| Control { beside, row: 1, again: again(exchange_us) };
     comparison.controls = vec![control(Blocking::InFlush, 12.5), control(Blocking::InSynchronisation, 14.0)];
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
-    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 12.5 us then, 12 before (+4 %); they can be compared with the others.
-    Backends that wait for other ranks inside the MPI library were measured last, beside p2p half direct rect once more: 14 us then, 12 before (+17 %); the machine was not the same: differences of less than that are not called sure.
+    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 12.5 us then, 12 us before (+4 %); they can be compared with the others.
+    Backends that wait for other ranks inside the MPI library were measured last, beside p2p half direct rect once more: 14 us then, 12 us before (+17 %); the machine was not the same: differences of less than that are not called sure.
     Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p half direct rect, 12 us [11.4, 12.6].
     Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
     Against the scenario's setting (rma-fence half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 20 us [19, 21] (6.7 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.5 ms [1.43, 1.57]: 33.3 % less, surely.
@@ -60,7 +60,7 @@ fn a_difference_smaller_than_that_of_the_machine_is_not_sure() {
     let again = strategy("p2p", 6.0, 1.3).measured.unwrap();
     comparison.controls = vec![Control { beside: Blocking::InFlush, row: 0, again }];
     insta::assert_snapshot!(recommendation(&comparison), @r"
-    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 6 us then, 12 before (-50 %); the machine was not the same: differences of less than that are not called sure.
+    Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 6 us then, 12 us before (-50 %); the machine was not the same: differences of less than that are not called sure.
     Within the noise: rma-lock half direct rect, 8 us [7.6, 8.4], is not surely faster than p2p half direct rect, 12 us [11.4, 12.6]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.
     ");
     comparison.rows[1] = strategy("rma-lock", 3.0, 1.0);
@@ -70,25 +70,19 @@ fn a_difference_smaller_than_that_of_the_machine_is_not_sure() {
 #[test]
 fn two_sided_wins() {
     let comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 12.0, 1.3)]);
-    insta::assert_snapshot!(recommendation(&comparison), @r"
-    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.
-    ");
+    insta::assert_snapshot!(recommendation(&comparison), @"Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.");
 }
 
 #[test]
 fn two_sided_wins_within_the_noise() {
     let comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 3.1, 1.0)]);
-    insta::assert_snapshot!(recommendation(&comparison), @r"
-    Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 3.1 us [2.94, 3.26]; but the next is as good within the noise.
-    ");
+    insta::assert_snapshot!(recommendation(&comparison), @"Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 3.1 us [2.94, 3.26]; but the next is as good within the noise.");
 }
 
 #[test]
 fn all_within_the_noise() {
     let comparison = comparison(&[("p2p", 3.1, 1.0), ("shm", 3.0, 1.0)]);
-    insta::assert_snapshot!(recommendation(&comparison), @r"
-    Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.
-    ");
+    insta::assert_snapshot!(recommendation(&comparison), @"Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.");
 }
 
 #[test]
@@ -98,9 +92,7 @@ fn a_halo_that_does_not_matter() {
         let measured = row.measured.as_mut().unwrap();
         measured.phases = StepPhases { halo_wait_s: 1e-3, total_s: 0.1, ..StepPhases::default() };
     }
-    insta::assert_snapshot!(recommendation(&comparison), @r"
-    The halo is 1.0 % of a step with p2p half direct rect: no strategy can gain more than that, so there is no reason to change anything. (The fastest exchange alone: shm half direct rect, 3 us [2.85, 3.15].)
-    ");
+    insta::assert_snapshot!(recommendation(&comparison), @"The halo is 1.0 % of a step with p2p half direct rect: no strategy can gain more than that, so there is no reason to change anything. (The fastest exchange alone: shm half direct rect, 3 us [2.85, 3.15].)");
 }
 
 #[test]
@@ -115,9 +107,7 @@ fn an_exchange_that_is_faster_and_a_step_that_is_not() {
 #[test]
 fn an_exchange_that_is_faster_and_a_step_that_is_slower() {
     let comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 1.2)]);
-    insta::assert_snapshot!(recommendation(&comparison), @r"
-    Stay with p2p half direct rect. The exchange alone is faster over shm half direct rect, 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6], but a step takes longer with it, 1.2 ms [1.14, 1.26] instead of 1 ms [0.95, 1.05].
-    ");
+    insta::assert_snapshot!(recommendation(&comparison), @"Stay with p2p half direct rect. The exchange alone is faster over shm half direct rect, 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6], but a step takes longer with it, 1.2 ms [1.14, 1.26] instead of 1 ms [0.95, 1.05].");
 }
 
 #[test]
@@ -138,9 +128,7 @@ fn one_rank_has_no_choice() {
     for row in &mut comparison.rows {
         row.context.ranks = 1;
     }
-    insta::assert_snapshot!(recommendation(&comparison), @r"
-    One rank sends no messages: its exchange is empty, whatever the strategy, and there is nothing to choose. Compare with the number of ranks that the scenario will run on.
-    ");
+    insta::assert_snapshot!(recommendation(&comparison), @"One rank sends no messages: its exchange is empty, whatever the strategy, and there is nothing to choose. Compare with the number of ranks that the scenario will run on.");
 }
 
 #[test]
@@ -181,12 +169,8 @@ fn the_exchange_alone_is_no_part_of_a_step_that_rebuilds() {
 fn nothing_or_one_measured() {
     let mut nothing = comparison(&[]);
     nothing.rows.push(unavailable("shm"));
-    insta::assert_snapshot!(recommendation(&nothing), @r"
-    Nothing could be measured, so nothing is recommended.
-    ");
+    insta::assert_snapshot!(recommendation(&nothing), @"Nothing could be measured, so nothing is recommended.");
     let mut one = comparison(&[("p2p", 3.0, 1.0)]);
     one.rows.push(unavailable("shm"));
-    insta::assert_snapshot!(recommendation(&one), @r"
-    Only p2p half direct rect could be measured: there is nothing to compare it with.
-    ");
+    insta::assert_snapshot!(recommendation(&one), @"Only p2p half direct rect could be measured: there is nothing to compare it with.");
 }

@@ -96,13 +96,13 @@ pub(super) fn surety(comparison: &Comparison, best: Measurement, next: Measureme
 }
 
 /// What a change brings, in the step and in the exchange, if that is a part of it.
-pub(super) fn gain(by: RankedBy, best: Measurement, other: Measurement, label: &str) -> String {
+pub(super) fn gain(comparison: &Comparison, best: Measurement, other: Measurement, label: &str) -> String {
     let (exchange, step) = (best.1.exchange, best.1.step);
     let ratio = other.1.exchange.median_s / exchange.median_s;
     let (factor, direction) = if ratio < 1.0 { (1.0 / ratio, "slower") } else { (ratio, "faster") };
     let factor = significant(factor, 2);
     let share = (1.0 - step.median_s / other.1.step.median_s) * PERCENT;
-    let in_the_step = if step.is_below(&other.1.step) {
+    let in_the_step = if comparison.is_surely_below(RankedBy::Step, best, other) {
         format!(
             "a step takes {} instead of {}: {share:.1} % less, surely",
             milliseconds(&step),
@@ -116,7 +116,7 @@ pub(super) fn gain(by: RankedBy, best: Measurement, other: Measurement, label: &
         )
     };
     let against = format!("Against {label} ({})", name(other.0));
-    if by == RankedBy::RebuildingStep {
+    if comparison.ranked_by() == RankedBy::RebuildingStep {
         return format!("{against}: {in_the_step}.");
     }
     let exchange = format!("{} instead of {}", microseconds(&exchange), microseconds(&other.1.exchange));
@@ -136,6 +136,15 @@ fn decisive(by: RankedBy, measured: &Measured) -> String {
         RankedBy::Exchange => microseconds(&measured.exchange),
         RankedBy::Step | RankedBy::RebuildingStep => format!("{} per step", milliseconds(&measured.step)),
     }
+}
+
+/// A median, without its bounds.
+pub(super) fn median(by: RankedBy, interval: &Interval) -> String {
+    let (unit, symbol) = match by {
+        RankedBy::Exchange => (MICROSECONDS, "us"),
+        RankedBy::Step | RankedBy::RebuildingStep => (MILLISECONDS, "ms per step"),
+    };
+    format!("{} {symbol}", significant(interval.median_s * unit, DIGITS))
 }
 
 fn microseconds(interval: &Interval) -> String {
