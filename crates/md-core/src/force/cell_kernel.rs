@@ -16,7 +16,7 @@ use super::cells::{CellItem, CellSpan};
 use super::shares::Columns;
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
-use crate::simd::{Arithmetic, Double};
+use crate::simd::{Arithmetic, Double, Inversion};
 use pulp::{Simd, WithSimd};
 
 /// Particles i per block: enough to pay for loading and storing j, few enough for the registers.
@@ -51,6 +51,7 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
             row_force,
             first_row,
             cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
+            inversion: Inversion::of_this_cpu(),
             lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
             sums: Collected::zero(simd),
             computed: 0,
@@ -95,6 +96,7 @@ struct Sweep<'a, S: Simd, K> {
     row_force: Option<[&'a mut [f64]; 3]>,
     first_row: usize,
     cutoff2: S::f64s,
+    inversion: Inversion,
     lane_numbers: S::f64s,
     sums: Collected<S>,
     computed: usize,
@@ -103,6 +105,7 @@ struct Sweep<'a, S: Simd, K> {
 /// A block of particles i.
 struct Block<S: Simd, R> {
     first: usize,
+    inversion: Inversion,
     position: [[S::f64s; 3]; ROWS],
     force: [[S::f64s; 3]; ROWS],
     row: [R; ROWS],
@@ -137,6 +140,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         }
         Block {
             first,
+            inversion: self.inversion,
             position,
             force: [[simd.splat_f64s(0.0); 3]; ROWS],
             row: [self.kernel.row(simd, species(0)), self.kernel.row(simd, species(1))],
@@ -294,7 +298,7 @@ fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
             std::array::from_fn(|dim| simd.sub_f64s(block.position[row][dim], partner.position[dim]));
         let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
         let near = mask(row).within(simd, r2);
-        let inverse = simd.select_f64s(near, Double::reciprocal(simd, r2), zero);
+        let inverse = simd.select_f64s(near, Double::reciprocal(simd, r2, block.inversion), zero);
         let (force, energy) = kernel.pairs(simd, block.row[row], partner.species, Squares { r2, inverse });
         for (dim, d) in [dx, dy, dz].into_iter().enumerate() {
             let f = simd.mul_f64s(force, d);

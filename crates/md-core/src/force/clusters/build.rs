@@ -48,7 +48,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let count = x.len() / width;
         let finder = Finder::<S, P> {
             simd,
-            positions: [x, y, z].map(|column| &vectors(column)[..count]),
+            positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
             reach2: P::splat(simd, (reach / unit).powi(2)),
             lane_bits: P::lane_bits(simd),
             clusters: Clusters { width, home: home.start / width..home.end / width },
@@ -101,8 +101,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dy = P::difference(simd, at[1], ys[cluster]);
         let dz = P::difference(simd, at[2], zs[cluster]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        let within = P::less_than(simd, r2, self.reach2);
-        P::any(simd, P::both(simd, within, P::chosen(simd, entry.lanes(), self.lane_bits)))
+        P::any(simd, P::less_than(simd, (r2, self.reach2), (entry.lanes(), self.lane_bits)))
     }
 
     /// Appends the row of particle `i` at a place: the candidates near it. `i` and the candidates count from cluster

@@ -18,7 +18,7 @@ use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
-use crate::simd::Arithmetic;
+use crate::simd::{Arithmetic, Inversion};
 use pulp::{Simd, WithSimd};
 
 /// One sweep over a section; `SUMS`: compute energies too.
@@ -37,13 +37,13 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
         let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force, first_row } =
             self.columns;
-        // Slices of equal, known length: one bounds check per entry instead of six.
+        // Slices of equal, known length: two bounds checks per entry instead of seven. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
         let zero = P::splat(simd, 0.0);
         let mut sweep = Sweep::<S, K, P> {
             simd,
             kernel: self.kernel,
-            positions: [x, y, z].map(|column| &vectors(column)[..clusters]),
+            positions: [&vectors(x)[..clusters], &vectors(y)[..clusters], &vectors(z)[..clusters]],
             kinds: &vectors(kind)[..clusters],
             forces: [
                 &mut vectors_mut(fx)[..clusters],
@@ -52,10 +52,10 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             ],
             row_force,
             first_row,
-            unit,
             unit2: P::splat(simd, unit * unit),
             cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
             per_unit2: P::splat(simd, 1.0 / (unit * unit)),
+            inversion: Inversion::of_this_cpu(),
             lane_bits: P::lane_bits(simd),
             row_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
@@ -117,12 +117,12 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     positions: [&'a [P::Coordinates<S>]; 3],
     kinds: &'a [P::Kinds<S>],
     forces: [&'a mut [P::Lanes<S>]; 3],
-    row_force: Option<[&'a mut [f64]; 3]>,
+    row_force: Option<[&'a mut [P::Number]; 3]>,
     first_row: usize,
-    unit: f64,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
     per_unit2: P::Lanes<S>,
+    inversion: Inversion,
     lane_bits: P::Kinds<S>,
     row_sums: Collected<P::Lanes<S>>,
     sums: PairSums,
@@ -186,10 +186,10 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     #[inline(always)]
     fn store(&mut self, i: usize, centre: &Centre<S, P, K::Row<S, P>>) {
         let sums = P::sums(self.simd, centre.force);
-        for (dim, sum) in sums.into_iter().enumerate() {
+        for (dim, sum) in sums.into_iter().take(3).enumerate() {
             match &mut self.row_force {
-                Some(force) => force[dim][i - self.first_row] += self.unit * sum,
-                None => P::increase(&mut bytemuck::cast_slice_mut(self.forces[dim])[i], sum),
+                Some(force) => force[dim][i - self.first_row] += sum,
+                None => bytemuck::cast_slice_mut::<_, P::Number>(self.forces[dim])[i] += sum,
             }
         }
     }
@@ -205,8 +205,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let dz = P::difference(simd, z, zs[cluster]);
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
         let r2 = P::mul_add(simd, dz, dz, squares);
-        let lanes = P::chosen(simd, entry.lanes(), self.lane_bits);
-        let within = P::both(simd, P::less_than(simd, r2, self.cutoff2), lanes);
+        let within = P::less_than(simd, (r2, self.cutoff2), (entry.lanes(), self.lane_bits));
         Measured { cluster, distance: [dx, dy, dz], r2, within }
     }
 
@@ -217,7 +216,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let inverse = P::select(
             simd,
             measured.within,
-            P::inverse_in_lengths(simd, r2, self.per_unit2),
+            P::inverse_in_lengths(simd, r2, self.per_unit2, self.inversion),
             P::splat(simd, 0.0),
         );
         Inverted { measured, squares: Squares { r2: P::in_lengths(simd, r2, self.unit2), inverse } }

@@ -5,8 +5,8 @@
 //! every step        coordinates from the f64 positions; sweeps add to f32 forces; these move to the f64 forces
 //! ```
 //!
-//! A particle's forces of one step add up in f32 (a few dozen numbers), its row's sum and everything beyond in f64:
-//! integration, returned forces, energies. Distances are in units of the coordinates' last digit until they are squared,
+//! A particle's forces of one step add up in f32 (a few dozen numbers), everything beyond in f64: integration, returned
+//! forces, energies. Distances are in units of the coordinates' last digit until they are squared,
 //! forces until they are returned.
 //!
 //! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
@@ -112,7 +112,7 @@ impl Mixed {
         Sites { position, unit: self.unit }
     }
 
-    pub(super) fn columns<'a>(&'a mut self, particles: &'a mut Particles) -> Columns<'a, Single> {
+    pub(super) fn columns(&mut self) -> Columns<'_, Single> {
         let [x, y, z] = &self.position;
         let [fx, fy, fz] = &mut self.force;
         Columns {
@@ -120,7 +120,7 @@ impl Mixed {
             kind: bytemuck::cast_slice(self.kind.padded()),
             force: [fx, fy, fz].map(|column| bytemuck::cast_slice_mut(column.padded_mut())),
             unit: self.unit,
-            row_force: Some(particles.force.each_mut().map(|column| &mut column[..])),
+            row_force: None,
             first_row: 0,
         }
     }

@@ -111,7 +111,7 @@ impl ClusterWork {
         let awaited = system.cells.start(system.plan.first_awaited_slot()).unwrap_or(particles.len());
         let new = if is_last { awaited..particles.len() } else { 0..awaited };
         mixed.convert(particles, new, means);
-        let total = sweep(system, shares, region, mixed.columns(particles), sums);
+        let total = sweep(system, shares, region, mixed.columns(), sums);
         if is_last {
             mixed.return_forces(particles, means);
             shares::add_spills::<Single, _>(system.threads, shares, particles, mixed.unit());

@@ -40,7 +40,7 @@ pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     /// Length of one unit of the coordinates.
     pub unit: f64,
     /// Where a row's sum goes, if not to `force`.
-    pub row_force: Option<[&'a mut [f64]; 3]>,
+    pub row_force: Option<[&'a mut [P::Number]; 3]>,
     /// The row whose sum goes to the first place there.
     pub first_row: usize,
 }
@@ -163,9 +163,9 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
         return PairSums::default();
     }
-    let Columns { position, kind, force, unit, row_force, .. } = columns;
+    let Columns { position, kind, force, unit, .. } = columns;
     let work = |part: Part<P, L>, _: usize| {
-        let Part { shares: [share], mut force, mut row_force } = part else { return PairSums::default() };
+        let Part { shares: [share], mut force } = part else { return PairSums::default() };
         if region == Region::Inner {
             share.spill.clear::<P>();
         }
@@ -178,15 +178,13 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
                 position: position.map(|column| &column[home.clone()]),
                 kind: &kind[home.clone()],
                 force: reborrowed(&mut force),
-                row_force: row_force.as_mut().map(reborrowed),
+                row_force: None,
                 first_row: 0,
                 unit,
             },
         );
         if threads.count() > 1 {
-            // Without other places for rows, forces are f64 themselves and the cast changes nothing.
-            let rows = row_force.unwrap_or_else(|| force.map(bytemuck::cast_slice_mut));
-            let (row_force, first_row, force) = (Some(rows), home.start, spill.columns::<P>());
+            let (row_force, first_row, force) = (Some(force), home.start, spill.columns::<P>());
             sums += sweep(&work.far, Columns { position, kind, force, unit, row_force, first_row });
         }
         sums
@@ -195,7 +193,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
         first += second;
         first
     };
-    let all = Part { shares, force, row_force };
+    let all = Part { shares, force };
     threads.divide(all, |part, range, middle| part.split(middle - range.start, region), work, merge)
 }
 
@@ -203,7 +201,6 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
 struct Part<'a, P: Arithmetic, L> {
     shares: &'a mut [Share<L>],
     force: [&'a mut [P::Number]; 3],
-    row_force: Option<[&'a mut [f64]; 3]>,
 }
 
 impl<P: Arithmetic, L> Part<'_, P, L> {
@@ -212,11 +209,7 @@ impl<P: Arithmetic, L> Part<'_, P, L> {
         let at = home(&self.shares[middle]) - home(&self.shares[0]);
         let (first, second) = self.shares.split_at_mut(middle);
         let (force, later_force) = cut(self.force, at);
-        let (row_force, later_row_force) = self.row_force.map(|rows| cut(rows, at)).unzip();
-        (
-            Self { shares: first, force, row_force },
-            Self { shares: second, force: later_force, row_force: later_row_force },
-        )
+        (Self { shares: first, force }, Self { shares: second, force: later_force })
     }
 }
 

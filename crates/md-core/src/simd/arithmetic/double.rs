@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, is_fused, newton};
+use super::{Arithmetic, Inversion, is_fused};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -26,6 +26,7 @@ impl Arithmetic for Double {
         sqrt: sqrt_f64s,
         less: less_than_f64s,
         and: and_m64s,
+        less_among: _mm512_mask_cmplt_pd_mask,
         first: first_true_m64s,
         select: select_f64s,
         equal: equal_u64s,
@@ -56,24 +57,27 @@ impl Arithmetic for Double {
     }
 
     #[inline(always)]
-    fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f64s, _: S::f64s) -> S::f64s {
-        Self::reciprocal(simd, r2)
+    fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f64s, _: S::f64s, inversion: Inversion) -> S::f64s {
+        Self::reciprocal(simd, r2, inversion)
     }
 }
 
 impl Double {
     /// 1 / a, to the last bit or two; anything for zero and infinity.
-    ///
-    /// At level AVX-512 on whole vectors, which has a 14-bit estimate, two Newton steps replace a division, which takes longer than the
-    /// rest of a pair.
     #[inline(always)]
-    pub(crate) fn reciprocal<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
+    pub(crate) fn reciprocal<S: Simd>(simd: S, a: S::f64s, inversion: Inversion) -> S::f64s {
         #[cfg(target_arch = "x86_64")]
-        if let Some(v4) = x86::as_avx512(simd) {
+        if let (Inversion::Newton, Some(v4)) = (inversion, x86::as_avx512(simd)) {
             let estimate: S::f64s = bytemuck::cast(v4.avx512f._mm512_rcp14_pd(bytemuck::cast(a)));
-            let better = newton::<Self, S>(simd, a, estimate, estimate);
-            return newton::<Self, S>(simd, a, better, better);
+            return newton(simd, a, newton(simd, a, estimate));
         }
         simd.div_f64s(simd.splat_f64s(1.0), a)
     }
+}
+
+/// y (2 - a y), given y: twice as many right digits of 1 / a.
+#[inline(always)]
+fn newton<S: Simd>(simd: S, a: S::f64s, y: S::f64s) -> S::f64s {
+    let error = Double::mul_add(simd, simd.neg_f64s(a), y, simd.splat_f64s(1.0));
+    Double::mul_add(simd, y, error, y)
 }

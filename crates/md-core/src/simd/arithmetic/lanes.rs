@@ -17,6 +17,7 @@ macro_rules! lanes_of {
         sqrt: $sqrt:ident,
         less: $less:ident,
         and: $and:ident,
+        less_among: $less_among:ident,
         first: $first:ident,
         select: $select:ident,
         equal: $equal:ident,
@@ -52,14 +53,6 @@ macro_rules! lanes_of {
             bits
         }
         #[inline(always)]
-        fn chosen<S: Simd>(simd: S, bits: u16, lane_bits: S::$kinds) -> S::$mask {
-            #[cfg(target_arch = "x86_64")]
-            if x86::as_avx512(simd).is_some() {
-                return bytemuck::checked::cast(pulp::$bits(bits as _));
-            }
-            simd.$equal(simd.$and_kind(simd.$splat_kind(<$kind>::from(bits)), lane_bits), lane_bits)
-        }
-        #[inline(always)]
         fn add<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
             simd.$add(a, b)
         }
@@ -84,17 +77,24 @@ macro_rules! lanes_of {
             simd.$sqrt(a)
         }
         #[inline(always)]
-        fn less_than<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$mask {
+        fn less_than<S: Simd>(
+            simd: S,
+            (a, b): (S::$lanes, S::$lanes),
+            (bits, lane_bits): (u16, S::$kinds),
+        ) -> S::$mask {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(v4) = x86::as_avx512(simd) {
+                let mask = v4.avx512f.$less_among(bits as _, bytemuck::cast(a), bytemuck::cast(b));
+                return bytemuck::checked::cast(pulp::$bits(mask));
+            }
+            let bits = simd.$splat_kind(<$kind>::from(bits));
+            let among = simd.$equal(simd.$and_kind(bits, lane_bits), lane_bits);
             // Their bits are in the same order, and the compiler makes more of a comparison of integers.
             #[cfg(target_arch = "x86_64")]
             if x86::as_avx2(simd).is_some() {
-                return simd.$less_whole(bytemuck::cast(a), bytemuck::cast(b));
+                return simd.$and(simd.$less_whole(bytemuck::cast(a), bytemuck::cast(b)), among);
             }
-            simd.$less(a, b)
-        }
-        #[inline(always)]
-        fn both<S: Simd>(simd: S, a: S::$mask, b: S::$mask) -> S::$mask {
-            simd.$and(a, b)
+            simd.$and(simd.$less(a, b), among)
         }
         #[inline(always)]
         fn any<S: Simd>(simd: S, mask: S::$mask) -> bool {
@@ -113,20 +113,16 @@ macro_rules! lanes_of {
             kind as usize
         }
         #[inline(always)]
-        fn increase(number: &mut $number, value: f64) {
-            *number += value as $number;
-        }
-        #[inline(always)]
         fn value(number: $number) -> f64 {
             f64::from(number)
         }
         #[inline(always)]
-        fn sums<S: Simd>(simd: S, a: [S::$lanes; 3]) -> [f64; 3] {
+        fn sums<S: Simd>(simd: S, a: [S::$lanes; 3]) -> [$number; 4] {
             #[cfg(target_arch = "x86_64")]
             if let Some(sums) = x86::$sums(simd, a) {
                 return sums;
             }
-            [Self::sum(simd, a[0]), Self::sum(simd, a[1]), Self::sum(simd, a[2])]
+            [simd.$sum(a[0]), simd.$sum(a[1]), simd.$sum(a[2]), 0.0]
         }
         #[inline(always)]
         fn sum<S: Simd>(simd: S, a: S::$lanes) -> f64 {

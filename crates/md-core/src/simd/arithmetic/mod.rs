@@ -21,6 +21,7 @@ mod x86;
 pub use double::Double;
 pub use single::Single;
 
+use super::Inversion;
 use pulp::Simd;
 
 /// What a lane holds and how it is computed with.
@@ -30,7 +31,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One species index in memory.
     type Kind: bytemuck::Pod + Send + Sync;
     /// One force component in memory.
-    type Number: bytemuck::Pod + Send + Sync;
+    type Number: bytemuck::Pod + Send + Sync + std::ops::AddAssign;
     /// A vector of coordinates.
     type Coordinates<S: Simd>: bytemuck::Pod;
     /// A vector of numbers.
@@ -50,8 +51,6 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn splat<S: Simd>(simd: S, value: f64) -> Self::Lanes<S>;
     /// 1, 2, 4, ...
     fn lane_bits<S: Simd>(simd: S) -> Self::Kinds<S>;
-    /// The lanes whose bits are set in `bits`, given [`Self::lane_bits`].
-    fn chosen<S: Simd>(simd: S, bits: u16, lane_bits: Self::Kinds<S>) -> Self::Mask<S>;
     /// a + b.
     fn add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a - b.
@@ -65,10 +64,13 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn neg<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Square root.
     fn sqrt<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
-    /// a < b for numbers that are not negative. What is not a number is never less; from fixed point it does not arise.
-    fn less_than<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Mask<S>;
-    /// a and b.
-    fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
+    /// a < b for numbers that are not negative, among the lanes whose bits are set, given [`Self::lane_bits`]. What is not a
+    /// number is never less; from fixed point it does not arise.
+    fn less_than<S: Simd>(
+        simd: S,
+        numbers: (Self::Lanes<S>, Self::Lanes<S>),
+        lanes: (u16, Self::Kinds<S>),
+    ) -> Self::Mask<S>;
     /// Whether the mask is set in any lane.
     fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;
     /// `yes` where the mask is set, else `no`.
@@ -82,30 +84,21 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn is_kind<S: Simd>(simd: S, kinds: Self::Kinds<S>, species: usize) -> Self::Mask<S>;
     /// The species of an index in memory.
     fn species(kind: Self::Kind) -> usize;
-    /// number += value.
-    fn increase(number: &mut Self::Number, value: f64);
     /// The number as f64.
     fn value(number: Self::Number) -> f64;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.
     fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
     /// The inverse of that, given the inverse of the unit's square: to the last bit or two; anything for zero and infinity.
-    fn inverse_in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, per_unit2: Self::Lanes<S>) -> Self::Lanes<S>;
+    fn inverse_in_lengths<S: Simd>(
+        simd: S,
+        r2: Self::Lanes<S>,
+        per_unit2: Self::Lanes<S>,
+        inversion: Inversion,
+    ) -> Self::Lanes<S>;
     /// Sum over the lanes.
     fn sum<S: Simd>(simd: S, a: Self::Lanes<S>) -> f64;
-    /// Sums over the lanes of three vectors.
-    fn sums<S: Simd>(simd: S, a: [Self::Lanes<S>; 3]) -> [f64; 3];
-}
-
-/// k y (2 - a y), given y and k y: twice as many right digits of k / a.
-#[inline(always)]
-pub(super) fn newton<P: Arithmetic, S: Simd>(
-    simd: S,
-    a: P::Lanes<S>,
-    y: P::Lanes<S>,
-    ky: P::Lanes<S>,
-) -> P::Lanes<S> {
-    let error = P::mul_add(simd, P::neg(simd, a), y, P::splat(simd, 1.0));
-    P::mul_add(simd, ky, error, ky)
+    /// Sums over the lanes of three vectors, and a number that means nothing: together they fill a register.
+    fn sums<S: Simd>(simd: S, a: [Self::Lanes<S>; 3]) -> [Self::Number; 4];
 }
 
 /// Whether a multiply-add is one instruction.

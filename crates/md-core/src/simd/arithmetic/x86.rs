@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, cast};
 use pulp::x86::{V3, V4};
-use pulp::{Simd, f32x4, f64x2};
+use pulp::{Simd, f32x4};
 use std::any::Any;
 use std::arch::x86_64::{__m256, __m256d};
 
@@ -20,7 +20,7 @@ pub(super) fn as_avx2<S: Simd>(simd: S) -> Option<V3> {
 
 /// Three sums together take half as many instructions as one by one.
 #[inline(always)]
-pub(super) fn sums_f32<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 3]> {
+pub(super) fn sums_f32<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f32; 4]> {
     let (v3, [x, y, z]) = if let Some(v4) = as_avx512(simd) {
         let folded = |a: V| {
             let [low, high]: [__m256; 2] = cast(a);
@@ -30,15 +30,19 @@ pub(super) fn sums_f32<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 3]> 
     } else {
         (as_avx2(simd)?, [cast(a[0]), cast(a[1]), cast(a[2])])
     };
-    let all = v3.avx._mm256_hadd_ps(v3.avx._mm256_hadd_ps(x, y), v3.avx._mm256_hadd_ps(z, z));
-    let [low, high]: [f32x4; 2] = cast(all);
-    let [x, y, z, _]: [f32; 4] = cast(v3.sse._mm_add_ps(cast(low), cast(high)));
-    Some([f64::from(x), f64::from(y), f64::from(z)])
+    let avx = v3.avx;
+    // In each half: x y x y, then z z z z, then x y z z.
+    let xy = avx._mm256_add_ps(avx._mm256_unpacklo_ps(x, y), avx._mm256_unpackhi_ps(x, y));
+    let xy = avx._mm256_add_ps(xy, avx._mm256_permute_ps::<OTHER_PAIR>(xy));
+    let z = avx._mm256_add_ps(z, avx._mm256_permute_ps::<OTHER_PAIR>(z));
+    let z = avx._mm256_add_ps(z, avx._mm256_permute_ps::<NEIGHBOUR>(z));
+    let [low, high]: [f32x4; 2] = cast(avx._mm256_shuffle_ps::<FIRST_PAIRS>(xy, z));
+    Some(cast(v3.sse._mm_add_ps(cast(low), cast(high))))
 }
 
 /// The same in f64.
 #[inline(always)]
-pub(super) fn sums_f64<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 3]> {
+pub(super) fn sums_f64<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 4]> {
     let (v3, [x, y, z]) = if let Some(v4) = as_avx512(simd) {
         let folded = |a: V| {
             let [low, high]: [__m256d; 2] = cast(a);
@@ -48,8 +52,21 @@ pub(super) fn sums_f64<S: Simd, V: Pod>(simd: S, a: [V; 3]) -> Option<[f64; 3]> 
     } else {
         (as_avx2(simd)?, [cast(a[0]), cast(a[1]), cast(a[2])])
     };
-    let [low, high]: [f64x2; 2] = cast(v3.avx._mm256_hadd_pd(x, y));
-    let [x, y]: [f64; 2] = cast(v3.sse2._mm_add_pd(cast(low), cast(high)));
-    let [z, _, rest, _]: [f64; 4] = cast(v3.avx._mm256_hadd_pd(z, z));
-    Some([x, y, z + rest])
+    let avx = v3.avx;
+    // In each half: x y, and z z.
+    let xy = avx._mm256_add_pd(avx._mm256_unpacklo_pd(x, y), avx._mm256_unpackhi_pd(x, y));
+    let z = avx._mm256_add_pd(z, avx._mm256_permute_pd::<NEIGHBOURS>(z));
+    let low = avx._mm256_permute2f128_pd::<LOW_HALVES>(xy, z);
+    Some(cast(avx._mm256_add_pd(low, avx._mm256_permute2f128_pd::<HIGH_HALVES>(xy, z))))
 }
+
+/// Of four f32, 2 3 0 1.
+const OTHER_PAIR: i32 = 0b01_00_11_10;
+/// Of four f32, 1 0 3 2.
+const NEIGHBOUR: i32 = 0b10_11_00_01;
+/// Of two times four f32, 0 1 of both.
+const FIRST_PAIRS: i32 = 0b01_00_01_00;
+/// Of two times two f64, 1 0 of both.
+const NEIGHBOURS: i32 = 0b0101;
+const LOW_HALVES: i32 = 0x20;
+const HIGH_HALVES: i32 = 0x31;
