@@ -8,17 +8,18 @@
 //! | difference (mixed: on integers, and converted) | 3 | 6 | 3 |
 //! | square of the distance | 3 | 3 | 3 |
 //! | within the cutoff? | 1 | 1 | 1 |
-//! | reciprocal: estimate, two operations per Newton step (mixed: and the unit of length) | 5 | 4 | 5 |
+//! | reciprocal: a division, or an estimate and two operations per Newton step | 1 or 5 | 1 | 1 or 5 |
 //! | s^3, bracket, force | 5 | 5 | 5 |
 //! | add to i | 3 | 3 | 3 |
 //! | subtract from j | 3 | 3 | 7.5 |
-//! | sum | 23 | 25 | 27.5 |
+//! | sum | 19 or 23 | 22 | 23.5 or 27.5 |
 //!
 //! Cells: three products, added to i and to what is collected for j; subtracted from j's forces once for two i.
 //! On AVX-512 pairs beyond the cutoff are dropped by a mask of the last multiplication; elsewhere it is one operation more.
-//! Without the estimate of AVX-512 the reciprocal is one division, counted as one operation although it takes many times
-//! as long. A second species: one comparison and two selections.
+//! A division is counted as one operation although it takes several times as long. A second species: one comparison and two
+//! selections.
 
+use md_core::simd::Inversion;
 use md_core::{Shell, SimdLevel, Sums};
 
 use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, melt};
@@ -32,9 +33,8 @@ const SAMPLES: usize = 10;
 const OPERATIONS_OF_SECOND_SPECIES: f64 = 3.0;
 
 const DIVISION: f64 = 1.0;
-/// Estimate and Newton steps; in single precision the unit of length too.
-const ESTIMATE_F64: f64 = 5.0;
-const ESTIMATE_F32: f64 = 4.0;
+/// Estimate and Newton steps.
+const ESTIMATE: f64 = 5.0;
 /// Dropping pairs without masks.
 const SELECTION: f64 = 1.0;
 
@@ -45,9 +45,9 @@ fn operations(kernel: Kernel, simd: SimdLevel) -> f64 {
         Kernel::ClustersMixed => 21.0,
         Kernel::CellsDouble => 22.5,
     };
-    let reciprocal = match (kernel, simd) {
-        (Kernel::ClustersMixed, SimdLevel::Avx512) => ESTIMATE_F32,
-        (_, SimdLevel::Avx512) => ESTIMATE_F64,
+    let reciprocal = match (kernel, simd, Inversion::of_this_cpu()) {
+        (Kernel::ClustersMixed, ..) => DIVISION,
+        (_, SimdLevel::Avx512, Inversion::Newton) => ESTIMATE,
         _ => DIVISION,
     };
     let has_masks = matches!(simd, SimdLevel::Avx512 | SimdLevel::Avx512Vl);

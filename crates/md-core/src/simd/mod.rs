@@ -133,7 +133,8 @@ pub enum Inversion {
 }
 
 impl Inversion {
-    /// What is faster on this CPU: a division takes 4 cycles on Zen 5, on Intel's CPUs 16, longer than the rest of a pair.
+    /// What is faster on this CPU: a division takes 4 cycles on Zen 5, and on Intel's CPUs 16 (uops.info), longer than the rest
+    /// of a pair.
     pub fn of_this_cpu() -> Self {
         if is_amd() && has_extension_of_zen_5() { Self::Division } else { Self::Newton }
     }
