@@ -105,6 +105,7 @@ struct Sweep<'a, S: Simd, K> {
 /// A block of particles i.
 struct Block<S: Simd, R> {
     first: usize,
+    /// How its pairs are inverted.
     inversion: Inversion,
     position: [[S::f64s; 3]; ROWS],
     force: [[S::f64s; 3]; ROWS],

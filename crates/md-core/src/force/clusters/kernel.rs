@@ -37,7 +37,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
         let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force, first_row } =
             self.columns;
-        // Slices of equal, known length: two bounds checks per entry instead of seven. (Through `map` it would not be known.)
+        // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
         let zero = P::splat(simd, 0.0);
         let mut sweep = Sweep::<S, K, P> {

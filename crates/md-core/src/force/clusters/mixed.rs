@@ -5,9 +5,9 @@
 //! every step        coordinates from the f64 positions; sweeps add to f32 forces; these move to the f64 forces
 //! ```
 //!
-//! A particle's forces of one step add up in f32 (a few dozen numbers), everything beyond in f64: integration, returned
-//! forces, energies. Distances are in units of the coordinates' last digit until they are squared,
-//! forces until they are returned.
+//! A particle's forces of one step add up in f32 (a few dozen numbers), and so do the energies of a row; everything beyond
+//! in f64: integration, returned forces, sums over rows. Distances are in units of the coordinates' last digit until they
+//! are squared, forces until they are returned.
 //!
 //! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
 //! the true distance is less than half a turn. Particles that are tested against each other were in adjacent cells at

@@ -163,7 +163,8 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
         return PairSums::default();
     }
-    let Columns { position, kind, force, unit, .. } = columns;
+    let Columns { position, kind, force, unit, row_force, .. } = columns;
+    debug_assert!(row_force.is_none(), "which rows go elsewhere is decided here");
     let work = |part: Part<P, L>, _: usize| {
         let Part { shares: [share], mut force } = part else { return PairSums::default() };
         if region == Region::Inner {

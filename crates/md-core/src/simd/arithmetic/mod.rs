@@ -15,6 +15,8 @@
 mod lanes;
 mod double;
 mod single;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
