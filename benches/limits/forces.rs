@@ -45,11 +45,8 @@ fn operations(kernel: Kernel, simd: SimdLevel) -> f64 {
         Kernel::ClustersMixed => 21.0,
         Kernel::CellsDouble => 22.5,
     };
-    let reciprocal = match (kernel, simd, Inversion::of_this_cpu()) {
-        (Kernel::ClustersMixed, ..) => DIVISION,
-        (_, SimdLevel::Avx512, Inversion::Newton) => ESTIMATE,
-        _ => DIVISION,
-    };
+    let by_newton = simd == SimdLevel::Avx512 && Inversion::of_this_cpu() == Inversion::Newton;
+    let reciprocal = if by_newton && kernel != Kernel::ClustersMixed { ESTIMATE } else { DIVISION };
     let has_masks = matches!(simd, SimdLevel::Avx512 | SimdLevel::Avx512Vl);
     rest + reciprocal + if has_masks { 0.0 } else { SELECTION }
 }
