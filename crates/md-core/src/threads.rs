@@ -132,7 +132,11 @@ impl Threads {
 fn start(count: usize) -> Result<ThreadPool, ThreadsError> {
     let name = |index| format!("thread {index} of the rank");
     let builder = ThreadPoolBuilder::new().num_threads(count).thread_name(name).use_current_thread();
-    builder.build().map_err(|error| ThreadsError::Start { count, reason: error.to_string() })
+    let pool = builder.build().map_err(|error| ThreadsError::Start { count, reason: error.to_string() })?;
+    // The first time a thread looks for others' work it is registered, which allocates. The calling thread may not
+    // look before some late, steady step, since it mostly finds its own work: so it looks now.
+    pool.install(rayon::yield_now);
+    Ok(pool)
 }
 
 fn halve<S: Send, R: Send>(
