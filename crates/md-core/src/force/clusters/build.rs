@@ -3,7 +3,8 @@
 
 use super::candidates::Clusters;
 use super::kernel::vectors;
-use super::lists::{Entry, Lists};
+use super::lists::Lists;
+use super::near::Finder;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::force::shares::{Spill, Work};
 use crate::halo::Reach;
@@ -64,11 +65,9 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 let own_particle = item.particles.first;
                 let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
                 clusters.write_down(&mut near.candidates, &mut far.candidates, (spans, own_particle));
-                for i in rows {
-                    let at = [P::spread(simd, x[i]), P::spread(simd, y[i]), P::spread(simd, z[i])];
-                    finder.append_row(near, (i - home.start, at), clusters.home.start);
-                    finder.append_row(far, (i, at), 0);
-                }
+                let in_home = rows.start - home.start..rows.end - home.start;
+                finder.append_rows(near, in_home, clusters.home.start);
+                finder.append_rows(far, rows, 0);
             }
             let reach = items[0].reach;
             near.end_section(reach);
@@ -79,50 +78,5 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 }
             }
         }
-    }
-}
-
-/// Finds clusters near a point.
-struct Finder<'a, S: Simd, P: Arithmetic> {
-    simd: S,
-    positions: [&'a [P::Coordinates<S>]; 3],
-    /// In units of the coordinates.
-    reach2: P::Lanes<S>,
-    lane_bits: P::Kinds<S>,
-    clusters: Clusters,
-}
-
-impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
-    /// Whether any of the lanes of an entry, whose cluster counts from `base`, is within reach.
-    #[inline(always)]
-    fn is_near(&self, at: [P::Coordinates<S>; 3], entry: Entry, base: usize) -> bool {
-        let (simd, [xs, ys, zs], cluster) = (self.simd, self.positions, base + entry.cluster());
-        let dx = P::difference(simd, at[0], xs[cluster]);
-        let dy = P::difference(simd, at[1], ys[cluster]);
-        let dz = P::difference(simd, at[2], zs[cluster]);
-        let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        P::any(simd, P::less_than(simd, (r2, self.reach2), (entry.lanes(), self.lane_bits)))
-    }
-
-    /// Appends the row of particle `i` at a place: the candidates near it. `i` and the candidates count from cluster
-    /// `base`. Which are near no branch can guess: so all are written, one over the other unless it is near.
-    #[inline(always)]
-    fn append_row(&self, lists: &mut Lists, (i, at): (usize, [P::Coordinates<S>; 3]), base: usize) {
-        let Lists { entries, candidates, .. } = lists;
-        let (own, others) = candidates.own_and_others();
-        let before = entries.len();
-        entries.resize(before + own.len() + others.len(), Entry::default());
-        let (row, mut count) = (&mut entries[before..], 0);
-        for &entry in own {
-            let entry = entry.within(self.clusters.lanes_from(i + 1, entry.cluster()));
-            row[count] = entry;
-            count += usize::from(self.is_near(at, entry, base));
-        }
-        for &entry in others {
-            row[count] = entry;
-            count += usize::from(self.is_near(at, entry, base));
-        }
-        entries.truncate(before + count);
-        lists.end_row(i);
     }
 }

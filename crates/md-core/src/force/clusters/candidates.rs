@@ -26,6 +26,14 @@ impl Candidates {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Those in the cell's own span, and the others.
     pub(super) fn own_and_others(&self) -> (&[Entry], &[Entry]) {
         self.entries.split_at(self.own)

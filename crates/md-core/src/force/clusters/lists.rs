@@ -59,10 +59,10 @@ pub(super) struct Lists {
     pub entries: Vec<Entry>,
     pub rows: Vec<Row>,
     pub sections: Vec<Section>,
-    /// Entries that belong to a row.
-    in_rows: usize,
     /// Of the cell whose rows are being made.
     pub candidates: Candidates,
+    /// Entries of the rows being made, side by side.
+    pub drafts: Vec<Entry>,
 }
 
 impl Lists {
@@ -70,15 +70,19 @@ impl Lists {
         self.entries.clear();
         self.rows.clear();
         self.sections.clear();
-        self.in_rows = 0;
     }
 
-    /// The entries since the last row become the row of a particle, if there are any.
-    pub(super) fn end_row(&mut self, particle: usize) {
-        let entries = self.entries.len() - self.in_rows;
-        if entries > 0 {
-            self.rows.push(Row { particle: particle as u32, entries: entries as u32 });
-            self.in_rows = self.entries.len();
+    /// Room for so many rows in the making, each with all candidates.
+    pub(super) fn prepare_drafts(&mut self, rows: usize) {
+        self.drafts.resize(rows * self.candidates.len(), Entry::default());
+    }
+
+    /// These drafts become the row of a particle, if there are any.
+    #[inline(always)]
+    pub(super) fn push_row(&mut self, particle: usize, drafts: Range<usize>) {
+        if !drafts.is_empty() {
+            self.rows.push(Row { particle: particle as u32, entries: drafts.len() as u32 });
+            self.entries.extend_from_slice(&self.drafts[drafts]);
         }
     }
 

@@ -24,6 +24,7 @@ mod candidates;
 mod kernel;
 mod lists;
 mod mixed;
+mod near;
 
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
