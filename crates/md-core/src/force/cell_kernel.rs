@@ -13,7 +13,7 @@
 
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
-use super::shares::Columns;
+use super::shares::{Columns, RowForce};
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, Double, Inversion};
@@ -41,7 +41,7 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position, kind, force, row_force, first_row, .. } = self.columns;
+        let Columns { position, kind, force, row_force, .. } = self.columns;
         let mut sweep = Sweep {
             simd,
             kernel: self.kernel,
@@ -49,7 +49,6 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
             species: S::as_simd_u64s(kind).0,
             forces: force.map(|column| S::as_mut_simd_f64s(column).0),
             row_force,
-            first_row,
             cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
             inversion: Inversion::of_this_cpu(),
             lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
@@ -93,8 +92,7 @@ struct Sweep<'a, S: Simd, K> {
     positions: [&'a [S::f64s]; 3],
     species: &'a [S::u64s],
     forces: [&'a mut [S::f64s]; 3],
-    row_force: Option<[&'a mut [f64]; 3]>,
-    first_row: usize,
+    row_force: Option<RowForce<'a, f64>>,
     cutoff2: S::f64s,
     inversion: Inversion,
     lane_numbers: S::f64s,
@@ -152,7 +150,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     fn store_block(&mut self, block: &Block<S, K::Row<S, Double>>, rows: usize) {
         for dim in 0..3 {
             let column = match &mut self.row_force {
-                Some(columns) => &mut columns[dim][block.first - self.first_row..],
+                Some(rows) => &mut rows.columns[dim][block.first - rows.first..],
                 None => &mut bytemuck::cast_slice_mut(self.forces[dim])[block.first..],
             };
             for (to, force) in column.iter_mut().zip(&block.force).take(rows) {

@@ -15,7 +15,7 @@
 
 use super::lists::{Entry, Lists, Section};
 use crate::force::PairSums;
-use crate::force::shares::Columns;
+use crate::force::shares::{Columns, RowForce};
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, Inversion};
@@ -35,8 +35,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force, first_row } =
-            self.columns;
+        let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
         let zero = P::splat(simd, 0.0);
@@ -51,7 +50,6 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
                 &mut vectors_mut(fz)[..clusters],
             ],
             row_force,
-            first_row,
             unit2: P::splat(simd, unit * unit),
             cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
             per_unit2: P::splat(simd, 1.0 / (unit * unit)),
@@ -117,8 +115,7 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     positions: [&'a [P::Coordinates<S>]; 3],
     kinds: &'a [P::Kinds<S>],
     forces: [&'a mut [P::Lanes<S>]; 3],
-    row_force: Option<[&'a mut [P::Number]; 3]>,
-    first_row: usize,
+    row_force: Option<RowForce<'a, P::Number>>,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
     per_unit2: P::Lanes<S>,
@@ -188,7 +185,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let sums = P::sums(self.simd, centre.force);
         for (dim, sum) in sums.into_iter().take(3).enumerate() {
             match &mut self.row_force {
-                Some(force) => force[dim][i - self.first_row] += sum,
+                Some(rows) => rows.columns[dim][i - rows.first] += sum,
                 None => bytemuck::cast_slice_mut::<_, P::Number>(self.forces[dim])[i] += sum,
             }
         }

@@ -121,7 +121,6 @@ impl Mixed {
             force: [fx, fy, fz].map(|column| bytemuck::cast_slice_mut(column.padded_mut())),
             unit: self.unit,
             row_force: None,
-            first_row: 0,
         }
     }
 

@@ -40,9 +40,14 @@ pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     /// Length of one unit of the coordinates.
     pub unit: f64,
     /// Where a row's sum goes, if not to `force`.
-    pub row_force: Option<[&'a mut [P::Number]; 3]>,
-    /// The row whose sum goes to the first place there.
-    pub first_row: usize,
+    pub row_force: Option<RowForce<'a, P::Number>>,
+}
+
+/// Where rows' sums go.
+pub(in crate::force) struct RowForce<'a, T> {
+    /// The row whose sum goes to the first place.
+    pub first: usize,
+    pub columns: [&'a mut [T]; 3],
 }
 
 impl<'a> Columns<'a, Double> {
@@ -55,7 +60,6 @@ impl<'a> Columns<'a, Double> {
             force: force.each_mut().map(Column::padded_mut),
             unit: 1.0,
             row_force: None,
-            first_row: 0,
         }
     }
 }
@@ -65,7 +69,10 @@ impl<P: Arithmetic> Columns<'_, P> {
     pub(in crate::force) fn reborrowed(&mut self) -> Columns<'_, P> {
         Columns {
             force: reborrowed(&mut self.force),
-            row_force: self.row_force.as_mut().map(reborrowed),
+            row_force: self
+                .row_force
+                .as_mut()
+                .map(|rows| RowForce { first: rows.first, columns: reborrowed(&mut rows.columns) }),
             ..*self
         }
     }
@@ -180,13 +187,13 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
                 kind: &kind[home.clone()],
                 force: reborrowed(&mut force),
                 row_force: None,
-                first_row: 0,
                 unit,
             },
         );
         if threads.count() > 1 {
-            let (row_force, first_row, force) = (Some(force), home.start, spill.columns::<P>());
-            sums += sweep(&work.far, Columns { position, kind, force, unit, row_force, first_row });
+            let row_force = Some(RowForce { first: home.start, columns: force });
+            let force = spill.columns::<P>();
+            sums += sweep(&work.far, Columns { position, kind, force, unit, row_force });
         }
         sums
     };
