@@ -8,7 +8,7 @@ use md_comm::launch::{self, Finished};
 use crate::paths::{Path, Windows, plan};
 use crate::strategy::{Extent, Transport};
 
-const SLICE_LIMIT: Duration = Duration::from_secs(300);
+const SLICE_LIMIT: Duration = Duration::from_secs(600);
 const LONG_LIMIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run_all() -> ExitCode {
