@@ -1,7 +1,7 @@
 //! `plot_scaling CSV SVG`: time per atom and step, and memory per atom, against the number of atoms.
 //!
-//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`; of rows that measure the same the
-//! median is drawn.
+//! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`. Of rows that measure the same the
+//! least is on the line, since whatever else a machine does only adds; the others are small points beside it.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -18,6 +18,8 @@ const FONT: &str = "sans-serif";
 const FONT_SIZE: u32 = 16;
 const TITLE_SIZE: u32 = 20;
 const POINT_SIZE: u32 = 4;
+/// Of a sample that is not the least.
+const SMALL_POINT: u32 = 2;
 const LINE_WIDTH: u32 = 2;
 /// Room above the highest point and beside the outermost.
 const HEADROOM: f64 = 1.1;
@@ -41,8 +43,11 @@ struct Quantity {
     of: fn(&Sample) -> f64,
 }
 
-const TIME: Quantity =
-    Quantity { title: "Time per atom and step", axis: "nanoseconds", of: |sample| sample.ns_per_atom_step };
+const TIME: Quantity = Quantity {
+    title: "Time per atom and step, fastest turn",
+    axis: "nanoseconds",
+    of: |sample| sample.ns_per_atom_step,
+};
 
 const MEMORY: Quantity =
     Quantity { title: "Memory per atom", axis: "bytes", of: |sample| sample.bytes_per_atom };
@@ -79,11 +84,20 @@ fn read(path: &str) -> Result<Runs, Box<dyn Error>> {
     Ok(runs)
 }
 
-fn median(samples: &[Sample], quantity: &Quantity) -> f64 {
-    let mut values: Vec<f64> = samples.iter().map(quantity.of).collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+/// Number of atoms and the quantity, of every sample.
+fn all(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f64, f64)> {
+    let of = |(&atoms, samples): (&u64, &Vec<Sample>)| -> Vec<(f64, f64)> {
+        samples.iter().map(|sample| (atoms as f64, (quantity.of)(sample))).collect()
+    };
+    by_atoms.iter().flat_map(of).collect()
+}
+
+/// The least of each number of atoms, in their order.
+fn least(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f64, f64)> {
+    let of = |(&atoms, samples): (&u64, &Vec<Sample>)| {
+        (atoms as f64, samples.iter().map(quantity.of).fold(f64::INFINITY, f64::min))
+    };
+    by_atoms.iter().map(of).collect()
 }
 
 fn draw<B: DrawingBackend>(
@@ -94,11 +108,8 @@ fn draw<B: DrawingBackend>(
 where
     B::ErrorType: 'static,
 {
-    let line = |by_atoms: &BTreeMap<u64, Vec<Sample>>| -> Vec<(f64, f64)> {
-        by_atoms.iter().map(|(&atoms, samples)| (atoms as f64, median(samples, quantity))).collect()
-    };
     let lines: Vec<(&String, Vec<(f64, f64)>)> =
-        runs.iter().map(|(name, by_atoms)| (name, line(by_atoms))).collect();
+        runs.iter().map(|(name, by_atoms)| (name, least(by_atoms, quantity))).collect();
     let points = || lines.iter().flat_map(|(_, points)| points);
     let fewest = points().map(|point| point.0).fold(f64::INFINITY, f64::min) / SIDE_ROOM;
     let most = points().map(|point| point.0).fold(0.0, f64::max) * SIDE_ROOM;
@@ -121,9 +132,11 @@ where
         .x_label_formatter(&|atoms| format!("{atoms:.0}"))
         .label_style((FONT, FONT_SIZE))
         .draw()?;
-    for (number, (name, points)) in lines.iter().enumerate() {
+    for (number, ((name, points), by_atoms)) in lines.iter().zip(runs.values()).enumerate() {
         let points: Vec<_> = points.iter().copied().filter(is_shown).collect();
         let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+        let samples = all(by_atoms, quantity).into_iter().filter(|sample| sample.1 <= highest);
+        chart.draw_series(samples.map(|sample| Circle::new(sample, SMALL_POINT, style.filled())))?;
         chart.draw_series(points.iter().map(|&point| Circle::new(point, POINT_SIZE, style.filled())))?;
         chart
             .draw_series([PathElement::new(points, style)])?
