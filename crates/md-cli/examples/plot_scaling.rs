@@ -1,12 +1,14 @@
 //! `plot_scaling CSV SVG`: time per atom and step, and memory per atom, against the number of atoms.
 //!
 //! The CSV has the columns atoms, method, precision, `ns_per_atom_step`, `bytes_per_atom`. Of rows that measure the same the
-//! least is on the line, since whatever else a machine does only adds; the others are small points beside it.
+//! least is on the line, since whatever else a machine does only adds time; the others are small points beside it.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 
 use plotters::coord::Shift;
+use plotters::coord::combinators::LogCoord;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
@@ -35,6 +37,8 @@ struct Sample {
 
 /// Samples by method and precision, then by atoms.
 type Runs = BTreeMap<String, BTreeMap<u64, Vec<Sample>>>;
+
+type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
 
 /// One of the two charts.
 struct Quantity {
@@ -85,7 +89,7 @@ fn read(path: &str) -> Result<Runs, Box<dyn Error>> {
 }
 
 /// Number of atoms and the quantity, of every sample.
-fn all(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f64, f64)> {
+fn samples(by_atoms: &BTreeMap<u64, Vec<Sample>>, quantity: &Quantity) -> Vec<(f64, f64)> {
     let of = |(&atoms, samples): (&u64, &Vec<Sample>)| -> Vec<(f64, f64)> {
         samples.iter().map(|sample| (atoms as f64, (quantity.of)(sample))).collect()
     };
@@ -108,15 +112,12 @@ fn draw<B: DrawingBackend>(
 where
     B::ErrorType: 'static,
 {
-    let lines: Vec<(&String, Vec<(f64, f64)>)> =
-        runs.iter().map(|(name, by_atoms)| (name, least(by_atoms, quantity))).collect();
-    let points = || lines.iter().flat_map(|(_, points)| points);
+    let points = || runs.values().flat_map(|by_atoms| samples(by_atoms, quantity));
     let fewest = points().map(|point| point.0).fold(f64::INFINITY, f64::min) / SIDE_ROOM;
     let most = points().map(|point| point.0).fold(0.0, f64::max) * SIDE_ROOM;
     let lowest = points().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let is_shown = |point: &(f64, f64)| point.1 <= LARGEST_RATIO * lowest;
-    let highest =
-        points().filter(|point| is_shown(point)).map(|point| point.1).fold(0.0, f64::max) * HEADROOM;
+    let highest = points().filter(is_shown).map(|point| point.1).fold(0.0, f64::max) * HEADROOM;
     let mut chart = ChartBuilder::on(area)
         .caption(quantity.title, (FONT, TITLE_SIZE))
         .margin(MARGIN)
@@ -132,16 +133,10 @@ where
         .x_label_formatter(&|atoms| format!("{atoms:.0}"))
         .label_style((FONT, FONT_SIZE))
         .draw()?;
-    for (number, ((name, points), by_atoms)) in lines.iter().zip(runs.values()).enumerate() {
-        let points: Vec<_> = points.iter().copied().filter(is_shown).collect();
-        let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
-        let samples = all(by_atoms, quantity).into_iter().filter(|sample| sample.1 <= highest);
-        chart.draw_series(samples.map(|sample| Circle::new(sample, SMALL_POINT, style.filled())))?;
-        chart.draw_series(points.iter().map(|&point| Circle::new(point, POINT_SIZE, style.filled())))?;
-        chart
-            .draw_series([PathElement::new(points, style)])?
-            .label(name.as_str())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 2 * FONT_SIZE as i32, y)], style));
+    for (number, (name, by_atoms)) in runs.iter().enumerate() {
+        let shown = |points: Vec<(f64, f64)>| points.into_iter().filter(is_shown).collect();
+        let (line, all) = (shown(least(by_atoms, quantity)), shown(samples(by_atoms, quantity)));
+        draw_line(&mut chart, (number, name), line, all)?;
     }
     chart
         .configure_series_labels()
@@ -151,5 +146,24 @@ where
         .legend_area_size(3 * FONT_SIZE)
         .label_font((FONT, FONT_SIZE))
         .draw()?;
+    Ok(())
+}
+
+fn draw_line<B: DrawingBackend>(
+    chart: &mut Chart<B>,
+    (number, name): (usize, &str),
+    line: Vec<(f64, f64)>,
+    samples: Vec<(f64, f64)>,
+) -> Result<(), Box<dyn Error>>
+where
+    B::ErrorType: 'static,
+{
+    let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+    chart.draw_series(samples.into_iter().map(|point| Circle::new(point, SMALL_POINT, style.filled())))?;
+    chart.draw_series(line.iter().map(|&point| Circle::new(point, POINT_SIZE, style.filled())))?;
+    chart
+        .draw_series([PathElement::new(line, style)])?
+        .label(name)
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 2 * FONT_SIZE as i32, y)], style));
     Ok(())
 }

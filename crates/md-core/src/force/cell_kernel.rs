@@ -13,10 +13,11 @@
 
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
-use super::shares::{Columns, RowForce};
+use super::shares::Columns;
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, Double, Inversion};
+use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
 /// Particles i per block: enough to pay for loading and storing j, few enough for the registers.
@@ -92,7 +93,7 @@ struct Sweep<'a, S: Simd, K> {
     positions: [&'a [S::f64s]; 3],
     species: &'a [S::u64s],
     forces: [&'a mut [S::f64s]; 3],
-    row_force: Option<RowForce<'a, f64>>,
+    row_force: Option<Placed<[&'a mut [f64]; 3]>>,
     cutoff2: S::f64s,
     inversion: Inversion,
     lane_numbers: S::f64s,
@@ -150,7 +151,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     fn store_block(&mut self, block: &Block<S, K::Row<S, Double>>, rows: usize) {
         for dim in 0..3 {
             let column = match &mut self.row_force {
-                Some(rows) => &mut rows.columns[dim][block.first - rows.first..],
+                Some(Placed { first, columns }) => &mut columns[dim][block.first - *first..],
                 None => &mut bytemuck::cast_slice_mut(self.forces[dim])[block.first..],
             };
             for (to, force) in column.iter_mut().zip(&block.force).take(rows) {

@@ -1,5 +1,5 @@
 //! How the lists are made: the particles of a cell have the same candidates, and each tests all of them atom by atom, a
-//! vector at a time. Each thread makes the lists for the rows of its home.
+//! vector at a time, several particles side by side (`near`). Each thread makes the lists for the rows of its home.
 
 use super::candidates::Clusters;
 use super::kernel::vectors;

@@ -15,10 +15,11 @@
 
 use super::lists::{Entry, Lists, Section};
 use crate::force::PairSums;
-use crate::force::shares::{Columns, RowForce};
+use crate::force::shares::Columns;
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, Inversion};
+use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
 /// One sweep over a section; `SUMS`: compute energies too.
@@ -115,7 +116,7 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     positions: [&'a [P::Coordinates<S>]; 3],
     kinds: &'a [P::Kinds<S>],
     forces: [&'a mut [P::Lanes<S>]; 3],
-    row_force: Option<RowForce<'a, P::Number>>,
+    row_force: Option<Placed<[&'a mut [P::Number]; 3]>>,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
     per_unit2: P::Lanes<S>,
@@ -185,7 +186,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let sums = P::sums(self.simd, centre.force);
         for (dim, sum) in sums.into_iter().take(3).enumerate() {
             match &mut self.row_force {
-                Some(rows) => rows.columns[dim][i - rows.first] += sum,
+                Some(Placed { first, columns }) => columns[dim][i - *first] += sum,
                 None => bytemuck::cast_slice_mut::<_, P::Number>(self.forces[dim])[i] += sum,
             }
         }

@@ -14,7 +14,7 @@ use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::ops::Range;
 
-/// Rows that are made side by side. Two take 1.3 times as long as four, one twice as long (measured in f64 with AVX-512).
+/// Rows that are made side by side. Two take up to 1.3 times as long, one about twice (f64, AVX-512).
 pub(super) const TOGETHER: usize = 4;
 
 /// Finds clusters near particles.
@@ -25,6 +25,14 @@ pub(super) struct Finder<'a, S: Simd, P: Arithmetic> {
     pub reach2: P::Lanes<S>,
     pub lane_bits: P::Kinds<S>,
     pub clusters: Clusters,
+}
+
+/// Rows in the making.
+struct Drafts<'a, const ROWS: usize> {
+    /// Row by row, each with room for all candidates.
+    entries: &'a mut [Entry],
+    /// Where each row's next entry goes.
+    ends: [usize; ROWS],
 }
 
 /// A particle's place in all lanes, or the places of a cluster's particles.
@@ -52,44 +60,43 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
     #[inline(always)]
     fn append<const ROWS: usize>(&self, lists: &mut Lists, first: usize, base: usize) {
         let Lists { candidates, drafts, .. } = lists;
-        let (own, others) = candidates.own_and_others();
         let length = candidates.len();
-        let drafts = &mut drafts[..ROWS * length];
-        let mut ends: [usize; ROWS] = std::array::from_fn(|row| row * length);
+        let mut drafts = Drafts { entries: drafts, ends: std::array::from_fn(|row| row * length) };
         let places = self.places::<ROWS>(base * self.clusters.width + first);
+        let (own, others) = candidates.own_and_others();
         for &entry in own {
             let mut entries = [entry; ROWS];
             for (row, met) in entries.iter_mut().enumerate() {
                 *met = entry.within(self.clusters.lanes_from(first + row + 1, entry.cluster()));
             }
-            self.draft((drafts, &mut ends), &places, (self.load(base + entry.cluster()), entries));
+            self.write(&mut drafts, entries, (&places, self.load(base + entry.cluster())));
         }
         for &entry in others {
-            let entries = [entry; ROWS];
-            self.draft((drafts, &mut ends), &places, (self.load(base + entry.cluster()), entries));
+            self.write(&mut drafts, [entry; ROWS], (&places, self.load(base + entry.cluster())));
         }
-        for (row, end) in ends.into_iter().enumerate() {
+        for (row, end) in drafts.ends.into_iter().enumerate() {
             lists.push_row(first + row, row * length..end);
         }
     }
 
-    /// Writes each row's entry for a cluster to the end of the row's draft, which moves on if any lane is within reach.
+    /// Writes each row's entry for a cluster to the end of its draft, which moves on if any lane is within reach.
     #[inline(always)]
-    fn draft<const ROWS: usize>(
+    fn write<const ROWS: usize>(
         &self,
-        (drafts, ends): (&mut [Entry], &mut [usize; ROWS]),
-        places: &[Places<S, P>; ROWS],
-        (cluster, entries): (Places<S, P>, [Entry; ROWS]),
+        drafts: &mut Drafts<ROWS>,
+        entries: [Entry; ROWS],
+        (places, cluster): (&[Places<S, P>; ROWS], Places<S, P>),
     ) {
         for row in 0..ROWS {
-            drafts[ends[row]] = entries[row];
-            ends[row] += usize::from(self.is_near(places[row], cluster, entries[row].lanes()));
+            drafts.entries[drafts.ends[row]] = entries[row];
+            drafts.ends[row] += usize::from(self.is_near(places[row], cluster, entries[row].lanes()));
         }
     }
 
     /// Where so many particles are.
     #[inline(always)]
     fn places<const ROWS: usize>(&self, first: usize) -> [Places<S, P>; ROWS] {
+        // Any coordinates, to be replaced.
         let mut places = [self.load(0); ROWS];
         for (row, place) in places.iter_mut().enumerate() {
             for (lanes, column) in place.iter_mut().zip(self.positions) {
@@ -114,5 +121,76 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dz = P::difference(simd, place[2], cluster[2]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
         P::any(simd, P::less_than(simd, (r2, self.reach2), (lanes, self.lane_bits)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::force::cells::CellSpan;
+    use crate::random;
+    use crate::simd::{Double, SimdLevel};
+    use pulp::WithSimd;
+    use std::collections::BTreeSet;
+
+    const PARTICLES: usize = 64;
+    const HOME: Range<usize> = 16..48;
+    /// Of the particles whose rows are made: as many as are made together, and some more.
+    const CELL: Range<usize> = 18..24;
+    const SPANS: [Range<usize>; 4] = [CELL, 24..37, 52..61, 3..9];
+    const REACH2: f64 = 1.5;
+
+    /// Makes the rows; gives, entry by entry, the pairs of particles it stands for.
+    struct Rows<'a>(&'a [Vec<f64>; 3]);
+
+    impl WithSimd for Rows<'_> {
+        type Output = Vec<Vec<(usize, usize)>>;
+
+        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+            let width = Double::width::<S>();
+            let clusters = Clusters { width, home: HOME.start / width..HOME.end / width };
+            let (mut near, mut far) = (Lists::default(), Lists::default());
+            let spans = SPANS.map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
+            clusters.write_down(&mut near.candidates, &mut far.candidates, (&spans, CELL.start as u32));
+            let positions = self.0.each_ref().map(|column| S::as_simd_f64s(column).0);
+            let (reach2, lane_bits) = (Double::splat(simd, REACH2), Double::lane_bits(simd));
+            let finder = Finder::<S, Double> { simd, positions, reach2, lane_bits, clusters };
+            let home = finder.clusters.home.start;
+            finder.append_rows(&mut near, CELL.start - HOME.start..CELL.end - HOME.start, home);
+            finder.append_rows(&mut far, CELL, 0);
+            [pairs(&near, width, HOME.start), pairs(&far, width, 0)].concat()
+        }
+    }
+
+    fn pairs(lists: &Lists, width: usize, base: usize) -> Vec<Vec<(usize, usize)>> {
+        let rows = lists.rows.iter().flat_map(|row| vec![row.particle as usize; row.entries as usize]);
+        let pair = |(i, entry): (usize, &Entry)| {
+            let lanes = (0..width).filter(|lane| entry.lanes() >> lane & 1 == 1);
+            lanes.map(|lane| (base + i, base + entry.cluster() * width + lane)).collect()
+        };
+        rows.zip(&lists.entries).map(pair).collect()
+    }
+
+    #[test]
+    fn every_near_pair_is_in_an_entry_and_every_entry_has_one() {
+        let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
+        let positions = [0, 1, 2].map(|dim| places.iter().map(|place| place[dim]).collect::<Vec<_>>());
+        let is_near = |&(i, j): &(usize, usize)| {
+            (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < REACH2
+        };
+        let meets = |i: usize, j: usize| !CELL.contains(&j) || j > i;
+        let all: BTreeSet<_> = CELL
+            .flat_map(|i| SPANS.into_iter().flatten().map(move |j| (i, j)))
+            .filter(|&(i, j)| meets(i, j))
+            .collect();
+        let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
+        assert!(!near.is_empty() && near.len() < all.len());
+        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+            let entries = level.dispatch(Rows(&positions));
+            assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{}", level.name());
+            let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
+            assert_eq!(listed.len(), entries.iter().flatten().count(), "{}: a pair twice", level.name());
+            assert!(listed.is_subset(&all) && near.is_subset(&listed), "{}", level.name());
+        }
     }
 }

@@ -26,7 +26,7 @@ use crate::aligned::Column;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::simd::{Arithmetic, Double};
-use crate::threads::Threads;
+use crate::threads::{Placed, Threads};
 use std::ops::Range;
 
 /// Homes start at multiples of the widest cluster.
@@ -39,15 +39,8 @@ pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub force: [&'a mut [P::Number]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Where a row's sum goes, if not to `force`.
-    pub row_force: Option<RowForce<'a, P::Number>>,
-}
-
-/// Where rows' sums go.
-pub(in crate::force) struct RowForce<'a, T> {
-    /// The row whose sum goes to the first place.
-    pub first: usize,
-    pub columns: [&'a mut [T]; 3],
+    /// Where rows' sums go, if not to `force`; counted from the first row there.
+    pub row_force: Option<Placed<[&'a mut [P::Number]; 3]>>,
 }
 
 impl<'a> Columns<'a, Double> {
@@ -72,7 +65,7 @@ impl<P: Arithmetic> Columns<'_, P> {
             row_force: self
                 .row_force
                 .as_mut()
-                .map(|rows| RowForce { first: rows.first, columns: reborrowed(&mut rows.columns) }),
+                .map(|rows| Placed { first: rows.first, columns: reborrowed(&mut rows.columns) }),
             ..*self
         }
     }
@@ -170,7 +163,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
         return PairSums::default();
     }
-    let Columns { position, kind, force, unit, row_force, .. } = columns;
+    let Columns { position, kind, force, unit, row_force } = columns;
     debug_assert!(row_force.is_none(), "which rows go elsewhere is decided here");
     let work = |part: Part<P, L>, _: usize| {
         let Part { shares: [share], mut force } = part else { return PairSums::default() };
@@ -191,7 +184,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
             },
         );
         if threads.count() > 1 {
-            let row_force = Some(RowForce { first: home.start, columns: force });
+            let row_force = Some(Placed { first: home.start, columns: force });
             let force = spill.columns::<P>();
             sums += sweep(&work.far, Columns { position, kind, force, unit, row_force });
         }
