@@ -17,7 +17,7 @@
 //! In mixed precision a cluster has twice as many particles and the pair arithmetic is done in f32 (`mixed`).
 //!
 //! Advantage: a third of the cell method's arithmetic; the list is made by the same vector instructions, so it costs
-//! about as much as one step. Disadvantage: memory for the list, about 150 bytes per atom of a melt.
+//! about as much as one step. Disadvantage: memory for the list, about 100 bytes per atom of a melt in f64.
 
 mod build;
 mod candidates;
