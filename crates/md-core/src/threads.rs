@@ -133,8 +133,8 @@ fn start(count: usize) -> Result<ThreadPool, ThreadsError> {
     let name = |index| format!("thread {index} of the rank");
     let builder = ThreadPoolBuilder::new().num_threads(count).thread_name(name).use_current_thread();
     let pool = builder.build().map_err(|error| ThreadsError::Start { count, reason: error.to_string() })?;
-    // A thread that looks for others' work for the first time registers with rayon's queues, which allocates. The calling thread may not
-    // look before some late, steady step, since it mostly finds its own work: so it looks now.
+    // A thread that looks for others' work for the first time registers with rayon's queues, which allocates. The calling
+    // thread may not look before some late, steady step, since it mostly finds its own work: so it looks now.
     pool.install(rayon::yield_now);
     Ok(pool)
 }
