@@ -72,7 +72,7 @@ impl<P: Arithmetic> WithSimd for Chains<P> {
         for chain in chains {
             black_box(P::sum(simd, chain));
         }
-        CHAINS * STEPS_OF_CHAIN * P::width::<S>()
+        CHAINS * STEPS_OF_CHAIN * P::lanes::<S>()
     }
 }
 

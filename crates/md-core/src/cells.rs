@@ -5,20 +5,18 @@
 //! ```
 //!
 //! Owned cells lie back to back in storage order, so the cells of a row along x, and the loop over them, are one run of
-//! memory. Inside a cell particles are ordered by x too (in bins), so that any eight that follow each other are a thin
-//! slab of the row. Ghost cells follow in the plan's order. Advantage: no list, no gather, every load is contiguous.
+//! memory. Inside a cell particles lie along a space-filling curve that enters where that of the cell before it along x ends,
+//! so that any few that follow each other are near each other. Ghost cells follow in the plan's order. Advantage: no list, no gather, every load is contiguous.
 //! Disadvantage: order holds only at a rebuild; in between particles drift out of their cells by up to half the skin,
 //! which the cell's edge allows for.
 
 use crate::aligned::Column;
+use crate::curve::Curve;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::threads::Threads;
 use std::ops::Range;
-
-/// Bins per cell along x: few enough to count, enough that order inside a bin does not matter.
-const MOST_BINS: usize = 16;
 
 /// Which particles are in which local cell.
 #[derive(Debug, Clone)]
@@ -66,14 +64,15 @@ impl LocalCells {
         self.range(slot).len()
     }
 
-    /// Sorts the owned particles by cell and, inside a cell, along x. All of them must lie in cells of this rank.
+    /// Sorts the owned particles by cell and, inside a cell, along a curve. All of them must lie in cells of this rank.
     pub fn sort(&mut self, particles: &mut Particles, grid: &CellGrid, plan: &HaloPlan, threads: &Threads) {
         let (owned, cells) = (particles.owned(), plan.owned.len());
-        let bins = (owned / cells.max(1)).clamp(1, MOST_BINS);
+        let curve = Curve::for_particles(owned / cells.max(1));
+        let bins = curve.parts();
         self.keys.resize(owned, 0);
         let position = particles.position.each_ref().map(|column| &column[..owned]);
         threads.each((&mut self.keys[..], position), |(keys, position)| {
-            find_keys(keys, position, (grid, plan), bins);
+            find_keys(keys, position, (grid, plan), curve);
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
@@ -137,12 +136,13 @@ impl LocalCells {
 }
 
 /// The bin of each particle, counted through all cells.
-fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid, &HaloPlan), bins: usize) {
+fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid, &HaloPlan), curve: &Curve) {
+    let bins = curve.parts() as u32;
     for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
         // A foreign particle cannot be here: migration has sent it away or reported it lost.
-        let slot = plan.slot_of(grid.cell_of([x, y, z])).unwrap_or(0);
-        let bin = (grid.depth_in_cell(x) * bins as f64) as usize;
-        *key = slot * bins as u32 + bin.min(bins - 1) as u32;
+        let cell = grid.cell_of([x, y, z]);
+        let slot = plan.slot_of(cell).unwrap_or(0);
+        *key = slot * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
     }
 }
 

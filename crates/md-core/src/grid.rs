@@ -139,11 +139,12 @@ impl CellGrid {
         })
     }
 
-    /// How deep in its cell a coordinate along x is, from 0 to 1.
+    /// How deep in its cell, given by [`Self::cell_of`], a position lies: from 0 to 1 along each edge.
     #[inline]
-    pub fn depth_in_cell(&self, x: f64) -> f64 {
-        let scaled = (x - self.domain.origin[0]) * self.inverse_edge[0];
-        scaled - scaled.floor()
+    pub fn depth_in_cell(&self, position: [f64; 3], cell: Cell) -> [f64; 3] {
+        [0, 1, 2].map(|dim| {
+            (position[dim] - self.domain.origin[dim]) * self.inverse_edge[dim] - f64::from(cell[dim])
+        })
     }
 
     /// The primary cell of an extended one and how many box lengths lie between; `None` outside a non-periodic face.

@@ -10,6 +10,7 @@
 
 pub mod aligned;
 pub mod cells;
+mod curve;
 pub mod diagnose;
 pub mod domain;
 pub mod exact_sum;

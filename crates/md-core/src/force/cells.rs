@@ -152,7 +152,7 @@ impl CellWork {
                     divide_item(item, &self.spans, work, spill);
                 }
             }
-            share.spill.lay_out::<Double>(len, system.threads);
+            share.spill.lay_out(len, system.threads);
         });
         self.shares = all;
     }
@@ -167,11 +167,11 @@ impl CellWork {
         let (cutoff, simd) = (system.potential.cutoff(), system.simd);
         let columns = Columns::of(particles);
         let total =
-            shares::sweep(system.threads, &mut self.shares, region, columns, |items: &Items, columns| {
+            shares::sweep(system.threads, &mut self.shares, region, columns, |items: &mut Items, columns| {
                 system.potential.with_kernel(Task { items, columns, cutoff, simd, sums })
             });
         if region == Region::Boundary {
-            shares::add_spills::<Double, _>(system.threads, &self.shares, particles, 1.0);
+            shares::add_spills(system.threads, &self.shares, particles);
         }
         total
     }

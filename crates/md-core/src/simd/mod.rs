@@ -7,7 +7,7 @@
 mod arithmetic;
 mod cpu;
 
-pub use arithmetic::{Arithmetic, Double, Single};
+pub use arithmetic::{Arithmetic, Double, Quads, Single, WhereSumsGrow};
 pub use cpu::Inversion;
 
 use cpu::has_half_units;

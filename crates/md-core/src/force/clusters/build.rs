@@ -47,13 +47,17 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
+        let clusters = Clusters { width, rows: P::rows::<S>(), home: home.start / width..home.end / width };
         let finder = Finder::<S, P> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
             reach2: P::splat(simd, (reach / unit).powi(2)),
             lane_bits: P::lane_bits(simd),
-            clusters: Clusters { width, home: home.start / width..home.end / width },
+            lanes_after: clusters.lanes_after(),
+            clusters,
         };
+        near.clear();
+        far.clear();
         for items in items.chunk_by(|a, b| a.reach == b.reach) {
             let first_far_entry = far.entries.len();
             for item in items {
@@ -66,12 +70,13 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
                 clusters.write_down(&mut near.candidates, &mut far.candidates, (spans, own_particle));
                 let in_home = rows.start - home.start..rows.end - home.start;
-                finder.append_rows(near, in_home, clusters.home.start);
-                finder.append_rows(far, rows, 0);
+                finder.append_rows(near, in_home, (clusters.home.start, home.len()));
+                finder.append_rows(far, rows, (0, count * width));
             }
             let reach = items[0].reach;
-            near.end_section(reach);
-            far.end_section(reach);
+            let clusters = (count, size_of::<P::Lanes<S>>());
+            near.end_section(reach, P::SUMS, clusters);
+            far.end_section(reach, P::SUMS, clusters);
             if reach == Reach::Both {
                 for cluster in far.entries[first_far_entry..].iter().map(|entry| entry.cluster()) {
                     spill.touch(cluster * width..(cluster + 1) * width);

@@ -45,6 +45,8 @@ impl Candidates {
 pub(super) struct Clusters {
     /// Particles in one.
     pub width: usize,
+    /// Particles of a row, each of which meets the cluster in lanes of its own.
+    pub rows: usize,
     /// Those of the home.
     pub home: Range<usize>,
 }
@@ -72,8 +74,12 @@ impl Clusters {
 
     fn append(&self, near: &mut Candidates, far: &mut Candidates, span: CellSpan) {
         let (first, end) = (span.first as usize, span.end as usize);
+        let (first_lanes, all) = (self.first_lanes(), self.all_lanes());
         for cluster in first / self.width..end.div_ceil(self.width) {
-            let lanes = self.lanes_from(first, cluster) & !self.lanes_from(end, cluster);
+            let start = cluster * self.width;
+            let skipped = first.saturating_sub(start);
+            let beyond = (start + self.width).saturating_sub(end);
+            let lanes = (all >> beyond & all << skipped) as u16 * first_lanes;
             if self.home.contains(&cluster) {
                 near.push(Entry::new(cluster - self.home.start, lanes));
             } else {
@@ -82,14 +88,38 @@ impl Clusters {
         }
     }
 
-    /// The lanes of a cluster whose particles are `first` or later.
+    /// Of one particle of a row.
+    fn all_lanes(&self) -> u32 {
+        (1 << self.width) - 1
+    }
+
+    /// The first lane of every particle of a row: times a cluster's lanes, these beside every particle.
+    fn first_lanes(&self) -> u16 {
+        (0..self.rows).map(|row| 1 << (row * self.width)).sum()
+    }
+
+    /// In which lanes the particles of a row meet those after themselves, by [`Self::ahead`].
+    pub(super) fn lanes_after(&self) -> [u16; MOST_AHEAD] {
+        std::array::from_fn(|ahead| {
+            let lanes = |row: usize| {
+                // How many of the cluster come up to and including the row's particle.
+                let before = (ahead + row + 1).saturating_sub(self.rows).min(self.width);
+                (self.all_lanes() << before & self.all_lanes()) << (row * self.width)
+            };
+            (0..self.rows).map(lanes).sum::<u32>() as u16
+        })
+    }
+
+    /// How far the end of a row is after the start of a cluster; less than nothing and more than [`MOST_AHEAD`] change
+    /// nothing any more.
     #[inline(always)]
-    pub(super) fn lanes_from(&self, first: usize, cluster: usize) -> u16 {
-        let skipped = first.saturating_sub(cluster * self.width).min(self.width);
-        let all = (1_u32 << self.width) - 1;
-        (all << skipped & all) as u16
+    pub(super) fn ahead(&self, first: usize, cluster: usize) -> usize {
+        (first + self.rows).saturating_sub(cluster * self.width).min(MOST_AHEAD - 1)
     }
 }
+
+/// As long as the longest row and the widest cluster.
+pub(super) const MOST_AHEAD: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -103,7 +133,7 @@ mod tests {
 
     #[test]
     fn spans_become_clusters_with_the_lanes_that_count() {
-        let clusters = Clusters { width: 4, home: 0..100 };
+        let clusters = Clusters { width: 4, rows: 1, home: 0..100 };
         let (mut near, mut far) = (Candidates::default(), Candidates::default());
         let spans =
             [CellSpan { first: 2, end: 9 }, CellSpan { first: 13, end: 15 }, CellSpan { first: 15, end: 16 }];
@@ -115,7 +145,7 @@ mod tests {
 
     #[test]
     fn spans_that_meet_in_a_cluster_share_it() {
-        let clusters = Clusters { width: 8, home: 0..100 };
+        let clusters = Clusters { width: 8, rows: 1, home: 0..100 };
         let (mut near, mut far) = (Candidates::default(), Candidates::default());
         let spans = [CellSpan { first: 3, end: 5 }, CellSpan { first: 6, end: 8 }];
         clusters.write_down(&mut near, &mut far, (&spans, 50));
@@ -124,7 +154,7 @@ mod tests {
 
     #[test]
     fn clusters_of_other_homes_are_far() {
-        let clusters = Clusters { width: 16, home: 2..3 };
+        let clusters = Clusters { width: 16, rows: 1, home: 2..3 };
         let (mut near, mut far) = (Candidates::default(), Candidates::default());
         clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 30, end: 50 }], 40));
         assert_eq!(written(&near), (vec![(0, 0xFFFF)], 1));
@@ -132,11 +162,24 @@ mod tests {
     }
 
     #[test]
-    fn lanes_after_a_particle() {
-        let clusters = Clusters { width: 8, home: 0..1 };
-        assert_eq!(
-            [0, 3, 8, 11, 100].map(|first| clusters.lanes_from(first, 1)),
-            [0xFF, 0xFF, 0xFF, 0xF8, 0]
-        );
+    fn every_particle_of_a_row_has_lanes() {
+        let clusters = Clusters { width: 4, rows: 4, home: 0..100 };
+        let (mut near, mut far) = (Candidates::default(), Candidates::default());
+        clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 6, end: 11 }], 50));
+        assert_eq!(written(&near), (vec![(1, 0xCCCC), (2, 0x7777)], 0));
+    }
+
+    #[test]
+    fn lanes_after_the_particles_of_a_row() {
+        for (width, rows) in [(8, 1), (16, 1), (4, 4), (4, 2)] {
+            let clusters = Clusters { width, rows, home: 0..100 };
+            let (table, cluster) = (clusters.lanes_after(), 5);
+            for first in 0..200 {
+                let meets = |lane: usize| cluster * width + lane % width > first + lane / width;
+                let expected: u32 = (0..rows * width).filter(|&lane| meets(lane)).map(|lane| 1 << lane).sum();
+                let lanes = table[clusters.ahead(first, cluster)];
+                assert_eq!(u32::from(lanes), expected, "{rows} by {width}, from {first} on");
+            }
+        }
     }
 }

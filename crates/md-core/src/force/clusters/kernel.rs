@@ -13,19 +13,20 @@
 //! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
 //! stages, whose instructions do not wait for each other.
 
-use super::lists::{Entry, Lists, Section};
+use super::lists::{Entry, View};
+use super::slots::LaneSums;
 use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
-use crate::simd::{Arithmetic, Inversion};
+use crate::simd::{Arithmetic, Inversion, WhereSumsGrow};
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
 /// One sweep over a section; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
-    pub section: &'a Section,
-    pub lists: &'a Lists,
+    pub view: View<'a>,
+    pub sums: &'a mut LaneSums,
     pub columns: Columns<'a, P>,
     pub cutoff: f64,
     pub kernel: K,
@@ -36,21 +37,27 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position: [x, y, z], kind, force: [fx, fy, fz], unit, row_force } = self.columns;
+        let Columns { position: [x, y, z], kind, force, unit, row_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
+        let ([fx, fy, fz], numbers): ([&mut [P::Lanes<S>]; 3], _) = match P::SUMS {
+            WhereSumsGrow::AtTheParticles => {
+                let [fx, fy, fz] = force;
+                ([vectors_mut(fx), vectors_mut(fy), vectors_mut(fz)], Default::default())
+            }
+            WhereSumsGrow::Apart => (self.sums.vectors(), force),
+        };
+        let places = fx.len().min(fy.len()).min(fz.len());
         let zero = P::splat(simd, 0.0);
         let mut sweep = Sweep::<S, K, P> {
             simd,
             kernel: self.kernel,
             positions: [&vectors(x)[..clusters], &vectors(y)[..clusters], &vectors(z)[..clusters]],
             kinds: &vectors(kind)[..clusters],
-            forces: [
-                &mut vectors_mut(fx)[..clusters],
-                &mut vectors_mut(fy)[..clusters],
-                &mut vectors_mut(fz)[..clusters],
-            ],
+            forces: [&mut fx[..places], &mut fy[..places], &mut fz[..places]],
+            numbers,
             row_force,
+            unit,
             unit2: P::splat(simd, unit * unit),
             cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
             per_unit2: P::splat(simd, 1.0 / (unit * unit)),
@@ -59,9 +66,9 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             row_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
         };
-        match self.section.reach {
-            Reach::Both => sweep.rows::<SUMS, true>(self.lists, self.section),
-            Reach::First => sweep.rows::<SUMS, false>(self.lists, self.section),
+        match self.view.section.reach {
+            Reach::Both => sweep.batches::<SUMS, true>(self.view),
+            Reach::First => sweep.batches::<SUMS, false>(self.view),
         }
         sweep.sums
     }
@@ -88,16 +95,17 @@ struct Collected<V> {
     pairs: V,
 }
 
-/// Particle i of a row.
+/// Particles i of a row.
 struct Centre<S: Simd, P: Arithmetic, R> {
     position: [P::Coordinates<S>; 3],
     parameters: R,
     force: [P::Lanes<S>; 3],
 }
 
-/// Particle i and a cluster after the first stage.
+/// A row's particles and a cluster after the first stage.
 struct Measured<S: Simd, P: Arithmetic> {
     cluster: usize,
+    kinds: P::ClusterKinds<S>,
     distance: [P::Lanes<S>; 3],
     r2: P::Lanes<S>,
     /// Partners within the cutoff.
@@ -113,10 +121,14 @@ struct Inverted<S: Simd, P: Arithmetic> {
 struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     simd: S,
     kernel: K,
-    positions: [&'a [P::Coordinates<S>]; 3],
-    kinds: &'a [P::Kinds<S>],
+    positions: [&'a [P::Cluster<S>]; 3],
+    kinds: &'a [P::ClusterKinds<S>],
+    /// Of clusters, or of slots.
     forces: [&'a mut [P::Lanes<S>]; 3],
-    row_force: Option<Placed<[&'a mut [P::Number]; 3]>>,
+    /// Of particles, where slots are emptied.
+    numbers: [&'a mut [f64]; 3],
+    row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    unit: f64,
     unit2: P::Lanes<S>,
     cutoff2: P::Lanes<S>,
     per_unit2: P::Lanes<S>,
@@ -129,18 +141,39 @@ struct Sweep<'a, S: Simd, K, P: Arithmetic> {
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     /// All rows of the section.
     #[inline(always)]
-    fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, lists: &Lists, section: &Section) {
-        let mut entries = &lists.entries[section.entries.clone()];
-        self.sums.computed_pairs = (entries.len() * P::width::<S>()) as f64;
-        for row in &lists.rows[section.rows.clone()] {
-            let (own, others) = entries.split_at(row.entries as usize);
-            let mut centre = self.load(row.particle as usize);
-            self.row::<SUMS, NEWTON>(&mut centre, own);
-            self.store(row.particle as usize, &centre);
-            if SUMS {
-                self.add_row_sums(section.reach);
+    fn batches<const SUMS: bool, const NEWTON: bool>(&mut self, view: View) {
+        let View { section, mut rows, mut entries, batches, mut emptied } = view;
+        self.sums.computed_pairs = (entries.len() * P::lanes::<S>()) as f64;
+        for batch in batches {
+            let (now, later) = emptied.split_at(batch.emptied as usize);
+            for cluster in now {
+                self.empty(*cluster as usize);
             }
-            entries = others;
+            let (own, others) = rows.split_at(batch.rows as usize);
+            for row in own {
+                let (own, others) = entries.split_at(row.entries as usize);
+                let mut centre = self.load(row.particle as usize);
+                self.row::<SUMS, NEWTON>(&mut centre, own);
+                self.store(row.particle as usize, &centre);
+                if SUMS {
+                    self.add_row_sums(section.reach);
+                }
+                entries = others;
+            }
+            (rows, emptied) = (others, later);
+        }
+    }
+
+    /// Moves the sums of a cluster's slot to its particles.
+    #[inline(always)]
+    fn empty(&mut self, cluster: usize) {
+        let zero = P::splat(self.simd, 0.0);
+        let (slot, start) = (self.place(cluster), cluster * P::width::<S>());
+        for dim in 0..self.numbers.len() {
+            let sums = std::mem::replace(&mut self.forces[dim][slot], zero);
+            let to = &mut self.numbers[dim][start..];
+            let end = P::width::<S>().min(to.len());
+            P::add_cluster(self.simd, &mut to[..end], sums, self.unit);
         }
     }
 
@@ -172,10 +205,15 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     fn load(&self, i: usize) -> Centre<S, P, K::Row<S, P>> {
         let simd = self.simd;
         let zero = P::splat(simd, 0.0);
-        let column = |dim: usize| bytemuck::cast_slice::<_, P::Coordinate>(self.positions[dim])[i];
+        let [x, y, z] = self.positions;
+        let own = i..i + P::rows::<S>();
         let kind: &[P::Kind] = bytemuck::cast_slice(self.kinds);
         Centre {
-            position: [P::spread(simd, column(0)), P::spread(simd, column(1)), P::spread(simd, column(2))],
+            position: [
+                P::spread(simd, &bytemuck::cast_slice(x)[own.clone()]),
+                P::spread(simd, &bytemuck::cast_slice(y)[own.clone()]),
+                P::spread(simd, &bytemuck::cast_slice(z)[own]),
+            ],
             parameters: self.kernel.row::<S, P>(simd, P::species(kind[i])),
             force: [zero, zero, zero],
         }
@@ -183,13 +221,21 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
 
     #[inline(always)]
     fn store(&mut self, i: usize, centre: &Centre<S, P, K::Row<S, P>>) {
-        let sums = P::sums(self.simd, centre.force);
-        for (dim, sum) in sums.into_iter().take(3).enumerate() {
-            match &mut self.row_force {
-                Some(Placed { first, columns }) => columns[dim][i - *first] += sum,
-                None => bytemuck::cast_slice_mut::<_, P::Number>(self.forces[dim])[i] += sum,
+        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.row_force, P::SUMS) {
+            (Some(Placed { first, columns: [x, y, z] }), _) => (*first, [x, y, z]),
+            (None, WhereSumsGrow::Apart) => {
+                let [x, y, z] = &mut self.numbers;
+                (0, [x, y, z])
             }
-        }
+            (None, WhereSumsGrow::AtTheParticles) => {
+                let [x, y, z] = &mut self.forces;
+                let cast = bytemuck::cast_slice_mut::<P::Lanes<S>, f64>;
+                (0, [cast(x), cast(y), cast(z)])
+            }
+        };
+        let own = i - first..i - first + P::rows::<S>();
+        let to = [&mut x[own.clone()], &mut y[own.clone()], &mut z[own]];
+        P::add_rows(self.simd, to, centre.force, self.unit);
     }
 
     /// First stage: distances.
@@ -204,7 +250,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
         let r2 = P::mul_add(simd, dz, dz, squares);
         let within = P::less_than(simd, (r2, self.cutoff2), (entry.lanes(), self.lane_bits));
-        Measured { cluster, distance: [dx, dy, dz], r2, within }
+        Measured { cluster, kinds: self.kinds[cluster], distance: [dx, dy, dz], r2, within }
     }
 
     /// Second stage: the reciprocal, in those lanes that count.
@@ -225,13 +271,10 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     fn interact<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         centre: &mut Centre<S, P, K::Row<S, P>>,
-        Inverted { measured: Measured { cluster, distance: [dx, dy, dz], within, .. }, squares }: Inverted<
-            S,
-            P,
-        >,
+        Inverted { measured: Measured { cluster, kinds, distance: [dx, dy, dz], within, .. }, squares }: Inverted<S, P>,
     ) {
         let simd = self.simd;
-        let kinds = self.kinds[cluster];
+        let kinds = P::kinds(simd, kinds);
         let (force, energy) = self.kernel.pairs::<S, P>(simd, centre.parameters, kinds, squares);
         if SUMS {
             let zero = P::splat(simd, 0.0);
@@ -240,15 +283,27 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
             *virial = P::mul_add(simd, force, squares.r2, *virial);
             *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
         }
-        let ([cx, cy, cz], [fx, fy, fz]) = (&mut centre.force, &mut self.forces);
+        let [cx, cy, cz] = &mut centre.force;
         *cx = P::mul_add(simd, force, dx, *cx);
         *cy = P::mul_add(simd, force, dy, *cy);
         *cz = P::mul_add(simd, force, dz, *cz);
         if NEWTON {
+            let place = self.place(cluster);
+            let [fx, fy, fz] = &mut self.forces;
             let reaction = P::neg(simd, force);
-            fx[cluster] = P::mul_add(simd, reaction, dx, fx[cluster]);
-            fy[cluster] = P::mul_add(simd, reaction, dy, fy[cluster]);
-            fz[cluster] = P::mul_add(simd, reaction, dz, fz[cluster]);
+            fx[place] = P::mul_add(simd, reaction, dx, fx[place]);
+            fy[place] = P::mul_add(simd, reaction, dy, fy[place]);
+            fz[place] = P::mul_add(simd, reaction, dz, fz[place]);
+        }
+    }
+
+    /// Where the forces of a cluster add up.
+    #[inline(always)]
+    fn place(&self, cluster: usize) -> usize {
+        match P::SUMS {
+            WhereSumsGrow::AtTheParticles => cluster,
+            // Their number is a power of two.
+            WhereSumsGrow::Apart => cluster & (self.forces[0].len() - 1),
         }
     }
 

@@ -1,18 +1,20 @@
 //! What a list consists of: sections of rows of entries.
 
 use super::candidates::Candidates;
+use super::slots::{Batch, LaneSums, Schedule, Slots};
 use crate::halo::Reach;
+use crate::simd::WhereSumsGrow;
 use std::ops::Range;
 
-/// One particle i and how many entries it has; they follow those of the row before.
+/// As many particles i as a row has, from one on, and how many entries they have; these follow those of the row before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub particle: u32,
     pub entries: u32,
 }
 
-/// A cluster near the row's particle, and its lanes: those of its particles that are partners if within the cutoff. Bit k
-/// stands for particle k. One word, because lists are made by copying entries over and over.
+/// A cluster near one of the row's particles at least, and the lanes of the pairs that count if within the cutoff. Bit k
+/// stands for lane k. One word, because lists are made by copying entries over and over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry(u64);
 
@@ -50,6 +52,9 @@ pub(super) struct Section {
     pub rows: Range<usize>,
     /// Of all its rows.
     pub entries: Range<usize>,
+    pub batches: Range<usize>,
+    /// Of all its batches.
+    pub emptied: Range<usize>,
     pub reach: Reach,
 }
 
@@ -57,8 +62,12 @@ pub(super) struct Section {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
     pub entries: Vec<Entry>,
-    pub rows: Vec<Row>,
+    pub schedule: Schedule,
     pub sections: Vec<Section>,
+    sums: LaneSums,
+    slots: Slots,
+    /// Those since the last section.
+    pub new_rows: Vec<Row>,
     /// Of the cell whose rows are being made.
     pub candidates: Candidates,
     /// Entries of the rows being made, side by side.
@@ -68,7 +77,7 @@ pub(super) struct Lists {
 impl Lists {
     pub(super) fn clear(&mut self) {
         self.entries.clear();
-        self.rows.clear();
+        self.schedule.clear();
         self.sections.clear();
     }
 
@@ -77,22 +86,68 @@ impl Lists {
         self.drafts.resize(rows * self.candidates.len(), Entry::default());
     }
 
-    /// These drafts become the row of a particle, if there are any.
+    /// These drafts become the row of the particles from `particle` on, if there are any.
     #[inline(always)]
     pub(super) fn push_row(&mut self, particle: usize, drafts: Range<usize>) {
         if !drafts.is_empty() {
-            self.rows.push(Row { particle: particle as u32, entries: drafts.len() as u32 });
+            self.new_rows.push(Row { particle: particle as u32, entries: drafts.len() as u32 });
             self.entries.extend_from_slice(&self.drafts[drafts]);
         }
     }
 
-    /// The rows since the last section become one, if there are any.
-    pub(super) fn end_section(&mut self, reach: Reach) {
-        let (first_row, first_entry) =
-            self.sections.last().map_or((0, 0), |last| (last.rows.end, last.entries.end));
-        let (rows, entries) = (first_row..self.rows.len(), first_entry..self.entries.len());
-        if !rows.is_empty() {
-            self.sections.push(Section { rows, entries, reach });
+    /// The rows since the last section become one, if there are any. There are so many `clusters`, each of whose slots takes
+    /// `slot_bytes` per dimension.
+    pub(super) fn end_section(
+        &mut self,
+        reach: Reach,
+        sums: WhereSumsGrow,
+        (clusters, slot_bytes): (usize, usize),
+    ) {
+        if self.new_rows.is_empty() {
+            return;
         }
+        let Self { entries, schedule, sections, sums: lane_sums, slots, new_rows, .. } = self;
+        let first_entry = sections.last().map_or(0, |last| last.entries.end);
+        let before = [schedule.rows.len(), schedule.batches.len(), schedule.emptied.len()];
+        if sums == WhereSumsGrow::Apart && reach == Reach::Both {
+            slots.make_room(clusters);
+            slots.schedule(new_rows, &entries[first_entry..], schedule);
+            lane_sums.make_room(slots.count() * slot_bytes);
+            new_rows.clear();
+        } else {
+            schedule.batches.push(Batch { rows: new_rows.len() as u32, emptied: 0 });
+            schedule.rows.append(new_rows);
+        }
+        let [row, batch, emptied] = before;
+        sections.push(Section {
+            rows: row..schedule.rows.len(),
+            entries: first_entry..entries.len(),
+            batches: batch..schedule.batches.len(),
+            emptied: emptied..schedule.emptied.len(),
+            reach,
+        });
     }
+
+    /// The sections, and where forces add up.
+    pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut LaneSums) {
+        let Self { entries, schedule: Schedule { rows, batches, emptied }, sections, sums, .. } = self;
+        let views = sections.iter().map(|section| View {
+            section,
+            rows: &rows[section.rows.clone()],
+            entries: &entries[section.entries.clone()],
+            batches: &batches[section.batches.clone()],
+            emptied: &emptied[section.emptied.clone()],
+        });
+        (views, sums)
+    }
+}
+
+/// A section and what belongs to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    pub section: &'a Section,
+    pub rows: &'a [Row],
+    pub entries: &'a [Entry],
+    pub batches: &'a [Batch],
+    pub emptied: &'a [u32],
 }

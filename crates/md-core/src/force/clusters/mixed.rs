@@ -19,7 +19,7 @@ use crate::aligned::Column;
 use crate::force::shares::Columns;
 use crate::grid::CellGrid;
 use crate::particles::Particles;
-use crate::simd::{SimdLevel, Single};
+use crate::simd::{Arithmetic, SimdLevel};
 use crate::threads::Threads;
 use std::ops::Range;
 
@@ -56,14 +56,13 @@ pub(super) struct Mixed {
     unit: f64,
     origin: [f64; 3],
     position: [Column<u64>; 3],
-    force: [Column<u64>; 3],
     kind: Column<u64>,
 }
 
 impl Default for Mixed {
     fn default() -> Self {
-        let (position, force) = (Column::three_from_place(0), Column::three_from_place(3));
-        Self { unit: 0.0, origin: [0.0; 3], position, force, kind: Column::at_place(9) }
+        let position = Column::three_from_place(0);
+        Self { unit: 0.0, origin: [0.0; 3], position, kind: Column::at_place(9) }
     }
 }
 
@@ -73,10 +72,9 @@ impl Mixed {
         self.origin = grid.domain().origin;
         self.unit = EDGES * grid.longest_edge() / HALF_TURN;
         let pairs = particles.len().div_ceil(2);
-        for column in self.position.iter_mut().chain(&mut self.force).chain([&mut self.kind]) {
+        for column in self.position.iter_mut().chain([&mut self.kind]) {
             column.set_len(pairs);
         }
-        self.force.iter_mut().for_each(|column| column.padded_mut().fill(0));
         let kinds: &mut [u32] = bytemuck::cast_slice_mut(&mut self.kind);
         for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
             *kind = *species as u32;
@@ -107,46 +105,26 @@ impl Mixed {
     }
 
     /// The coordinates.
-    pub(super) fn sites(&self) -> Sites<'_, Single> {
-        let position = self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded()));
-        Sites { position, unit: self.unit }
+    pub(super) fn sites<P: Arithmetic<Coordinate = i32>>(&self) -> Sites<'_, P> {
+        Sites { position: self.coordinates(), unit: self.unit }
     }
 
-    pub(super) fn columns(&mut self) -> Columns<'_, Single> {
-        let [x, y, z] = &self.position;
-        let [fx, fy, fz] = &mut self.force;
+    /// The particles, and their forces.
+    pub(super) fn columns<'a, P>(&'a self, particles: &'a mut Particles) -> Columns<'a, P>
+    where
+        P: Arithmetic<Coordinate = i32, Kind = u32>,
+    {
         Columns {
-            position: [x, y, z].map(|column| bytemuck::cast_slice(column.padded())),
+            position: self.coordinates(),
             kind: bytemuck::cast_slice(self.kind.padded()),
-            force: [fx, fy, fz].map(|column| bytemuck::cast_slice_mut(column.padded_mut())),
+            force: particles.force.each_mut().map(Column::padded_mut),
             unit: self.unit,
             row_force: None,
         }
     }
 
-    /// Moves the f32 forces to the particles' once both regions are done; leaves zeros for the next step.
-    pub(super) fn return_forces(
-        &mut self,
-        particles: &mut Particles,
-        (threads, simd): (&Threads, SimdLevel),
-    ) {
-        let (unit, all) = (self.unit, 0..particles.len());
-        let to = particles.force.each_mut().map(|column| &mut column[..]);
-        let from = self.force.each_mut().map(|column| range_of::<f32>(column, &all));
-        threads.each((to, from), |(to, from)| {
-            for (to, from) in to.into_iter().zip(from) {
-                simd.vectorise(|| {
-                    for (to, from) in to.iter_mut().zip(from) {
-                        *to += unit * f64::from(std::mem::take(from));
-                    }
-                });
-            }
-        });
-    }
-
-    /// Length of one unit of the coordinates.
-    pub(super) fn unit(&self) -> f64 {
-        self.unit
+    fn coordinates(&self) -> [&[i32]; 3] {
+        self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded()))
     }
 }
 

@@ -25,6 +25,7 @@ mod kernel;
 mod lists;
 mod mixed;
 mod near;
+mod slots;
 
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
@@ -33,12 +34,13 @@ use crate::aligned::Column;
 use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
-use crate::simd::{Arithmetic, Double, SimdLevel, Single};
+use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use build::{ListBuild, Sites};
 use kernel::ClusterSweep;
-use lists::{Lists, Section};
+use lists::{Lists, View};
 use mixed::Mixed;
 pub use mixed::mixed_precision_problem;
+use slots::LaneSums;
 
 /// In f32, distances within reach may come out longer by this share; a few entries more do no harm.
 const ROUNDING: f64 = 1e-5;
@@ -87,7 +89,14 @@ impl ClusterWork {
             Some(mixed) => {
                 mixed.rebuild(particles, system.grid, (system.threads, system.simd));
                 let reach = reach * (1.0 + ROUNDING);
-                build::<Single>(system, spans, shares, (mixed.sites(), particles.len()), reach);
+                match Shape::of(system) {
+                    Shape::One => {
+                        build::<Single>(system, spans, shares, (mixed.sites(), particles.len()), reach);
+                    }
+                    Shape::Quads => {
+                        build::<Quads>(system, spans, shares, (mixed.sites(), particles.len()), reach);
+                    }
+                }
             }
         }
     }
@@ -100,24 +109,41 @@ impl ClusterWork {
         sums: Sums,
     ) -> PairSums {
         let Self { shares, mixed, .. } = self;
-        let is_last = region == Region::Boundary;
-        let Some(mixed) = mixed else {
-            let total = sweep(system, shares, region, Columns::of(particles), sums);
-            if is_last {
-                shares::add_spills::<Double, _>(system.threads, shares, particles, 1.0);
+        let total = match mixed {
+            None => sweep(system, shares, region, Columns::of(particles), sums),
+            Some(mixed) => {
+                let awaited = system.cells.start(system.plan.first_awaited_slot()).unwrap_or(particles.len());
+                let new = match region {
+                    Region::Inner => 0..awaited,
+                    Region::Boundary => awaited..particles.len(),
+                };
+                mixed.convert(particles, new, (system.threads, system.simd));
+                match Shape::of(system) {
+                    Shape::One => sweep(system, shares, region, mixed.columns::<Single>(particles), sums),
+                    Shape::Quads => sweep(system, shares, region, mixed.columns::<Quads>(particles), sums),
+                }
             }
-            return total;
         };
-        let means = (system.threads, system.simd);
-        let awaited = system.cells.start(system.plan.first_awaited_slot()).unwrap_or(particles.len());
-        let new = if is_last { awaited..particles.len() } else { 0..awaited };
-        mixed.convert(particles, new, means);
-        let total = sweep(system, shares, region, mixed.columns(), sums);
-        if is_last {
-            mixed.return_forces(particles, means);
-            shares::add_spills::<Single, _>(system.threads, shares, particles, mixed.unit());
+        if region == Region::Boundary {
+            shares::add_spills(system.threads, shares, particles);
         }
         total
+    }
+}
+
+/// Particles of a row and of a cluster in mixed precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// One, and as many as a vector has lanes.
+    One,
+    /// Four and four.
+    Quads,
+}
+
+impl Shape {
+    fn of(system: System) -> Self {
+        let is_wide = system.simd == SimdLevel::Avx512;
+        if is_wide && system.potential.species() == 1 { Self::Quads } else { Self::One }
     }
 }
 
@@ -133,12 +159,10 @@ fn build<P: Arithmetic>(
         share.spill.reset(len);
         for region in Region::ALL {
             let (work, spill) = share.work_mut(region);
-            work.near.clear();
-            work.far.clear();
             let (items, spans) = (spans.items(region), spans.spans());
             system.simd.dispatch(ListBuild::<P> { items, spans, sites, reach, work, spill });
         }
-        share.spill.lay_out::<P>(len, system.threads);
+        share.spill.lay_out(len, system.threads);
     });
 }
 
@@ -151,11 +175,13 @@ fn sweep<P: Arithmetic>(
     sums: Sums,
 ) -> PairSums {
     let (cutoff, simd) = (system.potential.cutoff(), system.simd);
-    shares::sweep(system.threads, shares, region, columns, |lists: &Lists, mut columns| {
+    shares::sweep(system.threads, shares, region, columns, |lists: &mut Lists, mut columns| {
         let mut total = PairSums::default();
-        for section in &lists.sections {
+        let (views, lane_sums) = lists.views();
+        for view in views {
             let columns = columns.reborrowed();
-            total += system.potential.with_kernel(Task { section, lists, columns, cutoff, simd, sums });
+            let task = Task { view, lane_sums: &mut *lane_sums, columns, cutoff, simd, sums };
+            total += system.potential.with_kernel(task);
         }
         total
     })
@@ -163,8 +189,8 @@ fn sweep<P: Arithmetic>(
 
 /// The sweep over a section, waiting for the potential's kernel.
 struct Task<'a, P: Arithmetic> {
-    section: &'a Section,
-    lists: &'a Lists,
+    view: View<'a>,
+    lane_sums: &'a mut LaneSums,
     columns: Columns<'a, P>,
     cutoff: f64,
     simd: SimdLevel,
@@ -175,13 +201,13 @@ impl<P: Arithmetic> KernelUser for Task<'_, P> {
     type Output = PairSums;
 
     fn with<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { section, lists, columns, cutoff, simd, sums } = self;
+        let Self { view, lane_sums, columns, cutoff, simd, sums } = self;
         match sums {
             Sums::Skip => {
-                simd.dispatch(ClusterSweep::<K, P, false> { section, lists, columns, cutoff, kernel })
+                simd.dispatch(ClusterSweep::<K, P, false> { view, sums: lane_sums, columns, cutoff, kernel })
             }
             Sums::Compute => {
-                simd.dispatch(ClusterSweep::<K, P, true> { section, lists, columns, cutoff, kernel })
+                simd.dispatch(ClusterSweep::<K, P, true> { view, sums: lane_sums, columns, cutoff, kernel })
             }
         }
     }

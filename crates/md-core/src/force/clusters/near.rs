@@ -8,7 +8,7 @@
 //! Which candidates are near no branch can guess, hence drafts. Where the next entry goes depends on the answer, and that
 //! comes late: rows that are made side by side do not wait for each other.
 
-use super::candidates::Clusters;
+use super::candidates::{Clusters, MOST_AHEAD};
 use super::lists::{Entry, Lists};
 use crate::simd::Arithmetic;
 use pulp::Simd;
@@ -20,11 +20,13 @@ pub(super) const TOGETHER: usize = 4;
 /// Finds clusters near particles.
 pub(super) struct Finder<'a, S: Simd, P: Arithmetic> {
     pub simd: S,
-    pub positions: [&'a [P::Coordinates<S>]; 3],
+    pub positions: [&'a [P::Cluster<S>]; 3],
     /// In units of the coordinates.
     pub reach2: P::Lanes<S>,
     pub lane_bits: P::Kinds<S>,
     pub clusters: Clusters,
+    /// See [`Clusters::lanes_after`].
+    pub lanes_after: [u16; MOST_AHEAD],
 }
 
 /// Rows in the making.
@@ -35,47 +37,79 @@ struct Drafts<'a, const ROWS: usize> {
     ends: [usize; ROWS],
 }
 
-/// A particle's place in all lanes, or the places of a cluster's particles.
-type Places<S, P> = [<P as Arithmetic>::Coordinates<S>; 3];
+/// The places of a cluster's particles.
+type Cluster<S, P> = [<P as Arithmetic>::Cluster<S>; 3];
+
+/// As many particles of a cell as a row has.
+#[derive(Clone, Copy)]
+struct RowOf<S: Simd, P: Arithmetic> {
+    /// The first; so many follow that no place is beyond the last particle.
+    first: usize,
+    place: [P::Coordinates<S>; 3],
+    /// The lanes of those that the row is for.
+    lanes: u16,
+}
 
 impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
-    /// Appends the rows of particles; they and the candidates count from cluster `base`.
+    /// Appends the rows of particles; they and the candidates count from cluster `base`, where there are `len` of them.
     #[inline(always)]
-    pub(super) fn append_rows(&self, lists: &mut Lists, rows: Range<usize>, base: usize) {
+    pub(super) fn append_rows(
+        &self,
+        lists: &mut Lists,
+        particles: Range<usize>,
+        (base, len): (usize, usize),
+    ) {
         if lists.candidates.is_empty() {
             return;
         }
         lists.prepare_drafts(TOGETHER);
-        let mut first = rows.start;
-        while first + TOGETHER <= rows.end {
-            self.append::<TOGETHER>(lists, first, base);
-            first += TOGETHER;
-        }
-        for row in first..rows.end {
-            self.append::<1>(lists, row, base);
+        let (mut rest, per_row) = (particles, P::rows::<S>());
+        while !rest.is_empty() {
+            let whole = (base, len);
+            match rest.len().div_ceil(per_row) {
+                1 => self.append::<1>(lists, rest.clone(), whole),
+                2 => self.append::<2>(lists, rest.clone(), whole),
+                3 => self.append::<3>(lists, rest.clone(), whole),
+                _ => self.append::<TOGETHER>(lists, rest.clone(), whole),
+            }
+            rest.start = rest.end.min(rest.start + TOGETHER * per_row);
         }
     }
 
-    /// Appends the rows of so many particles from `first` on: the candidates near each.
+    /// Appends the first so many rows of these particles: the candidates near each.
     #[inline(always)]
-    fn append<const ROWS: usize>(&self, lists: &mut Lists, first: usize, base: usize) {
+    fn append<const ROWS: usize>(
+        &self,
+        lists: &mut Lists,
+        particles: Range<usize>,
+        (base, len): (usize, usize),
+    ) {
         let Lists { candidates, drafts, .. } = lists;
         let length = candidates.len();
         let mut drafts = Drafts { entries: drafts, ends: std::array::from_fn(|row| row * length) };
-        let places = self.places::<ROWS>(base * self.clusters.width + first);
+        let mut rows = [self.row(particles.clone(), (base, len)); ROWS];
+        let mut start = particles.start;
+        for row in &mut rows {
+            *row = self.row(start..particles.end, (base, len));
+            start += P::rows::<S>();
+        }
         let (own, others) = candidates.own_and_others();
         for &entry in own {
             let mut entries = [entry; ROWS];
-            for (row, met) in entries.iter_mut().enumerate() {
-                *met = entry.within(self.clusters.lanes_from(first + row + 1, entry.cluster()));
+            for row in 0..ROWS {
+                let ahead = self.clusters.ahead(rows[row].first, entry.cluster());
+                entries[row] = entry.within(self.lanes_after[ahead] & rows[row].lanes);
             }
-            self.write(&mut drafts, entries, (&places, self.load(base + entry.cluster())));
+            self.write(&mut drafts, entries, (&rows, self.load(base + entry.cluster())));
         }
         for &entry in others {
-            self.write(&mut drafts, [entry; ROWS], (&places, self.load(base + entry.cluster())));
+            let mut entries = [entry; ROWS];
+            // Only the last may have fewer particles.
+            entries[ROWS - 1] = entry.within(rows[ROWS - 1].lanes);
+            self.write(&mut drafts, entries, (&rows, self.load(base + entry.cluster())));
         }
         for (row, end) in drafts.ends.into_iter().enumerate() {
-            lists.push_row(first + row, row * length..end);
+            lists.push_row(rows[row].first, row * length..end);
         }
     }
 
@@ -85,36 +119,40 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         &self,
         drafts: &mut Drafts<ROWS>,
         entries: [Entry; ROWS],
-        (places, cluster): (&[Places<S, P>; ROWS], Places<S, P>),
+        (rows, cluster): (&[RowOf<S, P>; ROWS], Cluster<S, P>),
     ) {
         for row in 0..ROWS {
             drafts.entries[drafts.ends[row]] = entries[row];
-            drafts.ends[row] += usize::from(self.is_near(places[row], cluster, entries[row].lanes()));
+            drafts.ends[row] += usize::from(self.is_near(rows[row].place, cluster, entries[row].lanes()));
         }
     }
 
-    /// Where so many particles are.
+    /// The first row of these particles.
     #[inline(always)]
-    fn places<const ROWS: usize>(&self, first: usize) -> [Places<S, P>; ROWS] {
-        // Any coordinates, to be replaced.
-        let mut places = [self.load(0); ROWS];
-        for (row, place) in places.iter_mut().enumerate() {
-            for (lanes, column) in place.iter_mut().zip(self.positions) {
-                *lanes = P::spread(self.simd, bytemuck::cast_slice(column)[first + row]);
-            }
-        }
-        places
+    fn row(&self, particles: Range<usize>, (base, len): (usize, usize)) -> RowOf<S, P> {
+        let (rows, width) = (P::rows::<S>(), self.clusters.width);
+        let first = particles.start.min(len - rows);
+        let start = base * width + first;
+        let [x, y, z] = self.positions;
+        let place = [
+            P::spread(self.simd, &bytemuck::cast_slice(x)[start..start + rows]),
+            P::spread(self.simd, &bytemuck::cast_slice(y)[start..start + rows]),
+            P::spread(self.simd, &bytemuck::cast_slice(z)[start..start + rows]),
+        ];
+        let own = particles.start - first..(particles.end - first).min(rows);
+        let lanes = (1_u32 << (own.end * width)) - (1_u32 << (own.start * width));
+        RowOf { first, place, lanes: lanes as u16 }
     }
 
     #[inline(always)]
-    fn load(&self, cluster: usize) -> Places<S, P> {
+    fn load(&self, cluster: usize) -> Cluster<S, P> {
         let [x, y, z] = self.positions;
         [x[cluster], y[cluster], z[cluster]]
     }
 
     /// Whether any of these lanes of a cluster is within reach.
     #[inline(always)]
-    fn is_near(&self, place: Places<S, P>, cluster: Places<S, P>, lanes: u16) -> bool {
+    fn is_near(&self, place: [P::Coordinates<S>; 3], cluster: Cluster<S, P>, lanes: u16) -> bool {
         let simd = self.simd;
         let dx = P::difference(simd, place[0], cluster[0]);
         let dy = P::difference(simd, place[1], cluster[1]);
@@ -128,8 +166,9 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
 mod tests {
     use super::*;
     use crate::force::cells::CellSpan;
+    use crate::force::clusters::kernel::vectors;
     use crate::random;
-    use crate::simd::{Double, SimdLevel};
+    use crate::simd::{Double, Quads, SimdLevel, Single};
     use pulp::WithSimd;
     use std::collections::BTreeSet;
 
@@ -140,41 +179,53 @@ mod tests {
     const SPANS: [Range<usize>; 4] = [CELL, 24..37, 52..61, 3..9];
     const REACH2: f64 = 1.5;
 
-    /// Makes the rows; gives, entry by entry, the pairs of particles it stands for.
-    struct Rows<'a>(&'a [Vec<f64>; 3]);
+    /// Makes the rows; gives, entry by entry, the pairs of particles it stands for. No rows where a vector is too short.
+    struct Rows<'a, P: Arithmetic>(&'a [Vec<P::Coordinate>; 3], f64);
 
-    impl WithSimd for Rows<'_> {
-        type Output = Vec<Vec<(usize, usize)>>;
+    impl<P: Arithmetic> WithSimd for Rows<'_, P> {
+        type Output = Option<Vec<Vec<(usize, usize)>>>;
 
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-            let width = Double::width::<S>();
-            let clusters = Clusters { width, home: HOME.start / width..HOME.end / width };
+            if P::rows::<S>() == 0 {
+                return None;
+            }
+            let (width, rows) = (P::width::<S>(), P::rows::<S>());
+            let clusters = Clusters { width, rows, home: HOME.start / width..HOME.end / width };
             let (mut near, mut far) = (Lists::default(), Lists::default());
             let spans = SPANS.map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
             clusters.write_down(&mut near.candidates, &mut far.candidates, (&spans, CELL.start as u32));
-            let positions = self.0.each_ref().map(|column| S::as_simd_f64s(column).0);
-            let (reach2, lane_bits) = (Double::splat(simd, REACH2), Double::lane_bits(simd));
-            let finder = Finder::<S, Double> { simd, positions, reach2, lane_bits, clusters };
-            let home = finder.clusters.home.start;
-            finder.append_rows(&mut near, CELL.start - HOME.start..CELL.end - HOME.start, home);
-            finder.append_rows(&mut far, CELL, 0);
-            [pairs(&near, width, HOME.start), pairs(&far, width, 0)].concat()
+            let (home, lanes_after) = (clusters.home.start, clusters.lanes_after());
+            let finder = Finder::<S, P> {
+                simd,
+                positions: self.0.each_ref().map(|column| vectors(column)),
+                reach2: P::splat(simd, REACH2 / (self.1 * self.1)),
+                lane_bits: P::lane_bits(simd),
+                clusters,
+                lanes_after,
+            };
+            let in_home = CELL.start - HOME.start..CELL.end - HOME.start;
+            finder.append_rows(&mut near, in_home, (home, HOME.len()));
+            finder.append_rows(&mut far, CELL, (0, PARTICLES));
+            Some([pairs(&near, (rows, width), HOME.start), pairs(&far, (rows, width), 0)].concat())
         }
     }
 
-    fn pairs(lists: &Lists, width: usize, base: usize) -> Vec<Vec<(usize, usize)>> {
-        let rows = lists.rows.iter().flat_map(|row| vec![row.particle as usize; row.entries as usize]);
+    fn pairs(lists: &Lists, (rows, width): (usize, usize), base: usize) -> Vec<Vec<(usize, usize)>> {
+        let first = lists.new_rows.iter().flat_map(|row| vec![row.particle as usize; row.entries as usize]);
         let pair = |(i, entry): (usize, &Entry)| {
-            let lanes = (0..width).filter(|lane| entry.lanes() >> lane & 1 == 1);
-            lanes.map(|lane| (base + i, base + entry.cluster() * width + lane)).collect()
+            let lanes = (0..rows * width).filter(|lane| entry.lanes() >> lane & 1 == 1);
+            lanes
+                .map(|lane| (base + i + lane / width, base + entry.cluster() * width + lane % width))
+                .collect()
         };
-        rows.zip(&lists.entries).map(pair).collect()
+        first.zip(&lists.entries).map(pair).collect()
     }
 
-    #[test]
-    fn every_near_pair_is_in_an_entry_and_every_entry_has_one() {
+    /// At every level of this CPU; tells at how many.
+    fn check_rows<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
         let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
-        let positions = [0, 1, 2].map(|dim| places.iter().map(|place| place[dim]).collect::<Vec<_>>());
+        let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();
+        let positions = [column(0), column(1), column(2)];
         let is_near = |&(i, j): &(usize, usize)| {
             (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < REACH2
         };
@@ -185,12 +236,25 @@ mod tests {
             .collect();
         let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
         assert!(!near.is_empty() && near.len() < all.len());
+        let mut checked = 0;
         for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-            let entries = level.dispatch(Rows(&positions));
+            let Some(entries) = level.dispatch(Rows::<P>(&positions, unit)) else { continue };
             assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{}", level.name());
             let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
             assert_eq!(listed.len(), entries.iter().flatten().count(), "{}: a pair twice", level.name());
             assert!(listed.is_subset(&all) && near.is_subset(&listed), "{}", level.name());
+            checked += 1;
         }
+        checked
+    }
+
+    #[test]
+    fn every_near_pair_is_in_an_entry_and_every_entry_has_one() {
+        const UNIT: f64 = 1e-7;
+        let fixed = |x: f64| (x / UNIT) as i32;
+        let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available()).count();
+        assert_eq!(check_rows::<Double>(1.0, |x| x), levels);
+        assert_eq!(check_rows::<Single>(UNIT, fixed), levels);
+        assert!(check_rows::<Quads>(UNIT, fixed) + 1 >= levels, "only the baseline has too few lanes");
     }
 }

@@ -36,11 +36,11 @@ pub(in crate::force) const BLOCK: usize = 16;
 pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub position: [&'a [P::Coordinate]; 3],
     pub kind: &'a [P::Kind],
-    pub force: [&'a mut [P::Number]; 3],
+    pub force: [&'a mut [f64]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
     /// Where rows' sums go, if not to `force`; counted from the first row there.
-    pub row_force: Option<Placed<[&'a mut [P::Number]; 3]>>,
+    pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
 }
 
 impl<'a> Columns<'a, Double> {
@@ -157,7 +157,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     shares: &mut [Share<L>],
     region: Region,
     columns: Columns<P>,
-    sweep: impl Fn(&L, Columns<P>) -> PairSums + Sync,
+    sweep: impl Fn(&mut L, Columns<P>) -> PairSums + Sync,
 ) -> PairSums {
     // Inner work also clears the spills.
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
@@ -165,16 +165,16 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     }
     let Columns { position, kind, force, unit, row_force } = columns;
     debug_assert!(row_force.is_none(), "which rows go elsewhere is decided here");
-    let work = |part: Part<P, L>, _: usize| {
+    let work = |part: Part<L>, _: usize| {
         let Part { shares: [share], mut force } = part else { return PairSums::default() };
         if region == Region::Inner {
-            share.spill.clear::<P>();
+            share.spill.clear();
         }
         let mut sums = PairSums::default();
         let (work, spill) = share.work_mut(region);
         let home = work.home.start.min(kind.len())..work.home.end.min(kind.len());
         sums += sweep(
-            &work.near,
+            &mut work.near,
             Columns {
                 position: position.map(|column| &column[home.clone()]),
                 kind: &kind[home.clone()],
@@ -185,8 +185,8 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
         );
         if threads.count() > 1 {
             let row_force = Some(Placed { first: home.start, columns: force });
-            let force = spill.columns::<P>();
-            sums += sweep(&work.far, Columns { position, kind, force, unit, row_force });
+            let force = spill.columns();
+            sums += sweep(&mut work.far, Columns { position, kind, force, unit, row_force });
         }
         sums
     };
@@ -199,12 +199,12 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
 }
 
 /// Some threads' shares, and the forces in their homes.
-struct Part<'a, P: Arithmetic, L> {
+struct Part<'a, L> {
     shares: &'a mut [Share<L>],
-    force: [&'a mut [P::Number]; 3],
+    force: [&'a mut [f64]; 3],
 }
 
-impl<P: Arithmetic, L> Part<'_, P, L> {
+impl<L> Part<'_, L> {
     fn split(self, middle: usize, region: Region) -> (Self, Self) {
         let home = |share: &Share<L>| share.work(region).home.start;
         let at = home(&self.shares[middle]) - home(&self.shares[0]);

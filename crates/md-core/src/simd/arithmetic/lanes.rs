@@ -25,17 +25,15 @@ macro_rules! lanes_of {
         sum: $sum:ident,
         bits: $bits:ident,
         and_kind: $and_kind:ident,
-        less_whole: $less_whole:ident,
-        sums: $sums:ident $(,)?
+        less_whole: $less_whole:ident $(,)?
     ) => {
         type Kind = $kind;
-        type Number = $number;
         type Lanes<S: Simd> = S::$lanes;
         type Kinds<S: Simd> = S::$kinds;
         type Mask<S: Simd> = S::$mask;
 
         #[inline(always)]
-        fn width<S: Simd>() -> usize {
+        fn lanes<S: Simd>() -> usize {
             S::$width
         }
         #[inline(always)]
@@ -113,20 +111,22 @@ macro_rules! lanes_of {
             kind as usize
         }
         #[inline(always)]
-        fn value(number: $number) -> f64 {
-            f64::from(number)
-        }
-        #[inline(always)]
-        fn sums<S: Simd>(simd: S, a: [S::$lanes; 3]) -> [$number; 4] {
-            #[cfg(target_arch = "x86_64")]
-            if let Some(sums) = x86::$sums(simd, a) {
-                return sums;
-            }
-            [simd.$sum(a[0]), simd.$sum(a[1]), simd.$sum(a[2]), 0.0]
-        }
-        #[inline(always)]
         fn sum<S: Simd>(simd: S, a: S::$lanes) -> f64 {
             f64::from(simd.$sum(a))
+        }
+    };
+}
+
+/// Rows of one particle, which fills all lanes.
+macro_rules! one_row {
+    () => {
+        #[inline(always)]
+        fn rows<S: Simd>() -> usize {
+            1
+        }
+        #[inline(always)]
+        fn kinds<S: Simd>(_: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S> {
+            kinds
         }
     };
 }

@@ -14,6 +14,7 @@
 #[macro_use]
 mod lanes;
 mod double;
+mod quads;
 mod single;
 #[cfg(test)]
 mod tests;
@@ -21,10 +22,20 @@ mod tests;
 mod x86;
 
 pub use double::Double;
+pub use quads::Quads;
 pub use single::Single;
 
 use super::Inversion;
 use pulp::Simd;
+
+/// Where the forces on the particles of clusters add up during a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhereSumsGrow {
+    /// In the particles' forces themselves, which are of the same type.
+    AtTheParticles,
+    /// Elsewhere, lane by lane, until [`Arithmetic::add_cluster`] is called.
+    Apart,
+}
 
 /// What a lane holds and how it is computed with.
 pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
@@ -32,23 +43,42 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Coordinate: bytemuck::Pod + Send + Sync;
     /// One species index in memory.
     type Kind: bytemuck::Pod + Send + Sync;
-    /// One force component in memory.
-    type Number: bytemuck::Pod + Send + Sync + std::ops::AddAssign;
-    /// A vector of coordinates.
-    type Coordinates<S: Simd>: bytemuck::Pod;
+    /// Coordinates of a row's particles, spread over the lanes.
+    type Coordinates<S: Simd>: Copy;
+    /// Coordinates of a cluster's particles, as they are in memory.
+    type Cluster<S: Simd>: bytemuck::Pod;
+    /// Species of a cluster's particles, as they are in memory.
+    type ClusterKinds<S: Simd>: bytemuck::Pod;
     /// A vector of numbers.
     type Lanes<S: Simd>: bytemuck::Pod;
     /// A vector of species indices.
     type Kinds<S: Simd>: bytemuck::Pod;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
+    /// Where the forces of clusters add up.
+    const SUMS: WhereSumsGrow;
 
-    /// Lanes of a vector.
-    fn width<S: Simd>() -> usize;
-    /// A coordinate in all lanes.
-    fn spread<S: Simd>(simd: S, coordinate: Self::Coordinate) -> Self::Coordinates<S>;
-    /// a - b.
-    fn difference<S: Simd>(simd: S, a: Self::Coordinates<S>, b: Self::Coordinates<S>) -> Self::Lanes<S>;
+    /// Lanes of a vector: one per pair of a row's particle and a cluster's, row by row.
+    fn lanes<S: Simd>() -> usize;
+    /// Particles i of a row.
+    fn rows<S: Simd>() -> usize;
+    /// Particles j of a cluster.
+    #[inline(always)]
+    fn width<S: Simd>() -> usize {
+        Self::lanes::<S>() / Self::rows::<S>()
+    }
+    /// A coordinate of a row's particles, each in all of its lanes.
+    fn spread<S: Simd>(simd: S, coordinates: &[Self::Coordinate]) -> Self::Coordinates<S>;
+    /// a - b for every pair.
+    fn difference<S: Simd>(simd: S, a: Self::Coordinates<S>, b: Self::Cluster<S>) -> Self::Lanes<S>;
+    /// The species of a cluster's particles, beside every particle of a row.
+    fn kinds<S: Simd>(simd: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S>;
+    /// Adds the sums over the lanes of each of a row's particles, in three dimensions, times the unit, to that particle's
+    /// forces.
+    fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64);
+    /// Adds the sums over the lanes of each of a cluster's particles, times the unit, to that particle's forces; `to` may
+    /// be shorter than the cluster.
+    fn add_cluster<S: Simd>(simd: S, to: &mut [f64], sums: Self::Lanes<S>, unit: f64);
     /// A number in all lanes.
     fn splat<S: Simd>(simd: S, value: f64) -> Self::Lanes<S>;
     /// 1, 2, 4, ...
@@ -86,8 +116,6 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn is_kind<S: Simd>(simd: S, kinds: Self::Kinds<S>, species: usize) -> Self::Mask<S>;
     /// The species of an index in memory.
     fn species(kind: Self::Kind) -> usize;
-    /// The number as f64.
-    fn value(number: Self::Number) -> f64;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.
     fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
     /// The inverse of that, given the inverse of the unit's square: to the last bit or two; anything for zero and infinity.
@@ -99,8 +127,6 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     ) -> Self::Lanes<S>;
     /// Sum over the lanes.
     fn sum<S: Simd>(simd: S, a: Self::Lanes<S>) -> f64;
-    /// Sums over the lanes of three vectors, and a number that means nothing: together they fill a register.
-    fn sums<S: Simd>(simd: S, a: [Self::Lanes<S>; 3]) -> [Self::Number; 4];
 }
 
 /// Whether a multiply-add is one instruction.

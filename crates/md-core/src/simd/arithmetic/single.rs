@@ -2,78 +2,129 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, Inversion, is_fused};
+use super::{Arithmetic, Inversion, WhereSumsGrow, is_fused};
 use pulp::Simd;
+
+/// What both shapes of a row have in common.
+macro_rules! in_single_precision {
+    () => {
+        lanes_of! {
+            lanes: f32s,
+            mask: m32s,
+            kinds: u32s,
+            number: f32,
+            kind: u32,
+            width: F32_LANES,
+            splat: splat_f32s,
+            add: add_f32s,
+            sub: sub_f32s,
+            mul: mul_f32s,
+            mul_add: mul_add_e_f32s,
+            neg: neg_f32s,
+            sqrt: sqrt_f32s,
+            less: less_than_f32s,
+            and: and_m32s,
+            less_among: _mm512_mask_cmplt_ps_mask,
+            first: first_true_m32s,
+            select: select_f32s,
+            equal: equal_u32s,
+            splat_kind: splat_u32s,
+            sum: reduce_sum_f32s,
+            bits: b16,
+            and_kind: and_u32s,
+            less_whole: less_than_i32s,
+        }
+    };
+}
+pub(super) use in_single_precision;
+
+/// How squares of fixed-point distances become squares of lengths.
+macro_rules! fixed_point {
+    () => {
+        #[inline(always)]
+        fn in_lengths<S: Simd>(simd: S, r2: S::f32s, unit2: S::f32s) -> S::f32s {
+            simd.mul_f32s(r2, unit2)
+        }
+
+        /// A division: of 16 f32 it takes 2.5 cycles on Zen 5 (measured) and 8 to 10 on Intel's CPUs, by published
+        /// tables: less than the rest of a pair.
+        #[inline(always)]
+        fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f32s, per_unit2: S::f32s, _: Inversion) -> S::f32s {
+            simd.div_f32s(per_unit2, r2)
+        }
+    };
+}
+pub(super) use fixed_point;
 
 /// Pair arithmetic in f32, from fixed-point coordinates.
 #[derive(Debug, Clone, Copy)]
 pub struct Single;
 
 impl Arithmetic for Single {
-    lanes_of! {
-        lanes: f32s,
-        mask: m32s,
-        kinds: u32s,
-        number: f32,
-        kind: u32,
-        width: F32_LANES,
-        splat: splat_f32s,
-        add: add_f32s,
-        sub: sub_f32s,
-        mul: mul_f32s,
-        mul_add: mul_add_e_f32s,
-        neg: neg_f32s,
-        sqrt: sqrt_f32s,
-        less: less_than_f32s,
-        and: and_m32s,
-        less_among: _mm512_mask_cmplt_ps_mask,
-        first: first_true_m32s,
-        select: select_f32s,
-        equal: equal_u32s,
-        splat_kind: splat_u32s,
-        sum: reduce_sum_f32s,
-        bits: b16,
-        and_kind: and_u32s,
-        less_whole: less_than_i32s,
-        sums: sums_f32,
-    }
+    in_single_precision!();
     type Coordinate = i32;
     type Coordinates<S: Simd> = S::i32s;
+    type Cluster<S: Simd> = S::i32s;
+    type ClusterKinds<S: Simd> = S::u32s;
+    const SUMS: WhereSumsGrow = WhereSumsGrow::Apart;
+
+    one_row!();
 
     #[inline(always)]
-    fn spread<S: Simd>(simd: S, coordinate: i32) -> S::i32s {
-        simd.splat_i32s(coordinate)
+    fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {
+        simd.splat_i32s(coordinates[0])
+    }
+
+    #[inline(always)]
+    fn add_rows<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
+        let [sum_x, sum_y, sum_z] = three_sums(simd, sums);
+        x[0] += unit * f64::from(sum_x);
+        y[0] += unit * f64::from(sum_y);
+        z[0] += unit * f64::from(sum_z);
+    }
+
+    #[inline(always)]
+    fn add_cluster<S: Simd>(_: S, to: &mut [f64], sums: S::f32s, unit: f64) {
+        let sums: &[f32] = bytemuck::cast_slice(std::slice::from_ref(&sums));
+        for lane in 0..to.len().min(sums.len()) {
+            to[lane] += unit * f64::from(sums[lane]);
+        }
     }
 
     #[inline(always)]
     fn difference<S: Simd>(simd: S, a: S::i32s, b: S::i32s) -> S::f32s {
-        let difference = simd.sub_i32s(a, b);
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v4) = x86::as_avx512(simd) {
-            return bytemuck::cast(v4.avx512f._mm512_cvtepi32_ps(bytemuck::cast(difference)));
-        }
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v3) = x86::as_avx2(simd) {
-            return bytemuck::cast(v3.avx._mm256_cvtepi32_ps(bytemuck::cast(difference)));
-        }
-        let mut numbers = simd.splat_f32s(0.0);
-        let from: &[i32] = bytemuck::cast_slice(std::slice::from_ref(&difference));
-        let to: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = *from as f32;
-        }
-        numbers
+        to_numbers(simd, simd.sub_i32s(a, b))
     }
 
-    #[inline(always)]
-    fn in_lengths<S: Simd>(simd: S, r2: S::f32s, unit2: S::f32s) -> S::f32s {
-        simd.mul_f32s(r2, unit2)
-    }
+    fixed_point!();
+}
 
-    /// A division: of 16 f32 it takes 2.5 cycles on Zen 5 (measured) and 8 to 10 on Intel's CPUs, by published tables: less than
-    /// the rest of a pair.
-    #[inline(always)]
-    fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f32s, per_unit2: S::f32s, _: Inversion) -> S::f32s {
-        simd.div_f32s(per_unit2, r2)
+/// The sums over three vectors' lanes.
+#[inline(always)]
+fn three_sums<S: Simd>(simd: S, [x, y, z]: [S::f32s; 3]) -> [f32; 3] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some([x, y, z, _]) = x86::sums_f32(simd, [x, y, z]) {
+        return [x, y, z];
     }
+    [simd.reduce_sum_f32s(x), simd.reduce_sum_f32s(y), simd.reduce_sum_f32s(z)]
+}
+
+/// Integers as numbers.
+#[inline(always)]
+pub(super) fn to_numbers<S: Simd>(simd: S, integers: S::i32s) -> S::f32s {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v4) = x86::as_avx512(simd) {
+        return bytemuck::cast(v4.avx512f._mm512_cvtepi32_ps(bytemuck::cast(integers)));
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = x86::as_avx2(simd) {
+        return bytemuck::cast(v3.avx._mm256_cvtepi32_ps(bytemuck::cast(integers)));
+    }
+    let mut numbers = simd.splat_f32s(0.0);
+    let from: &[i32] = bytemuck::cast_slice(std::slice::from_ref(&integers));
+    let to: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from as f32;
+    }
+    numbers
 }

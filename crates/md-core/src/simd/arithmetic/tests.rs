@@ -1,4 +1,4 @@
-use super::{Arithmetic, Double, Inversion, Single};
+use super::{Arithmetic, Double, Inversion, Quads, Single, WhereSumsGrow};
 use crate::simd::SimdLevel;
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
@@ -8,14 +8,23 @@ fn at_every_level<K: WithSimd<Output = ()> + Copy>(check: K) {
     SimdLevel::ALL.into_iter().filter(|level| level.is_available()).for_each(|level| level.dispatch(check));
 }
 
+/// The number where the bit of its lane is set, else 0.
+fn in_lanes<P: Arithmetic, S: Simd>(simd: S, number: P::Lanes<S>, lanes: u16) -> P::Lanes<S> {
+    let (zero, one) = (P::splat(simd, 0.0), P::splat(simd, 1.0));
+    let mask = P::less_than(simd, (zero, one), (lanes, P::lane_bits(simd)));
+    P::select(simd, mask, number, zero)
+}
+
 /// A vector whose lanes are first, first + 1, ...
 fn counting<P: Arithmetic, S: Simd>(simd: S, first: f64) -> P::Lanes<S> {
-    let mut lanes = P::splat(simd, 0.0);
-    let numbers: &mut [P::Number] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut lanes));
-    for (lane, number) in numbers.iter_mut().enumerate() {
-        *number = bytemuck::cast_slice::<_, P::Number>(&[P::splat(simd, first + lane as f64)])[0];
-    }
-    lanes
+    (0..P::lanes::<S>()).fold(P::splat(simd, 0.0), |sum, lane| {
+        let number = P::splat(simd, first + lane as f64);
+        P::add(simd, sum, in_lanes::<P, S>(simd, number, 1 << lane))
+    })
+}
+
+fn lane<P: Arithmetic, S: Simd>(simd: S, numbers: P::Lanes<S>, lane: usize) -> f64 {
+    P::sum(simd, in_lanes::<P, S>(simd, numbers, 1 << lane))
 }
 
 #[derive(Clone, Copy)]
@@ -25,18 +34,48 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
     type Output = ();
 
     fn with_simd<S: Simd>(self, simd: S) {
-        let width = P::width::<S>() as f64;
-        let vectors = [1.0, 100.0, 1000.0].map(|first| counting::<P, S>(simd, first));
-        let [x, y, z, _] = P::sums(simd, vectors).map(P::value);
-        let sum = |first: f64| width * first + width * (width - 1.0) / 2.0;
-        assert_eq!([x, y, z], [sum(1.0), sum(100.0), sum(1000.0)], "{width} lanes");
+        // Where a vector is shorter than a cluster.
+        if P::rows::<S>() == 0 {
+            return;
+        }
+        let (rows, width) = (P::rows::<S>(), P::width::<S>());
+        let firsts = [1.0, 100.0, 1000.0];
+        let vectors = firsts.map(|first| counting::<P, S>(simd, first));
+        let mut to = [vec![0.5; rows], vec![0.25; rows], vec![0.0; rows]];
+        P::add_rows(simd, to.each_mut().map(Vec::as_mut_slice), vectors, UNIT);
+        for (row, dim) in (0..rows).flat_map(|row| (0..3).map(move |dim| (row, dim))) {
+            let sum: f64 = (0..width).map(|lane| firsts[dim] + (row * width + lane) as f64).sum();
+            let expected = [0.5, 0.25, 0.0][dim] + P::in_units(sum);
+            assert_eq!(to[dim][row], expected, "{rows} rows of {width}: row {row}, dimension {dim}");
+        }
+        for length in 0..=width {
+            let mut to = vec![0.5; length];
+            P::add_cluster(simd, &mut to, vectors[0], UNIT);
+            let sum = |lane: usize| (0..rows).map(|row| 1.0 + (row * width + lane) as f64).sum();
+            let expected: Vec<f64> = (0..length).map(|lane| 0.5 + P::in_units(sum(lane))).collect();
+            assert_eq!(to, expected, "{rows} rows of {width}");
+        }
+    }
+}
+
+/// Of the forces; double precision has none of its own.
+const UNIT: f64 = 0.5;
+
+trait InUnits {
+    fn in_units(sum: f64) -> f64;
+}
+
+impl<P: Arithmetic> InUnits for P {
+    fn in_units(sum: f64) -> f64 {
+        if P::SUMS == WhereSumsGrow::Apart { UNIT * sum } else { sum }
     }
 }
 
 #[test]
-fn sums_of_three_vectors() {
+fn sums_for_rows_and_clusters() {
     at_every_level(Sums::<Double>(PhantomData));
     at_every_level(Sums::<Single>(PhantomData));
+    at_every_level(Sums::<Quads>(PhantomData));
 }
 
 #[derive(Clone, Copy)]
@@ -46,7 +85,7 @@ impl<P: Arithmetic> WithSimd for Less<P> {
     type Output = ();
 
     fn with_simd<S: Simd>(self, simd: S) {
-        let width = P::width::<S>();
+        let width = P::lanes::<S>();
         let (a, bound) = (counting::<P, S>(simd, 0.0), P::splat(simd, 3.0));
         for lanes in [0_u16, 0b1, 0b10, 0b1010, 0b1100, u16::MAX] {
             let lanes = (u32::from(lanes) & ((1 << width) - 1)) as u16;
@@ -76,17 +115,10 @@ impl<P: Arithmetic> WithSimd for Inverses<P> {
         for first in [1e-3, 0.7, 1.0, 6.25, 1e6] {
             let a = counting::<P, S>(simd, first);
             let inverse = P::inverse_in_lengths(simd, a, P::splat(simd, 1.0), inversion);
-            let (a, inverse): (&[P::Number], &[P::Number]) = (
-                bytemuck::cast_slice(std::slice::from_ref(&a)),
-                bytemuck::cast_slice(std::slice::from_ref(&inverse)),
-            );
-            for (&a, &inverse) in a.iter().zip(inverse) {
-                let error = P::value(a) * P::value(inverse) - 1.0;
-                assert!(
-                    error.abs() <= 2.0 * precision,
-                    "{inversion:?}: 1 / {} is off by {error}",
-                    P::value(a)
-                );
+            for number in 0..P::lanes::<S>() {
+                let [a, inverse] = [a, inverse].map(|numbers| lane::<P, S>(simd, numbers, number));
+                let error = a * inverse - 1.0;
+                assert!(error.abs() <= 2.0 * precision, "{inversion:?}: 1 / {a} is off by {error}");
             }
         }
     }

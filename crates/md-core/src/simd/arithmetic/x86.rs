@@ -4,7 +4,7 @@ use bytemuck::{Pod, cast};
 use pulp::x86::{V3, V4};
 use pulp::{Simd, f32x4};
 use std::any::Any;
-use std::arch::x86_64::{__m256, __m256d};
+use std::arch::x86_64::{__m256, __m256d, __m512};
 
 /// The level, if it is AVX-512 on whole vectors.
 #[inline(always)]
@@ -70,3 +70,22 @@ const FIRST_PAIRS: i32 = 0b01_00_01_00;
 const NEIGHBOURS: i32 = 0b0101;
 const LOW_HALVES: i32 = 0x20;
 const HIGH_HALVES: i32 = 0x31;
+
+/// Sums over each four lanes of three vectors of 16: x, y, z of four particles, and four numbers that mean nothing.
+#[inline(always)]
+pub(super) fn sums_of_quads<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Option<[[f32; 4]; 4]> {
+    let avx = as_avx512(simd)?.avx512f;
+    let (x, y, z): (__m512, __m512, __m512) = (cast(x), cast(y), cast(z));
+    // In each quarter: x y x y, then z z z z (two sums, twice), then x y z z.
+    let xy = avx._mm512_add_ps(avx._mm512_unpacklo_ps(x, y), avx._mm512_unpackhi_ps(x, y));
+    let z = avx._mm512_add_ps(z, avx._mm512_permute_ps::<OTHER_PAIR>(z));
+    let first = avx._mm512_shuffle_ps::<FIRST_PAIRS>(xy, z);
+    let second = avx._mm512_shuffle_ps::<SECOND_PAIRS>(xy, z);
+    let sums = avx._mm512_add_ps(first, second);
+    Some(cast(avx._mm512_permutexvar_ps(cast(TRANSPOSED), sums)))
+}
+
+/// Of two times four f32, 2 3 of the first, 3 2 of the second.
+const SECOND_PAIRS: i32 = 0b10_11_11_10;
+/// Of four times four numbers.
+const TRANSPOSED: [i32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];

@@ -1,0 +1,121 @@
+//! Pair arithmetic in f32 on clusters of four.
+
+use super::single::{fixed_point, in_single_precision, to_numbers};
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{Arithmetic, Inversion, WhereSumsGrow, is_fused};
+use pulp::Simd;
+
+/// Particles of a cluster.
+const QUAD: usize = 4;
+
+/// Pair arithmetic in f32, from fixed-point coordinates, of as many particles i as fit beside four particles j: four where
+/// a vector has 16 lanes. For vectors of four lanes and more.
+///
+/// ```text
+/// lane       0  1  2  3 | 4  5  6  7 | 8  9 10 11 | 12 13 14 15
+/// particle i 0  0  0  0 | 1  1  1  1 | 2  2  2  2 |  3  3  3  3
+/// particle j 0  1  2  3 | 0  1  2  3 | 0  1  2  3 |  0  1  2  3
+/// ```
+///
+/// Four and four particles are closer together than one and 16, and there are a quarter as many rows. All particles of a row
+/// must be of one species.
+#[derive(Debug, Clone, Copy)]
+pub struct Quads;
+
+impl Arithmetic for Quads {
+    in_single_precision!();
+    fixed_point!();
+    type Coordinate = i32;
+    type Coordinates<S: Simd> = S::i32s;
+    type Cluster<S: Simd> = [i32; QUAD];
+    type ClusterKinds<S: Simd> = [u32; QUAD];
+    const SUMS: WhereSumsGrow = WhereSumsGrow::Apart;
+
+    #[inline(always)]
+    fn rows<S: Simd>() -> usize {
+        S::F32_LANES / QUAD
+    }
+
+    #[inline(always)]
+    fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {
+        let mut spread = simd.splat_i32s(0);
+        let lanes: &mut [[i32; QUAD]] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut spread));
+        for row in 0..lanes.len() {
+            lanes[row] = [coordinates[row]; QUAD];
+        }
+        spread
+    }
+
+    #[inline(always)]
+    fn difference<S: Simd>(simd: S, a: S::i32s, b: [i32; QUAD]) -> S::f32s {
+        to_numbers(simd, simd.sub_i32s(a, repeated(simd, b)))
+    }
+
+    #[inline(always)]
+    fn kinds<S: Simd>(simd: S, kinds: [u32; QUAD]) -> S::u32s {
+        bytemuck::cast(repeated(simd, bytemuck::cast(kinds)))
+    }
+
+    #[inline(always)]
+    fn add_rows<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some([sums_x, sums_y, sums_z, _]) = x86::sums_of_quads(simd, sums) {
+            add(x, sums_x, unit);
+            add(y, sums_y, unit);
+            add(z, sums_z, unit);
+            return;
+        }
+        add_row_by_row::<S>(x, sums[0], unit);
+        add_row_by_row::<S>(y, sums[1], unit);
+        add_row_by_row::<S>(z, sums[2], unit);
+    }
+
+    #[inline(always)]
+    fn add_cluster<S: Simd>(_: S, to: &mut [f64], sums: S::f32s, unit: f64) {
+        let rows: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
+        let mut sums = [0.0; QUAD];
+        for row in rows {
+            for lane in 0..QUAD {
+                sums[lane] += row[lane];
+            }
+        }
+        add(to, sums, unit);
+    }
+}
+
+/// Adds numbers times the unit to forces.
+#[inline(always)]
+fn add(to: &mut [f64], sums: [f32; QUAD], unit: f64) {
+    if let Some(to) = to.first_chunk_mut::<QUAD>() {
+        for lane in 0..QUAD {
+            to[lane] += unit * f64::from(sums[lane]);
+        }
+    } else {
+        for lane in 0..to.len() {
+            to[lane] += unit * f64::from(sums[lane]);
+        }
+    }
+}
+
+/// Adds the sum of each four lanes times the unit to a force.
+#[inline(always)]
+fn add_row_by_row<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
+    let rows: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
+    for row in 0..rows.len() {
+        let [a, b, c, d] = rows[row];
+        to[row] += unit * f64::from((a + b) + (c + d));
+    }
+}
+
+/// A cluster's integers beside every particle of a row.
+#[inline(always)]
+fn repeated<S: Simd>(simd: S, cluster: [i32; QUAD]) -> S::i32s {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v4) = x86::as_avx512(simd) {
+        return bytemuck::cast(v4.avx512f._mm512_broadcast_i32x4(bytemuck::cast(cluster)));
+    }
+    let mut repeated = simd.splat_i32s(0);
+    bytemuck::cast_slice_mut::<_, [i32; QUAD]>(std::slice::from_mut(&mut repeated)).fill(cluster);
+    repeated
+}
