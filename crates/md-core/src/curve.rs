@@ -1,9 +1,9 @@
 //! The order of the particles of a cell: a Hilbert curve through its parts.
 //!
 //! ```text
-//! 3 - 2
+//! 1 - 2
 //! |   |        the curve through 2 x 2 parts: it enters and leaves at y = 0, so the curves of a row of cells join
-//! 0   1 ->     (in three dimensions 2 x 2 x 2 or 4 x 4 x 4 parts)
+//! 0   3 ->     (in three dimensions 2 x 2 x 2 or 4 x 4 x 4 parts)
 //! ```
 //!
 //! Neighbours on the curve are neighbours in space, in all directions alike. In order along x, four particles in a row would

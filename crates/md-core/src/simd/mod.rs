@@ -7,7 +7,7 @@
 mod arithmetic;
 mod cpu;
 
-pub use arithmetic::{Arithmetic, Double, Quads, Single, WhereSumsGrow};
+pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
 pub use cpu::Inversion;
 
 use cpu::has_half_units;
@@ -40,7 +40,7 @@ impl SimdLevel {
         Self::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Self::Baseline)
     }
 
-    /// The level for cluster lists, whose clusters are as long as a vector: shorter ones hold fewer pairs beyond the
+    /// The level for cluster lists, where a row and a cluster fill a vector: shorter ones hold fewer pairs beyond the
     /// cutoff, so half of 512 bits are better wherever whole vectors are carried out in two halves.
     pub fn for_clusters() -> Self {
         match Self::detect() {

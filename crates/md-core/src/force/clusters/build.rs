@@ -5,6 +5,7 @@ use super::candidates::Clusters;
 use super::kernel::vectors;
 use super::lists::Lists;
 use super::near::Finder;
+use crate::aligned::LINE;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::force::shares::{Spill, Work};
 use crate::halo::Reach;
@@ -35,6 +36,8 @@ pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub reach: f64,
     pub work: &'a mut Work<Lists>,
     pub spill: &'a mut Spill,
+    /// Of particles and ghosts.
+    pub len: usize,
 }
 
 impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
@@ -42,12 +45,13 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, work, spill } = self;
+        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, work, spill, len } = self;
         let Work { home, near, far } = work;
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
-        let clusters = Clusters { width, rows: P::rows::<S>(), home: home.start / width..home.end / width };
+        let clusters =
+            Clusters { width, rows: P::row_particles::<S>(), home: home.start / width..home.end / width };
         let finder = Finder::<S, P> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
@@ -56,8 +60,10 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             lanes_after: clusters.lanes_after(),
             clusters,
         };
-        near.clear();
-        far.clear();
+        near.clear(home.len() / width);
+        far.clear(count);
+        // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
+        let limit = home.end.min(len.next_multiple_of(LINE));
         for items in items.chunk_by(|a, b| a.reach == b.reach) {
             let first_far_entry = far.entries.len();
             for item in items {
@@ -70,13 +76,13 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
                 clusters.write_down(&mut near.candidates, &mut far.candidates, (spans, own_particle));
                 let in_home = rows.start - home.start..rows.end - home.start;
-                finder.append_rows(near, in_home, (clusters.home.start, home.len()));
-                finder.append_rows(far, rows, (0, count * width));
+                finder.append_rows(near, in_home, (clusters.home.start, limit - home.start));
+                finder.append_rows(far, rows, (0, limit));
             }
             let reach = items[0].reach;
-            let clusters = (count, size_of::<P::Lanes<S>>());
-            near.end_section(reach, P::SUMS, clusters);
-            far.end_section(reach, P::SUMS, clusters);
+            let slot_bytes = size_of::<P::Lanes<S>>();
+            near.end_section(reach, P::CLUSTER_FORCES, slot_bytes);
+            far.end_section(reach, P::CLUSTER_FORCES, slot_bytes);
             if reach == Reach::Both {
                 for cluster in far.entries[first_far_entry..].iter().map(|entry| entry.cluster()) {
                     spill.touch(cluster * width..(cluster + 1) * width);

@@ -1,32 +1,31 @@
 //! The inner loop over cluster lists.
 //!
 //! ```text
-//! for each row: particle i spread over the lanes, its force in registers
-//!   for each entry, in three stages
-//!     measure     load x, y, z of the cluster; distances, cutoff mask
-//!     invert      1 / r^2, or 0 beyond the cutoff
-//!     interact    pair term; add to i, subtract from the cluster's forces in memory
+//! for each batch of rows: empty the slots that are to be emptied (`slots`)
+//!   for each row: the places of its particles spread over the lanes, their forces in registers
+//!     for each entry: measure, invert, interact (`stages`)
 //! ```
 //!
-//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The force on i and the
-//! cluster's forces are each one fused multiply-add per component. A pair is a chain of about 50 cycles, of which
+//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the row's
+//! particles and on the cluster's are each one fused multiply-add per component. A pair is a chain of about 50 cycles, of which
 //! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
 //! stages, whose instructions do not wait for each other.
 
 use super::lists::{Entry, View};
-use super::slots::LaneSums;
+use super::slots::SlotForces;
+use super::stages::{Centre, Collected};
 use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::halo::Reach;
-use crate::potential::{PairKernel, Squares};
-use crate::simd::{Arithmetic, Inversion, WhereSumsGrow};
+use crate::potential::PairKernel;
+use crate::simd::{Arithmetic, ClusterForces, Inversion};
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
 /// One sweep over a section; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
     pub view: View<'a>,
-    pub sums: &'a mut LaneSums,
+    pub slot_forces: &'a mut SlotForces,
     pub columns: Columns<'a, P>,
     pub cutoff: f64,
     pub kernel: K,
@@ -40,12 +39,12 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
         let Columns { position: [x, y, z], kind, force, unit, row_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
-        let ([fx, fy, fz], numbers): ([&mut [P::Lanes<S>]; 3], _) = match P::SUMS {
-            WhereSumsGrow::AtTheParticles => {
+        let ([fx, fy, fz], particle_forces): ([&mut [P::Lanes<S>]; 3], _) = match P::CLUSTER_FORCES {
+            ClusterForces::InPlace => {
                 let [fx, fy, fz] = force;
                 ([vectors_mut(fx), vectors_mut(fy), vectors_mut(fz)], Default::default())
             }
-            WhereSumsGrow::Apart => (self.sums.vectors(), force),
+            ClusterForces::InSlots => (self.slot_forces.vectors(), force),
         };
         let places = fx.len().min(fy.len()).min(fz.len());
         let zero = P::splat(simd, 0.0);
@@ -55,7 +54,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             positions: [&vectors(x)[..clusters], &vectors(y)[..clusters], &vectors(z)[..clusters]],
             kinds: &vectors(kind)[..clusters],
             forces: [&mut fx[..places], &mut fy[..places], &mut fz[..places]],
-            numbers,
+            particle_forces,
             row_force,
             unit,
             unit2: P::splat(simd, unit * unit),
@@ -76,66 +75,37 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
 /// Numbers as vectors; what does not fill the last one is left out.
 #[inline(always)]
-pub(super) fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &[T]) -> &[V] {
+pub(super) fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(particle_forces: &[T]) -> &[V] {
     let width = size_of::<V>() / size_of::<T>();
-    bytemuck::cast_slice(&numbers[..numbers.len() / width * width])
+    bytemuck::cast_slice(&particle_forces[..particle_forces.len() / width * width])
 }
 
 #[inline(always)]
-fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V] {
+fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(particle_forces: &mut [T]) -> &mut [V] {
     let width = size_of::<V>() / size_of::<T>();
-    let whole = numbers.len() / width * width;
-    bytemuck::cast_slice_mut(&mut numbers[..whole])
+    let whole = particle_forces.len() / width * width;
+    bytemuck::cast_slice_mut(&mut particle_forces[..whole])
 }
 
-/// Energy, virial and useful pairs of a row, per lane.
-struct Collected<V> {
-    energy: V,
-    virial: V,
-    pairs: V,
-}
-
-/// Particles i of a row.
-struct Centre<S: Simd, P: Arithmetic, R> {
-    position: [P::Coordinates<S>; 3],
-    parameters: R,
-    force: [P::Lanes<S>; 3],
-}
-
-/// A row's particles and a cluster after the first stage.
-struct Measured<S: Simd, P: Arithmetic> {
-    cluster: usize,
-    kinds: P::ClusterKinds<S>,
-    distance: [P::Lanes<S>; 3],
-    r2: P::Lanes<S>,
-    /// Partners within the cutoff.
-    within: P::Mask<S>,
-}
-
-/// The same after the second.
-struct Inverted<S: Simd, P: Arithmetic> {
-    measured: Measured<S, P>,
-    squares: Squares<P::Lanes<S>>,
-}
-
-struct Sweep<'a, S: Simd, K, P: Arithmetic> {
-    simd: S,
-    kernel: K,
-    positions: [&'a [P::Cluster<S>]; 3],
-    kinds: &'a [P::ClusterKinds<S>],
+/// What a sweep needs, in registers as far as they go.
+pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
+    pub simd: S,
+    pub kernel: K,
+    pub positions: [&'a [P::Cluster<S>]; 3],
+    pub kinds: &'a [P::ClusterKinds<S>],
     /// Of clusters, or of slots.
-    forces: [&'a mut [P::Lanes<S>]; 3],
+    pub forces: [&'a mut [P::Lanes<S>]; 3],
     /// Of particles, where slots are emptied.
-    numbers: [&'a mut [f64]; 3],
-    row_force: Option<Placed<[&'a mut [f64]; 3]>>,
-    unit: f64,
-    unit2: P::Lanes<S>,
-    cutoff2: P::Lanes<S>,
-    per_unit2: P::Lanes<S>,
-    inversion: Inversion,
-    lane_bits: P::Kinds<S>,
-    row_sums: Collected<P::Lanes<S>>,
-    sums: PairSums,
+    pub particle_forces: [&'a mut [f64]; 3],
+    pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    pub unit: f64,
+    pub unit2: P::Lanes<S>,
+    pub cutoff2: P::Lanes<S>,
+    pub per_unit2: P::Lanes<S>,
+    pub inversion: Inversion,
+    pub lane_bits: P::Kinds<S>,
+    pub row_sums: Collected<P::Lanes<S>>,
+    pub sums: PairSums,
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
@@ -169,9 +139,9 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     fn empty(&mut self, cluster: usize) {
         let zero = P::splat(self.simd, 0.0);
         let (slot, start) = (self.place(cluster), cluster * P::width::<S>());
-        for dim in 0..self.numbers.len() {
+        for dim in 0..self.particle_forces.len() {
             let sums = std::mem::replace(&mut self.forces[dim][slot], zero);
-            let to = &mut self.numbers[dim][start..];
+            let to = &mut self.particle_forces[dim][start..];
             let end = P::width::<S>().min(to.len());
             P::add_cluster(self.simd, &mut to[..end], sums, self.unit);
         }
@@ -206,7 +176,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let simd = self.simd;
         let zero = P::splat(simd, 0.0);
         let [x, y, z] = self.positions;
-        let own = i..i + P::rows::<S>();
+        let own = i..i + P::row_particles::<S>();
         let kind: &[P::Kind] = bytemuck::cast_slice(self.kinds);
         Centre {
             position: [
@@ -221,101 +191,20 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
 
     #[inline(always)]
     fn store(&mut self, i: usize, centre: &Centre<S, P, K::Row<S, P>>) {
-        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.row_force, P::SUMS) {
+        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.row_force, P::CLUSTER_FORCES) {
             (Some(Placed { first, columns: [x, y, z] }), _) => (*first, [x, y, z]),
-            (None, WhereSumsGrow::Apart) => {
-                let [x, y, z] = &mut self.numbers;
+            (None, ClusterForces::InSlots) => {
+                let [x, y, z] = &mut self.particle_forces;
                 (0, [x, y, z])
             }
-            (None, WhereSumsGrow::AtTheParticles) => {
+            (None, ClusterForces::InPlace) => {
                 let [x, y, z] = &mut self.forces;
                 let cast = bytemuck::cast_slice_mut::<P::Lanes<S>, f64>;
                 (0, [cast(x), cast(y), cast(z)])
             }
         };
-        let own = i - first..i - first + P::rows::<S>();
+        let own = i - first..i - first + P::row_particles::<S>();
         let to = [&mut x[own.clone()], &mut y[own.clone()], &mut z[own]];
         P::add_rows(self.simd, to, centre.force, self.unit);
-    }
-
-    /// First stage: distances.
-    #[inline(always)]
-    fn measure(&self, centre: &Centre<S, P, K::Row<S, P>>, entry: Entry) -> Measured<S, P> {
-        let (simd, [xs, ys, zs]) = (self.simd, self.positions);
-        let [x, y, z] = centre.position;
-        let cluster = entry.cluster();
-        let dx = P::difference(simd, x, xs[cluster]);
-        let dy = P::difference(simd, y, ys[cluster]);
-        let dz = P::difference(simd, z, zs[cluster]);
-        let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
-        let r2 = P::mul_add(simd, dz, dz, squares);
-        let within = P::less_than(simd, (r2, self.cutoff2), (entry.lanes(), self.lane_bits));
-        Measured { cluster, kinds: self.kinds[cluster], distance: [dx, dy, dz], r2, within }
-    }
-
-    /// Second stage: the reciprocal, in those lanes that count.
-    #[inline(always)]
-    fn invert(&self, measured: Measured<S, P>) -> Inverted<S, P> {
-        let (simd, r2) = (self.simd, measured.r2);
-        let inverse = P::select(
-            simd,
-            measured.within,
-            P::inverse_in_lengths(simd, r2, self.per_unit2, self.inversion),
-            P::splat(simd, 0.0),
-        );
-        Inverted { measured, squares: Squares { r2: P::in_lengths(simd, r2, self.unit2), inverse } }
-    }
-
-    /// Third stage: the pair term and the forces.
-    #[inline(always)]
-    fn interact<const SUMS: bool, const NEWTON: bool>(
-        &mut self,
-        centre: &mut Centre<S, P, K::Row<S, P>>,
-        Inverted { measured: Measured { cluster, kinds, distance: [dx, dy, dz], within, .. }, squares }: Inverted<S, P>,
-    ) {
-        let simd = self.simd;
-        let kinds = P::kinds(simd, kinds);
-        let (force, energy) = self.kernel.pairs::<S, P>(simd, centre.parameters, kinds, squares);
-        if SUMS {
-            let zero = P::splat(simd, 0.0);
-            let Collected { energy: total, virial, pairs } = &mut self.row_sums;
-            *total = P::add(simd, *total, P::select(simd, within, energy, zero));
-            *virial = P::mul_add(simd, force, squares.r2, *virial);
-            *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
-        }
-        let [cx, cy, cz] = &mut centre.force;
-        *cx = P::mul_add(simd, force, dx, *cx);
-        *cy = P::mul_add(simd, force, dy, *cy);
-        *cz = P::mul_add(simd, force, dz, *cz);
-        if NEWTON {
-            let place = self.place(cluster);
-            let [fx, fy, fz] = &mut self.forces;
-            let reaction = P::neg(simd, force);
-            fx[place] = P::mul_add(simd, reaction, dx, fx[place]);
-            fy[place] = P::mul_add(simd, reaction, dy, fy[place]);
-            fz[place] = P::mul_add(simd, reaction, dz, fz[place]);
-        }
-    }
-
-    /// Where the forces of a cluster add up.
-    #[inline(always)]
-    fn place(&self, cluster: usize) -> usize {
-        match P::SUMS {
-            WhereSumsGrow::AtTheParticles => cluster,
-            // Their number is a power of two.
-            WhereSumsGrow::Apart => cluster & (self.forces[0].len() - 1),
-        }
-    }
-
-    /// Adds the row's sums to the section's, in f64.
-    #[inline(always)]
-    fn add_row_sums(&mut self, reach: Reach) {
-        // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
-        let zero = P::splat(self.simd, 0.0);
-        let Collected { energy, virial, pairs } = &mut self.row_sums;
-        self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));
-        self.sums.virial += weight * P::sum(self.simd, std::mem::replace(virial, zero));
-        self.sums.useful_pairs += weight * P::sum(self.simd, std::mem::replace(pairs, zero));
     }
 }

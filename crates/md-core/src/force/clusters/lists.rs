@@ -1,9 +1,9 @@
 //! What a list consists of: sections of rows of entries.
 
 use super::candidates::Candidates;
-use super::slots::{Batch, LaneSums, Schedule, Slots};
+use super::slots::{Batch, Schedule, SlotForces, Slots};
 use crate::halo::Reach;
-use crate::simd::WhereSumsGrow;
+use crate::simd::ClusterForces;
 use std::ops::Range;
 
 /// As many particles i as a row has, from one on, and how many entries they have; these follow those of the row before.
@@ -64,7 +64,7 @@ pub(super) struct Lists {
     pub entries: Vec<Entry>,
     pub schedule: Schedule,
     pub sections: Vec<Section>,
-    sums: LaneSums,
+    slot_forces: SlotForces,
     slots: Slots,
     /// Those since the last section.
     pub new_rows: Vec<Row>,
@@ -75,7 +75,9 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    pub(super) fn clear(&mut self) {
+    /// For so many clusters.
+    pub(super) fn clear(&mut self, clusters: usize) {
+        self.slots.make_room(clusters);
         self.entries.clear();
         self.schedule.clear();
         self.sections.clear();
@@ -95,24 +97,18 @@ impl Lists {
         }
     }
 
-    /// The rows since the last section become one, if there are any. There are so many `clusters`, each of whose slots takes
-    /// `slot_bytes` per dimension.
-    pub(super) fn end_section(
-        &mut self,
-        reach: Reach,
-        sums: WhereSumsGrow,
-        (clusters, slot_bytes): (usize, usize),
-    ) {
+    /// The rows since the last section become one, if there are any. A slot takes `slot_bytes` per
+    /// dimension.
+    pub(super) fn end_section(&mut self, reach: Reach, cluster_forces: ClusterForces, slot_bytes: usize) {
         if self.new_rows.is_empty() {
             return;
         }
-        let Self { entries, schedule, sections, sums: lane_sums, slots, new_rows, .. } = self;
+        let Self { entries, schedule, sections, slot_forces, slots, new_rows, .. } = self;
         let first_entry = sections.last().map_or(0, |last| last.entries.end);
         let before = [schedule.rows.len(), schedule.batches.len(), schedule.emptied.len()];
-        if sums == WhereSumsGrow::Apart && reach == Reach::Both {
-            slots.make_room(clusters);
+        if cluster_forces == ClusterForces::InSlots && reach == Reach::Both {
             slots.schedule(new_rows, &entries[first_entry..], schedule);
-            lane_sums.make_room(slots.count() * slot_bytes);
+            slot_forces.make_room(slots.count() * slot_bytes);
             new_rows.clear();
         } else {
             schedule.batches.push(Batch { rows: new_rows.len() as u32, emptied: 0 });
@@ -129,8 +125,8 @@ impl Lists {
     }
 
     /// The sections, and where forces add up.
-    pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut LaneSums) {
-        let Self { entries, schedule: Schedule { rows, batches, emptied }, sections, sums, .. } = self;
+    pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut SlotForces) {
+        let Self { entries, schedule: Schedule { rows, batches, emptied }, sections, slot_forces, .. } = self;
         let views = sections.iter().map(|section| View {
             section,
             rows: &rows[section.rows.clone()],
@@ -138,7 +134,7 @@ impl Lists {
             batches: &batches[section.batches.clone()],
             emptied: &emptied[section.emptied.clone()],
         });
-        (views, sums)
+        (views, slot_forces)
     }
 }
 

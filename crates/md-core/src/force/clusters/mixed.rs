@@ -1,13 +1,13 @@
-//! The particles as mixed precision sees them: fixed-point coordinates, f32 forces.
+//! The particles as mixed precision sees them: fixed-point coordinates.
 //!
 //! ```text
-//! start             unit of the coordinates from the edges of the cells
-//! every step        coordinates from the f64 positions; sweeps add to f32 forces; these move to the f64 forces
+//! rebuild           unit of the coordinates from the edges of the cells
+//! every step        coordinates from the f64 positions; sweeps add forces up in f32 and to the particles' in f64 (`slots`)
 //! ```
 //!
-//! A particle's forces of one step add up in f32 (a few dozen numbers), and so do the energies of a row; everything beyond
-//! in f64: integration, returned forces, sums over rows. Distances are in units of the coordinates' last digit until they
-//! are squared, forces until they are returned.
+//! The forces of one row and of one cluster add up in f32 (a few dozen numbers), and so do the energies of a row; everything
+//! beyond in f64: integration, returned forces, sums over rows. Distances are in units of the coordinates' last digit until they
+//! are squared, forces until they reach the particles.
 //!
 //! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
 //! the true distance is less than half a turn. Particles that are tested against each other were in adjacent cells at
@@ -16,9 +16,11 @@
 
 use super::build::Sites;
 use crate::aligned::Column;
+use crate::force::System;
 use crate::force::shares::Columns;
 use crate::grid::CellGrid;
 use crate::particles::Particles;
+use crate::potential::PairPotential;
 use crate::simd::{Arithmetic, SimdLevel};
 use crate::threads::Threads;
 use std::ops::Range;
@@ -47,6 +49,22 @@ pub fn mixed_precision_problem(grid: &CellGrid, reach: f64) -> Option<String> {
         Some(format!("{most} cells along one dimension, more than {MOST_CELLS}"))
     } else {
         None
+    }
+}
+
+/// Particles of a row and of a cluster in mixed precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// One, and as many as a vector has lanes.
+    One,
+    /// Four and four.
+    Quads,
+}
+
+impl Shape {
+    pub(super) fn of(system: System) -> Self {
+        let is_wide = system.simd == SimdLevel::Avx512;
+        if is_wide && system.potential.species() == 1 { Self::Quads } else { Self::One }
     }
 }
 

@@ -1,23 +1,31 @@
-//! Verlet cluster lists: for every particle i, the clusters of particles j that hold at least one partner within
+//! Verlet cluster lists: for every row of particles i, the clusters of particles j that hold at least one partner within
 //! cutoff + skin.
 //!
 //! ```text
-//! cluster        as many particles as a vector has lanes, next to each other in memory and thus in space
-//! row            one particle i and its entries: clusters, each tested atom by atom when the list was made
-//! lanes          those particles of an entry's cluster that are partners as far as the cutoff allows: a cell pair's run of
-//!                particles may start or end inside the cluster
+//! row            a few particles i of one cell, next to each other, and their entries: clusters, each tested atom by atom when
+//!                the list was made
+//! cluster        a few particles j next to each other in memory and thus in space
+//! lanes          one per pair: particles of a row times particles of a cluster fill a vector. An entry names those whose pairs
+//!                count: a cell pair's run of particles may start or end inside the cluster
 //! section        rows of one region (inner, boundary) whose pairs give forces to both or to the first particle
 //! ```
 //!
-//! The list is made from the cell method's spans, so whatever shell, partition and exchange say about who computes which
-//! pair holds here too, and every pair is met once. After Verlet (1967) and the cluster pairs of GROMACS (Pall and Hess
-//! 2013), with one particle i instead of four: fewer pairs beyond the cutoff are computed (in a melt 95 per atom with
-//! eight lanes and 74 with four, against 141 and more; the cell method computes 300), and there is nothing to transpose.
+//! | vector | row | cluster | pairs computed per atom of a melt |
+//! | --- | --- | --- | --- |
+//! | 4 f64 | 1 | 4 | 71 |
+//! | 8 f64 or f32 | 1 | 8 | 96 |
+//! | 16 f32, one species | 4 | 4 | 120 |
+//! | 16 f32, several species | 1 | 16 | 130 |
 //!
-//! In mixed precision a cluster has twice as many particles and the pair arithmetic is done in f32 (`mixed`).
+//! (The cell method computes 300.) The list is made from the cell method's spans, so whatever shell, partition and exchange
+//! say about who computes which pair holds here too, and every pair is met once. After Verlet (1967) and the cluster pairs of
+//! GROMACS (Pall and Hess 2013). With one particle i there is nothing to transpose and fewer pairs beyond the cutoff; with
+//! four, rows are fewer and clusters smaller, which pays once one particle's clusters would be wider than the cutoff.
+//!
+//! In mixed precision the pair arithmetic is done in f32 (`mixed`), and forces on clusters add up apart (`slots`).
 //!
 //! Advantage: a third of the cell method's arithmetic; the list is made by the same vector instructions, so it costs
-//! about as much as one step. Disadvantage: memory for the list, about 100 bytes per atom of a melt in f64.
+//! about as much as one or two steps. Disadvantage: memory for the list, about 100 bytes per atom of a melt in f64.
 
 mod build;
 mod candidates;
@@ -26,6 +34,7 @@ mod lists;
 mod mixed;
 mod near;
 mod slots;
+mod stages;
 
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
@@ -38,9 +47,9 @@ use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use build::{ListBuild, Sites};
 use kernel::ClusterSweep;
 use lists::{Lists, View};
-use mixed::Mixed;
 pub use mixed::mixed_precision_problem;
-use slots::LaneSums;
+use mixed::{Mixed, Shape};
+use slots::SlotForces;
 
 /// In f32, distances within reach may come out longer by this share; a few entries more do no harm.
 const ROUNDING: f64 = 1e-5;
@@ -131,22 +140,6 @@ impl ClusterWork {
     }
 }
 
-/// Particles of a row and of a cluster in mixed precision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    /// One, and as many as a vector has lanes.
-    One,
-    /// Four and four.
-    Quads,
-}
-
-impl Shape {
-    fn of(system: System) -> Self {
-        let is_wide = system.simd == SimdLevel::Avx512;
-        if is_wide && system.potential.species() == 1 { Self::Quads } else { Self::One }
-    }
-}
-
 /// Every thread makes its own lists for so many particles and ghosts.
 fn build<P: Arithmetic>(
     system: System,
@@ -160,7 +153,7 @@ fn build<P: Arithmetic>(
         for region in Region::ALL {
             let (work, spill) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
-            system.simd.dispatch(ListBuild::<P> { items, spans, sites, reach, work, spill });
+            system.simd.dispatch(ListBuild::<P> { items, spans, sites, reach, work, spill, len });
         }
         share.spill.lay_out(len, system.threads);
     });
@@ -177,10 +170,10 @@ fn sweep<P: Arithmetic>(
     let (cutoff, simd) = (system.potential.cutoff(), system.simd);
     shares::sweep(system.threads, shares, region, columns, |lists: &mut Lists, mut columns| {
         let mut total = PairSums::default();
-        let (views, lane_sums) = lists.views();
+        let (views, slot_forces) = lists.views();
         for view in views {
             let columns = columns.reborrowed();
-            let task = Task { view, lane_sums: &mut *lane_sums, columns, cutoff, simd, sums };
+            let task = Task { view, slot_forces: &mut *slot_forces, columns, cutoff, simd, sums };
             total += system.potential.with_kernel(task);
         }
         total
@@ -190,7 +183,7 @@ fn sweep<P: Arithmetic>(
 /// The sweep over a section, waiting for the potential's kernel.
 struct Task<'a, P: Arithmetic> {
     view: View<'a>,
-    lane_sums: &'a mut LaneSums,
+    slot_forces: &'a mut SlotForces,
     columns: Columns<'a, P>,
     cutoff: f64,
     simd: SimdLevel,
@@ -201,13 +194,13 @@ impl<P: Arithmetic> KernelUser for Task<'_, P> {
     type Output = PairSums;
 
     fn with<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { view, lane_sums, columns, cutoff, simd, sums } = self;
+        let Self { view, slot_forces, columns, cutoff, simd, sums } = self;
         match sums {
             Sums::Skip => {
-                simd.dispatch(ClusterSweep::<K, P, false> { view, sums: lane_sums, columns, cutoff, kernel })
+                simd.dispatch(ClusterSweep::<K, P, false> { view, slot_forces, columns, cutoff, kernel })
             }
             Sums::Compute => {
-                simd.dispatch(ClusterSweep::<K, P, true> { view, sums: lane_sums, columns, cutoff, kernel })
+                simd.dispatch(ClusterSweep::<K, P, true> { view, slot_forces, columns, cutoff, kernel })
             }
         }
     }

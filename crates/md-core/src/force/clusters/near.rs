@@ -1,4 +1,4 @@
-//! Finding the clusters near a particle, for several particles of a cell at a time.
+//! Finding the clusters near the particles of a row, for several rows of a cell at a time.
 //!
 //! ```text
 //! candidate      loaded once, tested against every particle's place, written to the draft of each row
@@ -63,7 +63,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
             return;
         }
         lists.prepare_drafts(TOGETHER);
-        let (mut rest, per_row) = (particles, P::rows::<S>());
+        let (mut rest, per_row) = (particles, P::row_particles::<S>());
         while !rest.is_empty() {
             let whole = (base, len);
             match rest.len().div_ceil(per_row) {
@@ -91,7 +91,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let mut start = particles.start;
         for row in &mut rows {
             *row = self.row(start..particles.end, (base, len));
-            start += P::rows::<S>();
+            start += P::row_particles::<S>();
         }
         let (own, others) = candidates.own_and_others();
         for &entry in own {
@@ -130,7 +130,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
     /// The first row of these particles.
     #[inline(always)]
     fn row(&self, particles: Range<usize>, (base, len): (usize, usize)) -> RowOf<S, P> {
-        let (rows, width) = (P::rows::<S>(), self.clusters.width);
+        let (rows, width) = (P::row_particles::<S>(), self.clusters.width);
         let first = particles.start.min(len - rows);
         let start = base * width + first;
         let [x, y, z] = self.positions;
@@ -174,38 +174,48 @@ mod tests {
 
     const PARTICLES: usize = 64;
     const HOME: Range<usize> = 16..48;
-    /// Of the particles whose rows are made: as many as are made together, and some more.
-    const CELL: Range<usize> = 18..24;
-    const SPANS: [Range<usize>; 4] = [CELL, 24..37, 52..61, 3..9];
     const REACH2: f64 = 1.5;
 
+    /// The particles of a cell and of those it meets: a few rows and some more; many; past the end of the home.
+    const CELLS: [[Range<usize>; 4]; 3] =
+        [[18..24, 24..37, 52..61, 3..9], [20..41, 41..45, 52..61, 3..9], [43..55, 10..20, 57..61, 0..9]];
+
     /// Makes the rows; gives, entry by entry, the pairs of particles it stands for. No rows where a vector is too short.
-    struct Rows<'a, P: Arithmetic>(&'a [Vec<P::Coordinate>; 3], f64);
+    struct Rows<'a, P: Arithmetic> {
+        positions: &'a [Vec<P::Coordinate>; 3],
+        unit: f64,
+        cell: &'a [Range<usize>; 4],
+    }
 
     impl<P: Arithmetic> WithSimd for Rows<'_, P> {
         type Output = Option<Vec<Vec<(usize, usize)>>>;
 
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-            if P::rows::<S>() == 0 {
+            if P::row_particles::<S>() == 0 {
                 return None;
             }
-            let (width, rows) = (P::width::<S>(), P::rows::<S>());
+            let (width, rows) = (P::width::<S>(), P::row_particles::<S>());
             let clusters = Clusters { width, rows, home: HOME.start / width..HOME.end / width };
             let (mut near, mut far) = (Lists::default(), Lists::default());
-            let spans = SPANS.map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
-            clusters.write_down(&mut near.candidates, &mut far.candidates, (&spans, CELL.start as u32));
+            let spans =
+                self.cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
+            clusters.write_down(&mut near.candidates, &mut far.candidates, (&spans, spans[0].first));
             let (home, lanes_after) = (clusters.home.start, clusters.lanes_after());
             let finder = Finder::<S, P> {
                 simd,
-                positions: self.0.each_ref().map(|column| vectors(column)),
-                reach2: P::splat(simd, REACH2 / (self.1 * self.1)),
+                positions: self.positions.each_ref().map(|column| vectors(column)),
+                reach2: P::splat(simd, REACH2 / (self.unit * self.unit)),
                 lane_bits: P::lane_bits(simd),
                 clusters,
                 lanes_after,
             };
-            let in_home = CELL.start - HOME.start..CELL.end - HOME.start;
+            let own = self.cell[0].start..self.cell[0].end.min(HOME.end);
+            let in_home = own.start - HOME.start..own.end - HOME.start;
             finder.append_rows(&mut near, in_home, (home, HOME.len()));
-            finder.append_rows(&mut far, CELL, (0, PARTICLES));
+            finder.append_rows(&mut far, own, (0, HOME.end));
+            for (lists, end) in [(&near, HOME.len()), (&far, HOME.end)] {
+                assert!(lists.new_rows.iter().all(|row| row.particle as usize + rows <= end));
+            }
             Some([pairs(&near, (rows, width), HOME.start), pairs(&far, (rows, width), 0)].concat())
         }
     }
@@ -221,7 +231,7 @@ mod tests {
         first.zip(&lists.entries).map(pair).collect()
     }
 
-    /// At every level of this CPU; tells at how many.
+    /// Every cell at every level of this CPU; tells how many times.
     fn check_rows<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
         let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
         let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();
@@ -229,21 +239,25 @@ mod tests {
         let is_near = |&(i, j): &(usize, usize)| {
             (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < REACH2
         };
-        let meets = |i: usize, j: usize| !CELL.contains(&j) || j > i;
-        let all: BTreeSet<_> = CELL
-            .flat_map(|i| SPANS.into_iter().flatten().map(move |j| (i, j)))
-            .filter(|&(i, j)| meets(i, j))
-            .collect();
-        let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
-        assert!(!near.is_empty() && near.len() < all.len());
         let mut checked = 0;
-        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-            let Some(entries) = level.dispatch(Rows::<P>(&positions, unit)) else { continue };
-            assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{}", level.name());
-            let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
-            assert_eq!(listed.len(), entries.iter().flatten().count(), "{}: a pair twice", level.name());
-            assert!(listed.is_subset(&all) && near.is_subset(&listed), "{}", level.name());
-            checked += 1;
+        for cell in &CELLS {
+            let meets = |i: usize, j: usize| !cell[0].contains(&j) || j > i;
+            let all: BTreeSet<_> = (cell[0].start..cell[0].end.min(HOME.end))
+                .flat_map(|i| cell.iter().cloned().flatten().map(move |j| (i, j)))
+                .filter(|&(i, j)| meets(i, j))
+                .collect();
+            let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
+            assert!(!near.is_empty() && near.len() < all.len());
+            for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+                let rows = Rows::<P> { positions: &positions, unit, cell };
+                let Some(entries) = level.dispatch(rows) else { continue };
+                let name = level.name();
+                assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{name}");
+                let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
+                assert_eq!(listed.len(), entries.iter().flatten().count(), "{name}: a pair twice");
+                assert!(listed.is_subset(&all) && near.is_subset(&listed), "{name}");
+                checked += 1;
+            }
         }
         checked
     }
@@ -253,8 +267,9 @@ mod tests {
         const UNIT: f64 = 1e-7;
         let fixed = |x: f64| (x / UNIT) as i32;
         let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available()).count();
-        assert_eq!(check_rows::<Double>(1.0, |x| x), levels);
-        assert_eq!(check_rows::<Single>(UNIT, fixed), levels);
-        assert!(check_rows::<Quads>(UNIT, fixed) + 1 >= levels, "only the baseline has too few lanes");
+        assert_eq!(check_rows::<Double>(1.0, |x| x), levels * CELLS.len());
+        assert_eq!(check_rows::<Single>(UNIT, fixed), levels * CELLS.len());
+        let all_but_the_baseline = (levels - 1) * CELLS.len();
+        assert!(check_rows::<Quads>(UNIT, fixed) >= all_but_the_baseline, "a vector holds four lanes");
     }
 }

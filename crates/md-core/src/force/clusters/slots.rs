@@ -60,6 +60,8 @@ pub(super) struct Slots {
     last: Vec<u32>,
     /// Clusters that no row after this batch meets.
     done: Vec<u32>,
+    /// The batch at hand, counted from the last rebuild.
+    batch: u32,
 }
 
 impl Slots {
@@ -68,7 +70,10 @@ impl Slots {
         let count = clusters.next_power_of_two().min(MOST_SLOTS);
         self.holders.clear();
         self.holders.resize(count, NONE);
+        self.batches.clear();
+        self.batches.resize(count, 0);
         self.last.resize(clusters, 0);
+        self.batch = 0;
     }
 
     /// How many there are.
@@ -76,18 +81,17 @@ impl Slots {
         self.holders.len()
     }
 
-    /// Divides the rows of a section into batches. A row is cut where it meets a cluster whose slot another one has that is met
-    /// in the same batch.
+    /// Divides the rows of a section into batches. A row is cut where it meets a cluster whose slot another one has that is
+    /// met in the same batch.
     pub(super) fn schedule(&mut self, rows: &[Row], entries: &[Entry], schedule: &mut Schedule) {
         for (number, entry) in entries.iter().enumerate() {
             self.last[entry.cluster()] = number as u32;
         }
-        self.batches.clear();
-        self.batches.resize(self.holders.len(), 0);
-        let (mut batch, mut left, mut next) = (0, 0, 0);
+        let (mut left, mut next) = (0, 0);
         for &Row { particle, entries: count } in rows {
             if left == 0 {
-                (batch, left) = (self.begin_batch(batch, schedule), ENTRIES_PER_BATCH);
+                self.begin_batch(schedule);
+                left = ENTRIES_PER_BATCH;
             }
             let (mut begun, end) = (next, next + count as usize);
             for entry in &entries[next..end] {
@@ -95,13 +99,14 @@ impl Slots {
                 let slot = cluster as usize & (self.holders.len() - 1);
                 let holder = self.holders[slot];
                 if holder != cluster {
-                    if holder != NONE && self.batches[slot] == batch {
+                    if holder != NONE && self.batches[slot] == self.batch {
                         schedule.push_row(particle, next - begun);
-                        (batch, left, begun) = (self.begin_batch(batch, schedule), ENTRIES_PER_BATCH, next);
+                        self.begin_batch(schedule);
+                        (left, begun) = (ENTRIES_PER_BATCH, next);
                     }
                     schedule.empty(std::mem::replace(&mut self.holders[slot], cluster));
                 }
-                self.batches[slot] = batch;
+                self.batches[slot] = self.batch;
                 if self.last[cluster as usize] == next as u32 {
                     self.done.push(cluster);
                 }
@@ -110,20 +115,17 @@ impl Slots {
             schedule.push_row(particle, end - begun);
             left = left.saturating_sub(count as usize);
         }
-        self.begin_batch(batch, schedule);
+        self.begin_batch(schedule);
     }
 
     /// Begins the batch after this one: clusters that are done are emptied before it.
-    fn begin_batch(&mut self, batch: u32, schedule: &mut Schedule) -> u32 {
+    fn begin_batch(&mut self, schedule: &mut Schedule) {
+        self.batch += 1;
         schedule.batches.push(Batch::default());
         for cluster in self.done.drain(..) {
             let slot = cluster as usize & (self.holders.len() - 1);
-            // Another cluster may have taken it, in a batch that was cut.
-            if self.holders[slot] == cluster {
-                schedule.empty(std::mem::replace(&mut self.holders[slot], NONE));
-            }
+            schedule.empty(std::mem::replace(&mut self.holders[slot], NONE));
         }
-        batch + 1
     }
 }
 
@@ -147,17 +149,17 @@ impl Schedule {
 
 /// The sums of all slots; zero between sweeps.
 #[derive(Debug, Clone)]
-pub(super) struct LaneSums {
+pub(super) struct SlotForces {
     columns: [Column<u64>; 3],
 }
 
-impl Default for LaneSums {
+impl Default for SlotForces {
     fn default() -> Self {
         Self { columns: Column::three_from_place(3) }
     }
 }
 
-impl LaneSums {
+impl SlotForces {
     pub(super) fn make_room(&mut self, bytes: usize) {
         for column in &mut self.columns {
             column.set_len(bytes.div_ceil(size_of::<u64>()));

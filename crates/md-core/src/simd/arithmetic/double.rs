@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, Inversion, WhereSumsGrow, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, is_fused};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -40,7 +40,7 @@ impl Arithmetic for Double {
     type Coordinates<S: Simd> = S::f64s;
     type Cluster<S: Simd> = S::f64s;
     type ClusterKinds<S: Simd> = S::u64s;
-    const SUMS: WhereSumsGrow = WhereSumsGrow::AtTheParticles;
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
     one_row!();
 

@@ -121,7 +121,7 @@ macro_rules! lanes_of {
 macro_rules! one_row {
     () => {
         #[inline(always)]
-        fn rows<S: Simd>() -> usize {
+        fn row_particles<S: Simd>() -> usize {
             1
         }
         #[inline(always)]

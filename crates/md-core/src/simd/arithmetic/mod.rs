@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | lanes, AVX-512 | 8 | 16 |
 //! | lanes, AVX2, and AVX-512 on half-width units | 4 | 8 |
+//! | particles of a row and of a cluster | one and as many as lanes | the same, or ([`Quads`]) four and four |
 //! | coordinates | f64 | fixed point, 32 bits over eight cells, wrapping |
 //! | distances, pair terms | f64 | f32 |
 //!
@@ -30,11 +31,11 @@ use pulp::Simd;
 
 /// Where the forces on the particles of clusters add up during a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhereSumsGrow {
+pub enum ClusterForces {
     /// In the particles' forces themselves, which are of the same type.
-    AtTheParticles,
+    InPlace,
     /// Elsewhere, lane by lane, until [`Arithmetic::add_cluster`] is called.
-    Apart,
+    InSlots,
 }
 
 /// What a lane holds and how it is computed with.
@@ -56,16 +57,16 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
     /// Where the forces of clusters add up.
-    const SUMS: WhereSumsGrow;
+    const CLUSTER_FORCES: ClusterForces;
 
     /// Lanes of a vector: one per pair of a row's particle and a cluster's, row by row.
     fn lanes<S: Simd>() -> usize;
     /// Particles i of a row.
-    fn rows<S: Simd>() -> usize;
+    fn row_particles<S: Simd>() -> usize;
     /// Particles j of a cluster.
     #[inline(always)]
     fn width<S: Simd>() -> usize {
-        Self::lanes::<S>() / Self::rows::<S>()
+        Self::lanes::<S>() / Self::row_particles::<S>()
     }
     /// A coordinate of a row's particles, each in all of its lanes.
     fn spread<S: Simd>(simd: S, coordinates: &[Self::Coordinate]) -> Self::Coordinates<S>;

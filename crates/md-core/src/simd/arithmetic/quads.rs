@@ -3,7 +3,7 @@
 use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, Inversion, WhereSumsGrow, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, is_fused};
 use pulp::Simd;
 
 /// Particles of a cluster.
@@ -30,10 +30,10 @@ impl Arithmetic for Quads {
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = [i32; QUAD];
     type ClusterKinds<S: Simd> = [u32; QUAD];
-    const SUMS: WhereSumsGrow = WhereSumsGrow::Apart;
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
 
     #[inline(always)]
-    fn rows<S: Simd>() -> usize {
+    fn row_particles<S: Simd>() -> usize {
         S::F32_LANES / QUAD
     }
 

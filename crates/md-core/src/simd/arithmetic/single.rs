@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, Inversion, WhereSumsGrow, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, is_fused};
 use pulp::Simd;
 
 /// What both shapes of a row have in common.
@@ -66,7 +66,7 @@ impl Arithmetic for Single {
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = S::i32s;
     type ClusterKinds<S: Simd> = S::u32s;
-    const SUMS: WhereSumsGrow = WhereSumsGrow::Apart;
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
 
     one_row!();
 

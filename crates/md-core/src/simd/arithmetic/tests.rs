@@ -1,4 +1,4 @@
-use super::{Arithmetic, Double, Inversion, Quads, Single, WhereSumsGrow};
+use super::{Arithmetic, ClusterForces, Double, Inversion, Quads, Single};
 use crate::simd::SimdLevel;
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
@@ -35,10 +35,10 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
 
     fn with_simd<S: Simd>(self, simd: S) {
         // Where a vector is shorter than a cluster.
-        if P::rows::<S>() == 0 {
+        if P::row_particles::<S>() == 0 {
             return;
         }
-        let (rows, width) = (P::rows::<S>(), P::width::<S>());
+        let (rows, width) = (P::row_particles::<S>(), P::width::<S>());
         let firsts = [1.0, 100.0, 1000.0];
         let vectors = firsts.map(|first| counting::<P, S>(simd, first));
         let mut to = [vec![0.5; rows], vec![0.25; rows], vec![0.0; rows]];
@@ -67,7 +67,7 @@ trait InUnits {
 
 impl<P: Arithmetic> InUnits for P {
     fn in_units(sum: f64) -> f64 {
-        if P::SUMS == WhereSumsGrow::Apart { UNIT * sum } else { sum }
+        if P::CLUSTER_FORCES == ClusterForces::InSlots { UNIT * sum } else { sum }
     }
 }
 

@@ -71,7 +71,7 @@ const NEIGHBOURS: i32 = 0b0101;
 const LOW_HALVES: i32 = 0x20;
 const HIGH_HALVES: i32 = 0x31;
 
-/// Sums over each four lanes of three vectors of 16: x, y, z of four particles, and four numbers that mean nothing.
+/// Sums over each four lanes of three vectors of 16: x, y and z of four particles, and z again.
 #[inline(always)]
 pub(super) fn sums_of_quads<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Option<[[f32; 4]; 4]> {
     let avx = as_avx512(simd)?.avx512f;
