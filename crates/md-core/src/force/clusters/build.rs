@@ -66,6 +66,9 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let limit = home.end.min(len.next_multiple_of(LINE));
         for items in items.chunk_by(|a, b| a.reach == b.reach) {
             let first_far_entry = far.entries.len();
+            let reach = items[0].reach;
+            near.begin_section(reach, P::CLUSTER_FORCES);
+            far.begin_section(reach, P::CLUSTER_FORCES);
             for item in items {
                 let (start, end) = (item.particles.first as usize, item.particles.end as usize);
                 let rows = start.max(home.start)..end.min(home.end);
@@ -79,10 +82,8 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 finder.append_rows(near, in_home, (clusters.home.start, limit - home.start));
                 finder.append_rows(far, rows, (0, limit));
             }
-            let reach = items[0].reach;
-            let slot_bytes = size_of::<P::Lanes<S>>();
-            near.end_section(reach, P::CLUSTER_FORCES, slot_bytes);
-            far.end_section(reach, P::CLUSTER_FORCES, slot_bytes);
+            near.end_section(size_of::<P::Lanes<S>>());
+            far.end_section(size_of::<P::Lanes<S>>());
             if reach == Reach::Both {
                 for cluster in far.entries[first_far_entry..].iter().map(|entry| entry.cluster()) {
                     spill.touch(cluster * width..(cluster + 1) * width);

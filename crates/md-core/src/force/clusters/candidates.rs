@@ -73,19 +73,34 @@ impl Clusters {
     }
 
     fn append(&self, near: &mut Candidates, far: &mut Candidates, span: CellSpan) {
-        let (first, end) = (span.first as usize, span.end as usize);
-        let (first_lanes, all) = (self.first_lanes(), self.all_lanes());
-        for cluster in first / self.width..end.div_ceil(self.width) {
-            let start = cluster * self.width;
-            let skipped = first.saturating_sub(start);
-            let beyond = (start + self.width).saturating_sub(end);
-            let lanes = (all >> beyond & all << skipped) as u16 * first_lanes;
-            if self.home.contains(&cluster) {
-                near.push(Entry::new(cluster - self.home.start, lanes));
-            } else {
-                far.push(Entry::new(cluster, lanes));
-            }
+        let Range { start, end } = self.home;
+        let (first, last) = (span.first as usize / self.width, (span.end as usize).div_ceil(self.width));
+        self.append_run(far, (first..last.min(start), 0), span);
+        self.append_run(near, (first.max(start)..last.min(end), start), span);
+        self.append_run(far, (first.max(end)..last, 0), span);
+    }
+
+    /// Appends some clusters of a span, counted from `base`. Only its ends may be shared or have lanes that do not count.
+    fn append_run(&self, candidates: &mut Candidates, (run, base): (Range<usize>, usize), span: CellSpan) {
+        if run.is_empty() {
+            return;
         }
+        let entry = |cluster: usize| Entry::new(cluster - base, self.lanes(cluster, span));
+        candidates.push(entry(run.start));
+        if run.len() > 1 {
+            let whole = self.all_lanes() as u16 * self.first_lanes();
+            let between = run.start + 1..run.end - 1;
+            candidates.entries.extend(between.map(|cluster| Entry::new(cluster - base, whole)));
+            candidates.entries.push(entry(run.end - 1));
+        }
+    }
+
+    /// The lanes of a cluster whose particles are in the span, beside every particle of a row.
+    fn lanes(&self, cluster: usize, span: CellSpan) -> u16 {
+        let (start, all) = (cluster * self.width, self.all_lanes());
+        let skipped = (span.first as usize).saturating_sub(start);
+        let beyond = (start + self.width).saturating_sub(span.end as usize);
+        (all >> beyond & all << skipped) as u16 * self.first_lanes()
     }
 
     /// Of one particle of a row.

@@ -66,8 +66,8 @@ pub(super) struct Lists {
     pub sections: Vec<Section>,
     slot_forces: SlotForces,
     slots: Slots,
-    /// Those since the last section.
-    pub new_rows: Vec<Row>,
+    /// Whether the forces of the section being made add up in slots.
+    has_slots: bool,
     /// Of the cell whose rows are being made.
     pub candidates: Candidates,
     /// Entries of the rows being made, side by side.
@@ -88,40 +88,53 @@ impl Lists {
         self.drafts.resize(rows * self.candidates.len(), Entry::default());
     }
 
-    /// These drafts become the row of the particles from `particle` on, if there are any.
-    #[inline(always)]
-    pub(super) fn push_row(&mut self, particle: usize, drafts: Range<usize>) {
-        if !drafts.is_empty() {
-            self.new_rows.push(Row { particle: particle as u32, entries: drafts.len() as u32 });
-            self.entries.extend_from_slice(&self.drafts[drafts]);
+    /// Rows of a new section follow.
+    pub(super) fn begin_section(&mut self, reach: Reach, cluster_forces: ClusterForces) {
+        let Schedule { rows, batches, emptied } = &mut self.schedule;
+        self.sections.push(Section {
+            rows: rows.len()..rows.len(),
+            entries: self.entries.len()..self.entries.len(),
+            batches: batches.len()..batches.len(),
+            emptied: emptied.len()..emptied.len(),
+            reach,
+        });
+        self.has_slots = cluster_forces == ClusterForces::InSlots && reach == Reach::Both;
+        if !self.has_slots {
+            batches.push(Batch::default());
         }
     }
 
-    /// The rows since the last section become one, if there are any. A slot takes `slot_bytes` per
-    /// dimension.
-    pub(super) fn end_section(&mut self, reach: Reach, cluster_forces: ClusterForces, slot_bytes: usize) {
-        if self.new_rows.is_empty() {
+    /// These drafts become the row of the particles from `particle` on, in `cluster`, if there are any.
+    #[inline(always)]
+    pub(super) fn push_row(&mut self, (particle, cluster): (usize, usize), drafts: Range<usize>) {
+        if drafts.is_empty() {
             return;
         }
-        let Self { entries, schedule, sections, slot_forces, slots, new_rows, .. } = self;
-        let first_entry = sections.last().map_or(0, |last| last.entries.end);
-        let before = [schedule.rows.len(), schedule.batches.len(), schedule.emptied.len()];
-        if cluster_forces == ClusterForces::InSlots && reach == Reach::Both {
-            slots.schedule(new_rows, &entries[first_entry..], schedule);
-            slot_forces.make_room(slots.count() * slot_bytes);
-            new_rows.clear();
+        let entries = &self.drafts[drafts];
+        if self.has_slots {
+            self.slots.push_row(&mut self.schedule, (particle, cluster), entries);
         } else {
-            schedule.batches.push(Batch { rows: new_rows.len() as u32, emptied: 0 });
-            schedule.rows.append(new_rows);
+            self.schedule.push_row(particle, entries.len());
         }
-        let [row, batch, emptied] = before;
-        sections.push(Section {
-            rows: row..schedule.rows.len(),
-            entries: first_entry..entries.len(),
-            batches: batch..schedule.batches.len(),
-            emptied: emptied..schedule.emptied.len(),
-            reach,
-        });
+        self.entries.extend_from_slice(entries);
+    }
+
+    /// The section is complete; without rows there is none. A slot takes `slot_bytes` per dimension.
+    pub(super) fn end_section(&mut self, slot_bytes: usize) {
+        if self.has_slots {
+            self.slots.end_section(&mut self.schedule);
+            self.slot_forces.make_room(self.slots.count() * slot_bytes);
+        }
+        let Some(mut section) = self.sections.pop() else { return };
+        section.rows.end = self.schedule.rows.len();
+        section.entries.end = self.entries.len();
+        section.batches.end = self.schedule.batches.len();
+        section.emptied.end = self.schedule.emptied.len();
+        if section.rows.is_empty() {
+            self.schedule.batches.truncate(section.batches.start);
+        } else {
+            self.sections.push(section);
+        }
     }
 
     /// The sections, and where forces add up.

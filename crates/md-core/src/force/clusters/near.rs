@@ -109,7 +109,8 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
             self.write(&mut drafts, entries, (&rows, self.load(base + entry.cluster())));
         }
         for (row, end) in drafts.ends.into_iter().enumerate() {
-            lists.push_row(rows[row].first, row * length..end);
+            let particle = rows[row].first;
+            lists.push_row((particle, particle / self.clusters.width), row * length..end);
         }
     }
 
@@ -167,6 +168,7 @@ mod tests {
     use super::*;
     use crate::force::cells::CellSpan;
     use crate::force::clusters::kernel::vectors;
+    use crate::halo::Reach;
     use crate::random;
     use crate::simd::{Double, Quads, SimdLevel, Single};
     use pulp::WithSimd;
@@ -209,19 +211,23 @@ mod tests {
                 clusters,
                 lanes_after,
             };
+            for lists in [&mut near, &mut far] {
+                lists.begin_section(Reach::First, P::CLUSTER_FORCES);
+            }
             let own = self.cell[0].start..self.cell[0].end.min(HOME.end);
             let in_home = own.start - HOME.start..own.end - HOME.start;
             finder.append_rows(&mut near, in_home, (home, HOME.len()));
             finder.append_rows(&mut far, own, (0, HOME.end));
             for (lists, end) in [(&near, HOME.len()), (&far, HOME.end)] {
-                assert!(lists.new_rows.iter().all(|row| row.particle as usize + rows <= end));
+                assert!(lists.schedule.rows.iter().all(|row| row.particle as usize + rows <= end));
             }
             Some([pairs(&near, (rows, width), HOME.start), pairs(&far, (rows, width), 0)].concat())
         }
     }
 
     fn pairs(lists: &Lists, (rows, width): (usize, usize), base: usize) -> Vec<Vec<(usize, usize)>> {
-        let first = lists.new_rows.iter().flat_map(|row| vec![row.particle as usize; row.entries as usize]);
+        let first =
+            lists.schedule.rows.iter().flat_map(|row| vec![row.particle as usize; row.entries as usize]);
         let pair = |(i, entry): (usize, &Entry)| {
             let lanes = (0..rows * width).filter(|lane| entry.lanes() >> lane & 1 == 1);
             lanes

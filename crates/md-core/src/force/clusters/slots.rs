@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! slot           a vector per dimension: that of cluster c is c modulo their number
-//! batch          a few rows; before it slots are emptied, their sums go to the particles: those of clusters that no later
-//!                row meets, and of those whose slot another cluster needs
+//! batch          a few rows; before it slots are emptied, their sums go to the particles: those of clusters whose own rows
+//!                have been swept, and of those whose slot another cluster needs
+//! section's end  all are emptied
 //! ```
 //!
 //! What is emptied when is decided with the lists, so a sweep only does what it is told. A sweep passes through the cells in
-//! order, so with slots for about a layer of cells every cluster is emptied once, soon after its own rows have been swept.
+//! order and meets a cluster for the last time in its own rows (other shells may meet it later: then it is emptied once
+//! more). So with slots for about a layer of cells every cluster is emptied once.
 //!
 //! Advantage: the sums stay in the second-level cache however many particles there are, they reach the particles' forces
 //! while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Slots in the order of
@@ -49,91 +51,11 @@ impl Schedule {
     }
 }
 
-/// Which cluster has each slot, while lists are made.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Slots {
-    /// By slot.
-    holders: Vec<u32>,
-    /// By slot: the last batch that meets its cluster.
-    batches: Vec<u32>,
-    /// By cluster: its last entry.
-    last: Vec<u32>,
-    /// Clusters that no row after this batch meets.
-    done: Vec<u32>,
-    /// The batch at hand, counted from the last rebuild.
-    batch: u32,
-}
-
-impl Slots {
-    /// For so many clusters.
-    pub(super) fn make_room(&mut self, clusters: usize) {
-        let count = clusters.next_power_of_two().min(MOST_SLOTS);
-        self.holders.clear();
-        self.holders.resize(count, NONE);
-        self.batches.clear();
-        self.batches.resize(count, 0);
-        self.last.resize(clusters, 0);
-        self.batch = 0;
-    }
-
-    /// How many there are.
-    pub(super) fn count(&self) -> usize {
-        self.holders.len()
-    }
-
-    /// Divides the rows of a section into batches. A row is cut where it meets a cluster whose slot another one has that is
-    /// met in the same batch.
-    pub(super) fn schedule(&mut self, rows: &[Row], entries: &[Entry], schedule: &mut Schedule) {
-        for (number, entry) in entries.iter().enumerate() {
-            self.last[entry.cluster()] = number as u32;
-        }
-        let (mut left, mut next) = (0, 0);
-        for &Row { particle, entries: count } in rows {
-            if left == 0 {
-                self.begin_batch(schedule);
-                left = ENTRIES_PER_BATCH;
-            }
-            let (mut begun, end) = (next, next + count as usize);
-            for entry in &entries[next..end] {
-                let cluster = entry.cluster() as u32;
-                let slot = cluster as usize & (self.holders.len() - 1);
-                let holder = self.holders[slot];
-                if holder != cluster {
-                    if holder != NONE && self.batches[slot] == self.batch {
-                        schedule.push_row(particle, next - begun);
-                        self.begin_batch(schedule);
-                        (left, begun) = (ENTRIES_PER_BATCH, next);
-                    }
-                    schedule.empty(std::mem::replace(&mut self.holders[slot], cluster));
-                }
-                self.batches[slot] = self.batch;
-                if self.last[cluster as usize] == next as u32 {
-                    self.done.push(cluster);
-                }
-                next += 1;
-            }
-            schedule.push_row(particle, end - begun);
-            left = left.saturating_sub(count as usize);
-        }
-        self.begin_batch(schedule);
-    }
-
-    /// Begins the batch after this one: clusters that are done are emptied before it.
-    fn begin_batch(&mut self, schedule: &mut Schedule) {
-        self.batch += 1;
-        schedule.batches.push(Batch::default());
-        for cluster in self.done.drain(..) {
-            let slot = cluster as usize & (self.holders.len() - 1);
-            schedule.empty(std::mem::replace(&mut self.holders[slot], NONE));
-        }
-    }
-}
-
 impl Schedule {
-    /// Appends a row, or what is left of it, to the last batch.
-    fn push_row(&mut self, particle: u32, entries: usize) {
+    /// Appends a row to the last batch.
+    pub(super) fn push_row(&mut self, particle: usize, entries: usize) {
         if let (1.., Some(batch)) = (entries, self.batches.last_mut()) {
-            self.rows.push(Row { particle, entries: entries as u32 });
+            self.rows.push(Row { particle: particle as u32, entries: entries as u32 });
             batch.rows += 1;
         }
     }
@@ -143,6 +65,111 @@ impl Schedule {
         if let (true, Some(batch)) = (cluster != NONE, self.batches.last_mut()) {
             self.emptied.push(cluster);
             batch.emptied += 1;
+        }
+    }
+}
+
+/// Whose a slot is, and the last batch that meets that cluster.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    holder: u32,
+    batch: u32,
+}
+
+impl Slot {
+    const FREE: Self = Self { holder: NONE, batch: 0 };
+}
+
+/// Which cluster has each slot, while lists are made.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slots {
+    slots: Vec<Slot>,
+    /// Clusters that have got slots in this section.
+    holders: Vec<u32>,
+    /// Those before it, from the section's first row on, have been emptied after their own rows.
+    swept: u32,
+    /// The batch at hand, counted from the last rebuild.
+    batch: u32,
+    /// Entries that it may still have.
+    left: usize,
+}
+
+impl Slots {
+    /// For so many clusters.
+    pub(super) fn make_room(&mut self, clusters: usize) {
+        self.slots.clear();
+        self.slots.resize(clusters.next_power_of_two().min(MOST_SLOTS), Slot::FREE);
+        self.batch = 0;
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The next row, of the particles from `particle` on in `cluster`, in the batch at hand or a new one. It is cut where it
+    /// meets a cluster whose slot another one has that is met in the same batch.
+    pub(super) fn push_row(
+        &mut self,
+        schedule: &mut Schedule,
+        (particle, cluster): (usize, usize),
+        entries: &[Entry],
+    ) {
+        if self.left == 0 {
+            self.begin_batch(schedule);
+            self.empty_before(cluster as u32, schedule);
+        }
+        let (mask, mut begun) = (self.slots.len() - 1, 0);
+        for (number, entry) in entries.iter().enumerate() {
+            let cluster = entry.cluster() as u32;
+            let slot = self.slots[cluster as usize & mask];
+            if slot.holder != cluster {
+                if slot.holder != NONE && slot.batch == self.batch {
+                    schedule.push_row(particle, number - begun);
+                    self.begin_batch(schedule);
+                    begun = number;
+                }
+                schedule.empty(slot.holder);
+                self.holders.push(cluster);
+            }
+            self.slots[cluster as usize & mask] = Slot { holder: cluster, batch: self.batch };
+        }
+        schedule.push_row(particle, entries.len() - begun);
+        self.left = self.left.saturating_sub(entries.len());
+    }
+
+    fn begin_batch(&mut self, schedule: &mut Schedule) {
+        self.batch += 1;
+        self.left = ENTRIES_PER_BATCH;
+        schedule.batches.push(Batch::default());
+    }
+
+    /// Empties the clusters from the section's first row on and before this one, once.
+    fn empty_before(&mut self, cluster: u32, schedule: &mut Schedule) {
+        if self.holders.is_empty() {
+            self.swept = cluster;
+        }
+        for swept in self.swept..cluster {
+            self.empty(swept, schedule);
+        }
+        self.swept = self.swept.max(cluster);
+    }
+
+    /// A last batch without rows.
+    pub(super) fn end_section(&mut self, schedule: &mut Schedule) {
+        self.begin_batch(schedule);
+        while let Some(cluster) = self.holders.pop() {
+            self.empty(cluster, schedule);
+        }
+        self.left = 0;
+    }
+
+    fn empty(&mut self, cluster: u32, schedule: &mut Schedule) {
+        let mask = self.slots.len() - 1;
+        let slot = &mut self.slots[cluster as usize & mask];
+        if slot.holder == cluster {
+            *slot = Slot::FREE;
+            schedule.empty(cluster);
         }
     }
 }
@@ -208,7 +235,14 @@ mod tests {
     fn check(rows: &[Row], entries: &[Entry], slots: &mut Slots) -> Schedule {
         let mut schedule = Schedule::default();
         slots.make_room(CLUSTERS);
-        slots.schedule(rows, entries, &mut schedule);
+        let mut next = entries;
+        for row in rows {
+            let (own, others) = next.split_at(row.entries as usize);
+            let particle = row.particle as usize;
+            slots.push_row(&mut schedule, (particle, particle), own);
+            next = others;
+        }
+        slots.end_section(&mut schedule);
         let (mut held, mut totals) = (vec![(NONE, 0); slots.count()], vec![0; CLUSTERS]);
         let (mut emptied, mut scheduled, mut rest) = (schedule.emptied.iter(), schedule.rows.iter(), entries);
         for batch in &schedule.batches {
