@@ -58,6 +58,14 @@ pub(super) struct Section {
     pub reach: Reach,
 }
 
+/// The row that was made last, as long as particles of the next cell may come in.
+#[derive(Debug, Clone, Copy)]
+struct LastRow {
+    particle: usize,
+    cluster: usize,
+    first_entry: usize,
+}
+
 /// All rows and their entries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
@@ -68,6 +76,7 @@ pub(super) struct Lists {
     slots: Slots,
     /// Whether the forces of the section being made add up in slots.
     has_slots: bool,
+    last: Option<LastRow>,
     /// Of the cell whose rows are being made.
     pub candidates: Candidates,
     /// Entries of the rows being made, side by side.
@@ -104,23 +113,62 @@ impl Lists {
         }
     }
 
-    /// These drafts become the row of the particles from `particle` on, in `cluster`, if there are any.
+    /// These drafts become the row of the particles from `particle` on, in `cluster`, if there are any; or part of it, if
+    /// that is the last row already.
     #[inline(always)]
     pub(super) fn push_row(&mut self, (particle, cluster): (usize, usize), drafts: Range<usize>) {
         if drafts.is_empty() {
             return;
         }
-        let entries = &self.drafts[drafts];
+        match self.last {
+            Some(last) if last.particle == particle => self.add_to_row(last.first_entry, drafts),
+            _ => {
+                self.schedule_last();
+                self.last = Some(LastRow { particle, cluster, first_entry: self.entries.len() });
+                self.entries.extend_from_slice(&self.drafts[drafts]);
+            }
+        }
+    }
+
+    /// Where the section's last row begins.
+    pub(super) fn last_row(&self) -> Option<usize> {
+        self.last.map(|last| last.particle)
+    }
+
+    /// Entries of another cell's particles for the last row: most of their clusters are there already, in the same order.
+    fn add_to_row(&mut self, first_entry: usize, drafts: Range<usize>) {
+        let mut next = first_entry;
+        for &draft in &self.drafts[drafts] {
+            let is_same = |entry: &Entry| entry.cluster() == draft.cluster();
+            let later = self.entries[next..].iter().position(is_same).map(|place| next + place);
+            let place = later.or_else(|| {
+                let earlier = self.entries[first_entry..next].iter().position(is_same);
+                earlier.map(|place| first_entry + place)
+            });
+            match place {
+                Some(place) => {
+                    self.entries[place] = self.entries[place].with(draft.lanes());
+                    next = place + 1;
+                }
+                None => self.entries.push(draft),
+            }
+        }
+    }
+
+    /// Nothing will be added to the last row.
+    fn schedule_last(&mut self) {
+        let Some(LastRow { particle, cluster, first_entry }) = self.last.take() else { return };
+        let entries = &self.entries[first_entry..];
         if self.has_slots {
             self.slots.push_row(&mut self.schedule, (particle, cluster), entries);
         } else {
             self.schedule.push_row(particle, entries.len());
         }
-        self.entries.extend_from_slice(entries);
     }
 
     /// The section is complete; without rows there is none. A slot takes `slot_bytes` per dimension.
     pub(super) fn end_section(&mut self, slot_bytes: usize) {
+        self.schedule_last();
         if self.has_slots {
             self.slots.end_section(&mut self.schedule);
             self.slot_forces.make_room(self.slots.count() * slot_bytes);

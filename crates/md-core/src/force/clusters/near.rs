@@ -40,7 +40,7 @@ struct Drafts<'a, const ROWS: usize> {
 /// The places of a cluster's particles.
 type Cluster<S, P> = [<P as Arithmetic>::Cluster<S>; 3];
 
-/// As many particles of a cell as a row has.
+/// As many particles as a row has.
 #[derive(Clone, Copy)]
 struct RowOf<S: Simd, P: Arithmetic> {
     /// The first; so many follow that no place is beyond the last particle.
@@ -63,34 +63,39 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
             return;
         }
         lists.prepare_drafts(TOGETHER);
-        let (mut rest, per_row) = (particles, P::row_particles::<S>());
-        while !rest.is_empty() {
-            let whole = (base, len);
-            match rest.len().div_ceil(per_row) {
-                1 => self.append::<1>(lists, rest.clone(), whole),
-                2 => self.append::<2>(lists, rest.clone(), whole),
-                3 => self.append::<3>(lists, rest.clone(), whole),
-                _ => self.append::<TOGETHER>(lists, rest.clone(), whole),
+        let per_row = P::row_particles::<S>();
+        // The last row of the cell before may have room.
+        let mut first = match lists.last_row() {
+            Some(last) if (last..last + per_row).contains(&particles.start) => last,
+            _ => particles.start,
+        };
+        while first < particles.end {
+            let (cell, whole) = (particles.clone(), (base, len));
+            match (particles.end - first).div_ceil(per_row) {
+                1 => self.append::<1>(lists, (first, cell), whole),
+                2 => self.append::<2>(lists, (first, cell), whole),
+                3 => self.append::<3>(lists, (first, cell), whole),
+                _ => self.append::<TOGETHER>(lists, (first, cell), whole),
             }
-            rest.start = rest.end.min(rest.start + TOGETHER * per_row);
+            first += TOGETHER * per_row;
         }
     }
 
-    /// Appends the first so many rows of these particles: the candidates near each.
+    /// Appends so many rows for a cell's particles, the first of which begins at `first`: the candidates near each.
     #[inline(always)]
     fn append<const ROWS: usize>(
         &self,
         lists: &mut Lists,
-        particles: Range<usize>,
+        (first, particles): (usize, Range<usize>),
         (base, len): (usize, usize),
     ) {
         let Lists { candidates, drafts, .. } = lists;
         let length = candidates.len();
         let mut drafts = Drafts { entries: drafts, ends: std::array::from_fn(|row| row * length) };
-        let mut rows = [self.row(particles.clone(), (base, len)); ROWS];
-        let mut start = particles.start;
+        let mut rows = [self.row(first, particles.clone(), (base, len)); ROWS];
+        let mut start = first;
         for row in &mut rows {
-            *row = self.row(start..particles.end, (base, len));
+            *row = self.row(start, particles.clone(), (base, len));
             start += P::row_particles::<S>();
         }
         let (own, others) = candidates.own_and_others();
@@ -104,7 +109,8 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         }
         for &entry in others {
             let mut entries = [entry; ROWS];
-            // Only the last may have fewer particles.
+            // Only the first and the last may have particles of other cells.
+            entries[0] = entry.within(rows[0].lanes);
             entries[ROWS - 1] = entry.within(rows[ROWS - 1].lanes);
             self.write(&mut drafts, entries, (&rows, self.load(base + entry.cluster())));
         }
@@ -128,11 +134,12 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         }
     }
 
-    /// The first row of these particles.
+    /// The row that begins at `first`, for those of these particles that are in it.
     #[inline(always)]
-    fn row(&self, particles: Range<usize>, (base, len): (usize, usize)) -> RowOf<S, P> {
+    fn row(&self, first: usize, particles: Range<usize>, (base, len): (usize, usize)) -> RowOf<S, P> {
         let (rows, width) = (P::row_particles::<S>(), self.clusters.width);
-        let first = particles.start.min(len - rows);
+        let own = first.max(particles.start)..particles.end.min(first + rows);
+        let first = first.min(len - rows);
         let start = base * width + first;
         let [x, y, z] = self.positions;
         let place = [
@@ -140,8 +147,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
             P::spread(self.simd, &bytemuck::cast_slice(y)[start..start + rows]),
             P::spread(self.simd, &bytemuck::cast_slice(z)[start..start + rows]),
         ];
-        let own = particles.start - first..(particles.end - first).min(rows);
-        let lanes = (1_u32 << (own.end * width)) - (1_u32 << (own.start * width));
+        let lanes = (1_u32 << ((own.end - first) * width)) - (1_u32 << ((own.start - first) * width));
         RowOf { first, place, lanes: lanes as u16 }
     }
 
@@ -178,15 +184,21 @@ mod tests {
     const HOME: Range<usize> = 16..48;
     const REACH2: f64 = 1.5;
 
-    /// The particles of a cell and of those it meets: a few rows and some more; many; past the end of the home.
-    const CELLS: [[Range<usize>; 4]; 3] =
-        [[18..24, 24..37, 52..61, 3..9], [20..41, 41..45, 52..61, 3..9], [43..55, 10..20, 57..61, 0..9]];
+    /// The particles of a cell and of those it meets.
+    type Cell = [Range<usize>; 4];
+
+    /// Cells one after the other: two that share a row; one with many rows; one past the end of the home.
+    const CELLS: [&[Cell]; 3] = [
+        &[[18..24, 24..37, 52..61, 3..9], [24..37, 38..45, 57..61, 9..12]],
+        &[[20..41, 41..45, 52..61, 3..9]],
+        &[[43..55, 10..20, 57..61, 0..9]],
+    ];
 
     /// Makes the rows; gives, entry by entry, the pairs of particles it stands for. No rows where a vector is too short.
     struct Rows<'a, P: Arithmetic> {
         positions: &'a [Vec<P::Coordinate>; 3],
         unit: f64,
-        cell: &'a [Range<usize>; 4],
+        cells: &'a [Cell],
     }
 
     impl<P: Arithmetic> WithSimd for Rows<'_, P> {
@@ -199,9 +211,6 @@ mod tests {
             let (width, rows) = (P::width::<S>(), P::row_particles::<S>());
             let clusters = Clusters { width, rows, home: HOME.start / width..HOME.end / width };
             let (mut near, mut far) = (Lists::default(), Lists::default());
-            let spans =
-                self.cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
-            clusters.write_down(&mut near.candidates, &mut far.candidates, (&spans, spans[0].first));
             let (home, lanes_after) = (clusters.home.start, clusters.lanes_after());
             let finder = Finder::<S, P> {
                 simd,
@@ -214,10 +223,21 @@ mod tests {
             for lists in [&mut near, &mut far] {
                 lists.begin_section(Reach::First, P::CLUSTER_FORCES);
             }
-            let own = self.cell[0].start..self.cell[0].end.min(HOME.end);
-            let in_home = own.start - HOME.start..own.end - HOME.start;
-            finder.append_rows(&mut near, in_home, (home, HOME.len()));
-            finder.append_rows(&mut far, own, (0, HOME.end));
+            for cell in self.cells {
+                let spans =
+                    cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
+                let candidates = (&mut near.candidates, &mut far.candidates);
+                finder.clusters.write_down(candidates.0, candidates.1, (&spans, spans[0].first));
+                let own = cell[0].start..cell[0].end.min(HOME.end);
+                let in_home = own.start - HOME.start..own.end - HOME.start;
+                finder.append_rows(&mut near, in_home, (home, HOME.len()));
+                finder.append_rows(&mut far, own, (0, HOME.end));
+            }
+            for lists in [&mut near, &mut far] {
+                lists.end_section(size_of::<P::Lanes<S>>());
+                let starts: BTreeSet<u32> = lists.schedule.rows.iter().map(|row| row.particle).collect();
+                assert_eq!(starts.len(), lists.schedule.rows.len(), "two rows of the same particles");
+            }
             for (lists, end) in [(&near, HOME.len()), (&far, HOME.end)] {
                 assert!(lists.schedule.rows.iter().all(|row| row.particle as usize + rows <= end));
             }
@@ -237,7 +257,7 @@ mod tests {
         first.zip(&lists.entries).map(pair).collect()
     }
 
-    /// Every cell at every level of this CPU; tells how many times.
+    /// All cells at every level of this CPU; tells how many times.
     fn check_rows<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
         let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
         let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();
@@ -246,16 +266,19 @@ mod tests {
             (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < REACH2
         };
         let mut checked = 0;
-        for cell in &CELLS {
-            let meets = |i: usize, j: usize| !cell[0].contains(&j) || j > i;
-            let all: BTreeSet<_> = (cell[0].start..cell[0].end.min(HOME.end))
-                .flat_map(|i| cell.iter().cloned().flatten().map(move |j| (i, j)))
-                .filter(|&(i, j)| meets(i, j))
-                .collect();
+        for cells in CELLS {
+            let of_cell = |cell: &Cell| {
+                let [own, ..] = cell.clone();
+                (own.start..own.end.min(HOME.end))
+                    .flat_map(|i| cell.iter().cloned().flatten().map(move |j| (i, j)))
+                    .filter(|(i, j)| !own.contains(j) || j > i)
+                    .collect::<Vec<_>>()
+            };
+            let all: BTreeSet<_> = cells.iter().flat_map(of_cell).collect();
             let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
             assert!(!near.is_empty() && near.len() < all.len());
             for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-                let rows = Rows::<P> { positions: &positions, unit, cell };
+                let rows = Rows::<P> { positions: &positions, unit, cells };
                 let Some(entries) = level.dispatch(rows) else { continue };
                 let name = level.name();
                 assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{name}");
