@@ -161,3 +161,56 @@ fn gather<T: bytemuck::Pod + Send + Sync>(
     });
     std::mem::swap(column, scratch);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shell;
+    use crate::domain::{Boundary, Dimension, Domain};
+    use crate::halo::Route;
+    use crate::particles::Particle;
+    use crate::partition::{Partition, Rect};
+    use crate::random;
+
+    const CELLS: i32 = 4;
+
+    /// A box of cells of length 1 with so many particles.
+    fn sorted(count: u64) -> (CellGrid, HaloPlan, Particles, LocalCells) {
+        let domain = Domain {
+            dimension: Dimension::Three,
+            origin: [0.0; 3],
+            lengths: [f64::from(CELLS); 3],
+            boundary: [Boundary::Periodic; 3],
+        };
+        let grid = CellGrid::new(domain, [CELLS; 3]);
+        let whole = Partition::Rect(Rect { grid: [1; 3] });
+        let plan = HaloPlan::new(&grid, &whole, Shell::Half, Route::Direct, 0);
+        let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
+        let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };
+        let (mut particles, mut cells): (Particles, _) =
+            ((0..count).map(particle).collect(), LocalCells::default());
+        cells.sort(&mut particles, &grid, &plan, &Threads::one());
+        (grid, plan, particles, cells)
+    }
+
+    #[test]
+    fn particles_lie_in_the_order_of_cells_and_of_the_curve() {
+        for count in [100, 640, 5000] {
+            let (grid, plan, particles, cells) = sorted(count);
+            let curve = Curve::for_particles(particles.owned() / plan.owned.len());
+            let mut found = 0;
+            for slot in 0..plan.owned.len() {
+                let positions = cells.range(slot).map(|index| particles.get(index).position);
+                let parts: Vec<u32> = positions
+                    .map(|position| {
+                        assert_eq!(plan.slot_of(grid.cell_of(position)), Some(slot as u32));
+                        curve.part(grid.depth_in_cell(position, grid.cell_of(position)))
+                    })
+                    .collect();
+                assert!(parts.is_sorted(), "{count} particles, cell {slot}: {parts:?}");
+                found += parts.len();
+            }
+            assert_eq!(found, particles.owned());
+        }
+    }
+}

@@ -171,7 +171,6 @@ impl Lists {
         self.schedule_last();
         if self.has_slots {
             self.slots.end_section(&mut self.schedule);
-            self.slot_forces.make_room(self.slots.count() * slot_bytes);
         }
         let Some(mut section) = self.sections.pop() else { return };
         section.rows.end = self.schedule.rows.len();
@@ -181,6 +180,9 @@ impl Lists {
         if section.rows.is_empty() {
             self.schedule.batches.truncate(section.batches.start);
         } else {
+            if self.has_slots {
+                self.slot_forces.make_room(self.slots.count() * slot_bytes);
+            }
             self.sections.push(section);
         }
     }

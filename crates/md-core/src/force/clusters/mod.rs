@@ -2,8 +2,8 @@
 //! cutoff + skin.
 //!
 //! ```text
-//! row            a few particles i of one cell, next to each other, and their entries: clusters, each tested atom by atom when
-//!                the list was made
+//! row            a few particles i next to each other, mostly of one cell, and their entries: clusters, each tested atom by
+//!                atom when the list was made
 //! cluster        a few particles j next to each other in memory and thus in space
 //! lanes          one per pair: particles of a row times particles of a cluster fill a vector. An entry names those whose pairs
 //!                count: a cell pair's run of particles may start or end inside the cluster

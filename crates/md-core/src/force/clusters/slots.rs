@@ -7,9 +7,10 @@
 //! section's end  all are emptied
 //! ```
 //!
-//! What is emptied when is decided with the lists, so a sweep only does what it is told. A sweep passes through the cells in
-//! order and meets a cluster for the last time in its own rows (other shells may meet it later: then it is emptied once
-//! more). So with slots for about a layer of cells every cluster is emptied once.
+//! What is emptied when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
+//! the cells in order and meets a cluster for the last time in its own rows. So with slots for a layer of cells (65,536
+//! particles in clusters of four) every cluster is emptied once, and otherwise, as where it is met later or a ghost, a
+//! few times.
 //!
 //! Advantage: the sums stay in the second-level cache however many particles there are, they reach the particles' forces
 //! while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Slots in the order of
