@@ -13,7 +13,7 @@
 const MOST_LEVELS: usize = 2;
 
 /// Particles of a cell from which on it is divided so many times.
-const ENOUGH: [usize; MOST_LEVELS] = [4, 32];
+const ENOUGH: [usize; MOST_LEVELS] = [4, 16];
 
 /// The curve through a cell of so many parts.
 #[derive(Debug)]

@@ -58,6 +58,9 @@ pub(super) struct Section {
     pub reach: Reach,
 }
 
+/// So many clusters that only the cell before meets may lie between two that the next meets too.
+const LOOK_AHEAD: usize = 16;
+
 /// The row that was made last, as long as particles of the next cell may come in.
 #[derive(Debug, Clone, Copy)]
 struct LastRow {
@@ -135,20 +138,16 @@ impl Lists {
         self.last.map(|last| last.particle)
     }
 
-    /// Entries of another cell's particles for the last row: most of their clusters are there already, in the same order.
+    /// Entries of another cell's particles for the last row: most of their clusters are there already, in the same order. One
+    /// that is not found may come twice, each time with its own lanes.
     fn add_to_row(&mut self, first_entry: usize, drafts: Range<usize>) {
         let mut next = first_entry;
         for &draft in &self.drafts[drafts] {
             let is_same = |entry: &Entry| entry.cluster() == draft.cluster();
-            let later = self.entries[next..].iter().position(is_same).map(|place| next + place);
-            let place = later.or_else(|| {
-                let earlier = self.entries[first_entry..next].iter().position(is_same);
-                earlier.map(|place| first_entry + place)
-            });
-            match place {
+            match self.entries[next..].iter().take(LOOK_AHEAD).position(is_same) {
                 Some(place) => {
-                    self.entries[place] = self.entries[place].with(draft.lanes());
-                    next = place + 1;
+                    self.entries[next + place] = self.entries[next + place].with(draft.lanes());
+                    next += place + 1;
                 }
                 None => self.entries.push(draft),
             }
