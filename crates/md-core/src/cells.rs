@@ -6,9 +6,10 @@
 //!
 //! Owned cells lie back to back in storage order, so the cells of a row along x, and the loop over them, are one run of
 //! memory. Inside a cell particles lie along a space-filling curve that enters where that of the cell before it along x
-//! ends, so that any few that follow each other are near each other. Ghost cells follow in the plan's order. Advantage: no list, no gather, every load is contiguous.
-//! Disadvantage: order holds only at a rebuild; in between particles drift out of their cells by up to half the skin,
-//! which the cell's edge allows for.
+//! ends, so that any few that follow each other are near each other. Ghost cells follow in the plan's order.
+//!
+//! Advantage: no list, no gather, every load is contiguous. Disadvantage: order holds only at a rebuild; in between
+//! particles drift out of their cells by up to half the skin, which the cell's edge allows for.
 
 use crate::aligned::Column;
 use crate::curve::Curve;

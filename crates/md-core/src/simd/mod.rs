@@ -1,8 +1,9 @@
 //! One binary for every CPU: the vector width is chosen when the program starts.
 //!
 //! Kernels are written once, generic over [`pulp::Simd`], and compiled for each level; [`SimdLevel::dispatch`] calls
-//! that of the level, which [`SimdLevel::detect`] or [`SimdLevel::for_clusters`] has chosen for the CPU. `pulp` keeps the unsafe part (calling a function compiled for another instruction
-//! set) behind a safe token that only exists where the CPU was asked first.
+//! that of the level, which [`SimdLevel::detect`] or [`SimdLevel::for_clusters`] has chosen for the CPU. `pulp` keeps the
+//! unsafe part (calling a function compiled for another instruction set) behind a safe token that only exists where the
+//! CPU was asked first.
 
 mod arithmetic;
 mod cpu;

@@ -65,7 +65,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
         let limit = home.end.min(len.next_multiple_of(LINE));
         for items in items.chunk_by(|a, b| a.reach == b.reach) {
-            let first_far_entry = far.entries.len();
+            let first_far_section = far.sections.len();
             let reach = items[0].reach;
             near.begin_section(reach, P::CLUSTER_FORCES);
             far.begin_section(reach, P::CLUSTER_FORCES);
@@ -85,7 +85,8 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             near.end_section(size_of::<P::Lanes<S>>());
             far.end_section(size_of::<P::Lanes<S>>());
             if reach == Reach::Both {
-                for cluster in far.entries[first_far_entry..].iter().map(|entry| entry.cluster()) {
+                let rows = far.sections[first_far_section..].iter().flat_map(|section| far.rows(section));
+                for cluster in rows.flat_map(|row| row.entries).map(|entry| entry.cluster()) {
                     spill.touch(cluster * width..(cluster + 1) * width);
                 }
             }

@@ -1,6 +1,6 @@
 //! The clusters that the particles of one cell may have partners in, written down once for all of them.
 
-use super::lists::Entry;
+use super::words::Entry;
 use crate::force::cells::CellSpan;
 use std::ops::Range;
 

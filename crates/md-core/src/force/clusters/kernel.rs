@@ -1,9 +1,9 @@
 //! The inner loop over cluster lists.
 //!
 //! ```text
-//! for each batch of rows: empty the slots that are to be emptied (`slots`)
-//!   for each row: the places of its particles spread over the lanes, their forces in registers
-//!     for each entry: measure, invert, interact (`stages`)
+//! for each row: empty the slots that are to be emptied (`slots`)
+//!   the places of its particles spread over the lanes, their forces in registers
+//!   for each entry: measure, invert, interact (`stages`)
 //! ```
 //!
 //! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the row's
@@ -11,9 +11,10 @@
 //! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
 //! stages, whose instructions do not wait for each other.
 
-use super::lists::{Entry, View};
+use super::lists::View;
 use super::slots::SlotForces;
 use super::stages::{Centre, Collected};
+use super::words::Entry;
 use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::halo::Reach;
@@ -66,8 +67,8 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             sums: PairSums::default(),
         };
         match self.view.section.reach {
-            Reach::Both => sweep.batches::<SUMS, true>(self.view),
-            Reach::First => sweep.batches::<SUMS, false>(self.view),
+            Reach::Both => sweep.rows::<SUMS, true>(self.view),
+            Reach::First => sweep.rows::<SUMS, false>(self.view),
         }
         sweep.sums
     }
@@ -75,16 +76,16 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
 /// Numbers as vectors; what does not fill the last one is left out.
 #[inline(always)]
-pub(super) fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(particle_forces: &[T]) -> &[V] {
+pub(super) fn vectors<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &[T]) -> &[V] {
     let width = size_of::<V>() / size_of::<T>();
-    bytemuck::cast_slice(&particle_forces[..particle_forces.len() / width * width])
+    bytemuck::cast_slice(&numbers[..numbers.len() / width * width])
 }
 
 #[inline(always)]
-fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(particle_forces: &mut [T]) -> &mut [V] {
+fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V] {
     let width = size_of::<V>() / size_of::<T>();
-    let whole = particle_forces.len() / width * width;
-    bytemuck::cast_slice_mut(&mut particle_forces[..whole])
+    let whole = numbers.len() / width * width;
+    bytemuck::cast_slice_mut(&mut numbers[..whole])
 }
 
 /// What a sweep needs, in registers as far as they go.
@@ -111,26 +112,21 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     /// All rows of the section.
     #[inline(always)]
-    fn batches<const SUMS: bool, const NEWTON: bool>(&mut self, view: View) {
-        let View { section, mut rows, mut entries, batches, mut emptied } = view;
-        self.sums.computed_pairs = (entries.len() * P::lanes::<S>()) as f64;
-        for batch in batches {
-            let (now, later) = emptied.split_at(batch.emptied as usize);
-            for cluster in now {
-                self.empty(*cluster as usize);
+    fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, View { section, rows }: View) {
+        self.sums.computed_pairs = (section.entries * P::lanes::<S>()) as f64;
+        for row in rows {
+            for cluster in row.emptied {
+                self.empty(cluster.cluster());
             }
-            let (own, others) = rows.split_at(batch.rows as usize);
-            for row in own {
-                let (own, others) = entries.split_at(row.entries as usize);
-                let mut centre = self.load(row.particle as usize);
-                self.row::<SUMS, NEWTON>(&mut centre, own);
-                self.store(row.particle as usize, &centre);
-                if SUMS {
-                    self.add_row_sums(section.reach);
-                }
-                entries = others;
+            if row.entries.is_empty() {
+                continue;
             }
-            (rows, emptied) = (others, later);
+            let mut centre = self.load(row.particle);
+            self.row::<SUMS, NEWTON>(&mut centre, row.entries);
+            self.store(row.particle, &centre);
+            if SUMS {
+                self.add_row_sums(section.reach);
+            }
         }
     }
 

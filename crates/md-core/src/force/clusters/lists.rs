@@ -1,60 +1,18 @@
 //! What a list consists of: sections of rows of entries.
 
 use super::candidates::Candidates;
-use super::slots::{Batch, Schedule, SlotForces, Slots};
+use super::slots::{SlotForces, Slots};
+use super::words::{Entry, Left, MOST_ENTRIES, Rows, Stream};
 use crate::halo::Reach;
 use crate::simd::ClusterForces;
 use std::ops::Range;
 
-/// As many particles i as a row has, from one on, and how many entries they have; these follow those of the row before.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub particle: u32,
-    pub entries: u32,
-}
-
-/// A cluster near one of the row's particles at least, and the lanes of the pairs that count if within the cutoff. Bit k
-/// stands for lane k. One word, because lists are made by copying entries over and over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Entry(u64);
-
-impl Entry {
-    #[inline(always)]
-    pub(super) fn new(cluster: usize, lanes: u16) -> Self {
-        Self(u64::from(lanes) << u32::BITS | cluster as u64)
-    }
-
-    #[inline(always)]
-    pub(super) fn cluster(self) -> usize {
-        self.0 as u32 as usize
-    }
-
-    #[inline(always)]
-    pub(super) fn lanes(self) -> u16 {
-        (self.0 >> u32::BITS) as u16
-    }
-
-    /// With those lanes only that are in `lanes` too.
-    #[inline(always)]
-    pub(super) fn within(self, lanes: u16) -> Self {
-        Self::new(self.cluster(), self.lanes() & lanes)
-    }
-
-    /// With these lanes too.
-    pub(super) fn with(self, lanes: u16) -> Self {
-        Self::new(self.cluster(), self.lanes() | lanes)
-    }
-}
-
 /// Rows that are swept together.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
-    pub rows: Range<usize>,
-    /// Of all its rows.
-    pub entries: Range<usize>,
-    pub batches: Range<usize>,
-    /// Of all its batches.
-    pub emptied: Range<usize>,
+    words: Range<usize>,
+    /// How many there are in all its rows.
+    pub entries: usize,
     pub reach: Reach,
 }
 
@@ -66,14 +24,12 @@ const LOOK_AHEAD: usize = 16;
 struct LastRow {
     particle: usize,
     cluster: usize,
-    first_entry: usize,
 }
 
 /// All rows and their entries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
-    pub entries: Vec<Entry>,
-    pub schedule: Schedule,
+    pub stream: Stream,
     pub sections: Vec<Section>,
     slot_forces: SlotForces,
     slots: Slots,
@@ -90,8 +46,7 @@ impl Lists {
     /// For so many clusters.
     pub(super) fn clear(&mut self, clusters: usize) {
         self.slots.make_room(clusters);
-        self.entries.clear();
-        self.schedule.clear();
+        self.stream.clear();
         self.sections.clear();
     }
 
@@ -102,18 +57,9 @@ impl Lists {
 
     /// Rows of a new section follow.
     pub(super) fn begin_section(&mut self, reach: Reach, cluster_forces: ClusterForces) {
-        let Schedule { rows, batches, emptied } = &mut self.schedule;
-        self.sections.push(Section {
-            rows: rows.len()..rows.len(),
-            entries: self.entries.len()..self.entries.len(),
-            batches: batches.len()..batches.len(),
-            emptied: emptied.len()..emptied.len(),
-            reach,
-        });
+        let start = self.stream.words().len();
+        self.sections.push(Section { words: start..start, entries: 0, reach });
         self.has_slots = cluster_forces == ClusterForces::InSlots && reach == Reach::Both;
-        if !self.has_slots {
-            batches.push(Batch::default());
-        }
     }
 
     /// These drafts become the row of the particles from `particle` on, in `cluster`, if there are any; or part of it, if
@@ -124,11 +70,12 @@ impl Lists {
             return;
         }
         match self.last {
-            Some(last) if last.particle == particle => self.add_to_row(last.first_entry, drafts),
+            Some(last) if last.particle == particle => self.add_to_row(drafts),
             _ => {
-                self.schedule_last();
-                self.last = Some(LastRow { particle, cluster, first_entry: self.entries.len() });
-                self.entries.extend_from_slice(&self.drafts[drafts]);
+                self.end_last_row();
+                self.last = Some(LastRow { particle, cluster });
+                self.stream.begin_row(particle);
+                self.stream.extend_row(&self.drafts[drafts]);
             }
         }
     }
@@ -140,72 +87,71 @@ impl Lists {
 
     /// Entries of another cell's particles for the last row: most of their clusters are there already, in the same order. One
     /// that is not found may come twice, each time with its own lanes.
-    fn add_to_row(&mut self, first_entry: usize, drafts: Range<usize>) {
-        let mut next = first_entry;
+    fn add_to_row(&mut self, drafts: Range<usize>) {
+        let mut next = 0;
         for &draft in &self.drafts[drafts] {
+            let entries = &mut self.stream.row_mut()[next..];
             let is_same = |entry: &Entry| entry.cluster() == draft.cluster();
-            match self.entries[next..].iter().take(LOOK_AHEAD).position(is_same) {
+            match entries.iter().take(LOOK_AHEAD).position(is_same) {
                 Some(place) => {
-                    self.entries[next + place] = self.entries[next + place].with(draft.lanes());
+                    entries[place] = entries[place].with(draft.lanes());
                     next += place + 1;
                 }
-                None => self.entries.push(draft),
+                None => self.stream.extend_row(&[draft]),
             }
         }
     }
 
     /// Nothing will be added to the last row.
-    fn schedule_last(&mut self) {
-        let Some(LastRow { particle, cluster, first_entry }) = self.last.take() else { return };
-        let entries = &self.entries[first_entry..];
-        if self.has_slots {
-            self.slots.push_row(&mut self.schedule, (particle, cluster), entries);
-        } else {
-            self.schedule.push_row(particle, entries.len());
+    fn end_last_row(&mut self) {
+        let Some(LastRow { cluster, .. }) = self.last.take() else { return };
+        let Self { stream, slots, sections, .. } = self;
+        if let Some(section) = sections.last_mut() {
+            section.entries += stream.row().len();
+        }
+        loop {
+            let entries = &stream.row()[..stream.row().len().min(MOST_ENTRIES)];
+            let (entries, emptied) =
+                if self.has_slots { slots.take(entries, cluster) } else { (entries.len(), &[][..]) };
+            if stream.end_row(entries, emptied) == Left::Nothing {
+                break;
+            }
         }
     }
 
     /// The section is complete; without rows there is none. A slot takes `slot_bytes` per dimension.
     pub(super) fn end_section(&mut self, slot_bytes: usize) {
-        self.schedule_last();
+        self.end_last_row();
+        let Some(section) = self.sections.last_mut().filter(|section| section.entries > 0) else {
+            self.sections.pop();
+            return;
+        };
         if self.has_slots {
-            self.slots.end_section(&mut self.schedule);
+            self.stream.begin_row(0);
+            self.stream.end_row(0, self.slots.take_back());
+            self.slot_forces.make_room(self.slots.count() * slot_bytes);
         }
-        let Some(mut section) = self.sections.pop() else { return };
-        section.rows.end = self.schedule.rows.len();
-        section.entries.end = self.entries.len();
-        section.batches.end = self.schedule.batches.len();
-        section.emptied.end = self.schedule.emptied.len();
-        if section.rows.is_empty() {
-            self.schedule.batches.truncate(section.batches.start);
-        } else {
-            if self.has_slots {
-                self.slot_forces.make_room(self.slots.count() * slot_bytes);
-            }
-            self.sections.push(section);
-        }
+        section.words.end = self.stream.words().len();
+    }
+
+    /// The rows of a section.
+    pub(super) fn rows(&self, section: &Section) -> Rows<'_> {
+        Rows(&self.stream.words()[section.words.clone()])
     }
 
     /// The sections, and where forces add up.
     pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut SlotForces) {
-        let Self { entries, schedule: Schedule { rows, batches, emptied }, sections, slot_forces, .. } = self;
-        let views = sections.iter().map(|section| View {
-            section,
-            rows: &rows[section.rows.clone()],
-            entries: &entries[section.entries.clone()],
-            batches: &batches[section.batches.clone()],
-            emptied: &emptied[section.emptied.clone()],
-        });
+        let Self { stream, sections, slot_forces, .. } = self;
+        let words = stream.words();
+        let views =
+            sections.iter().map(|section| View { section, rows: Rows(&words[section.words.clone()]) });
         (views, slot_forces)
     }
 }
 
 /// A section and what belongs to it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct View<'a> {
     pub section: &'a Section,
-    pub rows: &'a [Row],
-    pub entries: &'a [Entry],
-    pub batches: &'a [Batch],
-    pub emptied: &'a [u32],
+    pub rows: Rows<'a>,
 }

@@ -35,6 +35,7 @@ mod mixed;
 mod near;
 mod slots;
 mod stages;
+mod words;
 
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};

@@ -9,7 +9,8 @@
 //! comes late: rows that are made side by side do not wait for each other.
 
 use super::candidates::{Clusters, MOST_AHEAD};
-use super::lists::{Entry, Lists};
+use super::lists::Lists;
+use super::words::Entry;
 use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::ops::Range;
@@ -174,6 +175,7 @@ mod tests {
     use super::*;
     use crate::force::cells::CellSpan;
     use crate::force::clusters::kernel::vectors;
+    use crate::force::clusters::words::{Row, Rows};
     use crate::halo::Reach;
     use crate::random;
     use crate::simd::{Double, Quads, SimdLevel, Single};
@@ -195,13 +197,13 @@ mod tests {
     ];
 
     /// Makes the rows; gives, entry by entry, the pairs of particles it stands for. No rows where a vector is too short.
-    struct Rows<'a, P: Arithmetic> {
+    struct Made<'a, P: Arithmetic> {
         positions: &'a [Vec<P::Coordinate>; 3],
         unit: f64,
         cells: &'a [Cell],
     }
 
-    impl<P: Arithmetic> WithSimd for Rows<'_, P> {
+    impl<P: Arithmetic> WithSimd for Made<'_, P> {
         type Output = Option<Vec<Vec<(usize, usize)>>>;
 
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
@@ -235,26 +237,31 @@ mod tests {
             }
             for lists in [&mut near, &mut far] {
                 lists.end_section(size_of::<P::Lanes<S>>());
-                let starts: BTreeSet<u32> = lists.schedule.rows.iter().map(|row| row.particle).collect();
-                assert_eq!(starts.len(), lists.schedule.rows.len(), "two rows of the same particles");
+                let starts = || Rows(lists.stream.words()).map(|row| row.particle);
+                assert_eq!(
+                    starts().collect::<BTreeSet<_>>().len(),
+                    starts().count(),
+                    "two rows of the same particles"
+                );
             }
             for (lists, end) in [(&near, HOME.len()), (&far, HOME.end)] {
-                assert!(lists.schedule.rows.iter().all(|row| row.particle as usize + rows <= end));
+                assert!(Rows(lists.stream.words()).all(|row| row.particle + rows <= end));
             }
             Some([pairs(&near, (rows, width), HOME.start), pairs(&far, (rows, width), 0)].concat())
         }
     }
 
     fn pairs(lists: &Lists, (rows, width): (usize, usize), base: usize) -> Vec<Vec<(usize, usize)>> {
-        let first =
-            lists.schedule.rows.iter().flat_map(|row| vec![row.particle as usize; row.entries as usize]);
-        let pair = |(i, entry): (usize, &Entry)| {
-            let lanes = (0..rows * width).filter(|lane| entry.lanes() >> lane & 1 == 1);
-            lanes
-                .map(|lane| (base + i + lane / width, base + entry.cluster() * width + lane % width))
-                .collect()
+        let entries = |row: Row<'_>| {
+            let pairs = |entry: Entry| {
+                let lanes = (0..rows * width).filter(move |lane| entry.lanes() >> lane & 1 == 1);
+                lanes.map(move |lane| {
+                    (base + row.particle + lane / width, base + entry.cluster() * width + lane % width)
+                })
+            };
+            row.entries.iter().map(|entry| pairs(*entry).collect()).collect::<Vec<_>>()
         };
-        first.zip(&lists.entries).map(pair).collect()
+        Rows(lists.stream.words()).flat_map(entries).collect()
     }
 
     /// All cells at every level of this CPU; tells how many times.
@@ -278,7 +285,7 @@ mod tests {
             let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
             assert!(!near.is_empty() && near.len() < all.len());
             for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-                let rows = Rows::<P> { positions: &positions, unit, cells };
+                let rows = Made::<P> { positions: &positions, unit, cells };
                 let Some(entries) = level.dispatch(rows) else { continue };
                 let name = level.name();
                 assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{name}");

@@ -2,13 +2,12 @@
 //!
 //! ```text
 //! slot           a vector per dimension: that of cluster c is c modulo their number
-//! batch          a few rows; before it slots are emptied, their sums go to the particles: those of clusters whose own rows
-//!                have been swept, and of those whose slot another cluster needs
-//! section's end  all are emptied
+//! to empty       its sums go to the particles: every few rows those of clusters whose own rows have been swept; before a row
+//!                those of clusters whose slots it needs; at the section's end all
 //! ```
 //!
 //! What is emptied when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
-//! the cells in order and meets a cluster for the last time in its own rows. So with slots for a layer of cells (65,536
+//! the cells in order and meets a cluster for the last time in its own rows. So with slots for a layer of cells (32,768
 //! particles in clusters of four) every cluster is emptied once, and otherwise, as where it is met later or a ghost, a
 //! few times.
 //!
@@ -17,68 +16,30 @@
 //! clusters are read like a column (handed out as they come free, they cost more than they saved). Disadvantage: where two
 //! clusters that need one slot are met by turns, they are emptied more often.
 
-use super::lists::{Entry, Row};
+use super::words::{Entry, MOST_ENTRIES};
 use crate::aligned::Column;
 
-/// Slots, at most: a power of two. In f32 with 16 lanes 3 MiB, of which a sweep uses at a time what a layer of cells needs.
-const MOST_SLOTS: usize = 16_384;
+/// Slots, at most: a power of two. In f32 with 16 lanes 1.5 MiB, of which a sweep uses at a time what a layer of cells needs.
+const MOST_SLOTS: usize = 8192;
 
-/// Entries after which a batch ends.
-const ENTRIES_PER_BATCH: usize = 256;
+// So many may be emptied before one row.
+const _: () = assert!(MOST_SLOTS <= MOST_ENTRIES);
+
+/// Clusters whose own rows have been swept are emptied together, after so many entries.
+const ENTRIES_BETWEEN: usize = 256;
 
 /// No cluster.
 const NONE: u32 = u32::MAX;
 
-/// Rows with the number of clusters whose slots are to be emptied before them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Batch {
-    pub rows: u32,
-    pub emptied: u32,
-}
-
-/// Rows in batches, and the clusters whose slots are emptied, in order.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Schedule {
-    pub rows: Vec<Row>,
-    pub batches: Vec<Batch>,
-    pub emptied: Vec<u32>,
-}
-
-impl Schedule {
-    pub(super) fn clear(&mut self) {
-        self.rows.clear();
-        self.batches.clear();
-        self.emptied.clear();
-    }
-}
-
-impl Schedule {
-    /// Appends a row to the last batch.
-    pub(super) fn push_row(&mut self, particle: usize, entries: usize) {
-        if let (1.., Some(batch)) = (entries, self.batches.last_mut()) {
-            self.rows.push(Row { particle: particle as u32, entries: entries as u32 });
-            batch.rows += 1;
-        }
-    }
-
-    /// A cluster is emptied before the last batch.
-    fn empty(&mut self, cluster: u32) {
-        if let (true, Some(batch)) = (cluster != NONE, self.batches.last_mut()) {
-            self.emptied.push(cluster);
-            batch.emptied += 1;
-        }
-    }
-}
-
-/// Whose a slot is, and the last batch that meets that cluster.
+/// Whose a slot is, and the last row that meets that cluster.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     holder: u32,
-    batch: u32,
+    row: u32,
 }
 
 impl Slot {
-    const FREE: Self = Self { holder: NONE, batch: 0 };
+    const FREE: Self = Self { holder: NONE, row: 0 };
 }
 
 /// Which cluster has each slot, while lists are made.
@@ -88,11 +49,13 @@ pub(super) struct Slots {
     /// Clusters that have got slots in this section.
     holders: Vec<u32>,
     /// Those before it, from the section's first row on, have been emptied after their own rows.
-    swept: u32,
-    /// The batch at hand, counted from the last rebuild.
-    batch: u32,
-    /// Entries that it may still have.
+    swept: usize,
+    /// The row at hand, counted from the last rebuild.
+    row: u32,
+    /// Entries until clusters whose own rows have been swept are emptied.
     left: usize,
+    /// Clusters to be emptied before the row at hand.
+    emptied: Vec<u32>,
 }
 
 impl Slots {
@@ -100,7 +63,7 @@ impl Slots {
     pub(super) fn make_room(&mut self, clusters: usize) {
         self.slots.clear();
         self.slots.resize(clusters.next_power_of_two().min(MOST_SLOTS), Slot::FREE);
-        self.batch = 0;
+        self.row = 0;
     }
 
     /// How many there are.
@@ -108,69 +71,77 @@ impl Slots {
         self.slots.len()
     }
 
-    /// The next row, of the particles from `particle` on in `cluster`, in the batch at hand or a new one. It is cut where it
-    /// meets a cluster whose slot another one has that is met in the same batch.
-    pub(super) fn push_row(
-        &mut self,
-        schedule: &mut Schedule,
-        (particle, cluster): (usize, usize),
-        entries: &[Entry],
-    ) {
+    /// Gives the clusters of a row slots, in order, until two want the same: how many entries have slots, and which clusters
+    /// are to be emptied first. The row's particles are in `cluster`.
+    pub(super) fn take(&mut self, entries: &[Entry], cluster: usize) -> (usize, &[u32]) {
+        self.begin_row();
         if self.left == 0 {
-            self.begin_batch(schedule);
-            self.empty_before(cluster as u32, schedule);
+            self.empty_before(cluster);
+            self.left = ENTRIES_BETWEEN;
         }
-        let (mask, mut begun) = (self.slots.len() - 1, 0);
-        for (number, entry) in entries.iter().enumerate() {
-            let cluster = entry.cluster() as u32;
-            let slot = self.slots[cluster as usize & mask];
-            if slot.holder != cluster {
-                if slot.holder != NONE && slot.batch == self.batch {
-                    schedule.push_row(particle, number - begun);
-                    self.begin_batch(schedule);
-                    begun = number;
+        let mask = self.slots.len() - 1;
+        let mut taken = 0;
+        for entry in entries {
+            let cluster = entry.cluster();
+            let slot = &mut self.slots[cluster & mask];
+            if slot.holder as usize != cluster {
+                if slot.holder != NONE && slot.row == self.row {
+                    break;
                 }
-                schedule.empty(slot.holder);
-                self.holders.push(cluster);
+                self.change_holder(cluster);
+            } else {
+                slot.row = self.row;
             }
-            self.slots[cluster as usize & mask] = Slot { holder: cluster, batch: self.batch };
+            taken += 1;
         }
-        schedule.push_row(particle, entries.len() - begun);
-        self.left = self.left.saturating_sub(entries.len());
+        self.left = self.left.saturating_sub(taken);
+        (taken, &self.emptied)
     }
 
-    fn begin_batch(&mut self, schedule: &mut Schedule) {
-        self.batch += 1;
-        self.left = ENTRIES_PER_BATCH;
-        schedule.batches.push(Batch::default());
+    fn begin_row(&mut self) {
+        self.row += 1;
+        self.emptied.clear();
+    }
+
+    /// The slot is this cluster's now, for the row at hand.
+    #[cold]
+    fn change_holder(&mut self, cluster: usize) {
+        let mask = self.slots.len() - 1;
+        let new = Slot { holder: cluster as u32, row: self.row };
+        let old = std::mem::replace(&mut self.slots[cluster & mask], new);
+        if old.holder != NONE {
+            self.emptied.push(old.holder);
+        }
+        self.holders.push(cluster as u32);
     }
 
     /// Empties the clusters from the section's first row on and before this one, once.
-    fn empty_before(&mut self, cluster: u32, schedule: &mut Schedule) {
+    fn empty_before(&mut self, cluster: usize) {
         if self.holders.is_empty() {
             self.swept = cluster;
         }
         for swept in self.swept..cluster {
-            self.empty(swept, schedule);
+            self.empty(swept);
         }
         self.swept = self.swept.max(cluster);
     }
 
-    /// A last batch without rows.
-    pub(super) fn end_section(&mut self, schedule: &mut Schedule) {
-        self.begin_batch(schedule);
+    /// The clusters that are to be emptied at the section's end: all that still have slots.
+    pub(super) fn take_back(&mut self) -> &[u32] {
+        self.begin_row();
         while let Some(cluster) = self.holders.pop() {
-            self.empty(cluster, schedule);
+            self.empty(cluster as usize);
         }
         self.left = 0;
+        &self.emptied
     }
 
-    fn empty(&mut self, cluster: u32, schedule: &mut Schedule) {
+    fn empty(&mut self, cluster: usize) {
         let mask = self.slots.len() - 1;
-        let slot = &mut self.slots[cluster as usize & mask];
-        if slot.holder == cluster {
+        let slot = &mut self.slots[cluster & mask];
+        if slot.holder as usize == cluster {
             *slot = Slot::FREE;
-            schedule.empty(cluster);
+            self.emptied.push(cluster as u32);
         }
     }
 }
@@ -209,102 +180,93 @@ impl SlotForces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::force::clusters::words::{Left, Rows, Stream};
     use crate::random;
 
     const CLUSTERS: usize = 3 * MOST_SLOTS + 100;
 
-    /// Rows of up to so many entries, which keep meeting clusters that want the same slots.
-    fn rows(count: u64, longest: u64) -> (Vec<Row>, Vec<Entry>) {
-        let (mut rows, mut entries) = (Vec::new(), Vec::new());
-        for row in 0..count {
+    /// The entries of rows, up to so many each, which keep meeting clusters that want the same slots.
+    fn rows(count: u64, longest: u64) -> Vec<Vec<Entry>> {
+        let row = |row: u64| {
             let number = |entry: u64| random::normal_vector(row, entry).map(|x| (x.abs() * 1e6) as usize);
-            let length = 1 + number(0)[0] as u64 % longest;
-            let first = entries.len();
-            for entry in 1..=length {
+            let mut entries: Vec<Entry> = Vec::new();
+            for entry in 1..=1 + number(0)[0] as u64 % longest {
                 let [place, turn, _] = number(entry);
                 let cluster = (place % 40 + row as usize + turn % 3 * MOST_SLOTS).min(CLUSTERS - 1);
-                if !entries[first..].iter().any(|other: &Entry| other.cluster() == cluster) {
+                if !entries.iter().any(|other| other.cluster() == cluster) {
                     entries.push(Entry::new(cluster, 1));
                 }
             }
-            rows.push(Row { particle: row as u32, entries: (entries.len() - first) as u32 });
-        }
-        (rows, entries)
+            entries
+        };
+        (0..count).map(row).collect()
     }
 
-    /// Plays a sweep in which every entry adds 1 to its cluster: no slot may hold the sums of two, all must be empty at last.
-    fn check(rows: &[Row], entries: &[Entry], slots: &mut Slots) -> Schedule {
-        let mut schedule = Schedule::default();
+    /// Row k is that of particle k. Plays what is written, with counts for sums: no slot has two clusters, every sum arrives.
+    fn check(rows: &[Vec<Entry>], slots: &mut Slots) -> Stream {
+        let mut stream = Stream::default();
         slots.make_room(CLUSTERS);
-        let mut next = entries;
-        for row in rows {
-            let (own, others) = next.split_at(row.entries as usize);
-            let particle = row.particle as usize;
-            slots.push_row(&mut schedule, (particle, particle), own);
-            next = others;
-        }
-        slots.end_section(&mut schedule);
-        let (mut held, mut totals) = (vec![(NONE, 0); slots.count()], vec![0; CLUSTERS]);
-        let (mut emptied, mut scheduled, mut rest) = (schedule.emptied.iter(), schedule.rows.iter(), entries);
-        for batch in &schedule.batches {
-            for &cluster in emptied.by_ref().take(batch.emptied as usize) {
-                let (holder, sum) = std::mem::replace(&mut held[cluster as usize % slots.count()], (NONE, 0));
-                assert_eq!(holder, cluster, "emptied for another cluster");
-                totals[cluster as usize] += sum;
-            }
-            for row in scheduled.by_ref().take(batch.rows as usize) {
-                let (own, others) = rest.split_at(row.entries as usize);
-                for cluster in own.iter().map(|entry| entry.cluster() as u32) {
-                    let (holder, sum) = &mut held[cluster as usize % slots.count()];
-                    assert!(*holder == NONE || *holder == cluster, "two clusters in a slot");
-                    (*holder, *sum) = (cluster, *sum + 1);
+        for (row, entries) in rows.iter().enumerate() {
+            stream.begin_row(row);
+            stream.extend_row(entries);
+            loop {
+                let (taken, emptied) = slots.take(stream.row(), row);
+                if stream.end_row(taken, emptied) == Left::Nothing {
+                    break;
                 }
-                rest = others;
             }
         }
-        assert!(rest.is_empty() && emptied.next().is_none() && scheduled.next().is_none());
-        assert!(held.iter().all(|&(holder, _)| holder == NONE), "not all emptied");
-        for entry in entries {
+        stream.begin_row(0);
+        stream.end_row(0, slots.take_back());
+        let (mut held, mut totals) = (vec![(usize::MAX, 0); slots.count()], vec![0; CLUSTERS]);
+        for row in Rows(stream.words()) {
+            for cluster in row.emptied.iter().map(|entry| entry.cluster()) {
+                let (holder, sum) = std::mem::replace(&mut held[cluster % slots.count()], (usize::MAX, 0));
+                assert_eq!(holder, cluster, "emptied for another cluster");
+                totals[cluster] += sum;
+            }
+            for cluster in row.entries.iter().map(|entry| entry.cluster()) {
+                let (holder, sum) = &mut held[cluster % slots.count()];
+                assert!(*holder == usize::MAX || *holder == cluster, "two clusters in a slot");
+                (*holder, *sum) = (cluster, *sum + 1);
+            }
+        }
+        assert!(held.iter().all(|&(holder, _)| holder == usize::MAX), "not all emptied");
+        for entry in rows.iter().flatten() {
             totals[entry.cluster()] -= 1;
         }
         assert!(totals.iter().all(|&rest| rest == 0));
-        schedule
+        stream
     }
 
-    fn entries_by_particle(rows: &[Row]) -> Vec<(u32, u32)> {
-        let mut sums: Vec<(u32, u32)> = Vec::new();
-        for row in rows {
-            match sums.last_mut() {
-                Some((particle, entries)) if *particle == row.particle => *entries += row.entries,
-                _ => sums.push((row.particle, row.entries)),
-            }
+    fn entries_by_particle(stream: &Stream, particles: usize) -> Vec<Vec<Entry>> {
+        let mut entries = vec![Vec::new(); particles];
+        for row in Rows(stream.words()) {
+            entries[row.particle].extend(row.entries);
         }
-        sums
+        entries
     }
 
     #[test]
     fn every_sum_arrives_and_no_two_clusters_share_a_slot() {
         let mut slots = Slots::default();
         for (count, longest) in [(1, 1), (300, 30), (40, 100), (2000, 9)] {
-            let (rows, entries) = rows(count, longest);
-            let schedule = check(&rows, &entries, &mut slots);
-            assert_eq!(entries_by_particle(&schedule.rows), entries_by_particle(&rows));
-            let is_cut = schedule.rows.len() > rows.len();
-            assert_eq!(is_cut, longest > 1, "rows that want a slot twice are cut");
+            let rows = rows(count, longest);
+            let stream = check(&rows, &mut slots);
+            assert_eq!(entries_by_particle(&stream, rows.len()), rows);
+            let written = Rows(stream.words()).filter(|row| !row.entries.is_empty()).count();
+            assert_eq!(written > rows.len(), longest > 1, "rows that want a slot twice are cut");
         }
     }
 
     #[test]
     fn in_order_every_cluster_is_emptied_once() {
-        let row = |row: u32| Row { particle: row, entries: 20 };
-        let entries = (0..1000).flat_map(|row| (row..row + 20).map(|cluster| Entry::new(cluster, 1)));
-        let schedule = check(
-            &(0..1000).map(row).collect::<Vec<_>>(),
-            &entries.collect::<Vec<_>>(),
-            &mut Slots::default(),
-        );
-        assert_eq!(schedule.emptied.len(), 1019);
-        assert_eq!(schedule.rows.len(), 1000);
-        assert!(schedule.batches.len() > 70, "{} batches", schedule.batches.len());
+        let rows: Vec<Vec<Entry>> =
+            (0..1000).map(|row| (row..row + 20).map(|cluster| Entry::new(cluster, 1)).collect()).collect();
+        let stream = check(&rows, &mut Slots::default());
+        assert_eq!(Rows(stream.words()).map(|row| row.emptied.len()).sum::<usize>(), 1019);
+        assert_eq!(Rows(stream.words()).filter(|row| !row.entries.is_empty()).count(), rows.len());
+        let emptying = Rows(stream.words()).filter(|row| !row.emptied.is_empty()).count();
+        assert!((70..100).contains(&emptying), "before {emptying} rows");
     }
 }

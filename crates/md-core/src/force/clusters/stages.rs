@@ -7,7 +7,7 @@
 //! ```
 
 use super::kernel::Sweep;
-use super::lists::Entry;
+use super::words::Entry;
 use crate::halo::Reach;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, ClusterForces};

@@ -42,27 +42,11 @@ impl Arithmetic for Double {
     type ClusterKinds<S: Simd> = S::u64s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
-    one_row!();
+    one_row!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[f64]) -> S::f64s {
         simd.splat_f64s(coordinates[0])
-    }
-
-    #[inline(always)]
-    fn add_rows<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f64s; 3], _: f64) {
-        let [sum_x, sum_y, sum_z] = three_sums(simd, sums);
-        x[0] += sum_x;
-        y[0] += sum_y;
-        z[0] += sum_z;
-    }
-
-    #[inline(always)]
-    fn add_cluster<S: Simd>(_: S, to: &mut [f64], sums: S::f64s, _: f64) {
-        let sums: &[f64] = bytemuck::cast_slice(std::slice::from_ref(&sums));
-        for lane in 0..to.len().min(sums.len()) {
-            to[lane] += sums[lane];
-        }
     }
 
     #[inline(always)]
@@ -80,16 +64,6 @@ impl Arithmetic for Double {
     fn inverse_in_lengths<S: Simd>(simd: S, r2: S::f64s, _: S::f64s, inversion: Inversion) -> S::f64s {
         Self::reciprocal(simd, r2, inversion)
     }
-}
-
-/// The sums over three vectors' lanes.
-#[inline(always)]
-fn three_sums<S: Simd>(simd: S, [x, y, z]: [S::f64s; 3]) -> [f64; 3] {
-    #[cfg(target_arch = "x86_64")]
-    if let Some([x, y, z, _]) = x86::sums_f64(simd, [x, y, z]) {
-        return [x, y, z];
-    }
-    [simd.reduce_sum_f64s(x), simd.reduce_sum_f64s(y), simd.reduce_sum_f64s(z)]
 }
 
 impl Double {

@@ -119,7 +119,7 @@ macro_rules! lanes_of {
 
 /// Rows of one particle, which fills all lanes.
 macro_rules! one_row {
-    () => {
+    (number: $number:ty, sum: $sum:ident, sums: $sums:ident) => {
         #[inline(always)]
         fn row_particles<S: Simd>() -> usize {
             1
@@ -127,6 +127,28 @@ macro_rules! one_row {
         #[inline(always)]
         fn kinds<S: Simd>(_: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S> {
             kinds
+        }
+        #[inline(always)]
+        fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64) {
+            let [x, y, z] = sums;
+            #[cfg(target_arch = "x86_64")]
+            let together = x86::$sums(simd, sums);
+            #[cfg(not(target_arch = "x86_64"))]
+            let together = None;
+            let sums = match together {
+                Some([x, y, z, _]) => [x, y, z],
+                None => [simd.$sum(x), simd.$sum(y), simd.$sum(z)],
+            };
+            for dim in 0..sums.len() {
+                to[dim][0] += unit * f64::from(sums[dim]);
+            }
+        }
+        #[inline(always)]
+        fn add_cluster<S: Simd>(_: S, to: &mut [f64], sums: Self::Lanes<S>, unit: f64) {
+            let sums: &[$number] = bytemuck::cast_slice(std::slice::from_ref(&sums));
+            for lane in 0..to.len().min(sums.len()) {
+                to[lane] += unit * f64::from(sums[lane]);
+            }
         }
     };
 }

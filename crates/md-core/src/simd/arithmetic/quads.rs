@@ -72,7 +72,12 @@ impl Arithmetic for Quads {
     }
 
     #[inline(always)]
-    fn add_cluster<S: Simd>(_: S, to: &mut [f64], sums: S::f32s, unit: f64) {
+    fn add_cluster<S: Simd>(simd: S, to: &mut [f64], sums: S::f32s, unit: f64) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(sums) = x86::sum_of_quarters(simd, sums) {
+            add(to, sums, unit);
+            return;
+        }
         let rows: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
         let mut sums = [0.0; QUAD];
         for row in rows {

@@ -68,27 +68,11 @@ impl Arithmetic for Single {
     type ClusterKinds<S: Simd> = S::u32s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
 
-    one_row!();
+    one_row!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {
         simd.splat_i32s(coordinates[0])
-    }
-
-    #[inline(always)]
-    fn add_rows<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
-        let [sum_x, sum_y, sum_z] = three_sums(simd, sums);
-        x[0] += unit * f64::from(sum_x);
-        y[0] += unit * f64::from(sum_y);
-        z[0] += unit * f64::from(sum_z);
-    }
-
-    #[inline(always)]
-    fn add_cluster<S: Simd>(_: S, to: &mut [f64], sums: S::f32s, unit: f64) {
-        let sums: &[f32] = bytemuck::cast_slice(std::slice::from_ref(&sums));
-        for lane in 0..to.len().min(sums.len()) {
-            to[lane] += unit * f64::from(sums[lane]);
-        }
     }
 
     #[inline(always)]
@@ -97,16 +81,6 @@ impl Arithmetic for Single {
     }
 
     fixed_point!();
-}
-
-/// The sums over three vectors' lanes.
-#[inline(always)]
-fn three_sums<S: Simd>(simd: S, [x, y, z]: [S::f32s; 3]) -> [f32; 3] {
-    #[cfg(target_arch = "x86_64")]
-    if let Some([x, y, z, _]) = x86::sums_f32(simd, [x, y, z]) {
-        return [x, y, z];
-    }
-    [simd.reduce_sum_f32s(x), simd.reduce_sum_f32s(y), simd.reduce_sum_f32s(z)]
 }
 
 /// Integers as numbers.

@@ -1,4 +1,4 @@
-use super::{Arithmetic, ClusterForces, Double, Inversion, Quads, Single};
+use super::{Arithmetic, Double, Inversion, Quads, Single};
 use crate::simd::SimdLevel;
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
@@ -45,31 +45,21 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
         P::add_rows(simd, to.each_mut().map(Vec::as_mut_slice), vectors, UNIT);
         for (row, dim) in (0..rows).flat_map(|row| (0..3).map(move |dim| (row, dim))) {
             let sum: f64 = (0..width).map(|lane| firsts[dim] + (row * width + lane) as f64).sum();
-            let expected = [0.5, 0.25, 0.0][dim] + P::in_units(sum);
+            let expected = [0.5, 0.25, 0.0][dim] + UNIT * sum;
             assert_eq!(to[dim][row], expected, "{rows} rows of {width}: row {row}, dimension {dim}");
         }
         for length in 0..=width {
             let mut to = vec![0.5; length];
             P::add_cluster(simd, &mut to, vectors[0], UNIT);
-            let sum = |lane: usize| (0..rows).map(|row| 1.0 + (row * width + lane) as f64).sum();
-            let expected: Vec<f64> = (0..length).map(|lane| 0.5 + P::in_units(sum(lane))).collect();
+            let sum = |lane: usize| (0..rows).map(|row| 1.0 + (row * width + lane) as f64).sum::<f64>();
+            let expected: Vec<f64> = (0..length).map(|lane| 0.5 + UNIT * sum(lane)).collect();
             assert_eq!(to, expected, "{rows} rows of {width}");
         }
     }
 }
 
-/// Of the forces; double precision has none of its own.
+/// Of the forces.
 const UNIT: f64 = 0.5;
-
-trait InUnits {
-    fn in_units(sum: f64) -> f64;
-}
-
-impl<P: Arithmetic> InUnits for P {
-    fn in_units(sum: f64) -> f64 {
-        if P::CLUSTER_FORCES == ClusterForces::InSlots { UNIT * sum } else { sum }
-    }
-}
 
 #[test]
 fn sums_for_rows_and_clusters() {

@@ -85,6 +85,15 @@ pub(super) fn sums_of_quads<S: Simd, V: Pod>(simd: S, [x, y, z]: [V; 3]) -> Opti
     Some(cast(avx._mm512_permutexvar_ps(cast(TRANSPOSED), sums)))
 }
 
+/// The sums over the four quarters of a vector of 16: of each lane of a quarter.
+#[inline(always)]
+pub(super) fn sum_of_quarters<S: Simd, V: Pod>(simd: S, a: V) -> Option<[f32; 4]> {
+    let v3 = *as_avx512(simd)?;
+    let [low, high]: [__m256; 2] = cast(a);
+    let [low, high]: [f32x4; 2] = cast(v3.avx._mm256_add_ps(low, high));
+    Some(cast(v3.sse._mm_add_ps(cast(low), cast(high))))
+}
+
 /// Of two times four f32, 2 3 of the first, 3 2 of the second.
 const SECOND_PAIRS: i32 = 0b10_11_11_10;
 /// Of four times four numbers.

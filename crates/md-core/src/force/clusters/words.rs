@@ -1,0 +1,186 @@
+//! What a sweep reads, as one stream of words of eight bytes.
+//!
+//! ```text
+//! row        head, clusters to be emptied before the row is swept (`slots`), entries
+//! head       the first of the row's particles, and how many clusters and entries follow
+//! entry      a cluster near one of the row's particles at least, and the lanes of the pairs that count if within the cutoff
+//! ```
+//!
+//! One stream, because a CPU fetches what is read without a pause ahead by itself. Heads and clusters in columns of their own
+//! would be read a few words at a time, and for each of their cache lines the sweep would wait for memory (1 ns per atom and
+//! step, measured; as much if the clusters came after the entries).
+
+/// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
+/// other words have the same type, so that copying is all it takes: a cluster to be emptied has no lanes, a head is read by
+/// [`Rows`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Entry(u64);
+
+impl Entry {
+    #[inline(always)]
+    pub(super) fn new(cluster: usize, lanes: u16) -> Self {
+        Self(u64::from(lanes) << u32::BITS | cluster as u64)
+    }
+
+    #[inline(always)]
+    pub(super) fn cluster(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn lanes(self) -> u16 {
+        (self.0 >> u32::BITS) as u16
+    }
+
+    /// With those lanes only that are in `lanes` too.
+    #[inline(always)]
+    pub(super) fn within(self, lanes: u16) -> Self {
+        Self::new(self.cluster(), self.lanes() & lanes)
+    }
+
+    /// With these lanes too.
+    pub(super) fn with(self, lanes: u16) -> Self {
+        Self::new(self.cluster(), self.lanes() | lanes)
+    }
+
+    fn head(particle: usize, emptied: usize, entries: usize) -> Self {
+        Self((emptied as u64) << 48 | (entries as u64) << 32 | particle as u64)
+    }
+}
+
+/// Entries of a row, and clusters emptied before it, at most.
+pub(super) const MOST_ENTRIES: usize = u16::MAX as usize;
+
+/// Rows, one after the other; the last is being written until it is ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stream {
+    words: Vec<Entry>,
+    /// Where the last row begins.
+    head: usize,
+}
+
+impl Stream {
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+    }
+
+    pub(super) fn words(&self) -> &[Entry] {
+        &self.words
+    }
+
+    /// Begins the row of the particles from `particle` on.
+    pub(super) fn begin_row(&mut self, particle: usize) {
+        self.head = self.words.len();
+        self.words.push(Entry::head(particle, 0, 0));
+    }
+
+    /// More entries for the last row.
+    #[inline(always)]
+    pub(super) fn extend_row(&mut self, entries: &[Entry]) {
+        self.words.extend_from_slice(entries);
+    }
+
+    /// The entries of the last row.
+    pub(super) fn row(&self) -> &[Entry] {
+        &self.words[self.head + 1..]
+    }
+
+    pub(super) fn row_mut(&mut self) -> &mut [Entry] {
+        &mut self.words[self.head + 1..]
+    }
+
+    /// Ends the last row after so many of its entries, at most [`MOST_ENTRIES`]; says what is to be emptied before it. If entries
+    /// are left they are those of a new row of the same particles.
+    pub(super) fn end_row(&mut self, entries: usize, emptied: &[u32]) -> Left {
+        let particle = self.words[self.head].0 as u32 as usize;
+        self.words[self.head] = Entry::head(particle, emptied.len(), entries);
+        let start = self.head + 1;
+        let left = if start + entries < self.words.len() {
+            self.words.split_off(start + entries)
+        } else {
+            Vec::new()
+        };
+        if !emptied.is_empty() {
+            self.words.splice(start..start, emptied.iter().map(|&cluster| Entry(cluster.into())));
+        }
+        if left.is_empty() {
+            return Left::Nothing;
+        }
+        self.begin_row(particle);
+        self.words.extend(left);
+        Left::Entries
+    }
+}
+
+/// What is left of a row when it has been ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    Nothing,
+    Entries,
+}
+
+/// As many particles i as a row has, from one on, and what they meet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub particle: usize,
+    /// Clusters that are emptied first.
+    pub emptied: &'a [Entry],
+    pub entries: &'a [Entry],
+}
+
+/// Reads rows.
+#[derive(Debug, Clone)]
+pub(super) struct Rows<'a>(pub &'a [Entry]);
+
+impl<'a> Iterator for Rows<'a> {
+    type Item = Row<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Row<'a>> {
+        let (&Entry(head), words) = self.0.split_first()?;
+        let (emptied, words) = words.split_at((head >> 48) as usize);
+        let (entries, words) = words.split_at((head >> 32) as u16 as usize);
+        self.0 = words;
+        Some(Row { particle: head as u32 as usize, emptied, entries })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_written() {
+        let all: Vec<Entry> = (0..MOST_ENTRIES).map(|n| Entry::new(n * 5, n as u16)).collect();
+        let emptied: Vec<u32> = (1000..).take(MOST_ENTRIES).collect();
+        let rows = [(u32::MAX as usize, 3, 1), (7, 0, MOST_ENTRIES), (0, MOST_ENTRIES, 0), (9, 2, 1)];
+        let mut stream = Stream::default();
+        for (particle, count, clusters) in rows {
+            stream.begin_row(particle);
+            stream.extend_row(&all[..count]);
+            assert_eq!(stream.end_row(count, &emptied[..clusters]), Left::Nothing);
+        }
+        assert_eq!(Rows(stream.words()).count(), rows.len());
+        for (row, (particle, count, clusters)) in Rows(stream.words()).zip(rows) {
+            assert_eq!(row.particle, particle);
+            assert_eq!(row.entries, &all[..count]);
+            assert!(row.emptied.iter().map(|entry| entry.cluster()).eq(1000..1000 + clusters));
+        }
+    }
+
+    #[test]
+    fn a_row_may_be_cut() {
+        let all: Vec<Entry> = (0..10).map(|n| Entry::new(n, 1)).collect();
+        let mut stream = Stream::default();
+        stream.begin_row(5);
+        stream.extend_row(&all);
+        assert_eq!(stream.end_row(4, &[77]), Left::Entries);
+        assert_eq!(stream.end_row(6, &[]), Left::Nothing);
+        let rows: Vec<Row> = Rows(stream.words()).collect();
+        assert_eq!(
+            rows.iter().map(|row| (row.particle, row.emptied.len())).collect::<Vec<_>>(),
+            [(5, 1), (5, 0)]
+        );
+        assert_eq!(rows.into_iter().flat_map(|row| row.entries).copied().collect::<Vec<_>>(), all);
+    }
+}
