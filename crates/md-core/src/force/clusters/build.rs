@@ -60,8 +60,9 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             lanes_after: clusters.lanes_after(),
             clusters,
         };
-        near.clear(home.len() / width);
-        far.clear(count);
+        let ahead = most_ahead(items, spans).div_ceil(width);
+        near.clear(home.len() / width, ahead);
+        far.clear(count, ahead);
         // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
         let limit = home.end.min(len.next_multiple_of(LINE));
         for items in items.chunk_by(|a, b| a.reach == b.reach) {
@@ -92,4 +93,14 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             }
         }
     }
+}
+
+/// The most particles from the first of a cell to the last that it meets, among cells with rows of their own.
+fn most_ahead(items: &[CellItem], spans: &[CellSpan]) -> usize {
+    let end = items.iter().map(|item| item.particles.end).max().unwrap_or(0);
+    let ahead = |item: &CellItem| {
+        let met = spans[item.spans.clone()].iter().filter(|span| span.end <= end);
+        met.map(|span| span.end.saturating_sub(item.particles.first)).max().unwrap_or(0)
+    };
+    items.iter().map(ahead).max().unwrap_or(0) as usize
 }

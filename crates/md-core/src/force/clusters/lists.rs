@@ -43,9 +43,9 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// For so many clusters.
-    pub(super) fn clear(&mut self, clusters: usize) {
-        self.slots.make_room(clusters);
+    /// For so many clusters, of which rows meet those up to so many ahead of their own.
+    pub(super) fn clear(&mut self, clusters: usize, ahead: usize) {
+        self.slots.make_room(clusters, ahead);
         self.stream.clear();
         self.sections.clear();
     }

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! What is emptied when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
-//! the cells in order and meets a cluster for the last time in its own rows. So with slots for a layer of cells (32,768
-//! particles in clusters of four) every cluster is emptied once, and otherwise, as where it is met later or a ghost, a
-//! few times.
+//! the cells in order and meets a cluster for the last time in its own rows. So with slots for all clusters from a row to the
+//! last that it meets, about a layer of cells, every cluster is emptied once, and otherwise, as where it is met later, is a
+//! ghost or a layer holds more than 65,536 particles, a few times.
 //!
 //! Advantage: the sums stay in the second-level cache however many particles there are, they reach the particles' forces
 //! while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Slots in the order of
@@ -19,8 +19,8 @@
 use super::words::{Entry, MOST_ENTRIES};
 use crate::aligned::Column;
 
-/// Slots, at most: a power of two. In f32 with 16 lanes 1.5 MiB, of which a sweep uses at a time what a layer of cells needs.
-const MOST_SLOTS: usize = 8192;
+/// Slots, at most: a power of two. In f32 with 16 lanes 3 MiB, of which a sweep uses at a time what a layer of cells needs.
+const MOST_SLOTS: usize = 16_384;
 
 // So many may be emptied before one row.
 const _: () = assert!(MOST_SLOTS <= MOST_ENTRIES);
@@ -59,10 +59,12 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// For so many clusters.
-    pub(super) fn make_room(&mut self, clusters: usize) {
+    /// For so many clusters, of which rows meet those up to so many ahead of their own. Twice as many slots leave room for
+    /// ghosts.
+    pub(super) fn make_room(&mut self, clusters: usize, ahead: usize) {
+        let count = clusters.min(2 * ahead).next_power_of_two().min(MOST_SLOTS);
         self.slots.clear();
-        self.slots.resize(clusters.next_power_of_two().min(MOST_SLOTS), Slot::FREE);
+        self.slots.resize(count, Slot::FREE);
         self.row = 0;
     }
 
@@ -205,7 +207,7 @@ mod tests {
     /// Row k is that of particle k. Plays what is written, with counts for sums: no slot has two clusters, every sum arrives.
     fn check(rows: &[Vec<Entry>], slots: &mut Slots) -> Stream {
         let mut stream = Stream::default();
-        slots.make_room(CLUSTERS);
+        slots.make_room(CLUSTERS, CLUSTERS);
         for (row, entries) in rows.iter().enumerate() {
             stream.begin_row(row);
             stream.extend_row(entries);
