@@ -29,16 +29,20 @@ pub struct LocalCells {
     keys: Vec<u32>,
     /// Where the next particle of each bin goes.
     places: Vec<u32>,
+    /// They change places with the particles' columns in turn. Velocities, which have no ghosts, have one of their own, so that
+    /// no shorter storage comes to a column that needs room for ghosts.
     scratch: Column<f64>,
+    scratch_velocities: Column<f64>,
     scratch_ids: Column<u64>,
 }
 
 impl Default for LocalCells {
     fn default() -> Self {
         let (first, end, order, keys, places) = Default::default();
-        // They change places with the particles' columns, whose places are others.
-        let (scratch, scratch_ids) = (Column::at_place(11), Column::at_place(12));
-        Self { first, end, order, keys, places, scratch, scratch_ids }
+        // The places of the particles' columns are others.
+        let [scratch, scratch_velocities] = [11, 13].map(Column::at_place);
+        let scratch_ids = Column::at_place(12);
+        Self { first, end, order, keys, places, scratch, scratch_velocities, scratch_ids }
     }
 }
 
@@ -77,12 +81,21 @@ impl LocalCells {
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
-        for column in particles.position.iter_mut().chain(&mut particles.velocity) {
+        for column in &mut particles.position {
             gather(&self.order, column, &mut self.scratch, threads);
+        }
+        for column in &mut particles.velocity {
+            gather(&self.order, column, &mut self.scratch_velocities, threads);
         }
         gather(&self.order, &mut particles.id, &mut self.scratch_ids, threads);
         gather(&self.order, &mut particles.species, &mut self.scratch_ids, threads);
         particles.set_ghosts(0);
+    }
+
+    /// Makes room for as many particles and ghosts as there are, so that the next sorting need not.
+    pub fn make_room(&mut self, particles: &Particles) {
+        self.scratch.set_len(particles.len());
+        self.scratch_ids.set_len(particles.len());
     }
 
     /// Counts the particles of each bin and gives bins and cells their places.
@@ -132,7 +145,8 @@ impl LocalCells {
             .map(Vec::capacity)
             .iter()
             .sum::<usize>();
-        lists * size_of::<u32>() + self.scratch.bytes() + self.scratch_ids.bytes()
+        let scratch = self.scratch.bytes() + self.scratch_velocities.bytes() + self.scratch_ids.bytes();
+        lists * size_of::<u32>() + scratch
     }
 }
 

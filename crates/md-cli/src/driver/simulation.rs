@@ -108,6 +108,7 @@ impl<'a> Simulation<'a> {
             tail,
         };
         simulation.move_and_rebuild()?;
+        simulation.cells.make_room(&simulation.particles);
         simulation.compute_forces(Ghosts::Fresh, Sums::Compute)?;
         simulation.check_overlaps()?;
         Ok(simulation)

@@ -9,7 +9,7 @@
 //! What is emptied when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
 //! the cells in order and meets a cluster for the last time in its own rows. So with slots for all clusters from a row to the
 //! last that it meets, about a layer of cells, every cluster is emptied once, and otherwise, as where it is met later, is a
-//! ghost or a layer holds more than 65,536 particles, a few times.
+//! ghost or a layer holds more than 131,072 particles, a few times.
 //!
 //! Advantage: the sums stay in the second-level cache however many particles there are, they reach the particles' forces
 //! while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Slots in the order of
@@ -19,8 +19,8 @@
 use super::words::{Entry, MOST_ENTRIES};
 use crate::aligned::Column;
 
-/// Slots, at most: a power of two. In f32 with 16 lanes 3 MiB, of which a sweep uses at a time what a layer of cells needs.
-const MOST_SLOTS: usize = 16_384;
+/// Slots, at most: a power of two. In f32 with 16 lanes 6 MiB.
+const MOST_SLOTS: usize = 32_768;
 
 // So many may be emptied before one row.
 const _: () = assert!(MOST_SLOTS <= MOST_ENTRIES);
@@ -59,10 +59,10 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// For so many clusters, of which rows meet those up to so many ahead of their own. Twice as many slots leave room for
-    /// ghosts.
+    /// For so many clusters, of which rows meet those up to so many ahead of their own. A quarter more slots leaves room for
+    /// ghosts; with many more the sums would be spread over more memory than they need.
     pub(super) fn make_room(&mut self, clusters: usize, ahead: usize) {
-        let count = clusters.min(2 * ahead).next_power_of_two().min(MOST_SLOTS);
+        let count = clusters.min(ahead + ahead / 4).next_power_of_two().min(MOST_SLOTS);
         self.slots.clear();
         self.slots.resize(count, Slot::FREE);
         self.row = 0;
