@@ -92,7 +92,8 @@ impl LocalCells {
         particles.set_ghosts(0);
     }
 
-    /// Makes room for as many particles and ghosts as there are, so that the next sorting need not.
+    /// Makes room for as many particles and ghosts as there are: columns get this storage in the next sorting, and ghosts
+    /// after it.
     pub fn make_room(&mut self, particles: &Particles) {
         self.scratch.set_len(particles.len());
         self.scratch_ids.set_len(particles.len());

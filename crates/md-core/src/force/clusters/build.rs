@@ -38,6 +38,8 @@ pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub spill: &'a mut Spill,
     /// Of particles and ghosts.
     pub len: usize,
+    /// See [`most_ahead`].
+    pub ahead: usize,
 }
 
 impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
@@ -45,7 +47,8 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, work, spill, len } = self;
+        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, .. } = self;
+        let Self { work, spill, len, ahead, .. } = self;
         let Work { home, near, far } = work;
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
@@ -60,7 +63,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             lanes_after: clusters.lanes_after(),
             clusters,
         };
-        let ahead = most_ahead(items, spans).div_ceil(width);
+        let ahead = ahead.div_ceil(width);
         near.clear(home.len() / width, ahead);
         far.clear(count, ahead);
         // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
@@ -96,11 +99,32 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 }
 
 /// The most particles from the first of a cell to the last that it meets, among cells with rows of their own.
-fn most_ahead(items: &[CellItem], spans: &[CellSpan]) -> usize {
+pub(super) fn most_ahead(items: &[CellItem], spans: &[CellSpan]) -> usize {
     let end = items.iter().map(|item| item.particles.end).max().unwrap_or(0);
     let ahead = |item: &CellItem| {
-        let met = spans[item.spans.clone()].iter().filter(|span| span.end <= end);
-        met.map(|span| span.end.saturating_sub(item.particles.first)).max().unwrap_or(0)
+        let met = spans[item.spans.clone()].iter().filter(|span| span.first < end);
+        met.map(|span| span.end.min(end).saturating_sub(item.particles.first)).max().unwrap_or(0)
     };
     items.iter().map(ahead).max().unwrap_or(0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_ahead_cells_meet_others() {
+        let span = |first, end| CellSpan { first, end };
+        let spans = [span(0, 10), span(25, 40), span(90, 95), span(10, 20), span(35, 60)];
+        let item = |first, end, spans| CellItem {
+            particles: span(first, end),
+            spans,
+            reach: Reach::Both,
+            candidates: 1.0,
+        };
+        assert_eq!(most_ahead(&[], &spans), 0);
+        // The last cell with rows ends at 50: what lies beyond are ghosts.
+        let items = [item(0, 10, 0..3), item(10, 20, 3..5), item(45, 50, 0..0)];
+        assert_eq!(most_ahead(&items, &spans), 40);
+    }
 }

@@ -118,6 +118,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
             for cluster in row.emptied {
                 self.empty(cluster.cluster());
             }
+            // The section's last row only empties.
             if row.entries.is_empty() {
                 continue;
             }

@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     words: Range<usize>,
-    /// How many there are in all its rows.
+    /// Of all its rows.
     pub entries: usize,
     pub reach: Reach,
 }
@@ -43,7 +43,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// For so many clusters, of which rows meet those up to so many ahead of their own.
+    /// For so many clusters, of which rows meet those up to `ahead` after their own.
     pub(super) fn clear(&mut self, clusters: usize, ahead: usize) {
         self.slots.make_room(clusters, ahead);
         self.stream.clear();

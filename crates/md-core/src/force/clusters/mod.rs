@@ -45,7 +45,7 @@ use crate::halo::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
-use build::{ListBuild, Sites};
+use build::{ListBuild, Sites, most_ahead};
 use kernel::ClusterSweep;
 use lists::{Lists, View};
 pub use mixed::mixed_precision_problem;
@@ -85,6 +85,11 @@ impl ClusterWork {
         }
         let Self { skin, spans, shares, mixed } = self;
         let reach = system.potential.cutoff() + *skin;
+        // Of inner work, which is most of it; only slots need it.
+        let ahead = match mixed {
+            None => 0,
+            Some(_) => most_ahead(spans.items(Region::Inner), spans.spans()),
+        };
         match mixed {
             None => {
                 let position = particles.position.each_ref().map(Column::padded);
@@ -93,7 +98,7 @@ impl ClusterWork {
                     spans,
                     shares,
                     (Sites { position, unit: 1.0 }, particles.len()),
-                    reach,
+                    (reach, ahead),
                 );
             }
             Some(mixed) => {
@@ -101,10 +106,22 @@ impl ClusterWork {
                 let reach = reach * (1.0 + ROUNDING);
                 match Shape::of(system) {
                     Shape::One => {
-                        build::<Single>(system, spans, shares, (mixed.sites(), particles.len()), reach);
+                        build::<Single>(
+                            system,
+                            spans,
+                            shares,
+                            (mixed.sites(), particles.len()),
+                            (reach, ahead),
+                        );
                     }
                     Shape::Quads => {
-                        build::<Quads>(system, spans, shares, (mixed.sites(), particles.len()), reach);
+                        build::<Quads>(
+                            system,
+                            spans,
+                            shares,
+                            (mixed.sites(), particles.len()),
+                            (reach, ahead),
+                        );
                     }
                 }
             }
@@ -147,14 +164,14 @@ fn build<P: Arithmetic>(
     spans: &CellWork,
     shares: &mut [Share<Lists>],
     (sites, len): (Sites<P>, usize),
-    reach: f64,
+    (reach, ahead): (f64, usize),
 ) {
     shares::each(system.threads, shares, |share| {
         share.spill.reset(len);
         for region in Region::ALL {
             let (work, spill) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
-            system.simd.dispatch(ListBuild::<P> { items, spans, sites, reach, work, spill, len });
+            system.simd.dispatch(ListBuild::<P> { items, spans, sites, reach, work, spill, len, ahead });
         }
         share.spill.lay_out(len, system.threads);
     });

@@ -2,25 +2,29 @@
 //!
 //! ```text
 //! slot           a vector per dimension: that of cluster c is c modulo their number
-//! to empty       its sums go to the particles: every few rows those of clusters whose own rows have been swept; before a row
-//!                those of clusters whose slots it needs; at the section's end all
+//! emptying       moves its sums to the particles: every few rows for clusters whose own rows have been swept; before a
+//!                row for clusters whose slots it needs; at the section's end for all
 //! ```
 //!
 //! What is emptied when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
-//! the cells in order and meets a cluster for the last time in its own rows. So with slots for all clusters from a row to the
-//! last that it meets, about a layer of cells, every cluster is emptied once, and otherwise, as where it is met later, is a
-//! ghost or a layer holds more than 131,072 particles, a few times.
+//! the cells in order and meets a cluster for the last time in its own rows. With slots for all clusters from a row to the
+//! last that it meets, about a layer of cells, every cluster is emptied once. It is emptied a few times if it is met
+//! later again, if it is a ghost, or if a layer has more clusters than there are slots at most (131,072 particles in
+//! clusters of four).
 //!
-//! Advantage: the sums stay in the second-level cache however many particles there are, they reach the particles' forces
-//! while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Slots in the order of
-//! clusters are read like a column (handed out as they come free, they cost more than they saved). Disadvantage: where two
-//! clusters that need one slot are met by turns, they are emptied more often.
+//! Advantage: the sums take a cache's room for a layer of cells, however many particles there are; they reach the
+//! particles' forces while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Slots in the
+//! order of clusters are read like a column (handed out as they come free, they cost more than they saved). Disadvantage:
+//! where two clusters that need one slot are met by turns, they are emptied more often.
 
 use super::words::{Entry, MOST_ENTRIES};
 use crate::aligned::Column;
 
 /// Slots, at most: a power of two. In f32 with 16 lanes 6 MiB.
 const MOST_SLOTS: usize = 32_768;
+
+/// Slots where more clusters than that are met, at least: for ghosts, which are met in another order than they have in memory.
+const FEWEST_SLOTS: usize = 4096;
 
 // So many may be emptied before one row.
 const _: () = assert!(MOST_SLOTS <= MOST_ENTRIES);
@@ -59,10 +63,11 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// For so many clusters, of which rows meet those up to so many ahead of their own. A quarter more slots leaves room for
+    /// For so many clusters, of which rows meet those up to `ahead` after their own. A quarter more slots leaves room for
     /// ghosts; with many more the sums would be spread over more memory than they need.
     pub(super) fn make_room(&mut self, clusters: usize, ahead: usize) {
-        let count = clusters.min(ahead + ahead / 4).next_power_of_two().min(MOST_SLOTS);
+        let wanted = (ahead + ahead / 4).max(FEWEST_SLOTS);
+        let count = clusters.min(wanted).next_power_of_two().min(MOST_SLOTS);
         self.slots.clear();
         self.slots.resize(count, Slot::FREE);
         self.row = 0;
@@ -106,7 +111,7 @@ impl Slots {
     }
 
     /// The slot is this cluster's now, for the row at hand.
-    #[cold]
+    #[inline(never)]
     fn change_holder(&mut self, cluster: usize) {
         let mask = self.slots.len() - 1;
         let new = Slot { holder: cluster as u32, row: self.row };
@@ -205,9 +210,9 @@ mod tests {
     }
 
     /// Row k is that of particle k. Plays what is written, with counts for sums: no slot has two clusters, every sum arrives.
-    fn check(rows: &[Vec<Entry>], slots: &mut Slots) -> Stream {
+    fn check(rows: &[Vec<Entry>], slots: &mut Slots, ahead: usize) -> Stream {
         let mut stream = Stream::default();
-        slots.make_room(CLUSTERS, CLUSTERS);
+        slots.make_room(CLUSTERS, ahead);
         for (row, entries) in rows.iter().enumerate() {
             stream.begin_row(row);
             stream.extend_row(entries);
@@ -253,11 +258,23 @@ mod tests {
     fn every_sum_arrives_and_no_two_clusters_share_a_slot() {
         let mut slots = Slots::default();
         for (count, longest) in [(1, 1), (300, 30), (40, 100), (2000, 9)] {
-            let rows = rows(count, longest);
-            let stream = check(&rows, &mut slots);
-            assert_eq!(entries_by_particle(&stream, rows.len()), rows);
-            let written = Rows(stream.words()).filter(|row| !row.entries.is_empty()).count();
-            assert_eq!(written > rows.len(), longest > 1, "rows that want a slot twice are cut");
+            for (ahead, slots_wanted) in [(0, FEWEST_SLOTS), (5000, 8192), (CLUSTERS, MOST_SLOTS)] {
+                let rows = rows(count, longest);
+                let stream = check(&rows, &mut slots, ahead);
+                assert_eq!(slots.count(), slots_wanted);
+                assert_eq!(entries_by_particle(&stream, rows.len()), rows);
+                let written = Rows(stream.words()).filter(|row| !row.entries.is_empty()).count();
+                assert_eq!(written > rows.len(), longest > 1, "rows that want a slot twice are cut");
+            }
+        }
+    }
+
+    #[test]
+    fn few_clusters_have_a_slot_each() {
+        let mut slots = Slots::default();
+        for (clusters, count) in [(0, 1), (1, 1), (3, 4), (4096, 4096)] {
+            slots.make_room(clusters, 0);
+            assert_eq!(slots.count(), count);
         }
     }
 
@@ -265,7 +282,7 @@ mod tests {
     fn in_order_every_cluster_is_emptied_once() {
         let rows: Vec<Vec<Entry>> =
             (0..1000).map(|row| (row..row + 20).map(|cluster| Entry::new(cluster, 1)).collect()).collect();
-        let stream = check(&rows, &mut Slots::default());
+        let stream = check(&rows, &mut Slots::default(), 0);
         assert_eq!(Rows(stream.words()).map(|row| row.emptied.len()).sum::<usize>(), 1019);
         assert_eq!(Rows(stream.words()).filter(|row| !row.entries.is_empty()).count(), rows.len());
         let emptying = Rows(stream.words()).filter(|row| !row.emptied.is_empty()).count();

@@ -3,7 +3,7 @@
 //! ```text
 //! row        head, clusters to be emptied before the row is swept (`slots`), entries
 //! head       the first of the row's particles, and how many clusters and entries follow
-//! entry      a cluster near one of the row's particles at least, and the lanes of the pairs that count if within the cutoff
+//! entry      a cluster near at least one of the row's particles, and the lanes of the pairs that count if within the cutoff
 //! ```
 //!
 //! One stream, because a CPU fetches what is read without a pause ahead by itself. Heads and clusters in columns of their own
@@ -44,6 +44,7 @@ impl Entry {
     }
 
     fn head(particle: usize, emptied: usize, entries: usize) -> Self {
+        debug_assert!(emptied <= MOST_ENTRIES && entries <= MOST_ENTRIES);
         Self((emptied as u64) << 48 | (entries as u64) << 32 | particle as u64)
     }
 }
@@ -89,7 +90,7 @@ impl Stream {
         &mut self.words[self.head + 1..]
     }
 
-    /// Ends the last row after so many of its entries, at most [`MOST_ENTRIES`]; says what is to be emptied before it. If entries
+    /// Ends the last row after so many of its entries, at most [`MOST_ENTRIES`]; with the clusters to be emptied before it. If entries
     /// are left they are those of a new row of the same particles.
     pub(super) fn end_row(&mut self, entries: usize, emptied: &[u32]) -> Left {
         let particle = self.words[self.head].0 as u32 as usize;

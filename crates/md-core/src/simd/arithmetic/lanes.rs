@@ -132,9 +132,9 @@ macro_rules! one_row {
         fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64) {
             let [x, y, z] = sums;
             #[cfg(target_arch = "x86_64")]
-            let together = x86::$sums(simd, sums);
+            let together: Option<[$number; 4]> = x86::$sums(simd, sums);
             #[cfg(not(target_arch = "x86_64"))]
-            let together = None;
+            let together: Option<[$number; 4]> = None;
             let sums = match together {
                 Some([x, y, z, _]) => [x, y, z],
                 None => [simd.$sum(x), simd.$sum(y), simd.$sum(z)],
