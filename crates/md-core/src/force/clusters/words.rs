@@ -7,8 +7,8 @@
 //! ```
 //!
 //! One stream, because a CPU fetches what is read without a pause ahead by itself. Heads and clusters in columns of their own
-//! would be read a few words at a time, and for each of their cache lines the sweep would wait for memory (1 ns per atom and
-//! step, measured; as much if the clusters came after the entries).
+//! would be read a few words at a time, and for many of their cache lines the sweep would wait for memory, above all on a host with
+//! other work (benches/README.md). For the same reason the clusters come before the entries.
 
 /// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
 /// other words have the same type, so that copying is all it takes: a cluster to be emptied has no lanes, a head is read by
