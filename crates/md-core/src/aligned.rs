@@ -14,7 +14,7 @@
 //! Large allocations start on a page, so x, y, z and the forces of one particle would lie at the same distance from a
 //! page's start. A CPU that finds a load's earlier store by those 12 bits of the address first takes them for each other
 //! (*4K aliasing*), and they compete for one set of the first-level cache: a sweep over 8 million atoms took twice the
-//! time per atom. Columns that are used together therefore have different *places*, steps into a page.
+//! time per atom. Columns that are used together therefore start at different [`Place`]s, steps into a page.
 
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
@@ -33,6 +33,30 @@ const STEP: usize = 4;
 #[repr(C, align(64))]
 struct CacheLine([u64; LINE]);
 
+/// Where in a page a column starts. Columns that a loop reads together have different places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Coordinates: three places.
+    #[default]
+    Position = 0,
+    /// Velocities, or what adds up during a sweep: three places.
+    Velocity = 3,
+    /// Forces: three places.
+    Force = 6,
+    /// Global ids.
+    Id = 9,
+    /// Species.
+    Species = 10,
+    /// Changes storage with columns that have ghosts when they are sorted.
+    Scratch = 11,
+    /// Changes storage with columns of owned particles.
+    OwnedScratch = 12,
+    /// What a thread adds up for others: three places.
+    Reaction = 13,
+    /// Everything else.
+    Other = 15,
+}
+
 /// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next multiple of [`LINE`]
 /// holds zeros or stale values and may be read through [`Column::padded`].
 #[derive(Debug, Default)]
@@ -50,17 +74,21 @@ impl<T: Pod> Column<T> {
 
     /// An empty column.
     pub fn new() -> Self {
-        Self::at_place(0)
+        Self::at(Place::default())
     }
 
-    /// An empty column that will start so many steps into a page.
-    pub fn at_place(place: usize) -> Self {
-        Self { lines: Vec::new(), lead: 0, place, len: 0, kind: PhantomData }
+    /// An empty column that will start at a place.
+    pub fn at(place: Place) -> Self {
+        Self::at_step(place as usize)
     }
 
     /// Three empty columns at this and the next two places.
-    pub fn three_from_place(first: usize) -> [Self; 3] {
-        [0, 1, 2].map(|dim| Self::at_place(first + dim))
+    pub fn three_from(first: Place) -> [Self; 3] {
+        [0, 1, 2].map(|dim| Self::at_step(first as usize + dim))
+    }
+
+    fn at_step(place: usize) -> Self {
+        Self { lines: Vec::new(), lead: 0, place, len: 0, kind: PhantomData }
     }
 
     /// Sets the length; new elements are zero or stale.
@@ -109,11 +137,19 @@ impl<T: Pod> Column<T> {
     pub fn bytes(&self) -> usize {
         self.lines.capacity() * size_of::<CacheLine>()
     }
+
+    /// Exchanges storage, length and place with a column of any type; the elements' bits stay.
+    pub fn swap_storage<U: Pod>(&mut self, other: &mut Column<U>) {
+        std::mem::swap(&mut self.lines, &mut other.lines);
+        std::mem::swap(&mut self.lead, &mut other.lead);
+        std::mem::swap(&mut self.place, &mut other.place);
+        std::mem::swap(&mut self.len, &mut other.len);
+    }
 }
 
 impl<T: Pod> Clone for Column<T> {
     fn clone(&self) -> Self {
-        let mut clone = Self::at_place(self.place);
+        let mut clone = Self::at_step(self.place);
         clone.set_len(self.len);
         clone.copy_from_slice(self);
         clone
@@ -167,7 +203,7 @@ mod tests {
     #[test]
     fn columns_of_different_places_start_at_different_distances_from_a_page() {
         let distance = |column: &Column<u64>| column.as_ptr() as usize % 4096;
-        let mut columns: Vec<Column<u64>> = (0..16).map(Column::at_place).collect();
+        let mut columns: Vec<Column<u64>> = (0..16).map(Column::at_step).collect();
         for len in [1, 1000, 100_000] {
             columns.iter_mut().for_each(|column| column.set_len(len));
             let distances: Vec<usize> = columns.iter().map(distance).collect();

@@ -1,7 +1,7 @@
 //! Linked cells without links: particles are kept sorted by cell, so a cell is a range of indices.
 //!
 //! ```text
-//! slot s holds the particles first[s] .. end[s]
+//! local cell c holds the particles first[c] .. end[c]
 //! ```
 //!
 //! Owned cells lie back to back in storage order, so the cells of a row along x, and the loop over them, are one run of
@@ -11,8 +11,9 @@
 //! Advantage: no list, no gather, every load is contiguous. Disadvantage: order holds only at a rebuild; in between
 //! particles drift out of their cells by up to half the skin, which the cell's edge allows for.
 
-use crate::aligned::Column;
+use crate::aligned::{Column, Place};
 use crate::curve::Curve;
+use crate::fields::{ColumnMut, OnGhosts};
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
@@ -29,44 +30,41 @@ pub struct LocalCells {
     keys: Vec<u32>,
     /// Where the next particle of each bin goes.
     places: Vec<u32>,
-    /// They change places with the particles' columns in turn. Velocities, which have no ghosts, have one of their own, so that
+    /// They exchange storage with the particles' columns in turn. Columns without ghosts have one of their own, so that
     /// no shorter storage comes to a column that needs room for ghosts.
-    scratch: Column<f64>,
-    scratch_velocities: Column<f64>,
-    scratch_ids: Column<u64>,
+    scratch: Column<u64>,
+    owned_scratch: Column<u64>,
 }
 
 impl Default for LocalCells {
     fn default() -> Self {
         let (first, end, order, keys, places) = Default::default();
-        // The places of the particles' columns are others.
-        let [scratch, scratch_velocities] = [11, 13].map(Column::at_place);
-        let scratch_ids = Column::at_place(12);
-        Self { first, end, order, keys, places, scratch, scratch_velocities, scratch_ids }
+        let (scratch, owned_scratch) = (Column::at(Place::Scratch), Column::at(Place::OwnedScratch));
+        Self { first, end, order, keys, places, scratch, owned_scratch }
     }
 }
 
 impl LocalCells {
-    /// The particles of a slot.
+    /// The particles of a local cell.
     #[inline]
-    pub fn range(&self, slot: usize) -> Range<usize> {
-        self.first[slot] as usize..self.end[slot] as usize
+    pub fn range(&self, cell: usize) -> Range<usize> {
+        self.first[cell] as usize..self.end[cell] as usize
     }
 
-    /// The particles of slots that follow each other, all owned or all ghosts; there must be one at least.
+    /// The particles of local cells that follow each other, all owned or all ghosts; there must be one at least.
     #[inline]
-    pub(crate) fn run(&self, slots: &Range<u32>) -> Range<u32> {
-        self.first[slots.start as usize]..self.end[slots.end as usize - 1]
+    pub(crate) fn run(&self, cells: &Range<u32>) -> Range<u32> {
+        self.first[cells.start as usize]..self.end[cells.end as usize - 1]
     }
 
-    /// Index of the first particle of a slot, if there is such a slot.
-    pub(crate) fn start(&self, slot: usize) -> Option<usize> {
-        self.first.get(slot).map(|&first| first as usize)
+    /// Index of the first particle of a local cell, if there is such a cell.
+    pub(crate) fn start(&self, cell: usize) -> Option<usize> {
+        self.first.get(cell).map(|&first| first as usize)
     }
 
-    /// Number of particles in a slot.
-    pub fn count(&self, slot: usize) -> usize {
-        self.range(slot).len()
+    /// Number of particles in a local cell.
+    pub fn count(&self, cell: usize) -> usize {
+        self.range(cell).len()
     }
 
     /// Sorts the owned particles by cell and, inside a cell, along a curve. All of them must lie in cells of this rank.
@@ -81,14 +79,14 @@ impl LocalCells {
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
-        for column in &mut particles.position {
-            gather(&self.order, column, &mut self.scratch, threads);
-        }
-        for column in &mut particles.velocity {
-            gather(&self.order, column, &mut self.scratch_velocities, threads);
-        }
-        gather(&self.order, &mut particles.id, &mut self.scratch_ids, threads);
-        gather(&self.order, &mut particles.species, &mut self.scratch_ids, threads);
+        let Self { order, scratch, owned_scratch, .. } = self;
+        particles.each_moving_column(|on_ghosts, column| {
+            let scratch = if on_ghosts == OnGhosts::Absent { &mut *owned_scratch } else { &mut *scratch };
+            match column {
+                ColumnMut::Real(column) => permute(order, column, scratch, threads),
+                ColumnMut::Integer(column) => permute(order, column, scratch, threads),
+            }
+        });
         particles.set_ghosts(0);
     }
 
@@ -96,7 +94,6 @@ impl LocalCells {
     /// after it.
     pub fn make_room(&mut self, particles: &Particles) {
         self.scratch.set_len(particles.len());
-        self.scratch_ids.set_len(particles.len());
     }
 
     /// Counts the particles of each bin and gives bins and cells their places.
@@ -146,8 +143,7 @@ impl LocalCells {
             .map(Vec::capacity)
             .iter()
             .sum::<usize>();
-        let scratch = self.scratch.bytes() + self.scratch_velocities.bytes() + self.scratch_ids.bytes();
-        lists * size_of::<u32>() + scratch
+        lists * size_of::<u32>() + self.scratch.bytes() + self.owned_scratch.bytes()
     }
 }
 
@@ -157,25 +153,26 @@ fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid,
     for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
         // A foreign particle cannot be here: migration has sent it away or reported it lost.
         let cell = grid.cell_of([x, y, z]);
-        let slot = plan.slot_of(cell).unwrap_or(0);
-        *key = slot * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
+        let local = plan.local_cell(cell).unwrap_or(0);
+        *key = local * bins + curve.part(grid.depth_in_cell([x, y, z], cell));
     }
 }
 
-fn gather<T: bytemuck::Pod + Send + Sync>(
+/// Puts a column's elements into the given order.
+fn permute<T: bytemuck::Pod>(
     order: &[u32],
     column: &mut Column<T>,
-    scratch: &mut Column<T>,
+    scratch: &mut Column<u64>,
     threads: &Threads,
 ) {
     scratch.set_len(order.len());
-    let from: &[T] = column;
+    let from: &[u64] = bytemuck::cast_slice(column);
     threads.each((&mut scratch[..], order), |(to, order)| {
         for (to, &index) in to.iter_mut().zip(order) {
             *to = from[index as usize];
         }
     });
-    std::mem::swap(column, scratch);
+    column.swap_storage(scratch);
 }
 
 #[cfg(test)]
@@ -183,7 +180,7 @@ mod tests {
     use super::*;
     use crate::Shell;
     use crate::domain::{Boundary, Dimension, Domain};
-    use crate::halo::Route;
+    use crate::halo::ExchangePattern;
     use crate::particles::Particle;
     use crate::partition::{Partition, Rect};
     use crate::random;
@@ -200,7 +197,7 @@ mod tests {
         };
         let grid = CellGrid::new(domain, [CELLS; 3]);
         let whole = Partition::Rect(Rect { grid: [1; 3] });
-        let plan = HaloPlan::new(&grid, &whole, Shell::Half, Route::Direct, 0);
+        let plan = HaloPlan::new(&grid, &whole, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
         let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
         let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };
         let (mut particles, mut cells): (Particles, _) =
@@ -215,15 +212,15 @@ mod tests {
             let (grid, plan, particles, cells) = sorted(count);
             let curve = Curve::for_particles(particles.owned() / plan.owned.len());
             let mut found = 0;
-            for slot in 0..plan.owned.len() {
-                let positions = cells.range(slot).map(|index| particles.get(index).position);
+            for local in 0..plan.owned.len() {
+                let positions = cells.range(local).map(|index| particles.get(index).position);
                 let parts: Vec<u32> = positions
                     .map(|position| {
-                        assert_eq!(plan.slot_of(grid.cell_of(position)), Some(slot as u32));
+                        assert_eq!(plan.local_cell(grid.cell_of(position)), Some(local as u32));
                         curve.part(grid.depth_in_cell(position, grid.cell_of(position)))
                     })
                     .collect();
-                assert!(parts.is_sorted(), "{count} particles, cell {slot}: {parts:?}");
+                assert!(parts.is_sorted(), "{count} particles, cell {local}: {parts:?}");
                 found += parts.len();
             }
             assert_eq!(found, particles.owned());

@@ -1,5 +1,6 @@
 //! The global box and what happens at its faces.
 
+use crate::fields::ImageCounts;
 use crate::particles::Particles;
 use crate::threads::Threads;
 
@@ -60,18 +61,40 @@ impl Domain {
         self.origin[dim] + self.lengths[dim]
     }
 
-    /// Brings the owned particles of periodic dimensions back into the box. To be called at a rebuild only: in
-    /// between, ghosts are tied to the positions as they are.
+    /// Brings the owned particles of periodic dimensions back into the box and counts the faces they have crossed. To be
+    /// called at a rebuild only: in between, ghosts are tied to the positions as they are.
     pub fn wrap(&self, particles: &mut Particles, threads: &Threads) {
         let owned = particles.owned();
         let position = particles.position.each_mut().map(|column| &mut column[..owned]);
-        threads.each(position, |position| {
+        threads.each((position, &mut particles.images[..owned]), |(position, images)| {
             for (dim, column) in position.into_iter().enumerate().filter(|&(dim, _)| self.is_periodic(dim)) {
-                for x in column {
-                    *x = self.wrap_coordinate(dim, *x);
+                for (x, images) in column.iter_mut().zip(&mut *images) {
+                    let wrapped = self.wrap_coordinate(dim, *x);
+                    if wrapped != *x {
+                        *images = self.count(dim, *x - wrapped, ImageCounts::unpack(*images)).pack();
+                        *x = wrapped;
+                    }
                 }
             }
         });
+    }
+
+    /// Adds the box lengths in a displacement to the counts.
+    fn count(&self, dim: usize, displacement: f64, mut images: ImageCounts) -> ImageCounts {
+        images.0[dim] += (displacement / self.lengths[dim]).round() as i32;
+        images
+    }
+
+    /// The position inside the box, and the counts that belong to it.
+    pub fn wrap_counting(&self, position: [f64; 3], images: ImageCounts) -> ([f64; 3], ImageCounts) {
+        let wrapped = self.wrap_position(position);
+        let count = |images, dim: usize| self.count(dim, position[dim] - wrapped[dim], images);
+        (wrapped, (0..self.dimension.count()).fold(images, count))
+    }
+
+    /// Where a particle would be had it not been wrapped.
+    pub fn unwrap_position(&self, position: [f64; 3], images: ImageCounts) -> [f64; 3] {
+        [0, 1, 2].map(|dim| position[dim] + f64::from(images.0[dim]) * self.lengths[dim])
     }
 
     /// The coordinate's image inside the box, for a periodic dimension.
@@ -149,9 +172,11 @@ mod tests {
         for (x, expected) in
             [(-1.5, 2.5), (3.0, -1.0), (7.25, -0.75), (-1.0 - 1e-17, -1.0), (-1.0 - 2e-16, -1.0)]
         {
-            let mut particles = one(x, 0.0);
-            domain(Boundary::Periodic).wrap(&mut particles, &Threads::one());
+            let (mut particles, domain) = (one(x, 0.0), domain(Boundary::Periodic));
+            domain.wrap(&mut particles, &Threads::one());
             assert_eq!(particles.position[0][0], expected, "from {x}");
+            let unwrapped = domain.unwrap_position(particles.position_of(0), particles.images_of(0));
+            assert!((unwrapped[0] - x).abs() < 1e-14, "from {x}: {unwrapped:?}");
         }
     }
 

@@ -15,7 +15,7 @@ pub type Cell = [i32; 3];
 pub struct CellGrid {
     counts: [i32; 3],
     domain: Domain,
-    inverse_edge: [f64; 3],
+    inverse_length: [f64; 3],
 }
 
 /// Why no grid fits the box.
@@ -24,7 +24,7 @@ pub struct CellGrid {
 pub enum GridError {
     /// A periodic box edge is shorter than cutoff + skin: a particle would need images of images.
     #[error(
-        "the box is {length} long in {}, shorter than cutoff + skin = {reach}; \
+        "the box is {length} long in {}, shorter than cutoff + skin = {list_radius}; \
          one layer of periodic images cannot hold all neighbours", axis(*.dim)
     )]
     BoxTooSmall {
@@ -33,7 +33,7 @@ pub enum GridError {
         /// Edge of the box.
         length: f64,
         /// cutoff + skin.
-        reach: f64,
+        list_radius: f64,
     },
     /// Fewer cells than ranks along a dimension, or in total.
     #[error("the box is too thin for the ranks: {0}")]
@@ -48,17 +48,17 @@ pub fn axis(dim: usize) -> char {
     ['x', 'y', 'z'][dim]
 }
 
-/// The largest number of cells per dimension whose edges are at least `reach` = cutoff + skin, but not many more than
+/// The largest number of cells per dimension whose edges are at least `list_radius` = cutoff + skin, but not many more than
 /// `limit` in total: in a huge, nearly empty box larger cells are cheaper than empty ones.
 ///
 /// # Errors
-/// [`GridError::BoxTooSmall`] for a periodic edge shorter than `reach`.
-pub fn most_cells(domain: &Domain, reach: f64, limit: u64) -> Result<Cell, GridError> {
+/// [`GridError::BoxTooSmall`] for a periodic edge shorter than `list_radius`.
+pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell, GridError> {
     let dimensions = domain.dimension.count();
-    if let Some(dim) = (0..3).find(|&dim| domain.is_periodic(dim) && domain.lengths[dim] < reach) {
-        return Err(GridError::BoxTooSmall { dim, length: domain.lengths[dim], reach });
+    if let Some(dim) = (0..3).find(|&dim| domain.is_periodic(dim) && domain.lengths[dim] < list_radius) {
+        return Err(GridError::BoxTooSmall { dim, length: domain.lengths[dim], list_radius });
     }
-    let fitting = domain.lengths.map(|length| (length / reach).floor().max(1.0));
+    let fitting = domain.lengths.map(|length| (length / list_radius).floor().max(1.0));
     // What a dimension of one cell cannot give is asked of the others in the next round.
     let mut counts = fitting;
     for _ in 0..dimensions {
@@ -87,8 +87,8 @@ pub fn balanced_count(most: i32, ranks: i32) -> i32 {
 impl CellGrid {
     /// A grid with `counts` cells over the domain.
     pub fn new(domain: Domain, counts: Cell) -> Self {
-        let inverse_edge = [0, 1, 2].map(|dim| f64::from(counts[dim]) / domain.lengths[dim]);
-        Self { counts, domain, inverse_edge }
+        let inverse_length = [0, 1, 2].map(|dim| f64::from(counts[dim]) / domain.lengths[dim]);
+        Self { counts, domain, inverse_length }
     }
 
     /// Cells per dimension.
@@ -111,17 +111,17 @@ impl CellGrid {
         &self.domain
     }
 
-    /// Longest edge of a cell in a dimension with motion, \[length\].
-    pub fn longest_edge(&self) -> f64 {
-        self.edges().fold(0.0, f64::max)
+    /// Longest cell length in a dimension with motion, \[length\].
+    pub fn longest_cell_length(&self) -> f64 {
+        self.cell_lengths().fold(0.0, f64::max)
     }
 
-    /// Shortest edge of a cell in a dimension with motion, \[length\]: nobody may move further between two rebuilds.
-    pub fn shortest_edge(&self) -> f64 {
-        self.edges().fold(f64::INFINITY, f64::min)
+    /// Shortest cell length in a dimension with motion, \[length\]: nobody may move further between two rebuilds.
+    pub fn shortest_cell_length(&self) -> f64 {
+        self.cell_lengths().fold(f64::INFINITY, f64::min)
     }
 
-    fn edges(&self) -> impl Iterator<Item = f64> + '_ {
+    fn cell_lengths(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.domain.dimension.count()).map(|dim| self.domain.lengths[dim] / f64::from(self.counts[dim]))
     }
 
@@ -134,7 +134,7 @@ impl CellGrid {
     #[inline]
     pub fn cell_of(&self, position: [f64; 3]) -> Cell {
         [0, 1, 2].map(|dim| {
-            let scaled = (position[dim] - self.domain.origin[dim]) * self.inverse_edge[dim];
+            let scaled = (position[dim] - self.domain.origin[dim]) * self.inverse_length[dim];
             (scaled as i32).clamp(0, self.counts[dim] - 1)
         })
     }
@@ -143,7 +143,7 @@ impl CellGrid {
     #[inline]
     pub fn depth_in_cell(&self, position: [f64; 3], cell: Cell) -> [f64; 3] {
         [0, 1, 2].map(|dim| {
-            (position[dim] - self.domain.origin[dim]) * self.inverse_edge[dim] - f64::from(cell[dim])
+            (position[dim] - self.domain.origin[dim]) * self.inverse_length[dim] - f64::from(cell[dim])
         })
     }
 

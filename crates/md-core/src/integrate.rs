@@ -1,8 +1,8 @@
 //! Velocity Verlet (Swope et al. 1982): half kick, drift, new forces, half kick.
 //!
-//! After [`Integrator::kick_and_drift`] positions are at t + dt and velocities at t + dt/2; after the forces there,
-//! [`Integrator::kick`] brings the velocities to t + dt. Where nobody looks at these, the next step begins with both half
-//! kicks ([`Kicks::Two`]): the same sums in the same order, so the same bits. That saves a pass over velocities and forces,
+//! After [`VelocityVerlet::kick_and_drift`] positions are at t + dt and velocities at t + dt/2; after the forces there,
+//! [`VelocityVerlet::kick`] brings the velocities to t + dt. Where nobody looks at these, the next step begins with both half
+//! kicks ([`HalfKicks::Fused`]): the same sums in the same order, so the same bits. That saves a pass over velocities and forces,
 //! which costs what memory costs: a twentieth of a step once the particles fill more than a cache.
 
 use crate::domain::Domain;
@@ -15,16 +15,16 @@ const BLOCK: usize = 512;
 
 /// Half kicks before a drift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kicks {
+pub enum HalfKicks {
     /// That of the step that begins.
-    One,
+    Single,
     /// Also that of the step before, which was left undone.
-    Two,
+    Fused,
 }
 
-/// What integration needs beside the particles.
+/// The loops of velocity Verlet and the constants they need.
 #[derive(Debug, Clone)]
-pub struct Integrator {
+pub struct VelocityVerlet {
     /// Time step, \[time\].
     timestep: f64,
     /// timestep / (2 mass) per species.
@@ -32,7 +32,7 @@ pub struct Integrator {
     simd: SimdLevel,
 }
 
-impl Integrator {
+impl VelocityVerlet {
     /// For particles of the given masses.
     pub fn new(timestep: f64, masses: &[f64], simd: SimdLevel) -> Self {
         let half_step_per_mass = masses.iter().map(|mass| 0.5 * timestep / mass).collect();
@@ -43,7 +43,7 @@ impl Integrator {
     /// particles are zero afterwards, ready for the new ones.
     pub fn kick_and_drift(
         &self,
-        kicks: Kicks,
+        kicks: HalfKicks,
         particles: &mut Particles,
         domain: &Domain,
         threads: &Threads,
@@ -83,20 +83,20 @@ impl Integrator {
         let force = force.each_ref().map(|column| &column[..owned]);
         threads.each((velocity, force, &species[..owned]), |(velocity, force, species)| {
             for (velocity, force) in velocity.into_iter().zip(force) {
-                self.kick_column(Kicks::One, velocity, force, species);
+                self.kick_column(HalfKicks::Single, velocity, force, species);
             }
         });
     }
 
-    fn kick_column(&self, kicks: Kicks, velocity: &mut [f64], force: &[f64], species: &[u64]) {
+    fn kick_column(&self, kicks: HalfKicks, velocity: &mut [f64], force: &[f64], species: &[u64]) {
         let pairs = velocity.iter_mut().zip(force);
         match (&self.half_step_per_mass[..], kicks) {
-            (&[factor], Kicks::One) => self.simd.vectorise(|| {
+            (&[factor], HalfKicks::Single) => self.simd.vectorise(|| {
                 for (v, f) in pairs {
                     *v += factor * f;
                 }
             }),
-            (&[factor], Kicks::Two) => self.simd.vectorise(|| {
+            (&[factor], HalfKicks::Fused) => self.simd.vectorise(|| {
                 for (v, f) in pairs {
                     let kick = factor * f;
                     *v = *v + kick + kick;
@@ -106,7 +106,7 @@ impl Integrator {
                 for ((v, f), &kind) in pairs.zip(species) {
                     let kick = factors[kind as usize] * f;
                     *v += kick;
-                    if kicks == Kicks::Two {
+                    if kicks == HalfKicks::Fused {
                         *v += kick;
                     }
                 }
@@ -189,12 +189,12 @@ mod tests {
     fn both_kicks_at_once_are_the_same_to_the_last_bit() {
         let threads = Threads::one();
         for masses in [&[1.3][..], &[1.3, 0.7]] {
-            let integrator = Integrator::new(0.005, masses, SimdLevel::detect());
+            let integrator = VelocityVerlet::new(0.005, masses, SimdLevel::detect());
             let mut apart = particles(&threads);
             let mut at_once = apart.clone();
             integrator.kick(&mut apart, &threads);
-            integrator.kick_and_drift(Kicks::One, &mut apart, &PERIODIC, &threads);
-            integrator.kick_and_drift(Kicks::Two, &mut at_once, &PERIODIC, &threads);
+            integrator.kick_and_drift(HalfKicks::Single, &mut apart, &PERIODIC, &threads);
+            integrator.kick_and_drift(HalfKicks::Fused, &mut at_once, &PERIODIC, &threads);
             let state = |particles: &Particles| {
                 particles.position.iter().chain(&particles.velocity).map(|c| c.to_vec()).collect::<Vec<_>>()
             };
@@ -206,8 +206,8 @@ mod tests {
     fn the_drift_leaves_no_forces() {
         let threads = Threads::one();
         let mut particles = particles(&threads);
-        let integrator = Integrator::new(0.005, &[1.0, 1.0], SimdLevel::detect());
-        integrator.kick_and_drift(Kicks::One, &mut particles, &PERIODIC, &threads);
+        let integrator = VelocityVerlet::new(0.005, &[1.0, 1.0], SimdLevel::detect());
+        integrator.kick_and_drift(HalfKicks::Single, &mut particles, &PERIODIC, &threads);
         assert!(particles.force.iter().all(|column| column.iter().all(|&force| force == 0.0)));
     }
 }

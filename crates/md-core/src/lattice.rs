@@ -90,6 +90,15 @@ impl Lattice {
         placed.zip(1..).map(|(position, id)| (id, position))
     }
 
+    /// Between a site and its nearest neighbour, which may be a periodic image.
+    pub fn nearest_distance(&self) -> f64 {
+        let lengths = self.lengths();
+        let image = |dim: usize, distance: f64| distance.min(lengths[dim] - distance);
+        let from_origin = |[x, y, z]: [f64; 3]| image(0, x).hypot(image(1, y)).hypot(image(2, z));
+        let others = self.sites().skip(1).map(|(_, position)| from_origin(position));
+        others.chain(lengths).fold(f64::INFINITY, f64::min)
+    }
+
     fn place(&self, cell: [u64; 3], site: &[f64; 3]) -> [f64; 3] {
         [0, 1, 2].map(|dim| (cell[dim] as f64 + site[dim]) * self.edges[dim])
     }

@@ -17,43 +17,54 @@ pub struct LostParticle {
     pub displacement: [f64; 3],
 }
 
-/// The particles of this rank that have moved by more than `reach` (the shortest cell edge) along a dimension.
-pub fn find_lost(particles: &Particles, watch: &RebuildWatch, reach: f64) -> Vec<LostParticle> {
+/// The particles of this rank that have moved by more than `most` (the shortest cell length) along a dimension.
+pub fn find_lost(particles: &Particles, watch: &RebuildWatch, most: f64) -> Vec<LostParticle> {
     let lost = |index: usize| {
         let displacement = watch.displacement_of(particles, index);
         // Negated, so that a displacement that is not a number counts.
-        let is_near = displacement.iter().all(|d| d.abs() <= reach);
+        let is_near = displacement.iter().all(|d| d.abs() <= most);
         (!is_near).then(|| LostParticle { particle: particles.get(index), displacement })
     };
     (0..particles.owned()).filter_map(lost).collect()
 }
 
-/// Takes the particles that now lie in another rank's cells out of `particles`, into `outgoing[i]` for
-/// `plan.neighbours[i]`. Positions must be wrapped and nobody lost. A particle whose owner is no neighbour is returned:
+/// Migration messages: `outgoing[i]` goes to rank `peers[i]`; peers ascend.
+#[derive(Debug)]
+pub struct Messages<'a> {
+    /// Ranks that particles may go to.
+    pub peers: &'a [usize],
+    /// What goes to each.
+    pub outgoing: &'a mut [Vec<u64>],
+}
+
+/// Takes the particles that now lie in another rank's cells out of `particles`, into the messages. Positions must be wrapped and nobody lost. A particle whose owner is no peer is returned:
 /// the partition and the lost-particle check make that impossible, so it is a bug or a broken input.
 pub fn take_migrants(
     particles: &mut Particles,
     grid: &CellGrid,
     plan: &HaloPlan,
     partition: &Partition,
-    outgoing: &mut [Vec<Particle>],
     threads: &Threads,
+    Messages { peers, outgoing }: Messages,
 ) -> Option<Particle> {
     outgoing.iter_mut().for_each(Vec::clear);
     // From the last to the first: whoever takes the place of one that leaves stays.
     for index in find_migrants(particles, grid, plan, threads).into_iter().rev() {
-        let particle = particles.get(index);
-        let owner = partition.owner(grid, grid.cell_of(particle.position));
-        match plan.neighbours.binary_search(&owner) {
-            Ok(neighbour) => outgoing[neighbour].push(particle),
-            Err(_) => return Some(particle),
+        let owner = partition.owner(grid, grid.cell_of(particles.position_of(index)));
+        match peers.binary_search(&owner) {
+            Ok(peer) => particles.append_to(&mut outgoing[peer], index),
+            Err(_) => return Some(particles.get(index)),
         }
-        let last = particles.owned() - 1;
-        let moved = particles.get(last);
-        particles.put(index, moved);
-        particles.set_owned(last);
+        particles.swap_remove(index);
     }
     None
+}
+
+/// Appends the particles of a migration message.
+pub fn append_migrants(message: &[u64], particles: &mut Particles) {
+    for words in message.chunks_exact(particles.moving_words()) {
+        particles.push_words(words);
+    }
 }
 
 /// Indices of the particles in other ranks' cells, ascending.
@@ -61,7 +72,7 @@ fn find_migrants(particles: &Particles, grid: &CellGrid, plan: &HaloPlan, thread
     let owned = particles.owned();
     let columns = particles.position.each_ref().map(|column| &column[..owned]);
     let is_foreign = |position: [f64; 3]| {
-        plan.slot_of(grid.cell_of(position)).is_none_or(|slot| slot as usize >= plan.owned.len())
+        plan.local_cell(grid.cell_of(position)).is_none_or(|cell| cell as usize >= plan.owned.len())
     };
     let find = |Placed { first, columns: [x, y, z] }: Placed<[&[f64]; 3]>| {
         let positions = x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]);

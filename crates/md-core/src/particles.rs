@@ -1,4 +1,4 @@
-//! Particles as structure-of-arrays: one aligned column per component.
+//! Particles as structure-of-arrays: one aligned column per component of each [`Field`].
 //!
 //! ```text
 //! 0 .. owned            particles of this rank, sorted by cell after each rebuild
@@ -6,10 +6,11 @@
 //! ghost_start .. len    ghosts: copies of other ranks' particles and periodic images, by ghost cell
 //! ```
 //!
-//! Velocities exist for owned particles only. Advantage: a kernel loads eight x in one instruction, and packing a halo
-//! is copying runs. Disadvantage: sorting moves eight columns.
+//! Some fields exist for owned particles only ([`crate::fields`]). Advantage: a kernel loads eight x in one instruction, and packing a halo
+//! is copying runs. Disadvantage: sorting moves nine columns.
 
-use crate::aligned::{Column, LINE};
+use crate::aligned::{Column, LINE, Place};
+use crate::fields::{BUILT_IN, ColumnMut, Columns, ColumnsMut, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
 use crate::threads::Threads;
 
 /// One particle on its own: for initial states, migration tests and error messages.
@@ -40,6 +41,9 @@ pub struct Particles {
     /// Species indices (from 0) of owned particles and ghosts, eight bytes each so that they fill the same lanes as
     /// the coordinates.
     pub species: Column<u64>,
+    /// Image counts of owned particles, packed ([`ImageCounts`]).
+    pub images: Column<u64>,
+    registered: Vec<(FieldSpec, Vec<Column<f64>>)>,
 }
 
 impl Default for Particles {
@@ -53,11 +57,107 @@ impl Particles {
     pub fn new() -> Self {
         Self {
             owned: 0,
-            position: Column::three_from_place(0),
-            velocity: Column::three_from_place(3),
-            force: Column::three_from_place(6),
-            id: Column::at_place(9),
-            species: Column::at_place(10),
+            position: Column::three_from(Place::Position),
+            velocity: Column::three_from(Place::Velocity),
+            force: Column::three_from(Place::Force),
+            id: Column::at(Place::Id),
+            species: Column::at(Place::Species),
+            images: Column::at(Place::Other),
+            registered: Vec::new(),
+        }
+    }
+
+    /// Adds a field of real numbers, zero for the particles there are. All ranks register the same fields in the same order.
+    pub fn register(&mut self, spec: FieldSpec) -> Field {
+        let len = if spec.on_ghosts == OnGhosts::Absent { self.owned } else { self.len() };
+        let mut columns = vec![Column::at(Place::Other); spec.components];
+        columns.iter_mut().for_each(|column| column.set_len(len));
+        self.registered.push((spec, columns));
+        Field(BUILT_IN.len() + self.registered.len() - 1)
+    }
+
+    /// The description of a field of these particles.
+    pub fn spec(&self, field: Field) -> &FieldSpec {
+        match BUILT_IN.get(field.0) {
+            Some(spec) => spec,
+            None => &self.registered[field.0 - BUILT_IN.len()].0,
+        }
+    }
+
+    /// The columns of a field of real numbers, one per component; none for ids, species and image counts, which have
+    /// columns of their own.
+    #[inline]
+    pub fn components(&self, field: Field) -> &[Column<f64>] {
+        match self.columns(field) {
+            Columns::Real(columns) => columns,
+            Columns::Integer(_) => &[],
+        }
+    }
+
+    /// [`Self::components`], to be written.
+    #[inline]
+    pub fn components_mut(&mut self, field: Field) -> &mut [Column<f64>] {
+        match self.columns_mut(field) {
+            ColumnsMut::Real(columns) => columns,
+            ColumnsMut::Integer(_) => &mut [],
+        }
+    }
+
+    /// Numbers per particle of several fields.
+    pub fn width(&self, fields: impl IntoIterator<Item = Field>) -> usize {
+        fields.into_iter().map(|field| self.spec(field).components).sum()
+    }
+
+    fn all(&self) -> impl DoubleEndedIterator<Item = Field> + use<> {
+        (0..BUILT_IN.len() + self.registered.len()).map(Field)
+    }
+
+    /// Fields that go with their particles, in the order of messages.
+    pub(crate) fn moving(&self) -> impl Iterator<Item = Field> {
+        self.all().filter(|&field| self.spec(field).on_migration == OnMigration::Moves)
+    }
+
+    /// Fields that come with the border, in the order of messages.
+    pub(crate) fn copied(&self) -> impl Iterator<Item = Field> {
+        self.all().filter(|&field| self.spec(field).on_ghosts == OnGhosts::Copied)
+    }
+
+    /// `work` on every column that goes with the particles, and what ghosts have of it.
+    pub(crate) fn each_moving_column(&mut self, mut work: impl FnMut(OnGhosts, ColumnMut)) {
+        for field in self.all() {
+            let FieldSpec { on_migration, on_ghosts, .. } = *self.spec(field);
+            if on_migration == OnMigration::Moves {
+                match self.columns_mut(field) {
+                    ColumnsMut::Real(columns) => {
+                        columns.iter_mut().for_each(|column| work(on_ghosts, ColumnMut::Real(column)));
+                    }
+                    ColumnsMut::Integer(column) => work(on_ghosts, ColumnMut::Integer(column)),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn columns(&self, field: Field) -> Columns<'_> {
+        match field {
+            Field::POSITION => Columns::Real(&self.position),
+            Field::VELOCITY => Columns::Real(&self.velocity),
+            Field::FORCE => Columns::Real(&self.force),
+            Field::ID => Columns::Integer(&self.id),
+            Field::SPECIES => Columns::Integer(&self.species),
+            Field::IMAGES => Columns::Integer(&self.images),
+            Field(number) => Columns::Real(&self.registered[number - BUILT_IN.len()].1),
+        }
+    }
+
+    pub(crate) fn columns_mut(&mut self, field: Field) -> ColumnsMut<'_> {
+        match field {
+            Field::POSITION => ColumnsMut::Real(&mut self.position),
+            Field::VELOCITY => ColumnsMut::Real(&mut self.velocity),
+            Field::FORCE => ColumnsMut::Real(&mut self.force),
+            Field::ID => ColumnsMut::Integer(&mut self.id),
+            Field::SPECIES => ColumnsMut::Integer(&mut self.species),
+            Field::IMAGES => ColumnsMut::Integer(&mut self.images),
+            Field(number) => ColumnsMut::Real(&mut self.registered[number - BUILT_IN.len()].1),
         }
     }
 
@@ -95,7 +195,7 @@ impl Particles {
         self.put(self.owned - 1, particle);
     }
 
-    /// Overwrites the owned particle at `index`; no force acts on it yet.
+    /// Overwrites the owned particle at `index`; no force acts on it yet, and it has crossed no face.
     pub fn put(&mut self, index: usize, particle: Particle) {
         for dim in 0..3 {
             self.position[dim][index] = particle.position[dim];
@@ -104,6 +204,51 @@ impl Particles {
         }
         self.id[index] = particle.id;
         self.species[index] = u64::from(particle.species);
+        self.images[index] = 0;
+        for column in self.registered.iter_mut().flat_map(|(_, columns)| columns) {
+            column[index] = 0.0;
+        }
+    }
+
+    /// Words of a particle in a migration message.
+    pub(crate) fn moving_words(&self) -> usize {
+        self.width(self.moving())
+    }
+
+    /// Appends all that goes with the owned particle at `index` to a message.
+    pub(crate) fn append_to(&self, message: &mut Vec<u64>, index: usize) {
+        let columns = self.moving().flat_map(|field| self.columns(field).words());
+        message.extend(columns.map(|column| column[index]));
+    }
+
+    /// Appends an owned particle from the words of [`Self::append_to`]; no force acts on it yet.
+    pub(crate) fn push_words(&mut self, words: &[u64]) {
+        let index = self.owned;
+        self.set_owned(index + 1);
+        let mut words = words.iter();
+        for field in self.all() {
+            let moves = self.spec(field).on_migration == OnMigration::Moves;
+            for column in self.columns_mut(field).words() {
+                column[index] = if moves { words.next().copied().unwrap_or(0) } else { 0 };
+            }
+        }
+    }
+
+    /// Removes the owned particle at `index`; the last one takes its place, without a force.
+    pub(crate) fn swap_remove(&mut self, index: usize) {
+        let last = self.owned - 1;
+        for field in self.all() {
+            let moves = self.spec(field).on_migration == OnMigration::Moves;
+            for column in self.columns_mut(field).words() {
+                column[index] = if moves { column[last] } else { 0 };
+            }
+        }
+        self.set_owned(last);
+    }
+
+    /// How often the owned particle at `index` has crossed the periodic faces.
+    pub fn images_of(&self, index: usize) -> ImageCounts {
+        ImageCounts::unpack(self.images[index])
     }
 
     /// The owned particle at `index`.
@@ -130,9 +275,11 @@ impl Particles {
     /// Sets the number of owned particles; drops the ghosts.
     pub fn set_owned(&mut self, owned: usize) {
         self.owned = owned;
+        self.velocity.iter_mut().for_each(|column| column.set_len(owned));
+        self.images.set_len(owned);
         self.set_len(owned);
-        for column in &mut self.velocity {
-            column.set_len(owned);
+        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts == OnGhosts::Absent) {
+            columns.iter_mut().for_each(|column| column.set_len(owned));
         }
     }
 
@@ -145,12 +292,16 @@ impl Particles {
         }
     }
 
+    /// The length of all columns that ghosts have.
     fn set_len(&mut self, len: usize) {
         for column in self.position.iter_mut().chain(&mut self.force) {
             column.set_len(len);
         }
         self.id.set_len(len);
         self.species.set_len(len);
+        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts != OnGhosts::Absent) {
+            columns.iter_mut().for_each(|column| column.set_len(len));
+        }
     }
 
     /// Sets all forces to zero, ghosts and padding included.
@@ -172,8 +323,10 @@ impl Particles {
 
     /// Bytes of memory held by the columns.
     pub fn bytes(&self) -> usize {
-        let floats = self.position.iter().chain(&self.velocity).chain(&self.force);
-        floats.map(Column::bytes).sum::<usize>() + self.id.bytes() + self.species.bytes()
+        let registered = self.registered.iter().flat_map(|(_, columns)| columns);
+        let real = self.position.iter().chain(&self.velocity).chain(&self.force).chain(registered);
+        let integer = [&self.id, &self.species, &self.images];
+        real.map(Column::bytes).sum::<usize>() + integer.map(Column::bytes).iter().sum::<usize>()
     }
 }
 

@@ -27,11 +27,11 @@ pub struct RebuildWatch {
     simd: SimdLevel,
 }
 
-/// What a policy needs to know before it can decide.
+/// The policy's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Decided without asking anybody.
-    Decided(Due),
+pub enum RebuildDecision {
+    /// Known without asking other ranks.
+    Known(Due),
     /// Depends on the largest displacement over all ranks.
     AskAllRanks,
 }
@@ -52,12 +52,12 @@ impl RebuildWatch {
     }
 
     /// Counts a step.
-    pub fn count_step(&mut self) -> Verdict {
+    pub fn count_step(&mut self) -> RebuildDecision {
         self.steps_since += 1;
         match self.policy {
-            RebuildPolicy::Every(steps) if self.steps_since >= steps => Verdict::Decided(Due::Yes),
-            RebuildPolicy::Every(_) => Verdict::Decided(Due::No),
-            RebuildPolicy::Displacement => Verdict::AskAllRanks,
+            RebuildPolicy::Every(steps) if self.steps_since >= steps => RebuildDecision::Known(Due::Yes),
+            RebuildPolicy::Every(_) => RebuildDecision::Known(Due::No),
+            RebuildPolicy::Displacement => RebuildDecision::AskAllRanks,
         }
     }
 

@@ -113,19 +113,23 @@ impl Threads {
         self.divide(columns, split, |part, _| work(part), merge)
     }
 
-    /// `work` on each of three columns, which depend on places that only they know and cannot be cut.
-    pub(crate) fn each_dimension<T: Send>(&self, [x, y, z]: [T; 3], work: impl Fn(usize, T) + Sync) {
+    /// `work` on each of several columns as a whole, for work that cannot be cut by particles; with the column's number.
+    pub(crate) fn each_column<T: Send>(&self, columns: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
         match &self.pool {
-            None => [x, y, z].into_iter().enumerate().for_each(|(dim, column)| work(dim, column)),
-            Some(pool) => {
-                pool.install(|| rayon::join(|| work(0, x), || rayon::join(|| work(1, y), || work(2, z))));
-            }
+            None => columns.iter_mut().enumerate().for_each(|(number, column)| work(number, column)),
+            Some(pool) => pool.install(|| join_columns(0, columns, &work)),
         }
     }
 
     /// `work` on parts of columns.
     pub(crate) fn each<C: Columns>(&self, columns: C, work: impl Fn(C) + Sync) {
         self.fold(columns, work, |(), ()| ());
+    }
+}
+
+fn join_columns<T: Send>(first: usize, columns: &mut [T], work: &(impl Fn(usize, &mut T) + Sync)) {
+    if let Some((column, rest)) = columns.split_first_mut() {
+        rayon::join(|| work(first, column), || join_columns(first + 1, rest, work));
     }
 }
 

@@ -14,7 +14,7 @@
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
 use super::shares::Columns;
-use crate::halo::Reach;
+use crate::force::Newton;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, Double, Inversion};
 use crate::threads::Placed;
@@ -60,8 +60,8 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
         for item in self.items {
             let spans = &self.spans[item.spans.clone()];
             match item.reach {
-                Reach::Both => sweep.item::<SUMS, true>(item.particles, spans),
-                Reach::First => sweep.item::<SUMS, false>(item.particles, spans),
+                Newton::On => sweep.item::<SUMS, true>(item.particles, spans),
+                Newton::Off => sweep.item::<SUMS, false>(item.particles, spans),
             }
             if SUMS {
                 total += sweep.take_sums(item.reach);
@@ -242,9 +242,9 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         }
     }
 
-    fn take_sums(&mut self, reach: Reach) -> PairSums {
+    fn take_sums(&mut self, reach: Newton) -> PairSums {
         // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
+        let weight = if reach == Newton::On { 1.0 } else { 0.5 };
         let sums = std::mem::replace(&mut self.sums, Collected::zero(self.simd));
         let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
         PairSums {

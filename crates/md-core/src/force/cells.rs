@@ -8,9 +8,8 @@
 
 use super::cell_kernel::CellSweep;
 use super::shares::{self, Columns, Share, Spill, Work};
-use super::{PairSums, Sums, System};
+use super::{Newton, PairSums, PairWork, Region, Sums, System};
 use crate::cells::LocalCells;
-use crate::halo::{HaloPlan, Reach, Region};
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
 use crate::simd::{Double, SimdLevel};
@@ -50,7 +49,7 @@ impl CellSpan {
 pub(super) struct CellItem {
     pub particles: CellSpan,
     pub spans: Range<usize>,
-    pub reach: Reach,
+    pub reach: Newton,
     /// Pairs whose distance would have to be computed.
     pub candidates: f64,
 }
@@ -79,12 +78,12 @@ impl CellWork {
         Self::default()
     }
 
-    /// Turns the plan's cell pairs into spans.
-    pub fn rebuild(&mut self, plan: &HaloPlan, cells: &LocalCells) {
+    /// Turns the pairs of cells into spans.
+    pub fn rebuild(&mut self, pairs: &PairWork, cells: &LocalCells) {
         self.spans.clear();
         self.items.clear();
         self.first_boundary = 0;
-        for (group, partners) in plan.pairs.iter() {
+        for (group, partners) in pairs.iter() {
             let particles = CellSpan::of(cells, &(group.a..group.a + 1));
             // In a sparse system most cells are like this.
             if particles.len() == 0 {
@@ -104,7 +103,7 @@ impl CellWork {
                 let partners: u32 = self.spans[start..].iter().map(|span| span.len()).sum();
                 let candidates = f64::from(particles.len()) * f64::from(partners);
                 let spans = start..self.spans.len();
-                self.items.push(CellItem { particles, spans, reach: group.reach, candidates });
+                self.items.push(CellItem { particles, spans, reach: group.newton, candidates });
                 if group.region == Region::Inner {
                     self.first_boundary = self.items.len();
                 }
@@ -137,7 +136,7 @@ impl CellWork {
 
     /// Turns the plan's cell pairs into spans and divides them among the threads.
     pub(super) fn rebuild_shares(&mut self, system: System, len: usize) {
-        self.rebuild(system.plan, system.cells);
+        self.rebuild(system.pairs, system.cells);
         let mut all = std::mem::take(&mut self.shares);
         for region in Region::ALL {
             shares::assign_homes(&mut all, system.threads, (region, self.items(region)), len);
@@ -191,7 +190,7 @@ fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, spil
         let others = [span.part(&before, 0).filter(|_| !is_own_cell), span.part(&after, 0)];
         for other in others.into_iter().flatten() {
             far.spans.push(other);
-            if item.reach == Reach::Both {
+            if item.reach == Newton::On {
                 spill.touch(other.first as usize..other.end as usize);
             }
         }

@@ -6,7 +6,7 @@
 
 use super::{PairSums, System};
 use crate::grid::Cell;
-use crate::halo::Region;
+use crate::force::Region;
 use crate::particles::Particles;
 use crate::potential::PairPotential;
 use crate::shell::ForceReturn;
@@ -33,11 +33,11 @@ pub(super) fn add_forces(system: System, particles: &mut Particles, region: Regi
 /// Whether this rank computes the pair; i comes before j in memory.
 fn count(system: System, particles: &Particles, i: (usize, Cell), j: (usize, Cell)) -> Option<Count> {
     let is_owned = |index| index < particles.owned();
-    match system.plan.shell.force_return() {
+    match system.pairs.shell().force_return() {
         ForceReturn::None if is_owned(j.0) => Some(Count::Once),
         ForceReturn::None => is_owned(i.0).then_some(Count::HalfHere),
         ForceReturn::Needed => {
-            let anchor = system.plan.slot_of(system.plan.shell.anchor_of(i.1, j.1))?;
+            let anchor = system.plan.local_cell(system.pairs.shell().anchor_of(i.1, j.1))?;
             ((anchor as usize) < system.plan.owned.len()).then_some(Count::Once)
         }
     }
@@ -46,8 +46,8 @@ fn count(system: System, particles: &Particles, i: (usize, Cell), j: (usize, Cel
 /// The cell of every particle at the last rebuild, in extended coordinates.
 fn cells_of_particles(system: System, len: usize) -> Vec<Cell> {
     let mut cells = vec![[0; 3]; len];
-    for slot in 0..system.plan.slots() {
-        cells[system.cells.range(slot)].fill(system.plan.cell_at(slot));
+    for cell in 0..system.plan.cell_count() {
+        cells[system.cells.range(cell)].fill(system.plan.cell_at(cell));
     }
     cells
 }

@@ -4,14 +4,16 @@ mod cell_kernel;
 mod cells;
 mod clusters;
 mod direct_sum;
+mod pairs;
 mod shares;
 
 pub use cells::{CellSpan, CellWork};
 pub use clusters::{ClusterWork, mixed_precision_problem};
+pub use pairs::{CellPairs, Newton, Pair, PairWork, Region};
 
 use crate::cells::LocalCells;
 use crate::grid::CellGrid;
-use crate::halo::{HaloPlan, Region};
+use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::potential::Potential;
 use crate::simd::SimdLevel;
@@ -57,6 +59,30 @@ pub enum Precision {
     Mixed,
 }
 
+/// The ways to find the pairs within the cutoff, by name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum MethodKind {
+    /// Verlet cluster lists: the fastest.
+    #[default]
+    Clusters,
+    /// Linked cells, every particle against the neighbouring cells.
+    Cells,
+    /// Every particle against every other: the reference.
+    DirectSum,
+}
+
+impl MethodKind {
+    /// The best instruction set for the method on this CPU.
+    pub fn best_simd(self) -> SimdLevel {
+        match self {
+            Self::Clusters => SimdLevel::for_clusters(),
+            Self::Cells | Self::DirectSum => SimdLevel::detect(),
+        }
+    }
+}
+
 /// A way to find the pairs within the cutoff.
 #[derive(Debug, Clone)]
 pub enum Method {
@@ -77,6 +103,8 @@ pub struct System<'a> {
     pub potential: &'a Potential,
     /// The plan.
     pub plan: &'a HaloPlan,
+    /// Which cells meet which.
+    pub pairs: &'a PairWork,
     /// Which particles are in which cell.
     pub cells: &'a LocalCells,
     /// Vector width to use.
@@ -86,6 +114,15 @@ pub struct System<'a> {
 }
 
 impl Method {
+    /// A method before its first rebuild, with lists that hold for displacements up to half the skin.
+    pub fn new(kind: MethodKind, skin: f64, precision: Precision) -> Self {
+        match kind {
+            MethodKind::DirectSum => Self::DirectSum,
+            MethodKind::Cells => Self::Cells(CellWork::new()),
+            MethodKind::Clusters => Self::Clusters(Box::new(ClusterWork::new(skin, precision))),
+        }
+    }
+
     /// To be called after the cells have been sorted and the ghosts filled.
     pub fn rebuild(&mut self, system: System, particles: &Particles) {
         match self {

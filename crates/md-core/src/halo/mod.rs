@@ -1,18 +1,14 @@
 //! What crosses between ranks and in which order: the plan, and the packing along it.
 
+mod border;
 mod pack;
 mod plan;
-mod records;
 mod routes;
 mod selection;
 
+pub use border::{BorderError, border_bytes, copy_images, pack_border, unpack_border};
 pub use pack::{
-    add_returned_forces, add_returned_image_forces, import_count, pack_forces, pack_positions,
-    refresh_images, unpack_positions,
+    add_fields, gather_images, import_count, pack_fields, pack_ghosts, scatter_add_images, unpack_fields,
 };
-pub use plan::{CellPairs, Export, HaloEdge, HaloPlan, Pairs, Reach, Region, Route, Stage};
-pub use records::{
-    BorderError, border_bytes, copy_images, migrant_bytes, pack_border, pack_migrants, unpack_border,
-    unpack_migrants,
-};
+pub use plan::{ExchangePattern, Export, HaloEdge, HaloPlan, Stage};
 pub use selection::{Selection, StageSelections};

@@ -38,7 +38,7 @@ impl Selection {
         self.shifts.clear();
         self.len = 0;
         for export in exports {
-            let particles = cells.range(export.slot as usize);
+            let particles = cells.range(export.cell as usize);
             if !particles.is_empty() {
                 let displacement = [0, 1, 2].map(|dim| f64::from(export.shift[dim]) * domain.lengths[dim]);
                 self.len += particles.len();
@@ -93,7 +93,7 @@ impl Selection {
     }
 
     /// Copies the particles' entries of `column`.
-    pub(super) fn copy(&self, column: &[u64], to: &mut [u64]) {
+    pub(super) fn copy<T: Copy>(&self, column: &[T], to: &mut [T]) {
         for (to, &(particle, _)) in to.iter_mut().zip(&self.single) {
             *to = column[particle as usize];
         }
@@ -165,7 +165,7 @@ mod tests {
 
     fn selection(exports: &[(u32, i8)], counts: &[usize]) -> Selection {
         let exports: Vec<_> =
-            exports.iter().map(|&(slot, shift)| Export { slot, shift: [shift, 0, 0] }).collect();
+            exports.iter().map(|&(cell, shift)| Export { cell, shift: [shift, 0, 0] }).collect();
         let mut selection = Selection::default();
         selection.rebuild(&exports, &cells(counts), &DOMAIN);
         selection

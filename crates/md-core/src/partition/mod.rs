@@ -1,5 +1,5 @@
 //! Who owns which cell. A partition is a function cell -> rank, computed where it can be; it is one file beside this
-//! one and one line in [`Partition`].
+//! one and one line in `partitions!`. One that is made elsewhere is a [`Partition::Custom`].
 
 mod rect;
 mod stripe;
@@ -7,50 +7,112 @@ mod stripe;
 pub use rect::{Rect, choose_grid};
 pub use stripe::Stripe;
 
-use crate::grid::{Cell, CellGrid};
+use crate::domain::Domain;
+use crate::grid::{Cell, CellGrid, GridError};
+use std::sync::Arc;
 
 /// A rule that gives every cell to a rank.
-pub trait Ownership {
+pub trait Ownership: std::fmt::Debug + Send + Sync {
     /// The rank that owns a primary cell.
     fn owner(&self, grid: &CellGrid, cell: Cell) -> usize;
 
     /// The cells of a rank in storage order (z slowest, x fastest).
-    fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell>;
+    fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
+        (0..grid.len()).map(|number| grid.at(number)).filter(|&cell| self.owner(grid, cell) == rank).collect()
+    }
 
     /// Ranks per dimension, where the partition has such a grid.
-    fn rank_grid(&self) -> Option<[usize; 3]>;
+    fn rank_grid(&self) -> Option<[usize; 3]> {
+        None
+    }
 }
 
-/// All partitions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Partition {
-    /// Blocks on a grid of ranks.
-    Rect(Rect),
-    /// Consecutive cells in storage order.
-    Stripe(Stripe),
+/// What a box is divided by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DivisionRequest {
+    /// The box.
+    pub domain: Domain,
+    /// The most cells per dimension: their lengths are still cutoff + skin.
+    pub most_cells: Cell,
+    /// Ranks to divide it among.
+    pub ranks: usize,
+    /// Ranks per dimension, where the user has chosen them.
+    pub rank_grid: Option<[usize; 3]>,
 }
 
-macro_rules! each {
-    ($partition:expr, $inner:ident => $call:expr) => {
-        match $partition {
-            Partition::Rect($inner) => $call,
-            Partition::Stripe($inner) => $call,
+/// A partition that can be made for any box.
+pub(crate) trait Divide: Ownership + Sized {
+    /// Chooses the cells and divides them.
+    fn divide(request: &DivisionRequest) -> Result<(CellGrid, Self), GridError>;
+}
+
+macro_rules! partitions {
+    ($($(#[doc = $doc:expr])+ $(#[$default:ident])? $name:ident,)+) => {
+        /// The partitions one can choose.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+        pub enum PartitionKind {
+            $($(#[doc = $doc])+ $(#[$default])? $name,)+
+        }
+
+        impl PartitionKind {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// Chooses the cells of a box and divides them among ranks.
+            ///
+            /// # Errors
+            /// [`GridError`]: the box has too few cells for the ranks.
+            pub fn divide(self, request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+                match self {
+                    $(Self::$name => {
+                        let (grid, partition) = $name::divide(request)?;
+                        Ok((grid, Partition::$name(partition)))
+                    })+
+                }
+            }
+        }
+
+        /// Who owns which cell.
+        #[derive(Debug, Clone)]
+        pub enum Partition {
+            $($(#[doc = $doc])+ $name($name),)+
+            /// Any other rule.
+            Custom(Arc<dyn Ownership>),
+        }
+
+        impl Ownership for Partition {
+            fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
+                match self {
+                    $(Self::$name(inner) => inner.owner(grid, cell),)+
+                    Self::Custom(inner) => inner.owner(grid, cell),
+                }
+            }
+
+            fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
+                match self {
+                    $(Self::$name(inner) => inner.cells_of(grid, rank),)+
+                    Self::Custom(inner) => inner.cells_of(grid, rank),
+                }
+            }
+
+            fn rank_grid(&self) -> Option<[usize; 3]> {
+                match self {
+                    $(Self::$name(inner) => inner.rank_grid(),)+
+                    Self::Custom(inner) => inner.rank_grid(),
+                }
+            }
         }
     };
 }
 
-impl Ownership for Partition {
-    fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
-        each!(self, inner => inner.owner(grid, cell))
-    }
-
-    fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
-        each!(self, inner => inner.cells_of(grid, rank))
-    }
-
-    fn rank_grid(&self) -> Option<[usize; 3]> {
-        each!(self, inner => inner.rank_grid())
-    }
+partitions! {
+    /// Blocks on a grid of ranks.
+    #[default]
+    Rect,
+    /// Consecutive cells in storage order.
+    Stripe,
 }
 
 /// First of the consecutive items of part `part` when `items` are cut into `parts` nearly equal pieces.

@@ -1,8 +1,8 @@
 //! Blocks of cells on a grid of ranks (`rect` of Matthey & Hansen, the usual domain decomposition).
 
-use super::{Ownership, piece_of, piece_start};
+use super::{Divide, DivisionRequest, Ownership, piece_of, piece_start};
 use crate::domain::Domain;
-use crate::grid::{Cell, CellGrid, GridError, axis};
+use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count};
 
 /// The block partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,16 @@ impl Rect {
                 most[dim]
             ))),
         }
+    }
+}
+
+impl Divide for Rect {
+    fn divide(request: &DivisionRequest) -> Result<(CellGrid, Self), GridError> {
+        let DivisionRequest { domain, most_cells, ranks, rank_grid } = *request;
+        let rank_grid = rank_grid.map_or_else(|| choose_grid(&domain, most_cells, ranks), Ok)?;
+        let rect = Self::new(rank_grid, most_cells, ranks)?;
+        let counts = [0, 1, 2].map(|dim| balanced_count(most_cells[dim], rank_grid[dim] as i32));
+        Ok((CellGrid::new(domain, counts), rect))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Advantage: works for any number of ranks up to the number of cells, and a rank has few neighbours. Disadvantage:
 //! the surface does not shrink as ranks are added, so the halo outgrows the interior.
 
-use super::{Ownership, piece_of, piece_start};
+use super::{Divide, DivisionRequest, Ownership, piece_of, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
 
 /// The stripe partition.
@@ -29,6 +29,14 @@ impl Stripe {
     }
 }
 
+impl Divide for Stripe {
+    fn divide(request: &DivisionRequest) -> Result<(CellGrid, Self), GridError> {
+        let grid = CellGrid::new(request.domain, request.most_cells);
+        let stripe = Self::new(&grid, request.ranks)?;
+        Ok((grid, stripe))
+    }
+}
+
 impl Ownership for Stripe {
     fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
         piece_of(grid.len(), self.ranks, grid.linear(cell))
@@ -37,9 +45,5 @@ impl Ownership for Stripe {
     fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
         let start = |part| piece_start(grid.len(), self.ranks, part);
         (start(rank)..start(rank + 1)).map(|linear| grid.at(linear)).collect()
-    }
-
-    fn rank_grid(&self) -> Option<[usize; 3]> {
-        None
     }
 }

@@ -8,7 +8,7 @@ use super::near::Finder;
 use crate::aligned::LINE;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::force::shares::{Spill, Work};
-use crate::halo::Reach;
+use crate::force::Newton;
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 
@@ -88,7 +88,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             }
             near.end_section(size_of::<P::Lanes<S>>());
             far.end_section(size_of::<P::Lanes<S>>());
-            if reach == Reach::Both {
+            if reach == Newton::On {
                 let rows = far.sections[first_far_section..].iter().flat_map(|section| far.rows(section));
                 for cluster in rows.flat_map(|row| row.entries).map(|entry| entry.cluster()) {
                     spill.touch(cluster * width..(cluster + 1) * width);
@@ -119,7 +119,7 @@ mod tests {
         let item = |first, end, spans| CellItem {
             particles: span(first, end),
             spans,
-            reach: Reach::Both,
+            reach: Newton::On,
             candidates: 1.0,
         };
         assert_eq!(most_ahead(&[], &spans), 0);

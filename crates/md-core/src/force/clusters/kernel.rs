@@ -17,7 +17,7 @@ use super::stages::{Centre, Collected};
 use super::words::Entry;
 use crate::force::PairSums;
 use crate::force::shares::Columns;
-use crate::halo::Reach;
+use crate::force::Newton;
 use crate::potential::PairKernel;
 use crate::simd::{Arithmetic, ClusterForces, Inversion};
 use crate::threads::Placed;
@@ -67,8 +67,8 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             sums: PairSums::default(),
         };
         match self.view.section.reach {
-            Reach::Both => sweep.rows::<SUMS, true>(self.view),
-            Reach::First => sweep.rows::<SUMS, false>(self.view),
+            Newton::On => sweep.rows::<SUMS, true>(self.view),
+            Newton::Off => sweep.rows::<SUMS, false>(self.view),
         }
         sweep.sums
     }

@@ -3,7 +3,7 @@
 use super::candidates::Candidates;
 use super::slots::{SlotForces, Slots};
 use super::words::{Entry, Left, MOST_ENTRIES, Rows, Stream};
-use crate::halo::Reach;
+use crate::force::Newton;
 use crate::simd::ClusterForces;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) struct Section {
     words: Range<usize>,
     /// Of all its rows.
     pub entries: usize,
-    pub reach: Reach,
+    pub reach: Newton,
 }
 
 /// So many clusters that only the cell before meets may lie between two that the next meets too.
@@ -56,10 +56,10 @@ impl Lists {
     }
 
     /// Rows of a new section follow.
-    pub(super) fn begin_section(&mut self, reach: Reach, cluster_forces: ClusterForces) {
+    pub(super) fn begin_section(&mut self, reach: Newton, cluster_forces: ClusterForces) {
         let start = self.stream.words().len();
         self.sections.push(Section { words: start..start, entries: 0, reach });
-        self.has_slots = cluster_forces == ClusterForces::InSlots && reach == Reach::Both;
+        self.has_slots = cluster_forces == ClusterForces::InSlots && reach == Newton::On;
     }
 
     /// These drafts become the row of the particles from `particle` on, in `cluster`, if there are any; or part of it, if

@@ -15,7 +15,7 @@
 //! coordinate is good to 6e-9, better than the f32 arithmetic that follows.
 
 use super::build::Sites;
-use crate::aligned::Column;
+use crate::aligned::{Column, Place};
 use crate::force::System;
 use crate::force::shares::Columns;
 use crate::grid::CellGrid;
@@ -42,7 +42,7 @@ const LONGEST_EDGE: f64 = 250.0;
 
 /// Why mixed precision would lose digits on a grid of cells, in words; `reach` is cutoff + skin.
 pub fn mixed_precision_problem(grid: &CellGrid, reach: f64) -> Option<String> {
-    let (edge, most) = (grid.longest_edge(), grid.counts().into_iter().max().unwrap_or(0));
+    let (edge, most) = (grid.longest_cell_length(), grid.counts().into_iter().max().unwrap_or(0));
     if edge > LONGEST_EDGE * reach {
         Some(format!("so few particles in so large a box that cells are {edge:.0} long"))
     } else if most > MOST_CELLS {
@@ -79,8 +79,8 @@ pub(super) struct Mixed {
 
 impl Default for Mixed {
     fn default() -> Self {
-        let position = Column::three_from_place(0);
-        Self { unit: 0.0, origin: [0.0; 3], position, kind: Column::at_place(9) }
+        let position = Column::three_from(Place::Position);
+        Self { unit: 0.0, origin: [0.0; 3], position, kind: Column::at(Place::Id) }
     }
 }
 
@@ -88,7 +88,7 @@ impl Mixed {
     /// New coordinates for the particles and ghosts at hand.
     pub(super) fn rebuild(&mut self, particles: &Particles, grid: &CellGrid, means: (&Threads, SimdLevel)) {
         self.origin = grid.domain().origin;
-        self.unit = EDGES * grid.longest_edge() / HALF_TURN;
+        self.unit = EDGES * grid.longest_cell_length() / HALF_TURN;
         let pairs = particles.len().div_ceil(2);
         for column in self.position.iter_mut().chain([&mut self.kind]) {
             column.set_len(pairs);

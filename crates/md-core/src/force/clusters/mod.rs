@@ -41,7 +41,7 @@ use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
 use super::{PairSums, Precision, Sums, System};
 use crate::aligned::Column;
-use crate::halo::Region;
+use crate::force::Region;
 use crate::particles::Particles;
 use crate::potential::{KernelUser, PairKernel, PairPotential};
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
@@ -78,7 +78,7 @@ impl ClusterWork {
 
     /// Makes the lists for the present positions.
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
-        self.spans.rebuild(system.plan, system.cells);
+        self.spans.rebuild(system.pairs, system.cells);
         for region in Region::ALL {
             let items = (region, self.spans.items(region));
             shares::assign_homes(&mut self.shares, system.threads, items, particles.len());
@@ -139,7 +139,7 @@ impl ClusterWork {
         let total = match mixed {
             None => sweep(system, shares, region, Columns::of(particles), sums),
             Some(mixed) => {
-                let awaited = system.cells.start(system.plan.first_awaited_slot()).unwrap_or(particles.len());
+                let awaited = system.cells.start(system.plan.first_awaited_cell()).unwrap_or(particles.len());
                 let new = match region {
                     Region::Inner => 0..awaited,
                     Region::Boundary => awaited..particles.len(),

@@ -176,7 +176,7 @@ mod tests {
     use crate::force::cells::CellSpan;
     use crate::force::clusters::kernel::vectors;
     use crate::force::clusters::words::{Row, Rows};
-    use crate::halo::Reach;
+    use crate::force::Newton;
     use crate::random;
     use crate::simd::{Double, Quads, SimdLevel, Single};
     use pulp::WithSimd;
@@ -223,7 +223,7 @@ mod tests {
                 lanes_after,
             };
             for lists in [&mut near, &mut far] {
-                lists.begin_section(Reach::First, P::CLUSTER_FORCES);
+                lists.begin_section(Newton::Off, P::CLUSTER_FORCES);
             }
             for cell in self.cells {
                 let spans =

@@ -18,7 +18,7 @@
 //! where two clusters that need one slot are met by turns, they are emptied more often.
 
 use super::words::{Entry, MOST_ENTRIES};
-use crate::aligned::Column;
+use crate::aligned::{Column, Place};
 
 /// Slots, at most: a power of two. In f32 with 16 lanes 6 MiB.
 const MOST_SLOTS: usize = 32_768;
@@ -161,7 +161,7 @@ pub(super) struct SlotForces {
 
 impl Default for SlotForces {
     fn default() -> Self {
-        Self { columns: Column::three_from_place(3) }
+        Self { columns: Column::three_from(Place::Velocity) }
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::kernel::Sweep;
 use super::words::Entry;
-use crate::halo::Reach;
+use crate::force::Newton;
 use crate::potential::{PairKernel, Squares};
 use crate::simd::{Arithmetic, ClusterForces};
 use pulp::Simd;
@@ -115,9 +115,9 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
 
     /// Adds the row's sums to the section's, in f64.
     #[inline(always)]
-    pub(super) fn add_row_sums(&mut self, reach: Reach) {
+    pub(super) fn add_row_sums(&mut self, reach: Newton) {
         // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
+        let weight = if reach == Newton::On { 1.0 } else { 0.5 };
         let zero = P::splat(self.simd, 0.0);
         let Collected { energy, virial, pairs } = &mut self.row_sums;
         self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));

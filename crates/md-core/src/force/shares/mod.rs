@@ -23,7 +23,7 @@ pub(in crate::force) use spill::{Spill, add_spills};
 use super::PairSums;
 use super::cells::CellItem;
 use crate::aligned::Column;
-use crate::halo::Region;
+use crate::force::Region;
 use crate::particles::Particles;
 use crate::simd::{Arithmetic, Double};
 use crate::threads::{Placed, Threads};

@@ -1,7 +1,7 @@
 //! What threads have computed for particles outside of their homes.
 
 use super::{BLOCK, Share};
-use crate::aligned::Column;
+use crate::aligned::{Column, Place};
 use crate::particles::Particles;
 use crate::threads::{Placed, Threads};
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(in crate::force) struct Spill {
 
 impl Default for Spill {
     fn default() -> Self {
-        Self { force: Column::three_from_place(13), blocks: Vec::new(), runs: Vec::new() }
+        Self { force: Column::three_from(Place::Reaction), blocks: Vec::new(), runs: Vec::new() }
     }
 }
 

@@ -1,7 +1,7 @@
-//! The halo plan: which cells a rank imports, exports and computes, derived from partition + shell by this one piece
-//! of code ([`super::routes`] finds the cells and their ways).
+//! The halo plan: which cells a rank imports and exports, derived from the partition and a list of cell offsets by this
+//! one piece of code ([`super::routes`] finds the cells and their ways).
 //!
-//! A rank walks the shell's rules around each of its cells. Every cell named that it does not own is a *ghost cell*,
+//! A rank needs the cells at these offsets from each of its own. Every one that it does not own is a *ghost cell*,
 //! named by extended coordinates: an image of a cell it has (copied locally) or a cell that a peer has (imported along
 //! the *edge* to that peer; one edge per peer, however many cells and directions).
 //!
@@ -9,29 +9,27 @@
 //! what a peer sends in a later stage includes ghosts that it got in an earlier one, so corners are forwarded.
 //!
 //! ```text
-//! slots:  0 .. owned | stage 0: images | edge 0 | edge 1 | ... | stage 1: images | edge 0 | ...
+//! local cells:  0 .. owned | stage 0: images | edge 0 | edge 1 | ... | stage 1: images | edge 0 | ...
 //! ```
 //!
 //! Advantage: works for any partition and shell, and costs memory for local cells only. Disadvantage: cells are
 //! exported whole, although only particles near the face are needed.
 
-mod slot_index;
+mod cell_index;
 #[cfg(test)]
 mod tests;
-mod work;
 
 use super::routes::Routes;
 use crate::grid::{Cell, CellGrid, add};
 use crate::partition::{Ownership, Partition};
-use crate::shell::{Shell, neighbours};
-use slot_index::SlotIndex;
+use crate::shell::neighbours;
+use cell_index::CellIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-pub use work::{CellPairs, Pairs, Reach, Region};
 
 /// How ghosts travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
+pub enum ExchangePattern {
     /// From their owner, all at once: up to 26 partners, one latency.
     Direct,
     /// Along x, then y, then z: up to two partners and one latency per dimension.
@@ -41,8 +39,8 @@ pub enum Route {
 /// A cell to be sent, and by how many box lengths its image is displaced on arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export {
-    /// Slot of the cell: owned, or a ghost of an earlier stage.
-    pub slot: u32,
+    /// Index of the cell: owned, or a ghost of an earlier stage.
+    pub cell: u32,
     /// Displacement in box lengths per dimension.
     pub shift: [i8; 3],
 }
@@ -54,7 +52,7 @@ pub struct HaloEdge {
     pub peer: usize,
     /// Cells sent to it, in the order in which it stores them.
     pub exports: Vec<Export>,
-    /// Ghost slots filled from it.
+    /// Ghost cells filled from it.
     pub imports: Range<usize>,
 }
 
@@ -63,8 +61,8 @@ pub struct HaloEdge {
 pub struct Stage {
     /// Cells of this rank that are copied to ghost cells of this rank, displaced by box lengths.
     pub images: Vec<Export>,
-    /// The ghost slots of the images.
-    pub image_slots: Range<usize>,
+    /// The ghost cells of the images.
+    pub image_cells: Range<usize>,
     /// Edges by ascending peer; a peer that only sends or only receives has an edge too.
     pub edges: Vec<HaloEdge>,
 }
@@ -72,45 +70,44 @@ pub struct Stage {
 /// The plan of one rank.
 #[derive(Debug, Clone)]
 pub struct HaloPlan {
-    /// Owned cells in storage order: slots 0, 1, ...
+    /// Owned cells in storage order: local cells 0, 1, ...
     pub owned: Vec<Cell>,
-    /// Extended coordinates of the ghost cells: slots `owned.len()`, ...
+    /// Extended coordinates of the ghost cells: local cells `owned.len()`, ...
     pub ghosts: Vec<Cell>,
     /// Rounds of messages, in order.
     pub stages: Vec<Stage>,
     /// Ranks that own a cell adjacent to one of ours: where particles may migrate to, ascending, without this rank.
     pub neighbours: Vec<usize>,
-    /// The work.
-    pub pairs: Pairs,
-    /// The import shell.
-    pub shell: Shell,
-    index: SlotIndex,
+    index: CellIndex,
 }
 
 impl HaloPlan {
-    /// The plan of `rank`.
-    pub fn new(grid: &CellGrid, partition: &Partition, shell: Shell, route: Route, rank: usize) -> Self {
+    /// The plan of `rank`, which needs the cells at these offsets from each of its own, such as [`crate::Shell::offsets`].
+    pub fn new(
+        grid: &CellGrid,
+        partition: &Partition,
+        offsets: &[Cell],
+        pattern: ExchangePattern,
+        rank: usize,
+    ) -> Self {
         let owned = partition.cells_of(grid, rank);
-        let routes = Routes { grid, partition, route, rank, offsets: route.offsets(shell, grid.is_flat()) };
+        let routes = Routes { grid, partition, pattern, rank, offsets: pattern.with_forwarded(offsets) };
         let imports = routes.imports(&owned);
         let ghosts = imports.values().flatten().flat_map(|(_, ghosts)| ghosts.iter().map(|ghost| ghost.0));
         let ghosts: Vec<Cell> = ghosts.collect();
-        let slots: Vec<Cell> = owned.iter().chain(&ghosts).copied().collect();
+        let cells: Vec<Cell> = owned.iter().chain(&ghosts).copied().collect();
         let mut plan = Self {
             neighbours: adjacent_ranks(grid, partition, rank, &owned),
-            index: SlotIndex::new(&slots),
+            index: CellIndex::new(&cells),
             stages: Vec::new(),
-            pairs: Pairs::default(),
             owned,
             ghosts,
-            shell,
         };
         plan.stages = plan.lay_out(&routes, &imports);
-        plan.pairs = Pairs::new(&plan, grid);
         plan
     }
 
-    /// Gives every stage its edges and every ghost its slot, in the order in which `imports` lists them.
+    /// Gives every stage its edges and every ghost cell its index, in the order in which `imports` lists them.
     fn lay_out(&self, routes: &Routes, imports: &super::routes::Imports) -> Vec<Stage> {
         let mut exports = routes.exports(&self.owned);
         let mut next = self.owned.len();
@@ -119,14 +116,14 @@ impl HaloPlan {
             next - count..next
         };
         let export =
-            |(cell, shift): (Cell, [i8; 3])| Export { slot: self.slot_of(cell).unwrap_or(u32::MAX), shift };
+            |(cell, shift): (Cell, [i8; 3])| Export { cell: self.local_cell(cell).unwrap_or(u32::MAX), shift };
         let mut stages = Vec::new();
         for (stage, sources) in imports {
             let mut exported = exports.remove(stage).unwrap_or_default();
             let images = exported.remove(&routes.rank).unwrap_or_default();
             let mut sources: BTreeMap<usize, usize> =
                 sources.iter().map(|(peer, ghosts)| (*peer, ghosts.len())).collect();
-            let image_slots = take(sources.remove(&routes.rank).unwrap_or(0));
+            let image_cells = take(sources.remove(&routes.rank).unwrap_or(0));
             let peers: BTreeSet<usize> = sources.keys().chain(exported.keys()).copied().collect();
             let edge = |peer| HaloEdge {
                 peer,
@@ -139,30 +136,30 @@ impl HaloPlan {
                 imports: take(sources.remove(&peer).unwrap_or(0)),
             };
             let edges = peers.into_iter().map(edge).collect();
-            stages.push(Stage { images: images.into_values().map(export).collect(), image_slots, edges });
+            stages.push(Stage { images: images.into_values().map(export).collect(), image_cells, edges });
         }
         stages
     }
 
     /// Number of owned and ghost cells.
-    pub fn slots(&self) -> usize {
+    pub fn cell_count(&self) -> usize {
         self.owned.len() + self.ghosts.len()
     }
 
-    /// Slots before this one are there before any message: owned cells and their images in the first stage.
-    pub(crate) fn first_awaited_slot(&self) -> usize {
-        self.stages.first().map_or(self.owned.len(), |stage| stage.image_slots.end)
+    /// Local cells before this one are there before any message: owned cells and their images in the first stage.
+    pub(crate) fn first_awaited_cell(&self) -> usize {
+        self.stages.first().map_or(self.owned.len(), |stage| stage.image_cells.end)
     }
 
-    /// Slot of a cell in extended coordinates.
+    /// Index of a cell in extended coordinates, if it is owned or a ghost.
     #[inline]
-    pub fn slot_of(&self, cell: Cell) -> Option<u32> {
+    pub fn local_cell(&self, cell: Cell) -> Option<u32> {
         self.index.get(cell)
     }
 
-    /// Extended coordinates of a slot.
-    pub fn cell_at(&self, slot: usize) -> Cell {
-        if slot < self.owned.len() { self.owned[slot] } else { self.ghosts[slot - self.owned.len()] }
+    /// Extended coordinates of a local cell.
+    pub fn cell_at(&self, index: usize) -> Cell {
+        if index < self.owned.len() { self.owned[index] } else { self.ghosts[index - self.owned.len()] }
     }
 }
 

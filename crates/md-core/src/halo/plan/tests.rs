@@ -1,6 +1,8 @@
-//! Plans of all shells, routes and partitions.
+//! Plans of all shells, patterns and partitions.
 
 use super::*;
+use crate::Shell;
+use crate::force::{Newton, PairWork, Region};
 use crate::domain::{Boundary, Dimension, Domain};
 use crate::partition::{Rect, Stripe};
 
@@ -12,15 +14,25 @@ fn grid(counts: Cell, boundary: Boundary) -> CellGrid {
     CellGrid::new(domain, counts)
 }
 
-fn shells_and_routes() -> impl Iterator<Item = (Shell, Route)> {
+fn plan(
+    grid: &CellGrid,
+    partition: &Partition,
+    shell: Shell,
+    pattern: ExchangePattern,
+    rank: usize,
+) -> HaloPlan {
+    HaloPlan::new(grid, partition, &shell.offsets(grid.is_flat()), pattern, rank)
+}
+
+fn shells_and_patterns() -> impl Iterator<Item = (Shell, ExchangePattern)> {
     let shells = [Shell::Full, Shell::Half, Shell::Eighth];
-    shells.into_iter().flat_map(|shell| [(shell, Route::Direct), (shell, Route::Staged)])
+    shells.into_iter().flat_map(|shell| [(shell, ExchangePattern::Direct), (shell, ExchangePattern::Staged)])
 }
 
 /// Cells as the receiver sees them.
 fn displaced(plan: &HaloPlan, exports: &[Export], counts: Cell) -> Vec<Cell> {
     let seen = |export: &Export| {
-        let cell = plan.cell_at(export.slot as usize);
+        let cell = plan.cell_at(export.cell as usize);
         [0, 1, 2].map(|dim| cell[dim] + i32::from(export.shift[dim]) * counts[dim])
     };
     exports.iter().map(seen).collect()
@@ -33,27 +45,27 @@ fn imports_and_exports_match_on_every_edge() {
         [([4, 4, 4], Boundary::Periodic), ([5, 8, 2], Boundary::Reflecting), ([1, 8, 2], Boundary::Periodic)]
     {
         let grid = grid(counts, boundary);
-        for (ranks, (shell, route)) in
-            [1, 2, 3, 4, 8].into_iter().flat_map(|n| shells_and_routes().map(move |way| (n, way)))
+        for (ranks, (shell, pattern)) in
+            [1, 2, 3, 4, 8].into_iter().flat_map(|n| shells_and_patterns().map(move |way| (n, way)))
         {
             let stripe = Partition::Stripe(Stripe { ranks });
             let rect = Partition::Rect(Rect { grid: [1, ranks.min(4), ranks.div_ceil(4)] });
             for partition in [stripe, rect] {
                 let plans: Vec<_> =
-                    (0..ranks).map(|rank| HaloPlan::new(&grid, &partition, shell, route, rank)).collect();
+                    (0..ranks).map(|rank| plan(&grid, &partition, shell, pattern, rank)).collect();
                 for (rank, plan) in plans.iter().enumerate() {
                     for (number, stage) in plan.stages.iter().enumerate() {
                         let images: Vec<Cell> =
-                            stage.image_slots.clone().map(|slot| plan.cell_at(slot)).collect();
+                            stage.image_cells.clone().map(|cell| plan.cell_at(cell)).collect();
                         assert_eq!(displaced(plan, &stage.images, counts), images);
                         for edge in &stage.edges {
                             let peer = &plans[edge.peer];
                             let back = peer.stages[number].edges.iter().find(|e| e.peer == rank).unwrap();
                             let expected: Vec<Cell> =
-                                edge.imports.clone().map(|slot| plan.cell_at(slot)).collect();
+                                edge.imports.clone().map(|cell| plan.cell_at(cell)).collect();
                             assert_eq!(displaced(peer, &back.exports, counts), expected);
-                            let there = peer.stages[number].image_slots.start as u32;
-                            assert!(back.exports.iter().all(|export| export.slot < there || number == 0));
+                            let there = peer.stages[number].image_cells.start as u32;
+                            assert!(back.exports.iter().all(|export| export.cell < there || number == 0));
                         }
                     }
                 }
@@ -66,18 +78,18 @@ fn imports_and_exports_match_on_every_edge() {
 fn staged_needs_few_partners_and_direct_one_stage() {
     let grid = grid([8, 8, 8], Boundary::Periodic);
     let partition = Partition::Rect(Rect { grid: [4, 4, 4] });
-    let partners = |shell, route| {
-        let plan = HaloPlan::new(&grid, &partition, shell, route, 21);
+    let partners = |shell, pattern| {
+        let plan = plan(&grid, &partition, shell, pattern, 21);
         let count = |stage: &Stage| stage.edges.iter().filter(|edge| !edge.imports.is_empty()).count();
         plan.stages.iter().map(count).collect::<Vec<_>>()
     };
-    assert_eq!(partners(Shell::Full, Route::Direct), [26]);
+    assert_eq!(partners(Shell::Full, ExchangePattern::Direct), [26]);
     // Not 13: seen from a block of cells, forward neighbours of its lower faces lie in 4 more regions.
-    assert_eq!(partners(Shell::Half, Route::Direct), [17]);
-    assert_eq!(partners(Shell::Eighth, Route::Direct), [7]);
-    assert_eq!(partners(Shell::Full, Route::Staged), [2, 2, 2]);
-    assert_eq!(partners(Shell::Half, Route::Staged), [2, 2, 1]);
-    assert_eq!(partners(Shell::Eighth, Route::Staged), [1, 1, 1]);
+    assert_eq!(partners(Shell::Half, ExchangePattern::Direct), [17]);
+    assert_eq!(partners(Shell::Eighth, ExchangePattern::Direct), [7]);
+    assert_eq!(partners(Shell::Full, ExchangePattern::Staged), [2, 2, 2]);
+    assert_eq!(partners(Shell::Half, ExchangePattern::Staged), [2, 2, 1]);
+    assert_eq!(partners(Shell::Eighth, ExchangePattern::Staged), [1, 1, 1]);
 }
 
 /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once where forces return; by
@@ -87,8 +99,8 @@ fn every_cell_pair_is_computed_once() {
     for counts in [[4, 4, 4], [1, 2, 3], [2, 2, 2], [4, 3, 1]] {
         let grid = grid(counts, Boundary::Periodic);
         let expected_links = grid.len() * neighbours(grid.is_flat()).len() / 2;
-        for (ranks, (shell, route)) in
-            [1, 2, 4].into_iter().flat_map(|n| shells_and_routes().map(move |way| (n, way)))
+        for (ranks, (shell, pattern)) in
+            [1, 2, 4].into_iter().flat_map(|n| shells_and_patterns().map(move |way| (n, way)))
         {
             if ranks > grid.len() {
                 continue;
@@ -96,11 +108,12 @@ fn every_cell_pair_is_computed_once() {
             let partition = Partition::Stripe(Stripe { ranks });
             let (mut own, mut links) = (0, 0.0);
             for rank in 0..ranks {
-                for (group, runs) in HaloPlan::new(&grid, &partition, shell, route, rank).pairs.iter() {
+                let plan = plan(&grid, &partition, shell, pattern, rank);
+                for (group, runs) in PairWork::new(&plan, &grid, shell).iter() {
                     let partners: Vec<u32> = runs.iter().cloned().flatten().collect();
                     own += usize::from(partners.contains(&group.a));
                     let others = partners.iter().filter(|&&b| b != group.a).count() as f64;
-                    links += if group.reach == Reach::Both { others } else { 0.5 * others };
+                    links += if group.newton == Newton::On { others } else { 0.5 * others };
                 }
             }
             assert_eq!((own, links), (grid.len(), expected_links as f64), "{counts:?} {ranks} {shell:?}");
@@ -111,11 +124,13 @@ fn every_cell_pair_is_computed_once() {
 #[test]
 fn partners_that_follow_each_other_are_one_run() {
     let whole = Partition::Stripe(Stripe { ranks: 1 });
-    let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Reflecting), &whole, Shell::Half, Route::Direct, 0);
-    let middle = plan.slot_of([1, 1, 1]).unwrap();
-    let (_, runs) = plan.pairs.iter().find(|(group, _)| group.a == middle).unwrap();
+    let grid = grid([4, 4, 4], Boundary::Reflecting);
+    let plan = plan(&grid, &whole, Shell::Half, ExchangePattern::Direct, 0);
+    let pairs = PairWork::new(&plan, &grid, Shell::Half);
+    let middle = plan.local_cell([1, 1, 1]).unwrap();
+    let (_, runs) = pairs.iter().find(|(group, _)| group.a == middle).unwrap();
     let rows = [[0, 2, 1], [0, 0, 2], [0, 1, 2], [0, 2, 2]].map(|first| {
-        let start = plan.slot_of(first).unwrap();
+        let start = plan.local_cell(first).unwrap();
         start..start + 3
     });
     assert_eq!(runs[0], middle..middle + 2);
@@ -125,8 +140,10 @@ fn partners_that_follow_each_other_are_one_run() {
 #[test]
 fn work_without_halo_comes_first() {
     let partition = Partition::Rect(Rect { grid: [1, 2, 1] });
-    let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Periodic), &partition, Shell::Half, Route::Direct, 0);
-    let first_boundary = plan.pairs.iter().position(|(group, _)| group.region == Region::Boundary).unwrap();
+    let grid = grid([4, 4, 4], Boundary::Periodic);
+    let plan = plan(&grid, &partition, Shell::Half, ExchangePattern::Direct, 0);
+    let pairs = PairWork::new(&plan, &grid, Shell::Half);
+    let first_boundary = pairs.iter().position(|(group, _)| group.region == Region::Boundary).unwrap();
     assert!(first_boundary > 0);
-    assert!(plan.pairs.iter().skip(first_boundary).all(|(group, _)| group.region == Region::Boundary));
+    assert!(pairs.iter().skip(first_boundary).all(|(group, _)| group.region == Region::Boundary));
 }

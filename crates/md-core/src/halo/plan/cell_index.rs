@@ -1,16 +1,16 @@
-//! Which slot a cell has.
+//! The index of a cell among a rank's owned and ghost cells.
 
 use crate::grid::{Cell, subtract};
 
-/// Cell -> slot by a table over the bounding box of the local cells.
+/// Cell -> local cell by a table over the bounding box of the local cells.
 #[derive(Debug, Clone)]
-pub(super) struct SlotIndex {
+pub(super) struct CellIndex {
     low: Cell,
     size: [usize; 3],
     table: Vec<u32>,
 }
 
-impl SlotIndex {
+impl CellIndex {
     const NONE: u32 = u32::MAX;
 
     pub(super) fn new(cells: &[Cell]) -> Self {
@@ -20,9 +20,9 @@ impl SlotIndex {
         let (low, high) = (bound(i32::min, i32::MAX), bound(i32::max, i32::MIN));
         let size = [0, 1, 2].map(|dim| (i64::from(high[dim]) - i64::from(low[dim]) + 1).max(0) as usize);
         let mut index = Self { low, size, table: vec![Self::NONE; size.iter().product()] };
-        for (slot, &cell) in cells.iter().enumerate() {
+        for (number, &cell) in cells.iter().enumerate() {
             if let Some(place) = index.place(cell) {
-                index.table[place] = slot as u32;
+                index.table[place] = number as u32;
             }
         }
         index
@@ -38,6 +38,6 @@ impl SlotIndex {
 
     #[inline]
     pub(super) fn get(&self, cell: Cell) -> Option<u32> {
-        self.place(cell).map(|place| self.table[place]).filter(|&slot| slot != Self::NONE)
+        self.place(cell).map(|place| self.table[place]).filter(|&index| index != Self::NONE)
     }
 }

@@ -1,0 +1,168 @@
+//! Fields: the quantities that every particle has, and what becomes of each when particles move and ghosts are made.
+//!
+//! | field | components | with a particle that changes rank | on ghosts |
+//! | --- | --- | --- | --- |
+//! | position | 3 | moves | copied with every border, shifted by whole boxes |
+//! | velocity | 3 | moves | none |
+//! | force | 3 | computed anew | allocated |
+//! | id, species | 1 | moves | copied with every border |
+//! | image counts | 1 | moves | none |
+//! | registered by a method or a user | any | as it says | as it says |
+//!
+//! Sorting, migration and the border go through this table, so that a new field is registered in one place
+//! ([`crate::Particles::register`]) and moves with its particles.
+
+use crate::aligned::Column;
+
+/// A field of [`crate::Particles`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Field(pub(crate) usize);
+
+impl Field {
+    /// Positions, \[length\].
+    pub const POSITION: Self = Self(0);
+    /// Velocities, \[length / time\].
+    pub const VELOCITY: Self = Self(1);
+    /// Forces, \[energy / length\].
+    pub const FORCE: Self = Self(2);
+    /// Global ids.
+    pub const ID: Self = Self(3);
+    /// Species indices.
+    pub const SPECIES: Self = Self(4);
+    /// Image counts, packed: see [`ImageCounts`].
+    pub const IMAGES: Self = Self(5);
+}
+
+/// What becomes of a field when its particle changes rank or place in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnMigration {
+    /// The value goes with the particle.
+    Moves,
+    /// The value is lost: it is computed again before it is read.
+    Recomputed,
+}
+
+/// What ghosts have of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnGhosts {
+    /// Nothing: the field exists for owned particles only.
+    Absent,
+    /// Storage, which a gather from the owners fills and a scatter-add brings home.
+    Allocated,
+    /// The owner's value whenever the border is made; a gather brings a newer one.
+    Copied,
+}
+
+/// The description of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldSpec {
+    /// Name, in the plural, for messages.
+    pub name: &'static str,
+    /// Numbers per particle.
+    pub components: usize,
+    /// What becomes of it when its particle moves.
+    pub on_migration: OnMigration,
+    /// What ghosts have of it.
+    pub on_ghosts: OnGhosts,
+}
+
+impl FieldSpec {
+    const fn new(
+        name: &'static str,
+        components: usize,
+        on_migration: OnMigration,
+        on_ghosts: OnGhosts,
+    ) -> Self {
+        Self { name, components, on_migration, on_ghosts }
+    }
+}
+
+/// The fields that all particles have, by number.
+pub(crate) const BUILT_IN: [FieldSpec; 6] = [
+    FieldSpec::new("positions", 3, OnMigration::Moves, OnGhosts::Copied),
+    FieldSpec::new("velocities", 3, OnMigration::Moves, OnGhosts::Absent),
+    FieldSpec::new("forces", 3, OnMigration::Recomputed, OnGhosts::Allocated),
+    FieldSpec::new("ids", 1, OnMigration::Moves, OnGhosts::Copied),
+    FieldSpec::new("species", 1, OnMigration::Moves, OnGhosts::Copied),
+    FieldSpec::new("images", 1, OnMigration::Moves, OnGhosts::Absent),
+];
+
+/// The columns of one field.
+#[derive(Debug)]
+pub(crate) enum Columns<'a> {
+    Real(&'a [Column<f64>]),
+    Integer(&'a Column<u64>),
+}
+
+/// The same, to be written.
+#[derive(Debug)]
+pub(crate) enum ColumnsMut<'a> {
+    Real(&'a mut [Column<f64>]),
+    Integer(&'a mut Column<u64>),
+}
+
+impl<'a> Columns<'a> {
+    /// The columns' bits, one after the other.
+    pub(crate) fn words(self) -> impl Iterator<Item = &'a [u64]> {
+        let (real, integer) = match self {
+            Self::Real(columns) => (columns, None),
+            Self::Integer(column) => (&[][..], Some(column)),
+        };
+        real.iter().map(|column| bytemuck::cast_slice(column)).chain(integer.map(|column| &column[..]))
+    }
+}
+
+impl<'a> ColumnsMut<'a> {
+    /// The columns' bits, one after the other.
+    pub(crate) fn words(self) -> impl Iterator<Item = &'a mut [u64]> {
+        let (real, integer) = match self {
+            Self::Real(columns) => (columns, None),
+            Self::Integer(column) => (&mut [][..], Some(column)),
+        };
+        let real = real.iter_mut().map(|column| bytemuck::cast_slice_mut(&mut **column));
+        real.chain(integer.map(|column| &mut column[..]))
+    }
+}
+
+/// One column, to be written.
+#[derive(Debug)]
+pub(crate) enum ColumnMut<'a> {
+    Real(&'a mut Column<f64>),
+    Integer(&'a mut Column<u64>),
+}
+
+/// How often a particle has crossed each pair of periodic faces, upwards minus downwards: its unwrapped position is
+/// its position plus so many box lengths. Counted modulo 2^21.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImageCounts(pub [i32; 3]);
+
+impl ImageCounts {
+    const BITS: u32 = 21;
+    const MASK: u64 = (1 << Self::BITS) - 1;
+
+    /// From a word of [`Field::IMAGES`].
+    pub fn unpack(word: u64) -> Self {
+        // Shifted to the top and back, so that the sign is extended.
+        let count = |dim: u32| ((word >> (dim * Self::BITS)) << (64 - Self::BITS)) as i64 >> (64 - Self::BITS);
+        Self([0, 1, 2].map(|dim| count(dim) as i32))
+    }
+
+    /// As a word of [`Field::IMAGES`].
+    pub fn pack(self) -> u64 {
+        let part = |dim: usize| (self.0[dim] as u64 & Self::MASK) << (dim as u32 * Self::BITS);
+        part(0) | part(1) | part(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn image_counts_survive_packing() {
+        for counts in [[0, 0, 0], [1, -1, 3], [-1_048_576, 1_048_575, -7]] {
+            assert_eq!(ImageCounts::unpack(ImageCounts(counts).pack()), ImageCounts(counts));
+        }
+        assert_eq!(ImageCounts::unpack(0), ImageCounts::default());
+    }
+}

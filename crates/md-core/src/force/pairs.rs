@@ -1,0 +1,166 @@
+//! Which cells meet which: the shell's rules around every owned cell, grouped by the first cell.
+//!
+//! The halo plan says which ghost cells there are; here stands which pairs of cells this rank computes. Both follow from
+//! the shell, and a rank has all ghost cells that its pairs need.
+
+use crate::cells::LocalCells;
+use crate::grid::{CellGrid, add};
+use crate::halo::HaloPlan;
+use crate::particles::Particles;
+use crate::shell::{ForceReturn, Shell};
+use std::ops::Range;
+
+/// Newton's third law: whether a pair's reaction on the partner is computed too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Newton {
+    /// Both particles get their force; the pair is counted once.
+    On,
+    /// Only the first; the partner's owner computes the pair again, so energies count half.
+    Off,
+}
+
+impl Newton {
+    /// The share of a pair's energy that counts on this rank.
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::On => 1.0,
+            Self::Off => 0.5,
+        }
+    }
+}
+
+/// Whether pairs need ghosts from other ranks; inner ones sort before boundary ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Region {
+    /// Own cells and their images only: can be computed while the halo is in flight.
+    Inner,
+    /// Touches imported cells.
+    Boundary,
+}
+
+impl Region {
+    /// In the order of computation.
+    pub const ALL: [Self; 2] = [Self::Inner, Self::Boundary];
+}
+
+/// The cells that one cell meets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellPairs {
+    /// Index of the first cell.
+    pub a: u32,
+    /// Who gets forces.
+    pub newton: Newton,
+    /// Inner or boundary.
+    pub region: Region,
+    /// Where its partners are.
+    partners: Range<usize>,
+}
+
+/// All pairs of cells that a rank computes, inner ones first. The partners lie in one list, because in a sparse system reading
+/// them takes longer than anything that is done with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairWork {
+    shell: Shell,
+    groups: Vec<CellPairs>,
+    partners: Vec<Range<u32>>,
+}
+
+/// A pair of particles within the cutoff.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// Index of the first particle.
+    pub i: usize,
+    /// Index of the second.
+    pub j: usize,
+    /// From j to i, \[length\].
+    pub distance: [f64; 3],
+    /// Its square.
+    pub r2: f64,
+    /// Whether j is served by this pair as well.
+    pub newton: Newton,
+}
+
+impl PairWork {
+    /// The pairs of the plan's rank.
+    pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell) -> Self {
+        let rules = shell.rules(grid.is_flat());
+        let mut links = Vec::with_capacity(plan.owned.len() * rules.len());
+        for &anchor in &plan.owned {
+            for rule in &rules {
+                let cells = (plan.local_cell(add(anchor, rule.a)), plan.local_cell(add(anchor, rule.b)));
+                let (Some(a), Some(b)) = cells else { continue };
+                if let Some(newton) = newton(plan, shell, a, b) {
+                    let outermost = a.max(b) as usize;
+                    let region =
+                        if outermost < plan.first_awaited_cell() { Region::Inner } else { Region::Boundary };
+                    links.push((region, a, newton, b));
+                }
+            }
+        }
+        links.sort_unstable();
+        let mut all = Self { shell, groups: Vec::new(), partners: Vec::new() };
+        for links in links.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
+            let (region, a, newton, _) = links[0];
+            let start = all.partners.len();
+            for link in links {
+                all.add_partner(plan, start, (a, link.3));
+            }
+            all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
+        }
+        all
+    }
+
+    /// Adds cell b to the partners of a, which are those from `start`: to the last run if it follows that, is owned or
+    /// a ghost as that is, and does not have to start one.
+    fn add_partner(&mut self, plan: &HaloPlan, start: usize, (a, b): (u32, u32)) {
+        let starts_a_run = b == a || b as usize == plan.owned.len();
+        match self.partners[start..].last_mut() {
+            Some(run) if run.end == b && !starts_a_run => run.end += 1,
+            _ => self.partners.push(b..b + 1),
+        }
+    }
+
+    /// The shell that divides the pairs among ranks.
+    pub fn shell(&self) -> Shell {
+        self.shell
+    }
+
+    /// Every group with the indices of its partners in storage order, as runs of cells whose particles lie back to back;
+    /// the group's own cell stands for the pairs inside it and starts a run.
+    pub fn iter(&self) -> impl Iterator<Item = (&CellPairs, &[Range<u32>])> {
+        self.groups.iter().map(|group| (group, &self.partners[group.partners.clone()]))
+    }
+
+    /// Calls `visit` with every pair of particles within the cutoff that this rank computes: a plain loop for methods of
+    /// your own and for tests; [`super::Method`] is many times as fast.
+    pub fn visit(&self, cells: &LocalCells, particles: &Particles, cutoff: f64, mut visit: impl FnMut(Pair)) {
+        for (group, partners) in self.iter() {
+            for i in cells.range(group.a as usize) {
+                for j in partners.iter().flat_map(|run| cells.run(run)).map(|j| j as usize) {
+                    // Inside its own cell a particle meets those after itself.
+                    let is_own_cell = cells.range(group.a as usize).contains(&j);
+                    if is_own_cell && j <= i {
+                        continue;
+                    }
+                    let (a, b) = (particles.position_of(i), particles.position_of(j));
+                    let distance = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+                    let r2 = distance.iter().map(|d| d * d).sum();
+                    if r2 < cutoff * cutoff {
+                        visit(Pair { i, j, distance, r2, newton: group.newton });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who gets forces from the pairs of cells a and b; `None` where another rule has them already.
+fn newton(plan: &HaloPlan, shell: Shell, a: u32, b: u32) -> Option<Newton> {
+    let b_is_owned = (b as usize) < plan.owned.len();
+    match shell.force_return() {
+        ForceReturn::Needed => Some(Newton::On),
+        ForceReturn::None if !b_is_owned => Some(Newton::Off),
+        // Owned cells are sorted, so the later one is the forward one.
+        ForceReturn::None => (b >= a).then_some(Newton::On),
+    }
+}

@@ -1,0 +1,120 @@
+//! The border: the first filling of the ghost cells after a rebuild.
+//!
+//! A message starts with the number of particles in each exported cell; from it the receiver lays out its ghost cells.
+//! Blocks of 8-byte numbers follow, one per column of the fields that ghosts get copies of ([`crate::fields`]).
+
+use super::pack::ghost_range;
+use super::{Export, HaloEdge, Selection, Stage};
+use crate::cells::LocalCells;
+use crate::fields::Field;
+use crate::particles::Particles;
+use crate::threads::Threads;
+
+/// A border message does not fit the plan: its sender follows another plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("border message from rank {peer}: {found} words where the cell counts promise {expected}")]
+pub struct BorderError {
+    /// The sender.
+    pub peer: usize,
+    /// Words in the message.
+    pub found: usize,
+    /// Words expected.
+    pub expected: usize,
+}
+
+fn words_per_ghost(particles: &Particles) -> usize {
+    particles.width(particles.copied())
+}
+
+/// Bytes of the border message for `exports` with these particles.
+pub fn border_bytes(exports: &[Export], selection: &Selection, particles: &Particles) -> usize {
+    (exports.len() + selection.len() * words_per_ghost(particles)) * size_of::<u64>()
+}
+
+/// Writes counts per cell and the copied fields, positions shifted.
+pub fn pack_border(
+    message: &mut [u64],
+    exports: &[Export],
+    selection: &Selection,
+    particles: &Particles,
+    cells: &LocalCells,
+) {
+    let (counts, body) = message.split_at_mut(exports.len());
+    for (count, export) in counts.iter_mut().zip(exports) {
+        *count = cells.count(export.cell as usize) as u64;
+    }
+    let mut blocks = body.chunks_exact_mut(selection.len().max(1));
+    for field in particles.copied() {
+        for ((dim, column), block) in particles.columns(field).words().enumerate().zip(&mut blocks) {
+            copy_column(selection, (field, dim), column, block);
+        }
+    }
+}
+
+fn copy_column(selection: &Selection, (field, dim): (Field, usize), column: &[u64], to: &mut [u64]) {
+    if field == Field::POSITION {
+        selection.copy_shifted(dim, bytemuck::cast_slice(column), bytemuck::cast_slice_mut(to));
+    } else {
+        selection.copy(column, to);
+    }
+}
+
+/// Appends the ghost cells of an edge and their particles. To be called in edge order.
+///
+/// # Errors
+/// The message's length does not match its counts.
+pub fn unpack_border(
+    message: &[u64],
+    edge: &HaloEdge,
+    particles: &mut Particles,
+    cells: &mut LocalCells,
+) -> Result<(), BorderError> {
+    let split = edge.imports.len().min(message.len());
+    let (counts, body) = message.split_at(split);
+    let ghosts = counts.iter().sum::<u64>() as usize;
+    let words = ghosts * words_per_ghost(particles);
+    if split != edge.imports.len() || body.len() != words {
+        let expected = edge.imports.len() + words;
+        return Err(BorderError { peer: edge.peer, found: message.len(), expected });
+    }
+    append_cells(counts.iter().map(|&count| count as usize), particles, cells);
+    let range = ghost_range(&edge.imports, cells);
+    let mut blocks = body.chunks_exact(ghosts.max(1));
+    let copied: Vec<Field> = particles.copied().collect();
+    for field in copied {
+        for (column, block) in particles.columns_mut(field).words().zip(&mut blocks) {
+            column[range.clone()].copy_from_slice(block);
+        }
+    }
+    Ok(())
+}
+
+/// Makes the ghost cells of a stage that are images of cells this rank has.
+pub fn copy_images(
+    stage: &Stage,
+    selection: &Selection,
+    particles: &mut Particles,
+    (cells, threads): (&mut LocalCells, &Threads),
+) {
+    let counts: Vec<usize> = stage.images.iter().map(|image| cells.count(image.cell as usize)).collect();
+    append_cells(counts.into_iter(), particles, cells);
+    super::gather_images(stage, &[Field::POSITION], selection, particles, (cells, threads));
+    let images = ghost_range(&stage.image_cells, cells);
+    let others: Vec<Field> = particles.copied().filter(|&field| field != Field::POSITION).collect();
+    for field in others {
+        for column in particles.columns_mut(field).words() {
+            let (before, ghosts) = column.split_at_mut(images.start);
+            selection.copy(before, &mut ghosts[..images.len()]);
+        }
+    }
+}
+
+/// Lays out ghost cells behind the present particles.
+fn append_cells(counts: impl Iterator<Item = usize>, particles: &mut Particles, cells: &mut LocalCells) {
+    let mut next = particles.ghost_start() + particles.ghosts();
+    for count in counts {
+        cells.push_ghost_cell(next, count);
+        next += count;
+    }
+    particles.set_ghosts(next - particles.ghost_start());
+}

@@ -1,0 +1,89 @@
+//! Checks that end a run: lost particles, overlaps, energies that are not numbers. All are collective and find the same
+//! error on all ranks.
+
+use md_comm::World;
+use md_core::Particle;
+use md_core::diagnose::{Overlap, largest_force, overlap_at};
+use md_core::migrate::{LostParticle, find_lost};
+
+use crate::error::EngineError;
+use crate::interaction::Interaction;
+use crate::simulation::Simulation;
+
+/// How many lost particles each rank tells the others about.
+const EXAMPLES: usize = 5;
+/// id, position, displacement.
+const WORDS: usize = 7;
+
+impl<I: Interaction> Simulation<'_, I> {
+    /// Makes sure nobody has moved too far to be followed, and returns the largest squared displacement since the last
+    /// rebuild. *Collective.*
+    pub(crate) fn check_lost(&mut self) -> Result<f64, EngineError> {
+        let most = self.decomposition.grid.shortest_cell_length();
+        let largest = self.largest_displacement2()?;
+        if largest > most * most {
+            self.report_lost(most)?;
+        }
+        Ok(largest)
+    }
+
+    /// Ends the run on all ranks if a particle has moved further than one cell. *Collective.*
+    fn report_lost(&self, most: f64) -> Result<(), EngineError> {
+        let mine = find_lost(&self.state.particles, &self.watch, most);
+        let mut count = [mine.len() as f64];
+        self.world.sum(&mut count)?;
+        if count[0] == 0.0 {
+            return Ok(());
+        }
+        let examples = gather_examples(&mine, self.world)?;
+        Err(EngineError::Lost { step: self.state.step, count: count[0] as u64, examples })
+    }
+
+    /// Ends the run if a particle would be thrown further than the cutoff by its present force. *Collective.*
+    pub(crate) fn check_overlaps(&self) -> Result<(), EngineError> {
+        let cutoff = self.interaction.cutoff();
+        let lightest = self.masses.iter().copied().fold(f64::INFINITY, f64::min);
+        let limit = 2.0 * cutoff * lightest / (self.timestep * self.timestep);
+        let worst = largest_force(&self.state.particles);
+        let mut largest = [worst.map_or(0.0, |(_, force)| force)];
+        self.world.max(&mut largest)?;
+        if largest[0] <= limit {
+            return Ok(());
+        }
+        let mine = worst.filter(|(_, force)| *force >= largest[0]);
+        let overlap = mine.and_then(|(i, force)| overlap_at(&self.state.particles, i, force, &self.state.domain));
+        let words = overlap
+            .map_or([0.0; 4], |o| [f64::from_bits(o.id), f64::from_bits(o.neighbour), o.distance, o.force]);
+        let all = self.world.gather_all(bytemuck::cast_slice(&words))?;
+        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&all);
+        let found = all.chunks_exact(words.len()).find(|overlap| overlap[3] > 0.0);
+        let overlap = found.map(|o| Overlap {
+            id: o[0].to_bits(),
+            neighbour: o[1].to_bits(),
+            distance: o[2],
+            force: o[3],
+        });
+        Err(EngineError::Exploded { step: self.state.step, overlap })
+    }
+}
+
+/// A few of all ranks' lost particles, by id, the same on all ranks.
+fn gather_examples(mine: &[LostParticle], world: &dyn World) -> Result<Vec<LostParticle>, EngineError> {
+    let mut words = [[0.0; WORDS]; EXAMPLES];
+    for (words, lost) in words.iter_mut().zip(mine) {
+        let ([x, y, z], [dx, dy, dz]) = (lost.particle.position, lost.displacement);
+        *words = [f64::from_bits(lost.particle.id), x, y, z, dx, dy, dz];
+    }
+    let all: Vec<[f64; WORDS]> =
+        bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(&words))?);
+    // Ids start at 1: an id of 0 marks a place that was not filled.
+    let filled = all.into_iter().filter(|words| words[0].to_bits() != 0);
+    let mut examples: Vec<LostParticle> = filled
+        .map(|[id, x, y, z, dx, dy, dz]| LostParticle {
+            particle: Particle { id: id.to_bits(), species: 0, position: [x, y, z], velocity: [0.0; 3] },
+            displacement: [dx, dy, dz],
+        })
+        .collect();
+    examples.sort_by_key(|lost| lost.particle.id);
+    Ok(examples)
+}

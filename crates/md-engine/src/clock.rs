@@ -1,0 +1,98 @@
+//! Where the time of a run goes, phase by phase.
+
+use std::time::{Duration, Instant};
+
+macro_rules! phases {
+    ($($phase:ident = $name:literal,)+) => {
+        /// Where the time of a step goes, in the order of a step.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the names are the rows of timing.csv, described in docs/outputs.md")]
+        pub enum Phase {
+            $($phase,)+
+        }
+
+        impl Phase {
+            /// All phases, in the order of a step.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$phase),+];
+
+            /// Name in files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$phase => $name,)+
+                }
+            }
+        }
+    };
+}
+
+phases! {
+    Integrate = "integrate",
+    Migrate = "migrate",
+    Border = "border",
+    Neighbor = "neighbor",
+    HaloPack = "halo_pack",
+    HaloTransfer = "halo_transfer",
+    HaloWait = "halo_wait",
+    HaloUnpack = "halo_unpack",
+    Force = "force",
+    ForceReturn = "force_return",
+    Output = "output",
+    Other = "other",
+    Total = "total",
+}
+
+/// Calls and seconds of one phase on one rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PhaseTime {
+    /// How often the phase was entered.
+    pub calls: u64,
+    /// Wall time in seconds.
+    pub seconds: f64,
+}
+
+/// Adds up wall time per phase on one rank.
+#[derive(Debug, Clone)]
+pub struct PhaseClock {
+    times: [PhaseTime; Phase::ALL.len()],
+    started: Instant,
+}
+
+impl Default for PhaseClock {
+    fn default() -> Self {
+        Self { times: Default::default(), started: Instant::now() }
+    }
+}
+
+impl PhaseClock {
+    /// Forgets everything: the start of the step loop.
+    pub fn restart(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Does `work` and books its time on `phase`. Not to be nested: the time would be counted twice.
+    #[inline]
+    pub fn time<R>(&mut self, phase: Phase, work: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = work();
+        self.book(phase, start.elapsed());
+        result
+    }
+
+    /// Books a time measured elsewhere.
+    #[inline]
+    pub fn book(&mut self, phase: Phase, duration: Duration) {
+        let time = &mut self.times[phase as usize];
+        time.calls += 1;
+        time.seconds += duration.as_secs_f64();
+    }
+
+    /// The times so far; `total` is the time since the restart over `steps` steps, `other` what no phase has claimed.
+    pub fn times(&self, steps: u64) -> [PhaseTime; Phase::ALL.len()] {
+        let total = self.started.elapsed().as_secs_f64();
+        let claimed: f64 = self.times.iter().map(|time| time.seconds).sum();
+        let mut times = self.times;
+        times[Phase::Total as usize] = PhaseTime { calls: steps, seconds: total };
+        times[Phase::Other as usize] = PhaseTime { calls: steps, seconds: (total - claimed).max(0.0) };
+        times
+    }
+}

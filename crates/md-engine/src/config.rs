@@ -1,0 +1,331 @@
+//! What a simulation is made from: typed configuration, checked by [`Setup::new`].
+
+use std::sync::Arc;
+
+use md_comm::Slots;
+use md_core::force::{MethodKind, Precision, mixed_precision_problem};
+use md_core::grid::{GridError, most_cells};
+use md_core::lattice::Lattice;
+use md_core::partition::{DivisionRequest, Ownership};
+use md_core::potential::PairPotential;
+use md_core::rebuild::RebuildPolicy;
+use md_core::{
+    Boundary, CellGrid, Dimension, Domain, ExchangePattern, Particle, Partition, PartitionKind, Potential,
+    Shell, SimdLevel, Threads,
+};
+
+use crate::error::EngineError;
+use crate::integrator::IntegratorKind;
+
+/// Where the particles come from.
+#[derive(Debug, Clone)]
+pub enum ParticleSource {
+    /// A lattice that fills the box; species are drawn by [`Config::shares`].
+    Lattice(Lattice),
+    /// Given one by one.
+    List {
+        /// Lower corner of the box, \[length\].
+        origin: [f64; 3],
+        /// Edge lengths of the box, \[length\].
+        lengths: [f64; 3],
+        /// The particles, with ids of their own; shared, because every rank takes its own out of all.
+        particles: Arc<[Particle]>,
+    },
+}
+
+impl ParticleSource {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Lattice(lattice) => lattice.len(),
+            Self::List { particles, .. } => particles.len() as u64,
+        }
+    }
+}
+
+impl From<Lattice> for ParticleSource {
+    fn from(lattice: Lattice) -> Self {
+        Self::Lattice(lattice)
+    }
+}
+
+/// Whether energy and pressure include the mean-field contribution from beyond the cutoff.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TailCorrection {
+    /// No.
+    #[default]
+    Off,
+    /// Yes.
+    On,
+}
+
+/// Whether inner pairs are computed while the halo is in flight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Overlap {
+    /// The halo is waited for after the inner pairs.
+    #[default]
+    On,
+    /// Before them.
+    Off,
+}
+
+/// How pairs within the cutoff are found, and how often anew.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NeighborConfig {
+    /// How pairs are found.
+    pub method: MethodKind,
+    /// Distance beyond the cutoff that lists hold, \[length\].
+    pub skin: f64,
+    /// When lists are made anew.
+    pub rebuild: RebuildPolicy,
+    /// Precision of the pair arithmetic.
+    pub precision: Precision,
+}
+
+impl Default for NeighborConfig {
+    fn default() -> Self {
+        Self {
+            method: MethodKind::Clusters,
+            skin: 0.3,
+            rebuild: RebuildPolicy::Displacement,
+            precision: Precision::Double,
+        }
+    }
+}
+
+/// How the work is divided and the halo exchanged. The transport is the world's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParallelConfig {
+    /// Which rank owns which cell.
+    pub partition: PartitionKind,
+    /// Ranks per dimension; chosen by the partition where absent.
+    pub rank_grid: Option<[usize; 3]>,
+    /// Which neighbouring cells are imported, and who computes a pair across ranks.
+    pub shell: Shell,
+    /// Direct or staged.
+    pub exchange: ExchangePattern,
+    /// Computation while the halo is in flight.
+    pub overlap: Overlap,
+    /// Message buffers per edge.
+    pub buffering: Slots,
+    /// Threads per rank, the calling one included.
+    pub threads: usize,
+    /// Instruction set; the method's best on this CPU where absent.
+    pub simd: Option<SimdLevel>,
+}
+
+impl Default for ParallelConfig {
+    fn default() -> Self {
+        Self {
+            partition: PartitionKind::default(),
+            rank_grid: None,
+            shell: Shell::Half,
+            exchange: ExchangePattern::Direct,
+            overlap: Overlap::On,
+            buffering: Slots::default(),
+            threads: 1,
+            simd: None,
+        }
+    }
+}
+
+/// A simulation, described. Reduced units: mass m, length sigma, energy epsilon, `k_B` = 1.
+#[derive(Debug, Clone)]
+pub struct Config<P = Potential> {
+    /// The particles.
+    pub particles: ParticleSource,
+    /// Two or three dimensions.
+    pub dimension: Dimension,
+    /// What happens at the faces of the box.
+    pub boundary: [Boundary; 3],
+    /// Mass per species, \[mass\].
+    pub masses: Vec<f64>,
+    /// Share of the lattice sites per species, adding up to 1.
+    pub shares: Vec<f64>,
+    /// Draws velocities with exactly this temperature and no total momentum; else they are those given.
+    pub temperature: Option<f64>,
+    /// Lattice sites are displaced at random by up to this length along each axis, not towards walls, \[length\].
+    pub displacement: f64,
+    /// Key of everything random.
+    pub seed: u64,
+    /// The pair potential.
+    pub potential: P,
+    /// Mean-field correction for pairs beyond the cutoff.
+    pub tail_correction: TailCorrection,
+    /// Time step, \[time\].
+    pub timestep: f64,
+    /// How the equations of motion are integrated.
+    pub integrator: IntegratorKind,
+    /// How pairs are found.
+    pub neighbor: NeighborConfig,
+    /// How the work is divided.
+    pub parallel: ParallelConfig,
+}
+
+impl<P> Config<P> {
+    /// One species of mass 1 in a periodic box in three dimensions; time step 0.005, everything else at its default.
+    pub fn new(particles: impl Into<ParticleSource>, potential: P) -> Self {
+        const TIMESTEP: f64 = 0.005;
+        Self {
+            particles: particles.into(),
+            dimension: Dimension::Three,
+            boundary: [Boundary::Periodic; 3],
+            masses: vec![1.0],
+            shares: vec![1.0],
+            temperature: None,
+            displacement: 0.0,
+            seed: 0,
+            potential,
+            tail_correction: TailCorrection::default(),
+            timestep: TIMESTEP,
+            integrator: IntegratorKind::default(),
+            neighbor: NeighborConfig::default(),
+            parallel: ParallelConfig::default(),
+        }
+    }
+
+    /// The same with every lattice site displaced at random, as far as two particles cannot come closer than their
+    /// diameter (or a little in any case). Particles from a list stay where they are.
+    #[must_use]
+    pub fn displaced(self, diameter: f64) -> Self {
+        /// Of the distance between neighbours.
+        const LEAST: f64 = 0.02;
+        let displacement = match &self.particles {
+            ParticleSource::Lattice(lattice) => {
+                let distance = lattice.nearest_distance();
+                ((distance - diameter) / (2.0 * 3_f64.sqrt())).max(LEAST * distance)
+            }
+            ParticleSource::List { .. } => 0.0,
+        };
+        Self { displacement, ..self }
+    }
+
+    fn domain(&self) -> Domain {
+        let (origin, lengths) = match &self.particles {
+            ParticleSource::Lattice(lattice) => ([0.0; 3], lattice.lengths()),
+            ParticleSource::List { origin, lengths, .. } => (*origin, *lengths),
+        };
+        Domain { dimension: self.dimension, origin, lengths, boundary: self.boundary }
+    }
+
+    fn check(&self, species: usize) -> Result<(), EngineError> {
+        let wrong = |what: String| Err(EngineError::Config(what));
+        if self.masses.len() != species || self.shares.len() != species {
+            let (masses, shares) = (self.masses.len(), self.shares.len());
+            return wrong(format!("{masses} masses and {shares} shares for {species} species"));
+        }
+        if let Some(mass) = self.masses.iter().find(|mass| !(**mass > 0.0 && mass.is_finite())) {
+            return wrong(format!("a mass is {mass}, not a positive number"));
+        }
+        if !(self.timestep > 0.0 && self.timestep.is_finite()) {
+            return wrong(format!("the time step is {}, not a positive number", self.timestep));
+        }
+        if !(self.neighbor.skin >= 0.0 && self.neighbor.skin.is_finite()) {
+            return wrong(format!("the skin is {}, not a number from 0", self.neighbor.skin));
+        }
+        match &self.particles {
+            ParticleSource::List { particles, .. } => {
+                match particles.iter().find(|particle| particle.species as usize >= species) {
+                    Some(particle) => wrong(format!(
+                        "particle {} is of species {} of {species}, counted from 0",
+                        particle.id, particle.species
+                    )),
+                    None => Ok(()),
+                }
+            }
+            ParticleSource::Lattice(_) => Ok(()),
+        }
+    }
+}
+
+/// The box cut into cells, and who owns which.
+#[derive(Debug, Clone)]
+pub struct Division {
+    /// The cells.
+    pub grid: CellGrid,
+    /// Their owners.
+    pub partition: Partition,
+}
+
+impl Division {
+    /// Cuts a box into cells of at least `list_radius` = cutoff + skin and gives them to ranks. `atoms` limits the number
+    /// of cells: in a huge, nearly empty box larger cells are cheaper than empty ones.
+    ///
+    /// # Errors
+    /// [`GridError`]: the box is too small for the cutoff, or has too few cells for the ranks.
+    pub fn new(
+        domain: Domain,
+        list_radius: f64,
+        atoms: u64,
+        ranks: usize,
+        (kind, rank_grid): (PartitionKind, Option<[usize; 3]>),
+    ) -> Result<Self, GridError> {
+        /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
+        const CELLS_PER_ATOM: u64 = 8;
+        const CELLS_PER_RANK: u64 = 1000;
+        let limit = (CELLS_PER_ATOM * atoms).max(CELLS_PER_RANK * ranks as u64);
+        let most_cells = most_cells(&domain, list_radius, limit)?;
+        let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
+        Ok(Self { grid, partition })
+    }
+}
+
+/// A checked configuration and what follows from it and the number of ranks without communication.
+#[derive(Debug, Clone)]
+pub struct Setup<P = Potential> {
+    /// What it was made from.
+    pub config: Config<P>,
+    /// The global box.
+    pub domain: Domain,
+    /// Its cells and their owners at the start.
+    pub division: Division,
+    /// Instruction set of the kernels.
+    pub simd: SimdLevel,
+    /// Threads of this rank.
+    pub threads: Threads,
+}
+
+impl<P: PairPotential> Setup<P> {
+    /// For `ranks` ranks.
+    ///
+    /// # Errors
+    /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a box too small for the
+    /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`], [`EngineError::Threads`].
+    pub fn new(config: Config<P>, ranks: usize) -> Result<Self, EngineError> {
+        config.check(config.potential.species())?;
+        let NeighborConfig { method, skin, precision, .. } = config.neighbor;
+        let ParallelConfig { partition, rank_grid, threads, simd, .. } = config.parallel;
+        let domain = config.domain();
+        let list_radius = config.potential.cutoff() + skin;
+        let division =
+            Division::new(domain, list_radius, config.particles.len(), ranks, (partition, rank_grid))?;
+        if precision == Precision::Mixed {
+            if !config.potential.fits_single_precision() {
+                let what = "single precision cannot hold the pair forces of this potential".to_owned();
+                return Err(EngineError::Config(what));
+            }
+            if let Some(problem) = mixed_precision_problem(&division.grid, list_radius) {
+                return Err(EngineError::MixedPrecision(problem));
+            }
+        }
+        Ok(Self {
+            domain,
+            division,
+            simd: simd.unwrap_or_else(|| method.best_simd()),
+            threads: Threads::new(threads)?,
+            config,
+        })
+    }
+}
+
+impl<P> Setup<P> {
+    /// Number of particles of the whole system.
+    pub fn atoms(&self) -> u64 {
+        self.config.particles.len()
+    }
+
+    /// Ranks per dimension as `2x1x1`, or `-`.
+    pub fn grid_text(&self) -> String {
+        let rank_grid = self.division.partition.rank_grid();
+        rank_grid.map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
+    }
+}

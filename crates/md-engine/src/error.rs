@@ -1,0 +1,145 @@
+//! Everything that can go wrong in a simulation, and which ranks know of it.
+
+use std::error::Error;
+
+use md_comm::CommError;
+use md_core::diagnose::Overlap;
+use md_core::grid::GridError;
+use md_core::halo::BorderError;
+use md_core::migrate::LostParticle;
+use md_core::threads::ThreadsError;
+
+/// How many lost particles a message names.
+const NAMED: usize = 5;
+
+/// Why a simulation could not be set up or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The box, its cells and its ranks do not fit together.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// Pairs in f32 would lose digits.
+    #[error("mixed precision would lose digits: {0}")]
+    MixedPrecision(String),
+    /// The configuration contradicts itself.
+    #[error("{0}")]
+    Config(String),
+    /// Threads of a rank.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+    /// Communication.
+    #[error(transparent)]
+    Communication(#[from] CommError),
+    /// Two ranks follow different plans: a bug.
+    #[error(transparent)]
+    Border(#[from] BorderError),
+    /// An exchange of a field that ghosts do not have.
+    #[error("field `{0}` cannot be exchanged: ghosts have no storage for it")]
+    NotOnGhosts(&'static str),
+    /// A particle whose owner is no neighbour: a bug or a broken input.
+    #[error("particle {0} at {1:?} belongs to a rank that is no neighbour")]
+    Stray(u64, [f64; 3]),
+    /// Particles that moved too far to be followed.
+    #[error("{}", describe_lost(*.step, *.count, .examples))]
+    Lost {
+        /// The step.
+        step: u64,
+        /// How many, over all ranks.
+        count: u64,
+        /// A few of them.
+        examples: Vec<LostParticle>,
+    },
+    /// Particles so close that the next step would throw them out of the box.
+    #[error("{}", describe_explosion(*.step, .overlap))]
+    Exploded {
+        /// The step.
+        step: u64,
+        /// The culprits, where they could be told apart.
+        overlap: Option<Overlap>,
+    },
+    /// Energy is not a number any more.
+    #[error(
+        "step {step}: the energy is not a finite number (potential {potential}, kinetic {kinetic} per atom); \
+         the time step is probably too large"
+    )]
+    NotFinite {
+        /// The step.
+        step: u64,
+        /// Potential energy per atom.
+        potential: f64,
+        /// Kinetic energy per atom.
+        kinetic: f64,
+    },
+    /// The number of particles has changed.
+    #[error("step {step}: {found} particles where there were {expected}")]
+    WrongCount {
+        /// The step.
+        step: u64,
+        /// Particles now.
+        found: u64,
+        /// Particles at the start.
+        expected: u64,
+    },
+    /// An observer failed, on this rank.
+    #[error("{0}")]
+    Observer(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// Which ranks have the same error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    AllRanks,
+    /// This one; the others do not know yet, so it must end them ([`md_comm::World::abort`]).
+    ThisRank,
+    /// Another one failed first, and has said so.
+    Elsewhere,
+}
+
+impl EngineError {
+    /// Who has this error.
+    pub fn scope(&self) -> Scope {
+        match self {
+            Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
+            Self::Communication(CommError::Unavailable { .. })
+            | Self::Grid(_)
+            | Self::MixedPrecision(_)
+            | Self::Config(_)
+            | Self::NotOnGhosts(_)
+            | Self::Lost { .. }
+            | Self::Exploded { .. }
+            | Self::NotFinite { .. }
+            | Self::WrongCount { .. } => Scope::AllRanks,
+            Self::Threads(_)
+            | Self::Communication(_)
+            | Self::Border(_)
+            | Self::Stray(..)
+            | Self::Observer(_) => Scope::ThisRank,
+        }
+    }
+}
+
+fn describe_lost(step: u64, count: u64, examples: &[LostParticle]) -> String {
+    let mut text = format!(
+        "step {step}: {count} particle{} lost: moved further than one cell since the last rebuild",
+        if count == 1 { "" } else { "s" }
+    );
+    for lost in examples.iter().take(NAMED) {
+        let [x, y, z] = lost.particle.position;
+        let far = lost.displacement.iter().map(|d| d * d).sum::<f64>().sqrt();
+        text += &format!("\n  id {} at ({x:.3}, {y:.3}, {z:.3}), moved {far:.3}", lost.particle.id);
+    }
+    text + "\nthe time step is too large, particles overlap, or the neighbourhood is rebuilt too rarely"
+}
+
+fn describe_explosion(step: u64, overlap: &Option<Overlap>) -> String {
+    let Some(Overlap { id, neighbour, distance, force }) = overlap else {
+        return format!("step {step}: the energy explodes");
+    };
+    format!(
+        "step {step}: the energy explodes: particles {id} and {neighbour} are {distance:.3e} apart, \
+         the force on {id} is {force:.3e} and would throw it further than the cutoff in one step\n\
+         particles on top of each other, or a time step that is too large"
+    )
+}

@@ -1,0 +1,114 @@
+//! The halo of one moment, exchanged over and over without computation.
+//!
+//! Structure: the steady exchange of the simulation is a list of legs, one context each: positions stage by stage, then,
+//! where the shell returns forces, forces back, last stage first. The messages are packed once, into private memory of
+//! this rank. In every exchange each message is copied from there into the transport's send buffer, sent, and on
+//! arrival copied out into private memory again; a leg begins when the one before it is complete.
+//! Advantage: every transport moves the same bytes from one rank's private memory to another's, so a transport that lets
+//! a message be packed in place or read in place gains no more than it saves, and gathering and scattering particles,
+//! which is the same for all, does not blur the difference. Disadvantage: in a step other work lies between the
+//! exchanges, caches are cold and ranks are skewed; so the step is measured as well.
+
+use md_comm::{AlignedBuffer, EdgeId, Exchange, Sizes, Traffic};
+use md_core::Sums;
+
+use crate::decomposition::Decomposition;
+use crate::error::EngineError;
+use crate::halo::HaloView;
+use crate::interaction::{GhostPositions, Interaction};
+use crate::simulation::Simulation;
+use crate::state::State;
+
+/// A coordinate beyond every cutoff. Not NaN: at the end of a run of particles the kernels' spare vector lanes read
+/// whatever comes next, also ghosts, and multiply it by zero. (In mixed precision, whose coordinates wrap around, it is some
+/// place or other: then the forces of a ghost that stays there are wrong instead of missing.)
+const NOWHERE: f64 = 1e100;
+
+/// A steady exchange that can be repeated.
+pub struct FrozenHalo<'s> {
+    legs: Vec<FrozenLeg<'s>>,
+}
+
+/// One context with its messages.
+pub(crate) struct FrozenLeg<'s> {
+    context: &'s mut dyn Exchange,
+    outgoing: Vec<(EdgeId, AlignedBuffer)>,
+    /// Per edge: what arrived.
+    incoming: Vec<AlignedBuffer>,
+}
+
+impl<I: Interaction> Simulation<'_, I> {
+    /// Freezes the halo: positions and forces as they are now.
+    pub fn freeze(&mut self) -> FrozenHalo<'_> {
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Decomposition { plan, halo, .. } = decomposition;
+        FrozenHalo { legs: halo.frozen_legs(&HaloView { particles, cells, plan, domain, threads, clock }) }
+    }
+
+    /// Puts all ghosts out of everybody's reach, and computes all forces again from a fresh exchange: of a ghost that is
+    /// not brought back the forces are missing. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn recompute_from_fresh_halo(&mut self) -> Result<(), EngineError> {
+        // A half kick that is still to be made belongs to the forces as they are.
+        self.complete_step()?;
+        let ghosts = self.state.particles.ghost_start()..self.state.particles.len();
+        for column in &mut self.state.particles.position {
+            column[ghosts.clone()].fill(NOWHERE);
+        }
+        self.state.particles.clear_forces(&self.threads);
+        self.compute_forces(GhostPositions::Stale, Sums::Skip)
+    }
+}
+
+impl FrozenHalo<'_> {
+    /// Exchanges the whole halo once. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn exchange(&mut self) -> Result<(), EngineError> {
+        self.legs.iter_mut().try_for_each(FrozenLeg::exchange)
+    }
+
+    /// What this rank sends in one exchange.
+    pub fn traffic(&self) -> Traffic {
+        let messages = self.legs.iter().flat_map(|leg| &leg.outgoing);
+        messages.fold(Traffic::default(), |sum, (_, message)| Traffic {
+            messages: sum.messages + 1,
+            bytes: sum.bytes + message.bytes().len() as u64,
+        })
+    }
+}
+
+impl<'s> FrozenLeg<'s> {
+    /// Packs every message once; `pack` fills the message of an edge.
+    pub(crate) fn new(context: &'s mut dyn Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
+        let spec = context.spec();
+        debug_assert_eq!(spec.sizes, Sizes::Fixed, "the length of a message is its capacity");
+        let sending = spec.edges.iter().enumerate().filter(|(_, edge)| edge.flow.sends());
+        let packed = |(index, edge): (usize, &md_comm::Edge)| {
+            let mut message = AlignedBuffer::new(edge.send_capacity);
+            pack(index, bytemuck::cast_slice_mut(message.bytes_mut()));
+            (EdgeId(index), message)
+        };
+        let outgoing = sending.map(packed).collect();
+        let incoming = vec![AlignedBuffer::default(); spec.edges.len()];
+        Self { context, outgoing, incoming }
+    }
+
+    fn exchange(&mut self) -> Result<(), EngineError> {
+        for (edge, message) in &self.outgoing {
+            let message = message.bytes();
+            self.context.send_buffer(*edge, message.len())?.copy_from_slice(message);
+            self.context.start(*edge)?;
+        }
+        self.context.initiate()?;
+        while let Some(arrival) = self.context.next()? {
+            let kept = &mut self.incoming[arrival.edge.0];
+            kept.set_length(arrival.bytes.len());
+            kept.bytes_mut().copy_from_slice(arrival.bytes);
+        }
+        Ok(self.context.complete()?)
+    }
+}

@@ -1,0 +1,193 @@
+//! The contexts that carry a list of fields one way, one per stage of the plan.
+
+use md_comm::{EdgeId, Exchange, Sizes, Slots, World};
+use md_core::halo::{self, HaloPlan, Stage, StageSelections};
+use md_core::{Field, LocalCells, OnGhosts, Particles};
+
+use super::{Direction, HaloView, collect_arrivals, edge, flow, open};
+use crate::clock::Phase;
+use crate::error::EngineError;
+use crate::frozen::FrozenLeg;
+
+pub(super) struct Channel {
+    direction: Direction,
+    fields: Vec<Field>,
+    name: &'static str,
+    /// Bytes per particle.
+    width: usize,
+    contexts: Vec<Box<dyn Exchange>>,
+    needs: Vec<usize>,
+}
+
+impl Channel {
+    pub(super) fn open(
+        world: &dyn World,
+        plan: &HaloPlan,
+        direction: Direction,
+        (fields, particles): (&[Field], &Particles),
+        buffering: Slots,
+    ) -> Result<Self, EngineError> {
+        if let Some(&absent) =
+            fields.iter().find(|&&field| particles.spec(field).on_ghosts == OnGhosts::Absent)
+        {
+            return Err(EngineError::NotOnGhosts(particles.spec(absent).name));
+        }
+        let name = fields.first().map_or("nothing", |&field| particles.spec(field).name);
+        let numbers: usize = fields.iter().map(|&field| particles.components(field).len()).sum();
+        let context = |stage: &Stage| {
+            let flow = |halo| match direction {
+                Direction::Gather => flow(halo),
+                Direction::ScatterAdd => flow(halo).reversed(),
+            };
+            let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
+            open(world, name, edges, (Sizes::Fixed, buffering))
+        };
+        let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
+        let (fields, width) = (fields.to_vec(), numbers * size_of::<f64>());
+        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new() })
+    }
+
+    pub(super) fn carries(&self, direction: Direction, fields: &[Field]) -> bool {
+        self.direction == direction && self.fields == fields
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn contexts(&self) -> impl Iterator<Item = &dyn Exchange> {
+        self.contexts.iter().map(|context| &**context)
+    }
+
+    /// Agrees on the sizes of all messages until the next rebuild. *Collective.*
+    pub(super) fn negotiate(
+        &mut self,
+        plan: &HaloPlan,
+        selections: &[StageSelections],
+        cells: &LocalCells,
+    ) -> Result<(), EngineError> {
+        let Self { contexts, needs, width, .. } = self;
+        for ((context, stage), selections) in contexts.iter_mut().zip(&plan.stages).zip(selections) {
+            needs.clear();
+            match self.direction {
+                Direction::Gather => {
+                    needs.extend(selections.edges.iter().map(|selection| *width * selection.len()));
+                }
+                Direction::ScatterAdd => {
+                    needs.extend(stage.edges.iter().map(|edge| *width * halo::import_count(edge, cells)));
+                }
+            }
+            context.negotiate(needs)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_gather(
+        &mut self,
+        number: usize,
+        selections: &[StageSelections],
+        view: &mut HaloView,
+    ) -> Result<(), EngineError> {
+        let HaloView { particles, cells, plan, threads, clock, .. } = view;
+        let (stage, selections) = (&plan.stages[number], &selections[number]);
+        let context = &mut *self.contexts[number];
+        for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
+            let selection = &selections.edges[index];
+            let bytes = self.width * selection.len();
+            // A buffer may have to be read by its receiver before it can be filled again.
+            let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
+            clock.time(Phase::HaloPack, || {
+                halo::pack_fields(bytemuck::cast_slice_mut(message), &self.fields, selection, particles);
+            });
+            clock.time(Phase::HaloTransfer, || context.start(EdgeId(index)))?;
+        }
+        clock.time(Phase::HaloTransfer, || context.initiate())?;
+        clock.time(Phase::HaloPack, || {
+            halo::gather_images(stage, &self.fields, &selections.images, particles, (cells, threads));
+        });
+        Ok(())
+    }
+
+    pub(super) fn finish_gather(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
+        let HaloView { particles, cells, plan, clock, .. } = view;
+        let (stage, context) = (&plan.stages[number], &mut *self.contexts[number]);
+        while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
+            clock.time(Phase::HaloUnpack, || {
+                let (edge, message) = (&stage.edges[arrival.edge.0], bytemuck::cast_slice(arrival.bytes));
+                halo::unpack_fields(message, &self.fields, edge, particles, cells);
+            });
+        }
+        // Nothing is moved any more; some transports wait until what was sent has been received.
+        clock.time(Phase::HaloWait, || context.complete())?;
+        Ok(())
+    }
+
+    pub(super) fn scatter_add(
+        &mut self,
+        number: usize,
+        selections: &[StageSelections],
+        view: &mut HaloView,
+        collected: &mut Vec<Vec<u64>>,
+    ) -> Result<(), EngineError> {
+        self.send_ghosts(number, view)?;
+        let HaloView { particles, cells, plan, threads, clock, .. } = view;
+        let (stage, selections) = (&plan.stages[number], &selections[number]);
+        let context = &mut *self.contexts[number];
+        clock.time(Phase::ForceReturn, || {
+            halo::scatter_add_images(stage, &self.fields, &selections.images, particles, (cells, threads));
+        });
+        clock.time(Phase::HaloWait, || {
+            collect_arrivals(context, collected)?;
+            Ok::<_, EngineError>(context.complete()?)
+        })?;
+        clock.time(Phase::ForceReturn, || {
+            for (selection, message) in selections.edges.iter().zip(collected) {
+                if !selection.is_empty() {
+                    halo::add_fields(bytemuck::cast_slice(message), &self.fields, selection, particles);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn send_ghosts(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
+        let HaloView { particles, cells, plan, clock, .. } = view;
+        let (stage, context) = (&plan.stages[number], &mut *self.contexts[number]);
+        for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
+            let bytes = self.width * halo::import_count(edge, cells);
+            let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
+            clock.time(Phase::ForceReturn, || {
+                halo::pack_ghosts(bytemuck::cast_slice_mut(message), &self.fields, edge, particles, cells);
+            });
+            clock.time(Phase::ForceReturn, || context.start(EdgeId(index)))?;
+        }
+        Ok(clock.time(Phase::ForceReturn, || context.initiate())?)
+    }
+
+    /// The present exchange with its messages packed, in the order of the stages.
+    pub(super) fn frozen_legs<'h>(
+        &'h mut self,
+        selections: &[StageSelections],
+        view: &HaloView,
+    ) -> Vec<FrozenLeg<'h>> {
+        let HaloView { particles, cells, plan, .. } = view;
+        let (direction, fields) = (self.direction, &self.fields);
+        let stages = self.contexts.iter_mut().zip(&plan.stages).zip(selections);
+        let legs = stages.map(|((context, stage), selections)| {
+            FrozenLeg::new(&mut **context, |index, message| match direction {
+                Direction::Gather => halo::pack_fields(message, fields, &selections.edges[index], particles),
+                Direction::ScatterAdd => {
+                    halo::pack_ghosts(message, fields, &stage.edges[index], particles, cells);
+                }
+            })
+        });
+        match direction {
+            Direction::Gather => legs.collect(),
+            Direction::ScatterAdd => legs.rev().collect(),
+        }
+    }
+
+    pub(super) fn finalise(self) -> Result<(), EngineError> {
+        self.contexts.into_iter().try_for_each(|context| Ok(context.finalise()?))
+    }
+}

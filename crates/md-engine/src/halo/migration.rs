@@ -1,0 +1,66 @@
+//! Particles that change hands: to neighbours at a rebuild, to any rank when the decomposition is replaced.
+
+use md_comm::{EdgeId, Exchange, Flow, Sizes, Slots, World};
+use md_core::Particles;
+pub(crate) use md_core::migrate::Messages;
+use md_core::migrate::append_migrants;
+
+use super::{collect_arrivals, edge, open};
+use crate::error::EngineError;
+
+/// The context between this rank and all to which its particles may go.
+pub(crate) struct Migration {
+    peers: Vec<usize>,
+    context: Box<dyn Exchange>,
+    outgoing: Vec<Vec<u64>>,
+    needs: Vec<usize>,
+}
+
+impl Migration {
+    /// With these ranks, ascending. *Collective.*
+    pub(crate) fn open(
+        world: &dyn World,
+        peers: Vec<usize>,
+        buffering: Slots,
+    ) -> Result<Self, EngineError> {
+        let edges = peers.iter().map(|&peer| edge(peer, Flow::Both)).collect();
+        let context = open(world, "migrate", edges, (Sizes::Variable, buffering))?;
+        let (outgoing, needs) = (vec![Vec::new(); peers.len()], vec![0; peers.len()]);
+        Ok(Self { peers, context, outgoing, needs })
+    }
+
+    /// Sends the particles that `take` puts into the peers' messages and appends what arrives, in edge order.
+    /// *Collective.*
+    pub(crate) fn exchange(
+        &mut self,
+        particles: &mut Particles,
+        take: impl FnOnce(&mut Particles, Messages) -> Result<(), EngineError>,
+        collected: &mut Vec<Vec<u64>>,
+    ) -> Result<(), EngineError> {
+        let Self { peers, context, outgoing, needs } = self;
+        take(particles, Messages { peers, outgoing })?;
+        // Makes room for what the last migration has shown to be needed; this one may still be longer.
+        context.negotiate(needs)?;
+        for (index, migrants) in outgoing.iter().enumerate() {
+            let migrants: &[u8] = bytemuck::cast_slice(migrants);
+            context.send_buffer(EdgeId(index), migrants.len())?.copy_from_slice(migrants);
+            context.start(EdgeId(index))?;
+        }
+        context.initiate()?;
+        collect_arrivals(&mut **context, collected)?;
+        context.complete()?;
+        for message in &collected[..peers.len()] {
+            append_migrants(message, particles);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn context(&self) -> &dyn Exchange {
+        &*self.context
+    }
+
+    /// *Collective.*
+    pub(crate) fn finalise(self) -> Result<(), EngineError> {
+        Ok(self.context.finalise()?)
+    }
+}

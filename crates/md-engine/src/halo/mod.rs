@@ -1,0 +1,239 @@
+//! The halo: fields of particles carried from their owners to ghosts, and back.
+//!
+//! | exchange | when | message |
+//! | --- | --- | --- |
+//! | migration | rebuild | particles that changed hands, to every rank that owns an adjacent cell |
+//! | border | rebuild | the exported cells: counts and the fields that ghosts get copies of |
+//! | [`Halo::gather`] | whenever a method asks | fields of the same particles, fixed size |
+//! | [`Halo::scatter_add`] | whenever a method asks | the ghosts' values back along the same edges, added up |
+//!
+//! Positions and forces are the first two users of gather and scatter-add; a method with fields of its own is another.
+//! What arrives is unpacked as it comes where the result does not depend on the order (gathered fields go to their own
+//! places), and collected and taken in edge order where it does (migration, border, sums): so all backends give
+//! bit-identical trajectories.
+
+mod border;
+mod channel;
+mod migration;
+
+use md_comm::{Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
+use md_core::halo::{HaloEdge, HaloPlan};
+use md_core::shell::ForceReturn;
+use md_core::{Domain, Field, LocalCells, Particles, Threads};
+
+use crate::clock::PhaseClock;
+use crate::error::EngineError;
+use crate::frozen::FrozenLeg;
+use border::Border;
+use channel::Channel;
+pub(crate) use migration::{Messages, Migration};
+
+/// Which way fields travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From owners to ghosts.
+    Gather,
+    /// From ghosts to owners, where they are added up.
+    ScatterAdd,
+}
+
+/// The exchanges of every simulation; where no force returns, the second is never made.
+const BUILT_IN: [(Direction, &[Field]); 2] =
+    [(Direction::Gather, &[Field::POSITION]), (Direction::ScatterAdd, &[Field::FORCE])];
+
+/// What an exchange works on.
+pub(crate) struct HaloView<'a> {
+    pub particles: &'a mut Particles,
+    pub cells: &'a mut LocalCells,
+    pub plan: &'a HaloPlan,
+    pub domain: &'a Domain,
+    pub threads: &'a Threads,
+    pub clock: &'a mut PhaseClock,
+}
+
+/// The exchange contexts of one rank over one halo plan; a staged plan has a set per stage.
+pub struct Halo<'w> {
+    world: &'w dyn World,
+    buffering: Slots,
+    force_return: ForceReturn,
+    migration: Migration,
+    border: Border,
+    channels: Vec<Channel>,
+    collected: Vec<Vec<u64>>,
+}
+
+impl<'w> Halo<'w> {
+    /// Opens the contexts of migration, border, positions and forces. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn open(
+        world: &'w dyn World,
+        plan: &HaloPlan,
+        force_return: ForceReturn,
+        buffering: Slots,
+        particles: &Particles,
+    ) -> Result<Self, EngineError> {
+        let mut halo = Self {
+            migration: Migration::open(world, plan.neighbours.clone(), buffering)?,
+            border: Border::open(world, plan, buffering)?,
+            channels: Vec::new(),
+            collected: Vec::new(),
+            world,
+            buffering,
+            force_return,
+        };
+        for (direction, fields) in BUILT_IN {
+            if direction == Direction::Gather || force_return == ForceReturn::Needed {
+                halo.channels.push(Channel::open(world, plan, direction, (fields, particles), buffering)?);
+            }
+        }
+        Ok(halo)
+    }
+
+    pub(crate) fn migrate(
+        &mut self,
+        particles: &mut Particles,
+        take: impl FnOnce(&mut Particles, Messages) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        self.migration.exchange(particles, take, &mut self.collected)
+    }
+
+    /// Lays out the ghost cells and fills them, stage by stage; agrees on the sizes of the exchanges to come.
+    /// *Collective.*
+    pub(crate) fn make_border(&mut self, view: &mut HaloView) -> Result<(), EngineError> {
+        self.border.exchange(view, &mut self.collected)?;
+        for channel in &mut self.channels {
+            channel.negotiate(view.plan, self.border.selections(), view.cells)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the fields of the first stage and copies them to its images; returns while messages are in flight.
+    /// Fields that have never been exchanged before get a context of their own: *collective* then.
+    pub(crate) fn start_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
+        let channel = self.channel(Direction::Gather, fields, view)?;
+        let Self { channels, border, .. } = self;
+        channels[channel].start_gather(0, border.selections(), view)
+    }
+
+    /// Waits for the fields of [`Self::start_gather`] and unpacks them in the order of arrival; then goes through the
+    /// stages that follow.
+    pub(crate) fn finish_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
+        let channel = self.channel(Direction::Gather, fields, view)?;
+        let Self { channels, border, .. } = self;
+        for stage in 0..view.plan.stages.len() {
+            if stage > 0 {
+                channels[channel].start_gather(stage, border.selections(), view)?;
+            }
+            channels[channel].finish_gather(stage, view)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the ghosts' fields to their owners, last stage first, and adds what comes: images first, then edge by edge.
+    /// Does nothing where the shell computes pairs across ranks on both sides.
+    pub(crate) fn scatter_add(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
+        if self.force_return == ForceReturn::None {
+            return Ok(());
+        }
+        let channel = self.channel(Direction::ScatterAdd, fields, view)?;
+        let Self { channels, border, collected, .. } = self;
+        for stage in (0..view.plan.stages.len()).rev() {
+            channels[channel].scatter_add(stage, border.selections(), view, collected)?;
+        }
+        Ok(())
+    }
+
+    /// The number of the context of these fields, opened where there is none yet.
+    fn channel(
+        &mut self,
+        direction: Direction,
+        fields: &[Field],
+        view: &HaloView,
+    ) -> Result<usize, EngineError> {
+        if let Some(known) = self.channels.iter().position(|channel| channel.carries(direction, fields)) {
+            return Ok(known);
+        }
+        let Self { world, buffering, border, channels, .. } = self;
+        let mut new = Channel::open(*world, view.plan, direction, (fields, view.particles), *buffering)?;
+        new.negotiate(view.plan, border.selections(), view.cells)?;
+        channels.push(new);
+        Ok(channels.len() - 1)
+    }
+
+    /// The steady exchange as it is now, leg by leg, with its messages packed: gathers stage by stage, then sums the way
+    /// back. To be called between exchanges.
+    pub(crate) fn frozen_legs<'h>(&'h mut self, view: &HaloView) -> Vec<FrozenLeg<'h>> {
+        let Self { channels, border, .. } = self;
+        channels.iter_mut().flat_map(|channel| channel.frozen_legs(border.selections(), view)).collect()
+    }
+
+    /// Messages and bytes sent so far through all contexts.
+    pub fn traffic(&self) -> Traffic {
+        let contexts = self.channels.iter().flat_map(Channel::contexts);
+        let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
+        contexts.map(|context| context.traffic()).fold(Traffic::default(), |sum, one| Traffic {
+            messages: sum.messages + one.messages,
+            bytes: sum.bytes + one.bytes,
+        })
+    }
+
+    /// What the contexts that choose their transports by themselves have chosen.
+    pub fn choices(&self) -> Vec<Choice> {
+        let stages = self.border.selections().len();
+        let all = (0..stages).flat_map(|stage| self.channels.iter().map(move |channel| (stage, channel)));
+        let choices = all.filter_map(|(stage, channel)| {
+            let suffix = if stages > 1 { format!(", stage {}", stage + 1) } else { String::new() };
+            let choice = channel.contexts().nth(stage)?.choice()?;
+            Some(Choice { context: format!("{}{suffix}", channel.name()), ..choice })
+        });
+        choices.collect()
+    }
+
+    /// Closes the contexts. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn finalise(self) -> Result<(), EngineError> {
+        self.migration.finalise()?;
+        self.border.finalise()?;
+        self.channels.into_iter().try_for_each(Channel::finalise)
+    }
+}
+
+fn open(
+    world: &dyn World,
+    name: &'static str,
+    edges: Vec<Edge>,
+    (sizes, buffering): (Sizes, Slots),
+) -> Result<Box<dyn Exchange>, EngineError> {
+    Ok(world.open(ExchangeSpec { name, edges, sizes, slots: buffering })?)
+}
+
+/// Keeps every arrival until all are there, so that they can be taken in edge order.
+fn collect_arrivals(context: &mut dyn Exchange, collected: &mut Vec<Vec<u64>>) -> Result<(), EngineError> {
+    let edges = context.spec().edges.len();
+    if collected.len() < edges {
+        collected.resize_with(edges, Vec::new);
+    }
+    while let Some(arrival) = context.next()? {
+        let message = &mut collected[arrival.edge.0];
+        message.clear();
+        message.extend_from_slice(bytemuck::cast_slice(arrival.bytes));
+    }
+    Ok(())
+}
+
+fn edge(peer: usize, flow: Flow) -> Edge {
+    Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 0 }
+}
+
+/// Which way messages from owners to ghosts flow.
+fn flow(edge: &HaloEdge) -> Flow {
+    match (edge.exports.is_empty(), edge.imports.is_empty()) {
+        (false, false) => Flow::Both,
+        (false, true) => Flow::SendOnly,
+        (true, _) => Flow::ReceiveOnly,
+    }
+}

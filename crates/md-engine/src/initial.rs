@@ -1,0 +1,111 @@
+//! The initial state, bit-identical on any number of ranks: everything random is keyed by (seed, id), and global sums
+//! are exact.
+
+use md_comm::World;
+use md_core::exact_sum::ExactSum;
+use md_core::observables::degrees_of_freedom;
+use md_core::partition::Ownership;
+use md_core::velocities::{self, MomentumSums};
+use md_core::{Particle, Particles, random};
+
+use crate::config::{Division, ParticleSource, Setup};
+use crate::error::EngineError;
+
+/// The particles that this rank owns.
+///
+/// # Errors
+/// Communication, while velocities are being normalised. *Collective.*
+pub(crate) fn particles<P>(setup: &Setup<P>, world: &dyn World) -> Result<Particles, EngineError> {
+    let (rank, Division { grid, partition }) = (world.rank(), &setup.division);
+    let owned = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position)) == rank;
+    let seed = setup.config.seed;
+    let mut particles: Particles = match &setup.config.particles {
+        ParticleSource::Lattice(lattice) => {
+            let limits = share_limits(&setup.config.shares);
+            let sites = lattice.sites().map(|(id, position)| (id, displace(position, id, setup)));
+            let here = sites.filter(|(_, position)| owned(position));
+            let particle = |(id, position)| {
+                let species = species_of(&limits, seed, id);
+                Particle { id, species, position, velocity: [0.0; 3] }
+            };
+            here.map(particle).collect()
+        }
+        ParticleSource::List { particles, .. } => {
+            let wrap = |&particle: &Particle| {
+                let position = setup.domain.wrap_position(particle.position);
+                Particle { position, ..particle }
+            };
+            particles.iter().map(wrap).filter(|particle| owned(&particle.position)).collect()
+        }
+    };
+    if let Some(temperature) = setup.config.temperature {
+        draw_velocities(&mut particles, setup, temperature, world)?;
+    }
+    Ok(particles)
+}
+
+/// A lattice site, moved by the configured displacement; not towards walls.
+fn displace<P>(site: [f64; 3], id: u64, setup: &Setup<P>) -> [f64; 3] {
+    let (domain, displacement) = (&setup.domain, setup.config.displacement);
+    if displacement == 0.0 {
+        return site;
+    }
+    let shift = |dim: usize| {
+        if dim >= domain.dimension.count() || !domain.is_periodic(dim) {
+            return 0.0;
+        }
+        // A key of its own per axis: the seed itself draws the species.
+        let key = setup.config.seed.wrapping_add(1 + dim as u64);
+        displacement * (2.0 * random::uniform(key, id) - 1.0)
+    };
+    domain.wrap_position([0, 1, 2].map(|dim| site[dim] + shift(dim)))
+}
+
+/// Upper limits of the species' shares of \[0, 1): a uniform number below the first limit that exceeds it is of that
+/// species.
+fn share_limits(shares: &[f64]) -> Vec<f64> {
+    let add = |sum: &mut f64, share: &f64| {
+        *sum += share;
+        Some(*sum)
+    };
+    shares.iter().scan(0.0, add).collect()
+}
+
+fn species_of(limits: &[f64], seed: u64, id: u64) -> u32 {
+    let last = limits.len() - 1;
+    if last == 0 {
+        return 0;
+    }
+    let number = random::uniform(seed, id);
+    limits.iter().position(|&limit| number < limit).unwrap_or(last) as u32
+}
+
+fn draw_velocities<P>(
+    particles: &mut Particles,
+    setup: &Setup<P>,
+    temperature: f64,
+    world: &dyn World,
+) -> Result<(), EngineError> {
+    let (dimension, masses, seed) = (setup.domain.dimension, &setup.config.masses, setup.config.seed);
+    let MomentumSums { momentum: [x, y, z], mass } =
+        velocities::draw(particles, masses, seed, dimension);
+    let [x, y, z, mass] = sum_exactly([x, y, z, mass], world)?;
+    let total = MomentumSums { momentum: [x, y, z], mass };
+    let twice_kinetic = velocities::remove_drift(particles, masses, &total);
+    let [twice_kinetic] = sum_exactly([twice_kinetic], world)?;
+    let degrees = degrees_of_freedom(setup.atoms(), dimension);
+    velocities::rescale(particles, twice_kinetic, temperature, degrees);
+    Ok(())
+}
+
+/// Sums over all ranks without rounding.
+fn sum_exactly<const N: usize>(sums: [ExactSum; N], world: &dyn World) -> Result<[ExactSum; N], EngineError> {
+    let mine: Vec<u8> = sums.iter().flat_map(|sum| sum.to_bytes()).collect();
+    let all = world.gather_all(&mine)?;
+    let mut totals = [ExactSum::default(); N];
+    let (terms, _) = all.as_chunks::<{ size_of::<ExactSum>() }>();
+    for (index, term) in terms.iter().enumerate() {
+        totals[index % N].merge(ExactSum::from_bytes(*term));
+    }
+    Ok(totals)
+}

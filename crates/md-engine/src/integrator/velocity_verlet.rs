@@ -1,0 +1,23 @@
+//! Velocity Verlet (Swope et al. 1982): half kick and drift before the forces, half kick after them. The loops are those of
+//! [`md_core::integrate`].
+
+use md_core::integrate::{HalfKicks, VelocityVerlet};
+
+use super::{Completion, Integrate, Motion};
+use crate::error::EngineError;
+
+impl Integrate for VelocityVerlet {
+    fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {
+        self.kick_and_drift(half_kicks, motion.particles, motion.domain, motion.threads);
+        Ok(())
+    }
+
+    fn after_forces(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
+        self.kick(motion.particles, motion.threads);
+        Ok(())
+    }
+
+    fn completion(&self) -> Completion {
+        Completion::Deferred
+    }
+}

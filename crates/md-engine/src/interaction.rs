@@ -1,0 +1,204 @@
+//! Forces: what a simulation asks of an interaction, and pair forces as the first of them.
+//!
+//! An interaction computes forces on the particles of a rank from owned particles and ghosts. It moves data between
+//! ranks by two calls only, [`ForceContext::gather`] and [`ForceContext::scatter_add`], as often as it needs. Pair
+//! forces use each once: positions out, forces home. The embedded-atom method uses them twice more: electron
+//! densities home, derivatives of the embedding energy out (`tests/embedded_atom.rs`).
+
+use md_core::force::{Method, PairWork, System};
+use md_core::potential::{PairPotential, Tail};
+use md_core::{
+    CellGrid, Dimension, Domain, Field, HaloPlan, LocalCells, PairSums, Particles, Potential, Region,
+    SimdLevel, Sums, Threads,
+};
+
+use crate::clock::{Phase, PhaseClock};
+use crate::config::{NeighborConfig, Overlap};
+use crate::error::EngineError;
+use crate::halo::{Halo, HaloView};
+
+const POSITIONS: &[Field] = &[Field::POSITION];
+const FORCES: &[Field] = &[Field::FORCE];
+
+/// Whether the ghosts hold the positions of this step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GhostPositions {
+    /// Just copied with the border.
+    Fresh,
+    /// To be gathered.
+    Stale,
+}
+
+/// One rank's part of the system during a force computation.
+pub struct ForceContext<'a, 'w> {
+    /// Owned particles and ghosts. Forces on all of them are zero at the start.
+    pub particles: &'a mut Particles,
+    /// Which particles are in which cell.
+    pub cells: &'a mut LocalCells,
+    /// The cells of the global box.
+    pub grid: &'a CellGrid,
+    /// The owned and ghost cells of this rank.
+    pub plan: &'a HaloPlan,
+    /// The pairs of cells that this rank computes.
+    pub pairs: &'a PairWork,
+    /// The global box.
+    pub domain: &'a Domain,
+    /// Threads of this rank.
+    pub threads: &'a Threads,
+    /// Instruction set of the kernels.
+    pub simd: SimdLevel,
+    pub(crate) halo: &'a mut Halo<'w>,
+    pub(crate) clock: &'a mut PhaseClock,
+    pub(crate) ghosts: GhostPositions,
+}
+
+impl ForceContext<'_, '_> {
+    /// Fills ghosts with the owners' values of these fields. Positions alone are not sent again where a rebuild has
+    /// just done so. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; [`EngineError::NotOnGhosts`].
+    pub fn gather(&mut self, fields: &[Field]) -> Result<(), EngineError> {
+        self.start_gather(fields)?;
+        self.finish_gather(fields)
+    }
+
+    /// The first part of [`Self::gather`]: returns while messages are in flight.
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub fn start_gather(&mut self, fields: &[Field]) -> Result<(), EngineError> {
+        if self.is_there(fields) {
+            return Ok(());
+        }
+        self.with_halo(|halo, view| halo.start_gather(fields, view))
+    }
+
+    /// The second part of [`Self::gather`]: returns when all ghosts have their values.
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub fn finish_gather(&mut self, fields: &[Field]) -> Result<(), EngineError> {
+        if self.is_there(fields) {
+            return Ok(());
+        }
+        self.with_halo(|halo, view| halo.finish_gather(fields, view))
+    }
+
+    /// Adds the ghosts' values of these fields to those of their owners, in a fixed order. Does nothing where the shell
+    /// makes every rank compute all pairs of its own particles, whose values are complete then. *Collective.*
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub fn scatter_add(&mut self, fields: &[Field]) -> Result<(), EngineError> {
+        self.with_halo(|halo, view| halo.scatter_add(fields, view))
+    }
+
+    /// Does `work` and books its time as that of forces.
+    pub fn compute<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let start = std::time::Instant::now();
+        let result = work(self);
+        self.clock.book(Phase::Force, start.elapsed());
+        result
+    }
+
+    fn is_there(&self, fields: &[Field]) -> bool {
+        fields == POSITIONS && self.ghosts == GhostPositions::Fresh
+    }
+
+    fn with_halo<R>(&mut self, work: impl FnOnce(&mut Halo, &mut HaloView) -> R) -> R {
+        let Self { particles, cells, plan, domain, threads, halo, clock, .. } = self;
+        work(halo, &mut HaloView { particles, cells, plan, domain, threads, clock })
+    }
+}
+
+/// What computes forces. All ranks call it together.
+pub trait Interaction {
+    /// Longest distance of two particles that interact, \[length\].
+    fn cutoff(&self) -> f64;
+
+    /// Registers the fields it needs beside positions and forces ([`Particles::register`]).
+    fn register(&mut self, _particles: &mut Particles) {}
+
+    /// Mean-field correction of energy and pressure for `counts[species]` particles in `volume`.
+    fn tail(&self, _counts: &[u64], _volume: f64, _dimension: Dimension) -> Tail {
+        Tail::default()
+    }
+
+    /// Prepares for the particles as they are now; called when cells are sorted and ghosts are laid out anew.
+    fn rebuild(&mut self, _context: &mut ForceContext) {}
+
+    /// Adds the forces on all owned particles. `sums` says whether energy and virial are wanted: of this rank's pairs,
+    /// so that the sum over ranks is the system's.
+    ///
+    /// # Errors
+    /// Communication.
+    fn add_forces(&mut self, context: &mut ForceContext, sums: Sums) -> Result<PairSums, EngineError>;
+}
+
+/// Forces from a pair potential.
+#[derive(Debug, Clone)]
+pub struct PairForces<P = Potential> {
+    potential: P,
+    method: Method,
+    overlap: Overlap,
+}
+
+impl<P: PairPotential> PairForces<P> {
+    /// Of a potential, by a method.
+    pub fn new(potential: P, neighbor: NeighborConfig, overlap: Overlap) -> Self {
+        let NeighborConfig { method, skin, precision, .. } = neighbor;
+        Self { potential, method: Method::new(method, skin, precision), overlap }
+    }
+
+    fn add_region(&mut self, context: &mut ForceContext, region: Region, sums: Sums) -> PairSums {
+        let Self { potential, method, .. } = self;
+        context.compute(|context| {
+            if region == Region::Inner {
+                context.particles.clear_ghost_forces(context.threads);
+            }
+            let (system, particles) = system(context, potential);
+            method.add_forces(system, particles, region, sums)
+        })
+    }
+}
+
+/// What methods read, and the particles they write to.
+fn system<'s, P>(
+    context: &'s mut ForceContext,
+    potential: &'s P,
+) -> (System<'s, P>, &'s mut Particles) {
+    let ForceContext { particles, cells, grid, plan, pairs, threads, simd, .. } = context;
+    (System { grid, potential, plan, pairs, cells, simd: *simd, threads }, particles)
+}
+
+impl<P: PairPotential> Interaction for PairForces<P> {
+    fn cutoff(&self) -> f64 {
+        self.potential.cutoff()
+    }
+
+    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail {
+        self.potential.tail(counts, volume, dimension)
+    }
+
+    fn rebuild(&mut self, context: &mut ForceContext) {
+        let (system, particles) = system(context, &self.potential);
+        self.method.rebuild(system, particles);
+    }
+
+    /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go home. The order of the sums
+    /// is the same with and without overlap, and so are the bits.
+    fn add_forces(&mut self, context: &mut ForceContext, sums: Sums) -> Result<PairSums, EngineError> {
+        context.start_gather(POSITIONS)?;
+        if self.overlap == Overlap::Off {
+            context.finish_gather(POSITIONS)?;
+        }
+        let mut total = self.add_region(context, Region::Inner, sums);
+        if self.overlap == Overlap::On {
+            context.finish_gather(POSITIONS)?;
+        }
+        total += self.add_region(context, Region::Boundary, sums);
+        context.scatter_add(FORCES)?;
+        Ok(total)
+    }
+}

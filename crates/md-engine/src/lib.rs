@@ -1,0 +1,71 @@
+//! A distributed molecular-dynamics simulation as a library.
+//!
+//! A [`Config`] says what is simulated and how; [`Setup`] is a checked configuration for a number of ranks; [`Simulation`]
+//! is one rank of it, running. What looks at a run is an [`Observer`]. Nothing here reads or writes files, prints, or ends
+//! the process. The ranks are those of an [`md_comm::World`]: threads of this process, or processes over MPI.
+//!
+//! | to bring | implement | and hand it to |
+//! | --- | --- | --- |
+//! | a pair potential | [`md_core::PairPotential`] | [`Config::new`] |
+//! | forces of another kind | [`Interaction`] | [`Simulation::with_interaction`] |
+//! | an integrator | [`Integrate`] | [`Simulation::set_integrator`] |
+//! | a partition | [`md_core::partition::Ownership`] | [`Simulation::replace_decomposition`] |
+//! | an observer | [`Observer`], or a closure with [`every`] | [`Simulation::run`] |
+//!
+//! ```
+//! use md_core::lattice::{Lattice, LatticeKind};
+//! use md_core::potential::LennardJones;
+//! use md_engine::{Config, EngineError, Needs, Setup, Simulation, every};
+//! use std::time::Duration;
+//!
+//! let energies = md_comm::local::run(2, Duration::from_secs(60), |world| {
+//!     let lattice = Lattice::new(LatticeKind::Fcc, LatticeKind::Fcc.spacing(0.8442), [5; 3]);
+//!     let mut config = Config::new(lattice, LennardJones::simple(2.5));
+//!     config.temperature = Some(1.44);
+//!     let mut simulation = Simulation::new(world, &Setup::new(config, world.ranks())?)?;
+//!     let mut energies = Vec::new();
+//!     let mut observer = every(10, Needs::ENERGY_AND_VIRIAL, |now| {
+//!         energies.extend(now.thermo.map(|thermo| thermo.total_per_atom));
+//!         Ok(())
+//!     });
+//!     simulation.run(20, &mut [&mut observer])?;
+//!     simulation.finalise()?;
+//!     Ok::<_, EngineError>(energies)
+//! });
+//! let energies = energies.into_iter().next().unwrap().unwrap().unwrap();
+//! assert_eq!(energies.len(), 3);
+//! assert!((energies[2] - energies[0]).abs() < 1e-2);
+//! ```
+#![forbid(unsafe_code)]
+
+mod checks;
+pub mod clock;
+pub mod config;
+mod decomposition;
+mod error;
+mod frozen;
+mod halo;
+mod initial;
+pub mod integrator;
+mod interaction;
+mod measure;
+mod observer;
+mod rebuild;
+pub mod report;
+mod simulation;
+mod state;
+
+pub use clock::Phase;
+pub use config::{
+    Config, Division, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
+};
+pub use decomposition::{Decomposition, HaloOptions};
+pub use error::{EngineError, Scope};
+pub use frozen::FrozenHalo;
+pub use halo::{Direction, Halo};
+pub use integrator::{Integrate, Integrator, IntegratorKind};
+pub use interaction::{ForceContext, Interaction, PairForces};
+pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
+pub use report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};
+pub use simulation::Simulation;
+pub use state::State;

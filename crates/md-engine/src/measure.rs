@@ -1,0 +1,245 @@
+//! What a simulation tells about itself: observables, timings, particles.
+
+use std::time::Instant;
+
+use md_comm::Choice;
+use md_core::observables::{SystemSums, twice_kinetic_energy};
+use md_core::potential::Tail;
+use md_core::{Domain, ImageCounts, Particles};
+
+use crate::clock::{Phase, PhaseTime};
+use crate::error::EngineError;
+use crate::interaction::Interaction;
+use crate::observer::{Needs, Observer, RunsOn, Snapshot};
+use crate::report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};
+use crate::simulation::Simulation;
+use crate::state::State;
+
+const FIRST_RANK: usize = 0;
+
+impl<I: Interaction> Simulation<'_, I> {
+    /// Shows the present state to the observers that are due. *Collective.*
+    pub(crate) fn observe(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
+        let step = self.state.step;
+        let rank = self.world.rank();
+        self.observed = Some(step);
+        let mut seen = Seen::default();
+        for observer in observers {
+            let Some(needs) = observer.due(step) else { continue };
+            self.provide(needs, &mut seen)?;
+            if observer.runs_on() == RunsOn::FirstRank && rank != FIRST_RANK {
+                continue;
+            }
+            let State { particles, domain, time, .. } = &self.state;
+            let snapshot = Snapshot {
+                sums: seen.thermo.as_ref().map(|(sums, _)| sums),
+                thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
+                gathered: seen.gathered.as_deref(),
+                time: *time,
+                rank,
+                step,
+                domain,
+                particles,
+            };
+            let begun = Instant::now();
+            let observed = observer.observe(&snapshot);
+            self.clock.book(Phase::Output, begun.elapsed());
+            observed.map_err(EngineError::Observer)?;
+        }
+        Ok(())
+    }
+
+    /// Computes what observers need and is not there yet.
+    fn provide(&mut self, needs: Needs, seen: &mut Seen) -> Result<(), EngineError> {
+        if needs.contains(Needs::VELOCITIES) {
+            self.complete_step()?;
+        }
+        if needs.contains(Needs::ENERGY_AND_VIRIAL) && seen.thermo.is_none() {
+            let sums = self.system_sums()?;
+            seen.thermo = Some((sums, self.thermo(&sums)));
+        }
+        if needs.contains(Needs::GATHERED_PARTICLES) && seen.gathered.is_none() {
+            // Integration, not output.
+            self.complete_step()?;
+            let begun = Instant::now();
+            seen.gathered = Some(self.gather_rows(RowVector::Velocity)?);
+            self.clock.book(Phase::Output, begun.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Sums over all ranks at the last step that computed energy and virial. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; an energy that is not a number; a particle too many or too few.
+    pub fn system_sums(&mut self) -> Result<SystemSums, EngineError> {
+        self.complete_step()?;
+        let State { particles, step, .. } = &self.state;
+        let sums = SystemSums {
+            atoms: particles.owned() as f64,
+            twice_kinetic: twice_kinetic_energy(particles, &self.masses),
+            pairs: self.pairs,
+        };
+        let mut values = sums.to_array();
+        self.world.sum(&mut values)?;
+        let sums = SystemSums::from_array(values);
+        let (step, expected) = (*step, self.atoms);
+        if sums.atoms as u64 != expected {
+            return Err(EngineError::WrongCount { step, found: sums.atoms as u64, expected });
+        }
+        let (potential, kinetic) = (sums.pairs.energy / sums.atoms, 0.5 * sums.twice_kinetic / sums.atoms);
+        if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.is_finite()) {
+            return Err(EngineError::NotFinite { step, potential, kinetic });
+        }
+        Ok(sums)
+    }
+
+    /// The thermodynamic state of these sums.
+    pub fn thermo(&self, sums: &SystemSums) -> Thermo {
+        let observables = sums.observables(&self.state.domain, self.tail);
+        Thermo {
+            step: self.state.step,
+            time: self.state.time,
+            temperature: observables.temperature,
+            potential_per_atom: observables.potential_per_atom,
+            kinetic_per_atom: observables.kinetic_per_atom,
+            total_per_atom: observables.potential_per_atom + observables.kinetic_per_atom,
+            pressure: observables.pressure,
+        }
+    }
+
+    /// Totals of the forces of these sums.
+    pub fn force_totals(&self, sums: &SystemSums) -> ForceTotals {
+        let Tail { energy, .. } = self.tail;
+        ForceTotals {
+            potential_energy: sums.pairs.energy + energy,
+            virial: sums.pairs.virial,
+            tail_energy: energy,
+            pressure: sums.observables(&self.state.domain, self.tail).pressure,
+        }
+    }
+
+    /// Every rank's timings since [`Self::start_measuring`], on all ranks. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn timings(&mut self) -> Result<Vec<RankTiming>, EngineError> {
+        self.complete_step()?;
+        let traffic = self.decomposition.halo.traffic();
+        let times = self.clock.times(self.state.step);
+        let mut words: Vec<f64> = times.iter().flat_map(|time| [time.calls as f64, time.seconds]).collect();
+        let counts = [
+            traffic.messages + self.traffic_closed.messages - self.traffic_before.messages,
+            traffic.bytes + self.traffic_closed.bytes - self.traffic_before.bytes,
+            self.state.particles.owned() as u64,
+            self.state.particles.ghosts() as u64,
+        ];
+        words.extend(counts.map(|count| count as f64));
+        let all: Vec<f64> =
+            bytemuck::pod_collect_to_vec(&self.world.gather_all(bytemuck::cast_slice(&words))?);
+        Ok(all.chunks_exact(words.len()).map(rank_timing).collect())
+    }
+
+    /// All particles on rank 0, by id; nothing elsewhere. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
+        self.complete_step()?;
+        let mine = pack_rows(&self.state.particles, vector, &self.state.domain);
+        let all = self.world.gather(FIRST_RANK, &mine)?;
+        let mut rows: Vec<ParticleRow> = all.iter().flat_map(|bytes| unpack_rows(bytes)).collect();
+        rows.sort_unstable_by_key(|row| row.id);
+        Ok(rows)
+    }
+
+    /// What contexts that choose their transports by themselves have chosen.
+    pub fn choices(&self) -> Vec<Choice> {
+        self.decomposition.halo.choices()
+    }
+
+    /// The state of this rank. Velocities are half a step behind unless an observer has asked for them.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Time step, in tau.
+    pub fn timestep(&self) -> f64 {
+        self.timestep
+    }
+
+    /// Rebuilds after the initial one.
+    pub fn rebuilds(&self) -> u64 {
+        self.rebuilds
+    }
+
+    /// Rebuilds that came too late.
+    pub fn dangerous_rebuilds(&self) -> u64 {
+        self.dangerous_rebuilds
+    }
+
+    /// Bytes that particles, cells and reference positions of this rank hold.
+    pub fn memory_bytes(&self) -> usize {
+        self.state.particles.bytes() + self.cells.bytes() + self.watch.bytes()
+    }
+
+    /// Starts the measured part: forgets the times and traffic of the set-up. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn start_measuring(&mut self) -> Result<(), EngineError> {
+        self.complete_step()?;
+        self.traffic_before = self.decomposition.halo.traffic();
+        self.clock.restart();
+        Ok(())
+    }
+}
+
+/// What observers of one step have been given so far.
+#[derive(Default)]
+struct Seen {
+    thermo: Option<(SystemSums, Thermo)>,
+    gathered: Option<Vec<ParticleRow>>,
+}
+
+fn rank_timing(words: &[f64]) -> RankTiming {
+    let (times, counts) = words.split_at(2 * Phase::ALL.len());
+    let mut timing = RankTiming::default();
+    for (phase, time) in timing.phases.iter_mut().zip(times.chunks_exact(2)) {
+        *phase = PhaseTime { calls: time[0] as u64, seconds: time[1] };
+    }
+    if let [messages, bytes, owned, ghosts] = counts[..] {
+        (timing.messages, timing.bytes) = (messages as u64, bytes as u64);
+        (timing.owned, timing.ghosts) = (owned as u64, ghosts as u64);
+    }
+    timing
+}
+
+/// id, type, image counts, position, vector.
+const ROW_WORDS: usize = 9;
+
+fn pack_rows(particles: &Particles, vector: RowVector, domain: &Domain) -> Vec<u8> {
+    let row = |index: usize| {
+        let (position, images) =
+            domain.wrap_counting(particles.position_of(index), particles.images_of(index));
+        let vector = match vector {
+            RowVector::Velocity => particles.get(index).velocity,
+            RowVector::Force => particles.force_of(index),
+        };
+        let [[x, y, z], [vx, vy, vz]] = [position, vector].map(|vector| vector.map(f64::to_bits));
+        [particles.id[index], particles.species[index] + 1, images.pack(), x, y, z, vx, vy, vz]
+    };
+    let rows: Vec<[u64; ROW_WORDS]> = (0..particles.owned()).map(row).collect();
+    bytemuck::cast_slice(&rows).to_vec()
+}
+
+fn unpack_rows(bytes: &[u8]) -> impl Iterator<Item = ParticleRow> + use<> {
+    let rows: Vec<[u64; ROW_WORDS]> = bytemuck::pod_collect_to_vec(bytes);
+    rows.into_iter().map(|[id, kind, images, x, y, z, vx, vy, vz]| ParticleRow {
+        id,
+        kind: kind as u32,
+        position: [x, y, z].map(f64::from_bits),
+        vector: [vx, vy, vz].map(f64::from_bits),
+        images: ImageCounts::unpack(images),
+    })
+}

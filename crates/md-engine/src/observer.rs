@@ -1,0 +1,130 @@
+//! Observers: what looks at a run. Thermo tables, trajectories and progress bars are observers, and so is your own.
+
+use std::error::Error;
+use std::ops::BitOr;
+
+use md_core::observables::SystemSums;
+use md_core::{Domain, Particles};
+
+use crate::report::{ParticleRow, Thermo};
+
+/// What an observer needs of the state it is about to see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Needs(u8);
+
+impl Needs {
+    /// Step and time alone.
+    pub const NOTHING: Self = Self(0);
+    /// Velocities at the full step, in [`Snapshot::particles`].
+    pub const VELOCITIES: Self = Self(1);
+    /// Energies, virial, temperature and pressure of the whole system: [`Snapshot::thermo`]; a step with them takes longer.
+    pub const ENERGY_AND_VIRIAL: Self = Self(2);
+    /// All particles on rank 0: [`Snapshot::gathered`].
+    pub const GATHERED_PARTICLES: Self = Self(4);
+
+    /// Whether all of `others` are needed.
+    pub fn contains(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+}
+
+impl BitOr for Needs {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// On which ranks an observer runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunsOn {
+    /// On all; it may not communicate unless it does so on all.
+    #[default]
+    AllRanks,
+    /// On rank 0.
+    FirstRank,
+}
+
+/// The state of the simulation after a step. What an observer has not asked for may be missing.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot<'a> {
+    /// This rank.
+    pub rank: usize,
+    /// Steps made.
+    pub step: u64,
+    /// Simulated time, \[time\].
+    pub time: f64,
+    /// The global box.
+    pub domain: &'a Domain,
+    /// Particles of this rank; positions may lie outside the box until the next rebuild. Velocities are those of the full
+    /// step only if asked for.
+    pub particles: &'a Particles,
+    /// The thermodynamic state of the system.
+    pub thermo: Option<&'a Thermo>,
+    /// The sums it was made from.
+    pub sums: Option<&'a SystemSums>,
+    /// All particles by id, with velocities, on rank 0; nothing elsewhere.
+    pub gathered: Option<&'a [ParticleRow]>,
+}
+
+/// The error of an observer, of any type.
+pub type ObserverError = Box<dyn Error + Send + Sync>;
+
+/// What looks at a run. There is one on every rank, wherever it runs: `due` is asked on all.
+pub trait Observer {
+    /// What it needs after this step, the same on all ranks; `None` if it does not look at it.
+    fn due(&self, step: u64) -> Option<Needs>;
+
+    /// Looks at the state. Called after the steps that are due, on the ranks of [`Self::runs_on`].
+    ///
+    /// # Errors
+    /// Whatever ends the run; it comes back as [`crate::EngineError::Observer`].
+    fn observe(&mut self, snapshot: &Snapshot) -> Result<(), ObserverError>;
+
+    /// Where it runs.
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::AllRanks
+    }
+}
+
+/// An observer made of a closure; see [`every`].
+pub struct Every<F> {
+    interval: u64,
+    needs: Needs,
+    runs_on: RunsOn,
+    look: F,
+}
+
+/// Calls a closure on all ranks at step 0 and every `interval` steps.
+pub fn every<F>(interval: u64, needs: Needs, look: F) -> Every<F>
+where
+    F: FnMut(&Snapshot) -> Result<(), ObserverError>,
+{
+    Every { interval, needs, runs_on: RunsOn::AllRanks, look }
+}
+
+impl<F> Every<F> {
+    /// The same on rank 0 alone.
+    #[must_use]
+    pub fn on_first_rank(self) -> Self {
+        Self { runs_on: RunsOn::FirstRank, ..self }
+    }
+}
+
+impl<F> Observer for Every<F>
+where
+    F: FnMut(&Snapshot) -> Result<(), ObserverError>,
+{
+    fn due(&self, step: u64) -> Option<Needs> {
+        step.is_multiple_of(self.interval).then_some(self.needs)
+    }
+
+    fn observe(&mut self, snapshot: &Snapshot) -> Result<(), ObserverError> {
+        (self.look)(snapshot)
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        self.runs_on
+    }
+}

@@ -1,0 +1,107 @@
+//! The steps that rebuild: who moves to which rank, who is a ghost where, which pairs are looked at.
+
+use md_comm::Traffic;
+use md_core::migrate::take_migrants;
+use md_core::rebuild::{Due, RebuildDecision};
+use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
+
+use crate::clock::Phase;
+use crate::config::Division;
+use crate::decomposition::Decomposition;
+use crate::error::EngineError;
+use crate::halo::{HaloView, Messages, Migration};
+use crate::interaction::{GhostPositions, Interaction};
+use crate::simulation::Simulation;
+use crate::state::State;
+
+/// Who owns which particle.
+struct Owners<'a> {
+    grid: &'a CellGrid,
+    partition: &'a Partition,
+    plan: &'a HaloPlan,
+    threads: &'a Threads,
+}
+
+impl Owners<'_> {
+    /// Takes what this rank does not own into the messages for the peers.
+    fn take(&self, particles: &mut Particles, messages: Messages) -> Result<(), EngineError> {
+        let Self { grid, partition, plan, threads } = *self;
+        match take_migrants(particles, grid, plan, partition, threads, messages) {
+            Some(stray) => Err(EngineError::Stray(stray.id, stray.position)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'w, I: Interaction> Simulation<'w, I> {
+    /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
+    pub(crate) fn rebuild_due(&mut self) -> Result<Due, EngineError> {
+        match self.watch.count_step() {
+            _ if self.next_division.is_some() => Ok(Due::Yes),
+            RebuildDecision::Known(due) => Ok(due),
+            RebuildDecision::AskAllRanks => {
+                let largest = self.largest_displacement2()?;
+                Ok(self.watch.decide(largest))
+            }
+        }
+    }
+
+    /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
+    pub(crate) fn rebuild(&mut self) -> Result<(), EngineError> {
+        let largest = self.check_lost()?;
+        self.rebuilds += 1;
+        self.dangerous_rebuilds += u64::from(self.watch.is_dangerous(largest));
+        if let Some(division) = self.next_division.take() {
+            self.redistribute(division)?;
+        }
+        self.move_and_rebuild()
+    }
+
+    /// Squared, over all ranks, since the last rebuild. *Collective.*
+    pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
+        let Self { state, watch, threads, clock, world, .. } = self;
+        let mut largest = [clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads))];
+        clock.time(Phase::HaloWait, || world.max(&mut largest))?;
+        Ok(largest[0])
+    }
+
+    /// Puts another decomposition in the place of the present one and sends every particle to its new owner, whoever
+    /// that is. *Collective.*
+    fn redistribute(&mut self, division: Division) -> Result<(), EngineError> {
+        let options = self.decomposition.options();
+        let new = Decomposition::open(self.world, division, options, &self.state.particles)?;
+        let Decomposition { halo: closed, .. } = std::mem::replace(&mut self.decomposition, new);
+        let Traffic { messages, bytes } = closed.traffic();
+        self.traffic_closed.messages += messages;
+        self.traffic_closed.bytes += bytes;
+        closed.finalise()?;
+        let others = (0..self.world.ranks()).filter(|&rank| rank != self.world.rank()).collect();
+        let mut migration = Migration::open(self.world, others, options.buffering)?;
+        let Self { state: State { particles, domain, .. }, decomposition, threads, .. } = self;
+        domain.wrap(particles, threads);
+        let Decomposition { grid, partition, plan, .. } = decomposition;
+        let owners = Owners { grid, partition, plan, threads };
+        migration.exchange(particles, |particles, messages| owners.take(particles, messages), &mut Vec::new())?;
+        migration.finalise()
+    }
+
+    /// Migrates, sorts, makes the border and what the interaction prepares. *Collective.*
+    pub(crate) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Decomposition { grid, partition, plan, halo, .. } = decomposition;
+        clock.time(Phase::Migrate, || {
+            domain.wrap(particles, threads);
+            let owners = Owners { grid, partition, plan, threads };
+            halo.migrate(particles, |particles, messages| owners.take(particles, messages))
+        })?;
+        clock.time(Phase::Neighbor, || cells.sort(particles, grid, plan, threads));
+        let begun = std::time::Instant::now();
+        halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
+        clock.book(Phase::Border, begun.elapsed());
+        let begun = std::time::Instant::now();
+        self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context));
+        self.watch.rebuilt(&self.state.particles);
+        self.clock.book(Phase::Neighbor, begun.elapsed());
+        Ok(())
+    }
+}

@@ -1,0 +1,261 @@
+//! One rank of a running simulation, and the time step.
+
+use md_comm::{Traffic, World};
+use md_core::integrate::HalfKicks;
+use md_core::potential::{PairPotential, Tail};
+use md_core::rebuild::{Due, RebuildWatch};
+use md_core::{LocalCells, PairSums, Particles, Potential, SimdLevel, Sums, Threads};
+
+use crate::clock::{Phase, PhaseClock};
+use crate::config::{Division, Setup, TailCorrection};
+use crate::decomposition::{Decomposition, HaloOptions};
+use crate::error::EngineError;
+use crate::initial;
+use crate::integrator::{Completion, Integrate, Integrator, IntegratorSetup, Motion};
+use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
+use crate::observer::{Needs, Observer};
+use crate::state::State;
+
+/// One rank of a running simulation, with forces from `I`.
+pub struct Simulation<'w, I = PairForces<Potential>> {
+    pub(crate) world: &'w dyn World,
+    pub(crate) state: State,
+    pub(crate) decomposition: Decomposition<'w>,
+    /// Takes the place of the decomposition at the next step.
+    pub(crate) next_division: Option<Division>,
+    pub(crate) cells: LocalCells,
+    pub(crate) interaction: I,
+    pub(crate) masses: Vec<f64>,
+    pub(crate) timestep: f64,
+    /// Particles of the whole system.
+    pub(crate) atoms: u64,
+    /// What the next step begins with; if fused, velocities are a half kick behind.
+    half_kicks: HalfKicks,
+    pub(crate) watch: RebuildWatch,
+    pub(crate) threads: Threads,
+    pub(crate) simd: SimdLevel,
+    pub(crate) clock: PhaseClock,
+    pub(crate) tail: Tail,
+    pub(crate) traffic_before: Traffic,
+    /// Traffic of contexts that have been replaced.
+    pub(crate) traffic_closed: Traffic,
+    /// Rebuilds after the initial one.
+    pub(crate) rebuilds: u64,
+    pub(crate) dangerous_rebuilds: u64,
+    /// Pair sums of this rank at the last step that computed them.
+    pub(crate) pairs: PairSums,
+    /// The last step that observers have seen.
+    pub(crate) observed: Option<u64>,
+}
+
+impl<'w, P: PairPotential + Clone> Simulation<'w, PairForces<P>> {
+    /// A simulation with the setup's pair potential. *Collective.*
+    ///
+    /// # Errors
+    /// As [`Self::with_interaction`].
+    pub fn new(world: &'w dyn World, setup: &Setup<P>) -> Result<Self, EngineError> {
+        let config = &setup.config;
+        let forces =
+            PairForces::new(config.potential.clone(), config.neighbor, config.parallel.overlap);
+        Self::with_interaction(world, setup, forces)
+    }
+}
+
+impl<'w, I: Interaction> Simulation<'w, I> {
+    /// Places the particles and computes the forces of step 0 by an interaction of any kind, whose cutoff is at most
+    /// that of the setup's potential. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; particles on top of each other.
+    pub fn with_interaction<P>(
+        world: &'w dyn World,
+        setup: &Setup<P>,
+        mut interaction: I,
+    ) -> Result<Self, EngineError> {
+        let config = &setup.config;
+        let mut particles = initial::particles(setup, world)?;
+        interaction.register(&mut particles);
+        let tail = match config.tail_correction {
+            TailCorrection::Off => Tail::default(),
+            TailCorrection::On => {
+                let counts = count_species(&particles, config.masses.len(), world)?;
+                interaction.tail(&counts, setup.domain.volume(), setup.domain.dimension)
+            }
+        };
+        let (timestep, simd) = (config.timestep, setup.simd);
+        let integrator = IntegratorSetup { timestep, masses: &config.masses, simd };
+        let parallel = &config.parallel;
+        let options = HaloOptions {
+            shell: parallel.shell,
+            exchange: parallel.exchange,
+            buffering: parallel.buffering,
+        };
+        let mut simulation = Self {
+            decomposition: Decomposition::open(world, setup.division.clone(), options, &particles)?,
+            state: State {
+                particles,
+                domain: setup.domain,
+                integrator: config.integrator.build(integrator),
+                step: 0,
+                time: 0.0,
+            },
+            next_division: None,
+            cells: LocalCells::default(),
+            half_kicks: HalfKicks::Single,
+            watch: RebuildWatch::new(config.neighbor.rebuild, config.neighbor.skin, simd),
+            masses: config.masses.clone(),
+            atoms: setup.atoms(),
+            threads: setup.threads.clone(),
+            clock: PhaseClock::default(),
+            traffic_before: Traffic::default(),
+            traffic_closed: Traffic::default(),
+            rebuilds: 0,
+            dangerous_rebuilds: 0,
+            pairs: PairSums::default(),
+            observed: None,
+            world,
+            interaction,
+            timestep,
+            simd,
+            tail,
+        };
+        simulation.move_and_rebuild()?;
+        simulation.cells.make_room(&simulation.state.particles);
+        simulation.compute_forces(GhostPositions::Fresh, Sums::Compute)?;
+        simulation.check_overlaps()?;
+        Ok(simulation)
+    }
+
+    /// Makes `steps` steps. Observers see the present state first, unless they have seen it, and then those that are due; energy and virial
+    /// are computed where one of them needs them, and at the last step. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; lost particles; an energy that is not a number; [`EngineError::Observer`].
+    pub fn run(&mut self, steps: u64, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
+        if self.observed != Some(self.state.step) {
+            self.observe(observers)?;
+        }
+        let last = self.state.step + steps;
+        while self.state.step < last {
+            let next = self.state.step + 1;
+            let needs = observers.iter().filter_map(|observer| observer.due(next));
+            let wants_sums = needs.fold(Needs::NOTHING, Needs::bitor).contains(Needs::ENERGY_AND_VIRIAL);
+            self.step(if wants_sums || next == last { Sums::Compute } else { Sums::Skip })?;
+            self.observe(observers)?;
+        }
+        Ok(())
+    }
+
+    /// One step: positions to t + dt; then either migrate, make the border and rebuild the neighbourhood, or leave
+    /// ghosts to be gathered; forces, inner ones while the halo is in flight; velocities to t + dt, which wait until
+    /// somebody looks at them or the next step begins, where the integrator allows it. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; lost particles.
+    pub fn step(&mut self, sums: Sums) -> Result<(), EngineError> {
+        self.state.step += 1;
+        self.state.time = self.state.step as f64 * self.timestep;
+        let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
+        self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
+        let ghosts = match self.rebuild_due()? {
+            Due::Yes => {
+                self.rebuild()?;
+                GhostPositions::Fresh
+            }
+            Due::No => {
+                // What is about to be reported must not come from a neighbourhood that holds no longer.
+                if sums == Sums::Compute {
+                    self.check_lost()?;
+                }
+                GhostPositions::Stale
+            }
+        };
+        self.compute_forces(ghosts, sums)?;
+        self.half_kicks = HalfKicks::Fused;
+        match self.state.integrator.completion() {
+            Completion::Deferred => Ok(()),
+            Completion::Immediate => self.complete_step(),
+        }
+    }
+
+    /// Makes up for what [`Self::step`] has left undone; to be called by everything that looks at velocities or at the
+    /// clock.
+    pub(crate) fn complete_step(&mut self) -> Result<(), EngineError> {
+        match std::mem::replace(&mut self.half_kicks, HalfKicks::Single) {
+            HalfKicks::Single => Ok(()),
+            HalfKicks::Fused => self.integrate(|integrator, motion| integrator.after_forces(motion)),
+        }
+    }
+
+    fn integrate(
+        &mut self,
+        work: impl FnOnce(&mut Integrator, &mut Motion) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let Self { state: State { particles, domain, integrator, step, .. }, masses, threads, clock, .. } = self;
+        let mut motion = Motion { particles, domain, masses, step: *step, threads, world: self.world };
+        clock.time(Phase::Integrate, || work(integrator, &mut motion))
+    }
+
+    /// Adds up all forces; those on owned particles must be zero before, as new particles' are and the drift leaves them.
+    pub(crate) fn compute_forces(&mut self, ghosts: GhostPositions, sums: Sums) -> Result<(), EngineError> {
+        debug_assert!(self.state.particles.owned_forces_are_zero());
+        let pairs = self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, sums))?;
+        if sums == Sums::Compute {
+            self.pairs = pairs;
+        }
+        Ok(())
+    }
+
+    /// The interaction, and what it works on.
+    pub(crate) fn with_forces<R>(
+        &mut self,
+        ghosts: GhostPositions,
+        work: impl FnOnce(&mut I, &mut ForceContext<'_, 'w>) -> R,
+    ) -> R {
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Decomposition { grid, plan, pairs, halo, .. } = decomposition;
+        let simd = self.simd;
+        let mut context =
+            ForceContext { particles, cells, grid, plan, pairs, domain, threads, simd, halo, clock, ghosts };
+        work(&mut self.interaction, &mut context)
+    }
+
+    /// Goes on with another integrator from the present state. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn set_integrator(&mut self, integrator: Integrator) -> Result<(), EngineError> {
+        self.complete_step()?;
+        self.state.integrator = integrator;
+        Ok(())
+    }
+
+    /// Lets another division of the same box take effect in the next step, which rebuilds: particles go to whichever rank
+    /// owns their cells then, contexts are closed and opened. All ranks give the same division. The cells must be at
+    /// least as long as cutoff + skin ([`Division::new`]).
+    pub fn replace_decomposition(&mut self, division: Division) {
+        self.next_division = Some(division);
+    }
+
+    /// Closes the exchange contexts. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn finalise(self) -> Result<(), EngineError> {
+        self.decomposition.halo.finalise()
+    }
+}
+
+/// Particles per species over all ranks. *Collective.*
+fn count_species(
+    particles: &Particles,
+    species: usize,
+    world: &dyn World,
+) -> Result<Vec<u64>, EngineError> {
+    let mut counts = vec![0.0; species];
+    for &kind in &particles.species[..particles.owned()] {
+        counts[kind as usize] += 1.0;
+    }
+    world.sum(&mut counts)?;
+    Ok(counts.into_iter().map(|count| count as u64).collect())
+}

@@ -1,0 +1,20 @@
+//! What a simulation carries from step to step: on each rank its particles, and what all ranks have alike.
+
+use md_core::{Domain, Particles};
+
+use crate::integrator::Integrator;
+
+/// The state of one rank.
+#[derive(Debug)]
+pub struct State {
+    /// Particles of this rank, with all registered fields, image counts among them.
+    pub particles: Particles,
+    /// The global box.
+    pub domain: Domain,
+    /// The integrator and its own state.
+    pub integrator: Integrator,
+    /// Steps made.
+    pub step: u64,
+    /// Simulated time, \[time\].
+    pub time: f64,
+}
