@@ -15,8 +15,8 @@ use crate::cells::LocalCells;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
-use crate::potential::Potential;
-use crate::simd::SimdLevel;
+use crate::potential::{PairKernel, PairPotential};
+use crate::simd::{Double, Quads, SimdLevel, Single};
 use crate::threads::Threads;
 
 /// What a sweep over pairs adds up, for this rank's share of the pairs.
@@ -51,9 +51,15 @@ pub enum Sums {
 }
 
 /// Precision of the pair arithmetic; positions, integration and sums over particles are always f64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Precision {
     /// f64.
+    #[default]
     Double,
     /// f32.
     Mixed,
@@ -99,8 +105,8 @@ pub enum Method {
 pub struct System<'a> {
     /// The cells of the global box.
     pub grid: &'a CellGrid,
-    /// The potential.
-    pub potential: &'a Potential,
+    /// The potential, of this crate or of yours.
+    pub potential: &'a dyn PairPotential,
     /// The plan.
     pub plan: &'a HaloPlan,
     /// Which cells meet which.
@@ -111,6 +117,28 @@ pub struct System<'a> {
     pub simd: SimdLevel,
     /// Threads to use.
     pub threads: &'a Threads,
+}
+
+/// A loop over pairs that waits for a kernel: what [`PairPotential::compute`] is given to run.
+pub struct PairLoop<'a>(Loop<'a>);
+
+enum Loop<'a> {
+    Cells(cells::Task<'a>),
+    Double(clusters::Task<'a, Double>),
+    Single(clusters::Task<'a, Single>),
+    Quads(clusters::Task<'a, Quads>),
+}
+
+impl PairLoop<'_> {
+    /// Runs the loop, which is compiled anew for each type of kernel.
+    pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
+        match self.0 {
+            Loop::Cells(task) => task.run(kernel),
+            Loop::Double(task) => task.run(kernel),
+            Loop::Single(task) => task.run(kernel),
+            Loop::Quads(task) => task.run(kernel),
+        }
+    }
 }
 
 impl Method {

@@ -1,7 +1,7 @@
 //! Masses and the pair potential.
 
 use md_core::force::mixed_precision_problem;
-use md_core::potential::{LennardJones, Mixing, PairPotential, Shift, Well};
+use md_core::potential::{LennardJones, Mixing, PairPotential, Shift, SpeciesPair, Well};
 use md_core::{CellGrid, Potential};
 
 use crate::input::InputParticles;
@@ -55,7 +55,7 @@ pub(super) fn potential(source: &ScenarioSource, scenario: &Scenario) -> Result<
         .iter()
         .map(|pair| {
             let well = Well { epsilon: pair.epsilon, sigma: pair.sigma };
-            (index(&pair.species[0]), index(&pair.species[1]), well)
+            SpeciesPair { species: [index(&pair.species[0]), index(&pair.species[1])], parameters: well }
         })
         .collect();
     let mixing = match interaction.mixing {
