@@ -143,7 +143,8 @@ impl ImageCounts {
     /// From a word of [`Field::IMAGES`].
     pub fn unpack(word: u64) -> Self {
         // Shifted to the top and back, so that the sign is extended.
-        let count = |dim: u32| ((word >> (dim * Self::BITS)) << (64 - Self::BITS)) as i64 >> (64 - Self::BITS);
+        let count =
+            |dim: u32| ((word >> (dim * Self::BITS)) << (64 - Self::BITS)) as i64 >> (64 - Self::BITS);
         Self([0, 1, 2].map(|dim| count(dim) as i32))
     }
 

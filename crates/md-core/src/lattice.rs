@@ -65,6 +65,11 @@ impl Lattice {
         Self { kind, edges: kind.aspect().map(|edge| edge * spacing), cells: cells.map(u64::from) }
     }
 
+    /// `cells` unit cells per dimension at this number density.
+    pub fn with_density(kind: LatticeKind, density: f64, cells: [u32; 3]) -> Self {
+        Self::new(kind, kind.spacing(density), cells)
+    }
+
     /// Edge lengths of the box.
     pub fn lengths(&self) -> [f64; 3] {
         [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.edges[dim])

@@ -10,7 +10,9 @@
 //! is copying runs. Disadvantage: sorting moves nine columns.
 
 use crate::aligned::{Column, LINE, Place};
-use crate::fields::{BUILT_IN, ColumnMut, Columns, ColumnsMut, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
+use crate::fields::{
+    BUILT_IN, ColumnMut, Columns, ColumnsMut, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration,
+};
 use crate::threads::Threads;
 
 /// One particle on its own: for initial states, migration tests and error messages.
@@ -278,7 +280,8 @@ impl Particles {
         self.velocity.iter_mut().for_each(|column| column.set_len(owned));
         self.images.set_len(owned);
         self.set_len(owned);
-        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts == OnGhosts::Absent) {
+        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts == OnGhosts::Absent)
+        {
             columns.iter_mut().for_each(|column| column.set_len(owned));
         }
     }
@@ -299,7 +302,8 @@ impl Particles {
         }
         self.id.set_len(len);
         self.species.set_len(len);
-        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts != OnGhosts::Absent) {
+        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts != OnGhosts::Absent)
+        {
             columns.iter_mut().for_each(|column| column.set_len(len));
         }
     }
@@ -308,6 +312,11 @@ impl Particles {
     pub fn clear_forces(&mut self, threads: &Threads) {
         let force = self.force.each_mut().map(Column::padded_mut);
         threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0.0)));
+    }
+
+    /// Sets a field of real numbers to zero, ghosts and padding included.
+    pub fn clear(&mut self, field: Field) {
+        self.components_mut(field).iter_mut().for_each(|column| column.padded_mut().fill(0.0));
     }
 
     /// Whether nothing has been added to the forces on owned particles since they were cleared or used up.

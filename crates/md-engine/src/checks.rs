@@ -51,7 +51,8 @@ impl<I: Interaction> Simulation<'_, I> {
             return Ok(());
         }
         let mine = worst.filter(|(_, force)| *force >= largest[0]);
-        let overlap = mine.and_then(|(i, force)| overlap_at(&self.state.particles, i, force, &self.state.domain));
+        let overlap =
+            mine.and_then(|(i, force)| overlap_at(&self.state.particles, i, force, &self.state.domain));
         let words = overlap
             .map_or([0.0; 4], |o| [f64::from_bits(o.id), f64::from_bits(o.neighbour), o.distance, o.force]);
         let all = self.world.gather_all(bytemuck::cast_slice(&words))?;

@@ -7,11 +7,10 @@ use md_core::force::{MethodKind, Precision, mixed_precision_problem};
 use md_core::grid::{GridError, most_cells};
 use md_core::lattice::Lattice;
 use md_core::partition::{DivisionRequest, Ownership};
-use md_core::potential::PairPotential;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, ExchangePattern, Particle, Partition, PartitionKind, Potential,
-    Shell, SimdLevel, Threads,
+    Boundary, CellGrid, Dimension, Domain, ExchangePattern, PairPotential, Particle, Partition,
+    PartitionKind, Shell, SimdLevel, Threads,
 };
 
 use crate::error::EngineError;
@@ -130,7 +129,7 @@ impl Default for ParallelConfig {
 
 /// A simulation, described. Reduced units: mass m, length sigma, energy epsilon, `k_B` = 1.
 #[derive(Debug, Clone)]
-pub struct Config<P = Potential> {
+pub struct Config {
     /// The particles.
     pub particles: ParticleSource,
     /// Two or three dimensions.
@@ -148,7 +147,7 @@ pub struct Config<P = Potential> {
     /// Key of everything random.
     pub seed: u64,
     /// The pair potential.
-    pub potential: P,
+    pub potential: Arc<dyn PairPotential>,
     /// Mean-field correction for pairs beyond the cutoff.
     pub tail_correction: TailCorrection,
     /// Time step, \[time\].
@@ -161,9 +160,9 @@ pub struct Config<P = Potential> {
     pub parallel: ParallelConfig,
 }
 
-impl<P> Config<P> {
+impl Config {
     /// One species of mass 1 in a periodic box in three dimensions; time step 0.005, everything else at its default.
-    pub fn new(particles: impl Into<ParticleSource>, potential: P) -> Self {
+    pub fn new(particles: impl Into<ParticleSource>, potential: impl PairPotential + 'static) -> Self {
         const TIMESTEP: f64 = 0.005;
         Self {
             particles: particles.into(),
@@ -174,7 +173,7 @@ impl<P> Config<P> {
             temperature: None,
             displacement: 0.0,
             seed: 0,
-            potential,
+            potential: Arc::new(potential),
             tail_correction: TailCorrection::default(),
             timestep: TIMESTEP,
             integrator: IntegratorKind::default(),
@@ -271,9 +270,9 @@ impl Division {
 
 /// A checked configuration and what follows from it and the number of ranks without communication.
 #[derive(Debug, Clone)]
-pub struct Setup<P = Potential> {
+pub struct Setup {
     /// What it was made from.
-    pub config: Config<P>,
+    pub config: Config,
     /// The global box.
     pub domain: Domain,
     /// Its cells and their owners at the start.
@@ -284,13 +283,13 @@ pub struct Setup<P = Potential> {
     pub threads: Threads,
 }
 
-impl<P: PairPotential> Setup<P> {
+impl Setup {
     /// For `ranks` ranks.
     ///
     /// # Errors
     /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a box too small for the
     /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`], [`EngineError::Threads`].
-    pub fn new(config: Config<P>, ranks: usize) -> Result<Self, EngineError> {
+    pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
         config.check(config.potential.species())?;
         let NeighborConfig { method, skin, precision, .. } = config.neighbor;
         let ParallelConfig { partition, rank_grid, threads, simd, .. } = config.parallel;
@@ -315,9 +314,7 @@ impl<P: PairPotential> Setup<P> {
             config,
         })
     }
-}
 
-impl<P> Setup<P> {
     /// Number of particles of the whole system.
     pub fn atoms(&self) -> u64 {
         self.config.particles.len()

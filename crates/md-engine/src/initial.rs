@@ -15,7 +15,7 @@ use crate::error::EngineError;
 ///
 /// # Errors
 /// Communication, while velocities are being normalised. *Collective.*
-pub(crate) fn particles<P>(setup: &Setup<P>, world: &dyn World) -> Result<Particles, EngineError> {
+pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, EngineError> {
     let (rank, Division { grid, partition }) = (world.rank(), &setup.division);
     let owned = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position)) == rank;
     let seed = setup.config.seed;
@@ -45,7 +45,7 @@ pub(crate) fn particles<P>(setup: &Setup<P>, world: &dyn World) -> Result<Partic
 }
 
 /// A lattice site, moved by the configured displacement; not towards walls.
-fn displace<P>(site: [f64; 3], id: u64, setup: &Setup<P>) -> [f64; 3] {
+fn displace(site: [f64; 3], id: u64, setup: &Setup) -> [f64; 3] {
     let (domain, displacement) = (&setup.domain, setup.config.displacement);
     if displacement == 0.0 {
         return site;
@@ -80,15 +80,14 @@ fn species_of(limits: &[f64], seed: u64, id: u64) -> u32 {
     limits.iter().position(|&limit| number < limit).unwrap_or(last) as u32
 }
 
-fn draw_velocities<P>(
+fn draw_velocities(
     particles: &mut Particles,
-    setup: &Setup<P>,
+    setup: &Setup,
     temperature: f64,
     world: &dyn World,
 ) -> Result<(), EngineError> {
     let (dimension, masses, seed) = (setup.domain.dimension, &setup.config.masses, setup.config.seed);
-    let MomentumSums { momentum: [x, y, z], mass } =
-        velocities::draw(particles, masses, seed, dimension);
+    let MomentumSums { momentum: [x, y, z], mass } = velocities::draw(particles, masses, seed, dimension);
     let [x, y, z, mass] = sum_exactly([x, y, z, mass], world)?;
     let total = MomentumSums { momentum: [x, y, z], mass };
     let twice_kinetic = velocities::remove_drift(particles, masses, &total);

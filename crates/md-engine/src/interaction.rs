@@ -5,11 +5,13 @@
 //! forces use each once: positions out, forces home. The embedded-atom method uses them twice more: electron
 //! densities home, derivatives of the embedding energy out (`tests/embedded_atom.rs`).
 
+use std::sync::Arc;
+
 use md_core::force::{Method, PairWork, System};
 use md_core::potential::{PairPotential, Tail};
 use md_core::{
-    CellGrid, Dimension, Domain, Field, HaloPlan, LocalCells, PairSums, Particles, Potential, Region,
-    SimdLevel, Sums, Threads,
+    CellGrid, Dimension, Domain, Field, HaloPlan, LocalCells, PairSums, Particles, Region, SimdLevel, Sums,
+    Threads,
 };
 
 use crate::clock::{Phase, PhaseClock};
@@ -138,15 +140,15 @@ pub trait Interaction {
 
 /// Forces from a pair potential.
 #[derive(Debug, Clone)]
-pub struct PairForces<P = Potential> {
-    potential: P,
+pub struct PairForces {
+    potential: Arc<dyn PairPotential>,
     method: Method,
     overlap: Overlap,
 }
 
-impl<P: PairPotential> PairForces<P> {
+impl PairForces {
     /// Of a potential, by a method.
-    pub fn new(potential: P, neighbor: NeighborConfig, overlap: Overlap) -> Self {
+    pub fn new(potential: Arc<dyn PairPotential>, neighbor: NeighborConfig, overlap: Overlap) -> Self {
         let NeighborConfig { method, skin, precision, .. } = neighbor;
         Self { potential, method: Method::new(method, skin, precision), overlap }
     }
@@ -157,22 +159,22 @@ impl<P: PairPotential> PairForces<P> {
             if region == Region::Inner {
                 context.particles.clear_ghost_forces(context.threads);
             }
-            let (system, particles) = system(context, potential);
+            let (system, particles) = system(context, &**potential);
             method.add_forces(system, particles, region, sums)
         })
     }
 }
 
 /// What methods read, and the particles they write to.
-fn system<'s, P>(
+fn system<'s>(
     context: &'s mut ForceContext,
-    potential: &'s P,
-) -> (System<'s, P>, &'s mut Particles) {
+    potential: &'s dyn PairPotential,
+) -> (System<'s>, &'s mut Particles) {
     let ForceContext { particles, cells, grid, plan, pairs, threads, simd, .. } = context;
     (System { grid, potential, plan, pairs, cells, simd: *simd, threads }, particles)
 }
 
-impl<P: PairPotential> Interaction for PairForces<P> {
+impl Interaction for PairForces {
     fn cutoff(&self) -> f64 {
         self.potential.cutoff()
     }
@@ -182,7 +184,7 @@ impl<P: PairPotential> Interaction for PairForces<P> {
     }
 
     fn rebuild(&mut self, context: &mut ForceContext) {
-        let (system, particles) = system(context, &self.potential);
+        let (system, particles) = system(context, &*self.potential);
         self.method.rebuild(system, particles);
     }
 

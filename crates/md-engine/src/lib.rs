@@ -19,8 +19,8 @@
 //! use std::time::Duration;
 //!
 //! let energies = md_comm::local::run(2, Duration::from_secs(60), |world| {
-//!     let lattice = Lattice::new(LatticeKind::Fcc, LatticeKind::Fcc.spacing(0.8442), [5; 3]);
-//!     let mut config = Config::new(lattice, LennardJones::simple(2.5));
+//!     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [5; 3]);
+//!     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
 //!     config.temperature = Some(1.44);
 //!     let mut simulation = Simulation::new(world, &Setup::new(config, world.ranks())?)?;
 //!     let mut energies = Vec::new();

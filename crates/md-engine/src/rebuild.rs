@@ -81,7 +81,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         domain.wrap(particles, threads);
         let Decomposition { grid, partition, plan, .. } = decomposition;
         let owners = Owners { grid, partition, plan, threads };
-        migration.exchange(particles, |particles, messages| owners.take(particles, messages), &mut Vec::new())?;
+        migration.exchange(
+            particles,
+            |particles, messages| owners.take(particles, messages),
+            &mut Vec::new(),
+        )?;
         migration.finalise()
     }
 

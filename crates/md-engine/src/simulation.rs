@@ -2,9 +2,9 @@
 
 use md_comm::{Traffic, World};
 use md_core::integrate::HalfKicks;
-use md_core::potential::{PairPotential, Tail};
+use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{LocalCells, PairSums, Particles, Potential, SimdLevel, Sums, Threads};
+use md_core::{LocalCells, PairSums, Particles, SimdLevel, Sums, Threads};
 
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Division, Setup, TailCorrection};
@@ -17,7 +17,7 @@ use crate::observer::{Needs, Observer};
 use crate::state::State;
 
 /// One rank of a running simulation, with forces from `I`.
-pub struct Simulation<'w, I = PairForces<Potential>> {
+pub struct Simulation<'w, I = PairForces> {
     pub(crate) world: &'w dyn World,
     pub(crate) state: State,
     pub(crate) decomposition: Decomposition<'w>,
@@ -48,15 +48,14 @@ pub struct Simulation<'w, I = PairForces<Potential>> {
     pub(crate) observed: Option<u64>,
 }
 
-impl<'w, P: PairPotential + Clone> Simulation<'w, PairForces<P>> {
+impl<'w> Simulation<'w> {
     /// A simulation with the setup's pair potential. *Collective.*
     ///
     /// # Errors
     /// As [`Self::with_interaction`].
-    pub fn new(world: &'w dyn World, setup: &Setup<P>) -> Result<Self, EngineError> {
+    pub fn new(world: &'w dyn World, setup: &Setup) -> Result<Self, EngineError> {
         let config = &setup.config;
-        let forces =
-            PairForces::new(config.potential.clone(), config.neighbor, config.parallel.overlap);
+        let forces = PairForces::new(config.potential.clone(), config.neighbor, config.parallel.overlap);
         Self::with_interaction(world, setup, forces)
     }
 }
@@ -67,9 +66,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     ///
     /// # Errors
     /// Communication; particles on top of each other.
-    pub fn with_interaction<P>(
+    pub fn with_interaction(
         world: &'w dyn World,
-        setup: &Setup<P>,
+        setup: &Setup,
         mut interaction: I,
     ) -> Result<Self, EngineError> {
         let config = &setup.config;
@@ -85,11 +84,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let (timestep, simd) = (config.timestep, setup.simd);
         let integrator = IntegratorSetup { timestep, masses: &config.masses, simd };
         let parallel = &config.parallel;
-        let options = HaloOptions {
-            shell: parallel.shell,
-            exchange: parallel.exchange,
-            buffering: parallel.buffering,
-        };
+        let options =
+            HaloOptions { shell: parallel.shell, exchange: parallel.exchange, buffering: parallel.buffering };
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), options, &particles)?,
             state: State {
@@ -139,7 +135,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         while self.state.step < last {
             let next = self.state.step + 1;
             let needs = observers.iter().filter_map(|observer| observer.due(next));
-            let wants_sums = needs.fold(Needs::NOTHING, Needs::bitor).contains(Needs::ENERGY_AND_VIRIAL);
+            let wants_sums =
+                needs.fold(Needs::NOTHING, |all, one| all | one).contains(Needs::ENERGY_AND_VIRIAL);
             self.step(if wants_sums || next == last { Sums::Compute } else { Sums::Skip })?;
             self.observe(observers)?;
         }
@@ -191,7 +188,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         &mut self,
         work: impl FnOnce(&mut Integrator, &mut Motion) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let Self { state: State { particles, domain, integrator, step, .. }, masses, threads, clock, .. } = self;
+        let Self { state: State { particles, domain, integrator, step, .. }, masses, threads, clock, .. } =
+            self;
         let mut motion = Motion { particles, domain, masses, step: *step, threads, world: self.world };
         clock.time(Phase::Integrate, || work(integrator, &mut motion))
     }
@@ -247,11 +245,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 }
 
 /// Particles per species over all ranks. *Collective.*
-fn count_species(
-    particles: &Particles,
-    species: usize,
-    world: &dyn World,
-) -> Result<Vec<u64>, EngineError> {
+fn count_species(particles: &Particles, species: usize, world: &dyn World) -> Result<Vec<u64>, EngineError> {
     let mut counts = vec![0.0; species];
     for &kind in &particles.species[..particles.owned()] {
         counts[kind as usize] += 1.0;

@@ -5,8 +5,8 @@
 //! both sides.
 
 use super::{PairSums, System};
-use crate::grid::Cell;
 use crate::force::Region;
+use crate::grid::Cell;
 use crate::particles::Particles;
 use crate::shell::ForceReturn;
 

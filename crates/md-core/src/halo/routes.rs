@@ -93,7 +93,9 @@ impl Routes<'_> {
         for &anchor in owned {
             for &offset in &self.offsets {
                 let ghost = add(anchor, offset);
-                let Some((gate, _)) = self.grid.wrap(add(anchor, self.pattern.gate(offset))) else { continue };
+                let Some((gate, _)) = self.grid.wrap(add(anchor, self.pattern.gate(offset))) else {
+                    continue;
+                };
                 if self.is_ghost_of(ghost, self.rank) && self.is_chosen(ghost, offset, self.rank) {
                     let provider = self.partition.owner(self.grid, gate);
                     let stage = found.entry(self.pattern.stage(offset)).or_default();

@@ -57,6 +57,11 @@ impl<T: Copy> PairTable<T> {
         Ok(Self { species, entries: entries.collect::<Result<_, _>>()? })
     }
 
+    /// For one species.
+    pub fn of_one_species(entry: T) -> Self {
+        Self { species: 1, entries: vec![entry] }
+    }
+
     /// Number of species.
     pub fn species(&self) -> usize {
         self.species

@@ -18,11 +18,7 @@ pub(crate) struct Migration {
 
 impl Migration {
     /// With these ranks, ascending. *Collective.*
-    pub(crate) fn open(
-        world: &dyn World,
-        peers: Vec<usize>,
-        buffering: Slots,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn open(world: &dyn World, peers: Vec<usize>, buffering: Slots) -> Result<Self, EngineError> {
         let edges = peers.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let context = open(world, "migrate", edges, (Sizes::Variable, buffering))?;
         let (outgoing, needs) = (vec![Vec::new(); peers.len()], vec![0; peers.len()]);

@@ -6,9 +6,9 @@ use super::kernel::vectors;
 use super::lists::Lists;
 use super::near::Finder;
 use crate::aligned::LINE;
+use crate::force::Newton;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::force::shares::{Spill, Work};
-use crate::force::Newton;
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 

@@ -115,8 +115,10 @@ impl HaloPlan {
             next += count;
             next - count..next
         };
-        let export =
-            |(cell, shift): (Cell, [i8; 3])| Export { cell: self.local_cell(cell).unwrap_or(u32::MAX), shift };
+        let export = |(cell, shift): (Cell, [i8; 3])| Export {
+            cell: self.local_cell(cell).unwrap_or(u32::MAX),
+            shift,
+        };
         let mut stages = Vec::new();
         for (stage, sources) in imports {
             let mut exported = exports.remove(stage).unwrap_or_default();

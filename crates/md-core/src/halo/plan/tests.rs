@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Shell;
-use crate::force::{Newton, PairWork, Region};
 use crate::domain::{Boundary, Dimension, Domain};
+use crate::force::{Newton, PairWork, Region};
 use crate::partition::{Rect, Stripe};
 
 fn grid(counts: Cell, boundary: Boundary) -> CellGrid {

@@ -56,6 +56,12 @@ impl LennardJones {
         let constants = wells.map(|well| constants(well, cutoff, shift));
         Ok(Self { cutoff, shift, wells, constants })
     }
+
+    /// One species with epsilon = sigma = 1, plainly truncated.
+    pub fn reduced(cutoff: f64) -> Self {
+        let (wells, shift) = (PairTable::of_one_species(Well { epsilon: 1.0, sigma: 1.0 }), Shift::None);
+        Self { cutoff, shift, constants: wells.map(|well| constants(well, cutoff, shift)), wells }
+    }
 }
 
 fn constants(well: Well, cutoff: f64, shift: Shift) -> Constants {

@@ -1,0 +1,40 @@
+//! The systems that the tests run.
+#![allow(dead_code, reason = "every test takes what it needs")]
+
+use std::time::Duration;
+
+use md_comm::{World, local};
+use md_core::lattice::{Lattice, LatticeKind};
+use md_core::potential::LennardJones;
+use md_engine::{Config, EngineError, ParticleRow};
+
+/// A hot, dense liquid: particles change ranks and cross the faces of the box.
+pub fn melt() -> Config {
+    let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6; 3]);
+    let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+    config.temperature = Some(3.0);
+    config.seed = 5;
+    config
+}
+
+/// What `work` returns on rank 0.
+pub fn on_ranks<T: Send>(ranks: usize, work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync) -> T {
+    let limit = Duration::from_secs(120);
+    let ended = local::run(ranks, limit, |world| work(world).map_err(|error| error.to_string()));
+    let mut values: Vec<T> = ended.into_iter().map(|ended| ended.unwrap().unwrap()).collect();
+    values.swap_remove(0)
+}
+
+/// Largest difference of a coordinate of any particle.
+pub fn largest_difference(
+    a: &[ParticleRow],
+    b: &[ParticleRow],
+    of: impl Fn(&ParticleRow) -> [f64; 3],
+) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let difference = |(a, b): (&ParticleRow, &ParticleRow)| {
+        assert_eq!(a.id, b.id);
+        (0..3).map(|dim| (of(a)[dim] - of(b)[dim]).abs()).fold(0.0, f64::max)
+    };
+    a.iter().zip(b).map(difference).fold(0.0, f64::max)
+}

@@ -1,0 +1,134 @@
+//! A decomposition can be replaced in the course of a run: the trajectory goes on.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{largest_difference, melt, on_ranks};
+use md_core::grid::Cell;
+use md_core::partition::Ownership;
+use md_core::{CellGrid, ExchangePattern, Partition, PartitionKind, Shell};
+use md_engine::{Division, Needs, ParticleRow, RowVector, Setup, Simulation, Thermo, every};
+
+const STEPS: u64 = 200;
+const INTERVAL: u64 = 50;
+
+/// Every cell to another rank than the one before: no rank has two cells side by side along x.
+#[derive(Debug)]
+struct RoundRobin {
+    ranks: usize,
+}
+
+impl Ownership for RoundRobin {
+    fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
+        cell.iter().map(|&c| c as usize).sum::<usize>() % self.ranks.min(grid.len())
+    }
+}
+
+/// The division of the turn: other partitions, grids of ranks and numbers of cells.
+fn division(setup: &Setup, ranks: usize, turn: u64) -> Division {
+    let cut = |kind, rank_grid, list_radius| {
+        Division::new(setup.domain, list_radius, setup.atoms(), ranks, (kind, rank_grid)).unwrap()
+    };
+    match turn {
+        1 => cut(PartitionKind::Stripe, None, 2.8),
+        2 => cut(PartitionKind::Rect, Some([2, ranks.min(4) / 2, ranks.div_ceil(4)]), 4.0),
+        _ => {
+            let Division { grid, .. } = cut(PartitionKind::Stripe, None, 3.3);
+            Division { grid, partition: Partition::Custom(Arc::new(RoundRobin { ranks })) }
+        }
+    }
+}
+
+struct Course {
+    thermo: Vec<Thermo>,
+    rows: Vec<ParticleRow>,
+    unwrapped: Vec<ParticleRow>,
+}
+
+fn run(ranks: usize, shell: Shell, exchange: ExchangePattern, replace: bool) -> Course {
+    on_ranks(ranks, |world| {
+        let mut config = melt();
+        (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
+        let setup = Setup::new(config, ranks)?;
+        let mut simulation = Simulation::new(world, &setup)?;
+        let mut thermo = Vec::new();
+        for turn in 0..STEPS / INTERVAL {
+            if replace && turn > 0 {
+                simulation.replace_decomposition(division(&setup, ranks, turn));
+            }
+            let mut observer = every(10, Needs::ENERGY_AND_VIRIAL, |now| {
+                thermo.extend(now.thermo.copied());
+                Ok(())
+            });
+            simulation.run(INTERVAL, &mut [&mut observer])?;
+        }
+        let rows = simulation.gather_rows(RowVector::Velocity)?;
+        let unwrap = |row: &ParticleRow| ParticleRow {
+            position: setup.domain.unwrap_position(row.position, row.images),
+            ..*row
+        };
+        let unwrapped = rows.iter().map(unwrap).collect();
+        simulation.finalise()?;
+        Ok(Course { thermo, rows, unwrapped })
+    })
+}
+
+#[test]
+fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not() {
+    for (ranks, shell, exchange) in [
+        (2, Shell::Half, ExchangePattern::Direct),
+        (4, Shell::Full, ExchangePattern::Staged),
+        (4, Shell::Eighth, ExchangePattern::Direct),
+        (8, Shell::Half, ExchangePattern::Staged),
+    ] {
+        let case = format!("{ranks} ranks, {shell:?}, {exchange:?}");
+        let (changed, steady) = (run(ranks, shell, exchange, true), run(ranks, shell, exchange, false));
+        assert_eq!(changed.thermo.len() as u64, STEPS / 10 + 1);
+        for (a, b) in changed.thermo.iter().zip(&steady.thermo) {
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-9 * b.abs().max(1.0);
+            let same = a.step == b.step
+                && close(a.total_per_atom, b.total_per_atom)
+                && close(a.temperature, b.temperature)
+                && close(a.pressure, b.pressure);
+            assert!(same, "{case}: {a:?} instead of {b:?}");
+        }
+        let difference = largest_difference(&changed.unwrapped, &steady.unwrapped, |row| row.position);
+        assert!(difference < 1e-8, "{case}: unwrapped positions differ by {difference}");
+        assert!(changed.rows.iter().any(|row| row.images.0 != [0; 3]), "{case}: nobody crossed a face");
+    }
+}
+
+/// Nothing is lost or counted twice at the faces: the unwrapped displacement is the sum of all drifts.
+#[test]
+fn image_counts_make_displacements_continuous() {
+    let drifted = on_ranks(2, |world| {
+        let mut config = melt();
+        // Free flight: one cell's worth of time steps without forces worth speaking of.
+        config.temperature = Some(50.0);
+        config.timestep = 1e-4;
+        let setup = Setup::new(config, 2)?;
+        let mut simulation = Simulation::new(world, &setup)?;
+        let before = simulation.gather_rows(RowVector::Velocity)?;
+        let mut after_each = Vec::new();
+        for _ in 0..400 {
+            simulation.run(1, &mut [])?;
+            after_each.push(simulation.gather_rows(RowVector::Velocity)?);
+        }
+        simulation.finalise()?;
+        let unwrap = |row: &ParticleRow| setup.domain.unwrap_position(row.position, row.images);
+        let mut crossed = 0;
+        for (index, first) in before.iter().enumerate() {
+            let mut last = unwrap(first);
+            for rows in &after_each {
+                let now = unwrap(&rows[index]);
+                let jump = (0..3).map(|dim| (now[dim] - last[dim]).abs()).fold(0.0, f64::max);
+                assert!(jump < 0.01, "particle {} jumps by {jump}", first.id);
+                last = now;
+            }
+            crossed += usize::from(after_each.last().unwrap()[index].images.0 != [0; 3]);
+        }
+        Ok(if world.rank() == 0 { crossed } else { 0 })
+    });
+    assert!(drifted > 10, "only {drifted} particles crossed a face");
+}

@@ -1,0 +1,167 @@
+//! What others can bring: an integrator, an observer, a partition of their own.
+
+mod common;
+
+use common::{melt, on_ranks};
+use md_core::integrate::{HalfKicks, VelocityVerlet};
+use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
+use md_core::{Dimension, PairSums, SimdLevel, Sums};
+use md_engine::integrator::Motion;
+use md_engine::{
+    EngineError, Integrate, Integrator, Needs, Observer, ObserverError, RunsOn, Setup, Simulation, Snapshot,
+    every,
+};
+
+const ATOMS: u64 = 864;
+
+/// Velocity Verlet whose velocities are scaled to one temperature after every step.
+#[derive(Debug)]
+struct Rescaling {
+    verlet: VelocityVerlet,
+    temperature: f64,
+}
+
+impl Integrate for Rescaling {
+    fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {
+        assert_eq!(half_kicks, HalfKicks::Single, "steps are completed at once");
+        self.verlet.before_forces(half_kicks, motion)
+    }
+
+    fn after_forces(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
+        self.verlet.after_forces(motion)?;
+        let mut sum = [twice_kinetic_energy(motion.particles, motion.masses)];
+        motion.world.sum(&mut sum)?;
+        let present = sum[0] / degrees_of_freedom(ATOMS, Dimension::Three);
+        let factor = (self.temperature / present).sqrt();
+        let velocities = motion.particles.velocity.iter_mut().flat_map(|column| column.iter_mut());
+        velocities.for_each(|velocity| *velocity *= factor);
+        Ok(())
+    }
+}
+
+#[test]
+fn an_integrator_of_ones_own_takes_over_in_the_course_of_a_run() {
+    for ranks in [1, 3] {
+        let temperatures = on_ranks(ranks, |world| {
+            let setup = Setup::new(melt(), ranks)?;
+            let mut simulation = Simulation::new(world, &setup)?;
+            let mut temperatures = Vec::new();
+            let mut observer = every(10, Needs::ENERGY_AND_VIRIAL, |now| {
+                temperatures.extend(now.thermo.map(|thermo| thermo.temperature));
+                Ok(())
+            });
+            simulation.run(20, &mut [&mut observer])?;
+            let verlet = VelocityVerlet::new(simulation.timestep(), &[1.0], SimdLevel::detect());
+            let own = Rescaling { verlet, temperature: 0.7 };
+            simulation.set_integrator(Integrator::Custom(Box::new(own)))?;
+            let mut observer = every(1, Needs::ENERGY_AND_VIRIAL, |now| {
+                temperatures.extend(now.thermo.map(|thermo| thermo.temperature));
+                Ok(())
+            });
+            simulation.run(10, &mut [&mut observer])?;
+            simulation.finalise()?;
+            Ok(temperatures)
+        });
+        assert_eq!(temperatures.len(), 3 + 10);
+        assert!(temperatures[..3].iter().all(|&t| t > 0.8), "{temperatures:?}");
+        assert!(temperatures[3..].iter().all(|t| (t - 0.7).abs() < 1e-12), "{temperatures:?}");
+    }
+}
+
+/// Notes what it is shown.
+struct Log {
+    rank: usize,
+    steps: Vec<u64>,
+}
+
+impl Observer for Log {
+    fn due(&self, step: u64) -> Option<Needs> {
+        (step % 3 == 1).then_some(Needs::GATHERED_PARTICLES | Needs::VELOCITIES)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        assert_eq!((now.rank, self.rank), (0, 0));
+        let rows = now.gathered.ok_or("no particles")?;
+        assert!(rows.len() as u64 == ATOMS && rows.is_sorted_by_key(|row| row.id));
+        for index in 0..now.particles.owned() {
+            let row = &rows[now.particles.id[index] as usize - 1];
+            assert_eq!(row.vector, now.particles.get(index).velocity, "velocities of the full step");
+        }
+        self.steps.push(now.step);
+        Ok(())
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
+    }
+}
+
+#[test]
+fn observers_see_what_they_ask_for_when_they_ask() {
+    for ranks in [1, 2] {
+        let (log, ticks, energies) = on_ranks(ranks, |world| {
+            let setup = Setup::new(melt(), ranks)?;
+            let mut simulation = Simulation::new(world, &setup)?;
+            let (mut ticks, mut energies) = (Vec::new(), Vec::new());
+            let mut log = Log { rank: world.rank(), steps: Vec::new() };
+            let mut tick = every(1, Needs::NOTHING, |now| {
+                ticks.push((now.step, now.thermo.is_some()));
+                Ok(())
+            });
+            let mut energy = every(4, Needs::ENERGY_AND_VIRIAL, |now| {
+                energies.extend(now.thermo.map(|thermo| thermo.step));
+                Ok(())
+            })
+            .on_first_rank();
+            simulation.run(4, &mut [&mut tick, &mut log, &mut energy])?;
+            simulation.run(4, &mut [&mut tick, &mut log, &mut energy])?;
+            simulation.finalise()?;
+            Ok((log.steps, ticks, energies))
+        });
+        assert_eq!(log, [1, 4, 7]);
+        assert_eq!(ticks, (0..=8).map(|step| (step, false)).collect::<Vec<_>>());
+        assert_eq!(energies, [0, 4, 8]);
+    }
+}
+
+#[test]
+fn an_observers_error_ends_the_run() {
+    let error = on_ranks(1, |world| {
+        let setup = Setup::new(melt(), 1)?;
+        let mut simulation = Simulation::new(world, &setup)?;
+        let mut observer = every(2, Needs::NOTHING, |now| match now.step {
+            4 => Err("the disk is full".into()),
+            _ => Ok(()),
+        });
+        let error = simulation.run(10, &mut [&mut observer]).unwrap_err();
+        assert_eq!(simulation.state().step, 4);
+        Ok(error)
+    });
+    assert_eq!(error.to_string(), "the disk is full");
+}
+
+/// A simulation whose forces come from nowhere: free flight.
+#[test]
+fn an_interaction_may_be_none_at_all() {
+    struct None;
+    impl md_engine::Interaction for None {
+        fn cutoff(&self) -> f64 {
+            1.0
+        }
+
+        fn add_forces(&mut self, _: &mut md_engine::ForceContext, _: Sums) -> Result<PairSums, EngineError> {
+            Ok(PairSums::default())
+        }
+    }
+    let (before, after) = on_ranks(2, |world| {
+        let setup = Setup::new(melt(), 2)?;
+        let mut simulation = Simulation::with_interaction(world, &setup, None)?;
+        let before = simulation.system_sums()?.twice_kinetic;
+        simulation.run(50, &mut [])?;
+        let after = simulation.system_sums()?.twice_kinetic;
+        assert!(simulation.rebuilds() > 1);
+        simulation.finalise()?;
+        Ok((before, after))
+    });
+    assert!((before - after).abs() < 1e-9 * before, "{before} {after}");
+}
