@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use md_comm::{
-    AlignedBuffer, Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, mpi,
+    AlignedBuffer, Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World,
+    mpi,
 };
 
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -65,8 +66,12 @@ fn plan(arguments: &[String]) -> Option<Plan> {
 fn measure(world: &dyn World, plan: &Plan, (bytes, exchanges): (usize, u32)) -> Result<(), CommError> {
     let peer = 1 - world.rank();
     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow: Flow::Both, send_capacity: bytes };
-    let spec =
-        ExchangeSpec { name: "exchange", edges: vec![edge], sizes: Sizes::Fixed, slots: Slots::Double };
+    let spec = ExchangeSpec {
+        name: "exchange",
+        edges: vec![edge],
+        sizes: Sizes::Fixed,
+        buffering: Buffering::Double,
+    };
     let mut context = world.open(spec)?;
     let mut memory = Private { out: AlignedBuffer::new(bytes), into: AlignedBuffer::new(bytes) };
     memory.out.bytes_mut().fill(mark(world.rank()));

@@ -4,7 +4,10 @@
 //! them.
 
 /// A way to move messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Backend {
     /// Threads of one process.
     Local,
@@ -53,45 +56,16 @@ impl Blocking {
     pub const ALL: [Self; 3] = [Self::Never, Self::InFlush, Self::InSynchronisation];
 }
 
-impl Backend {
-    /// All backends, also those this build cannot use.
-    pub const ALL: &[Self] = &[
-        Self::Local,
-        Self::P2p,
-        Self::P2pPersistent,
-        Self::NeighborCollective,
-        Self::Shm,
-        Self::RmaFence,
-        Self::RmaPscw,
-        Self::RmaLock,
-        Self::RmaLockEpoch,
-        Self::RmaBarrier,
-        Self::RmaNotify,
-        Self::RmaRing,
-        Self::Hybrid,
-        Self::Auto,
-    ];
+named!(Backend);
 
-    /// Name as in a scenario.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::P2p => "p2p",
-            Self::P2pPersistent => "p2p-persistent",
-            Self::NeighborCollective => "neighbor-collective",
-            Self::Shm => "shm",
-            Self::RmaFence => "rma-fence",
-            Self::RmaPscw => "rma-pscw",
-            Self::RmaLock => "rma-lock",
-            Self::RmaLockEpoch => "rma-lock-epoch",
-            Self::RmaBarrier => "rma-barrier",
-            Self::RmaNotify => "rma-notify",
-            Self::RmaRing => "rma-ring",
-            Self::Hybrid => "hybrid",
-            Self::Auto => "auto",
-        }
+impl Default for Backend {
+    /// Two-sided MPI in a build with MPI, else threads.
+    fn default() -> Self {
+        if cfg!(feature = "mpi") { Self::P2p } else { Self::Local }
     }
+}
 
+impl Backend {
     /// One line for a help text.
     pub fn description(self) -> &'static str {
         match self {
@@ -150,11 +124,6 @@ impl Backend {
             | Self::Hybrid
             | Self::Auto => Blocking::Never,
         }
-    }
-
-    /// The backend with this [`Self::name`].
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|backend| backend.name() == name)
     }
 }
 

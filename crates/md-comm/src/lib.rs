@@ -5,7 +5,7 @@
 //! [`conformance`] is the suite that every transport passes.
 //!
 //! ```
-//! use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Slots, World, local};
+//! use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Buffering, World, local};
 //! use std::time::Duration;
 //!
 //! /// Every rank sends its number to the next one.
@@ -13,7 +13,7 @@
 //!     let (rank, ranks) = (world.rank(), world.ranks());
 //!     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 1 };
 //!     let edges = vec![edge((rank + 1) % ranks, Flow::SendOnly), edge((rank + ranks - 1) % ranks, Flow::ReceiveOnly)];
-//!     let spec = ExchangeSpec { name: "numbers", edges, sizes: Sizes::Fixed, slots: Slots::Single };
+//!     let spec = ExchangeSpec { name: "numbers", edges, sizes: Sizes::Fixed, buffering: Buffering::Single };
 //!     let mut numbers = world.open(spec)?;
 //!     numbers.send_buffer(EdgeId(0), 1)?[0] = rank as u8;
 //!     numbers.start(EdgeId(0))?;
@@ -28,6 +28,9 @@
 //! assert_eq!(received, [Ok(Ok(2)), Ok(Ok(0)), Ok(Ok(1))]);
 //! ```
 #![cfg_attr(not(feature = "mpi"), forbid(unsafe_code))]
+
+#[macro_use]
+mod names;
 
 #[cfg(any(feature = "mpi", test))]
 #[cfg_attr(not(feature = "mpi"), expect(unreachable_pub, reason = "only worlds over MPI offer a choice"))]
@@ -66,5 +69,5 @@ pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
 pub use refusal::{Refusal, RmaKey};
-pub use spec::{Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Slots};
+pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
 pub use world::World;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::local::{LocalWorld, run_on};
-use crate::{Arrival, Choice, Edge, EdgeId, Flow, Growth, Outcome, Slots, World};
+use crate::{Arrival, Buffering, Choice, Edge, EdgeId, Flow, Growth, Outcome, World};
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_blocks: 1 };
@@ -117,7 +117,7 @@ impl Player {
             flow: Flow::Both,
             send_capacity: 8,
         };
-        let spec = ExchangeSpec { name: "pair", edges: vec![edge], sizes, slots: Slots::Double };
+        let spec = ExchangeSpec { name: "pair", edges: vec![edge], sizes, buffering: Buffering::Double };
         let exchange = open(market, TRIALS, spec).unwrap();
         Self { exchange, rank: market.world.rank() as u8, bytes: 8 }
     }

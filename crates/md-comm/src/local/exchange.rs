@@ -27,7 +27,7 @@ pub(super) struct LocalExchange {
 impl LocalExchange {
     pub(super) fn open(member: Member, spec: ExchangeSpec) -> Result<Self, CommError> {
         let ledger = Ledger::new(member.rank, member.shared.ranks(), spec)?;
-        let slots = ledger.spec().slots.count();
+        let slots = ledger.spec().buffering.count();
         let slots_of = |edge: &Edge| {
             if edge.flow.sends() { vec![AlignedBuffer::new(edge.send_capacity); slots] } else { Vec::new() }
         };

@@ -1,7 +1,7 @@
 //! What is special to `local`: failures of one rank reach the others.
 
 use super::*;
-use crate::{CommError, Edge, ExchangeSpec, Flow, Sizes, Slots};
+use crate::{Buffering, CommError, Edge, ExchangeSpec, Flow, Sizes};
 
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
@@ -12,7 +12,7 @@ fn open_ring(world: &dyn World) -> Result<Box<dyn crate::Exchange>, CommError> {
     let previous = (world.rank() + world.ranks() - 1) % world.ranks();
     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 8 };
     let edges = vec![edge(next, Flow::ReceiveOnly), edge(previous, Flow::SendOnly)];
-    let spec = ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, slots: Slots::Single };
+    let spec = ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, buffering: Buffering::Single };
     world.open(spec)
 }
 

@@ -32,7 +32,7 @@ impl Overflow {
     pub(super) fn open(world: &Inner, ledger: &Ledger) -> Result<Self, CommError> {
         let many = ledger.spec().edges.len();
         let nothing = || (0..many).map(|_| 0);
-        let sends = (0..ledger.spec().slots.count()).map(|_| Transfers::outgoing(nothing())).collect();
+        let sends = (0..ledger.spec().buffering.count()).map(|_| Transfers::outgoing(nothing())).collect();
         let number = world.numbers.borrow_mut().take()?;
         let receives = Transfers::incoming(nothing());
         Ok(Self { number, sends, slot: 0, receives, expected: vec![None; many] })

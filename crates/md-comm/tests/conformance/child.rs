@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use md_comm::mpi::{Adversity, MpiWorld};
 use md_comm::{
-    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Trials, World, launch, mpi,
+    Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Trials, World, launch,
+    mpi,
 };
 
 use crate::{WATCHDOG, ahead, describe, options, run_suite};
@@ -177,8 +178,12 @@ fn silent_peers() -> Result<ExitCode, CommError> {
     };
     let edges: Vec<Edge> = (0..world.ranks()).filter(|&peer| peer != world.rank()).map(edge).collect();
     let peers = edges.len();
-    let mut all =
-        world.open(ExchangeSpec { name: "all", edges, sizes: Sizes::Variable, slots: Slots::Single })?;
+    let mut all = world.open(ExchangeSpec {
+        name: "all",
+        edges,
+        sizes: Sizes::Variable,
+        buffering: Buffering::Single,
+    })?;
     if world.rank() > 0 {
         std::thread::sleep(SILENCE);
     }
@@ -235,7 +240,7 @@ fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommE
     let previous = (world.rank() + world.ranks() - 1) % world.ranks();
     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: bytes };
     let edges = vec![edge(next, Flow::SendOnly), edge(previous, Flow::ReceiveOnly)];
-    world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, slots: Slots::Single })
+    world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, buffering: Buffering::Single })
 }
 
 fn send(ring: &mut dyn Exchange) -> Result<(), CommError> {

@@ -13,7 +13,7 @@
 
 mod stage;
 
-use md_comm::{Choice, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
+use md_comm::{Buffering, Choice, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
 use md_core::halo::{self, HaloPlan};
 use md_core::{Domain, LocalCells, Particle, Particles, Threads};
 
@@ -52,7 +52,7 @@ pub struct HaloState<'a> {
 
 impl HaloExchange {
     /// Opens the contexts, with so many buffers per edge. *Collective.*
-    pub fn open(world: &dyn World, plan: &HaloPlan, slots: Slots) -> Result<Self, RunError> {
+    pub fn open(world: &dyn World, plan: &HaloPlan, slots: Buffering) -> Result<Self, RunError> {
         let migrants = plan.neighbours.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let most_edges = plan.stages.iter().map(|stage| stage.edges.len()).max().unwrap_or(0);
         Ok(Self {
@@ -218,8 +218,8 @@ impl HaloExchange {
     }
 }
 
-fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes, slots: Slots) -> ExchangeSpec {
-    ExchangeSpec { name, edges, sizes, slots }
+fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes, slots: Buffering) -> ExchangeSpec {
+    ExchangeSpec { name, edges, sizes, buffering: slots }
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.

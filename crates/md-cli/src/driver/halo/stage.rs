@@ -1,6 +1,6 @@
 //! The contexts along the edges of one stage of the plan.
 
-use md_comm::{Edge, EdgeId, Exchange, Flow, Sizes, Slots, World};
+use md_comm::{Buffering, Edge, EdgeId, Exchange, Flow, Sizes, World};
 use md_core::halo::{self, HaloEdge, Selection, Stage, StageSelections};
 use md_core::shell::ForceReturn;
 use md_core::{LocalCells, Particles};
@@ -23,7 +23,7 @@ impl StageContexts {
         world: &dyn World,
         stage: &Stage,
         force_return: ForceReturn,
-        slots: Slots,
+        slots: Buffering,
     ) -> Result<Self, RunError> {
         let edges: Vec<Edge> = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
         let positions = world.open(spec("positions", edges.clone(), Sizes::Fixed, slots))?;

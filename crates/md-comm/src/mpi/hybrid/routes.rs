@@ -71,7 +71,7 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Flow, Sizes, Slots};
+    use crate::{Buffering, Flow, Sizes};
 
     fn spec() -> ExchangeSpec {
         let edge = |peer| Edge {
@@ -82,7 +82,7 @@ mod tests {
             send_capacity: 10 * peer,
         };
         let edges = [4, 1, 3, 0].map(edge).to_vec();
-        ExchangeSpec { name: "whole", edges, sizes: Sizes::Fixed, slots: Slots::Double }
+        ExchangeSpec { name: "whole", edges, sizes: Sizes::Fixed, buffering: Buffering::Double }
     }
 
     fn routes() -> Routes {

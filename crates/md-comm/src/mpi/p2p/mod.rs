@@ -73,7 +73,7 @@ impl P2p {
         let ledger = Ledger::new(world.rank, world.ranks, spec)?;
         let number = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
-        let slots = ledger.spec().slots.count();
+        let slots = ledger.spec().buffering.count();
         let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
         let sends = (0..slots).map(|_| outgoing()).collect();
         let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));

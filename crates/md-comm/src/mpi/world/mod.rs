@@ -21,7 +21,7 @@ use std::time::Duration;
 use super::adversity::Adversity;
 use super::ffi;
 use crate::auto::Trials;
-use crate::{Backend, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, Slots, World};
+use crate::{Backend, Buffering, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
 pub(in crate::mpi) use inner::Inner;
 pub use running::{abort, start};
 
@@ -58,7 +58,7 @@ impl MpiWorld {
     /// [`CommError::Unavailable`] if the backend does not take them ([`Backend::refuses`]).
     pub fn with_options(self, options: RmaOptions) -> Result<Self, CommError> {
         let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
-        match backend.refuses(&options, Slots::default()) {
+        match backend.refuses(&options, Buffering::default()) {
             Ok(()) => Ok(Self { options, ..self }),
             Err(reason) => Err(CommError::Unavailable { backend: backend.name(), reason }),
         }

@@ -20,7 +20,7 @@ impl Arena {
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
         let spec = ledger.spec();
-        let slots = spec.slots.count();
+        let slots = spec.buffering.count();
         let tell =
             |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, ledger, number, along, word);
         let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
