@@ -19,7 +19,7 @@ pub trait World {
     fn set_watchdog(&self, _limit: Duration) {}
 
     /// Opens an exchange context. *Collective.*
-    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError>;
 
     /// Another world of the same ranks and the same transport, whose messages and collectives never meet this one's:
     /// what breaks in one leaves the other whole, and the ranks can still agree on what to do. *Collective.*

@@ -7,7 +7,7 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Terms};
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::patience::Patience;
 use crate::{CommError, Edge, EdgeId};
@@ -37,15 +37,27 @@ impl Along {
     }
 }
 
+/// Every sender tells its receiver the edge's capacity. *Collective.*
+pub(super) fn tell_capacities(
+    world: &Inner,
+    ledger: &mut Ledger,
+    number: ContextNumber,
+) -> Result<(), CommError> {
+    let edges = &ledger.spec().edges;
+    let capacities = tell(world, ledger, number, Along::Forward, |i| edges[i].send_capacity)?;
+    ledger.learn_capacities(&capacities);
+    Ok(())
+}
+
 /// Tells `word(edge)` to the other end and returns what the other ends told (0 where none does). *Collective.*
 pub(super) fn tell(
     world: &Inner,
-    ledger: &Ledger,
+    terms: &Terms,
     number: ContextNumber,
     along: Along,
     word: impl Fn(usize) -> usize,
 ) -> Result<Vec<usize>, CommError> {
-    let edges = &ledger.spec().edges;
+    let edges = &terms.spec().edges;
     let mut told = Transfers::outgoing(edges.iter().map(|_| LENGTH_BYTES));
     let mut heard = Transfers::incoming(edges.iter().map(|_| LENGTH_BYTES));
     for (i, edge) in edges.iter().enumerate() {
@@ -58,20 +70,20 @@ pub(super) fn tell(
             told.send(i, &world.control, (edge.peer, tell))?;
         }
     }
-    finish(world, ledger, &mut told, &mut heard)?;
+    finish(world, terms, &mut told, &mut heard)?;
     let number = |(i, edge): (usize, &Edge)| {
         if !along.hears(edge) {
             return Ok(0);
         }
         let number = decode_length(heard.bytes(i)?);
-        number.ok_or_else(|| ledger.mismatch(EdgeId(i), "is no number".to_owned()))
+        number.ok_or_else(|| terms.mismatch(EdgeId(i), "is no number".to_owned()))
     };
     edges.iter().enumerate().map(number).collect()
 }
 
 fn finish(
     world: &Inner,
-    ledger: &Ledger,
+    terms: &Terms,
     told: &mut Transfers,
     heard: &mut Transfers,
 ) -> Result<(), CommError> {
@@ -80,10 +92,10 @@ fn finish(
         told.poll(|_| ())?;
         heard.poll(|_| ())?;
         patience.pause().map_err(|expired| {
-            let edges = ledger.spec().edges.iter().enumerate();
+            let edges = terms.spec().edges.iter().enumerate();
             let late = edges.filter(|&(i, _)| heard.is_active(i) || told.is_active(i));
             let late = late.map(|(_, edge)| format!("rank {}", edge.peer)).collect::<Vec<_>>();
-            ledger.timeout(expired.waited_s, format!("the capacities of {}", late.join(", ")))
+            terms.timeout(expired.waited_s, format!("the capacities of {}", late.join(", ")))
         })?;
     }
     Ok(())

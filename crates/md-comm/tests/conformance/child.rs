@@ -117,7 +117,7 @@ fn refused_window() -> Result<ExitCode, CommError> {
     };
     let world = world.with_backend(Backend::P2p)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     ring.complete()?;
     ring.finalise()?;
@@ -144,7 +144,7 @@ fn abort_on_one_rank() -> Result<ExitCode, CommError> {
     if world.rank() == 1 {
         world.abort(ABORT_CODE);
     }
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     world.barrier()?;
     Ok(ExitCode::SUCCESS)
@@ -155,7 +155,7 @@ fn silent_peer() -> Result<ExitCode, CommError> {
     let world = start(SHORT_WATCHDOG)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
     keep_silent_on_rank_1(&world);
-    send(&mut *ring)?;
+    send(&mut ring)?;
     let error = loop {
         match ring.next() {
             Ok(Some(_)) => {}
@@ -222,12 +222,12 @@ fn drop_in_flight() -> Result<ExitCode, CommError> {
     let world = start(WATCHDOG)?;
     for bytes in [SMALL_BYTES, LARGE_BYTES] {
         let mut ring = open_ring(&world, bytes)?;
-        send(&mut *ring)?;
+        send(&mut ring)?;
         drop(ring);
         world.barrier()?;
     }
     let mut ring = open_ring(&world, SMALL_BYTES)?;
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     ring.complete()?;
     ring.finalise()?;
@@ -235,7 +235,7 @@ fn drop_in_flight() -> Result<ExitCode, CommError> {
 }
 
 /// Every rank sends to the next one.
-fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommError> {
+fn open_ring(world: &dyn World, bytes: usize) -> Result<Exchange, CommError> {
     let next = (world.rank() + 1) % world.ranks();
     let previous = (world.rank() + world.ranks() - 1) % world.ranks();
     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: bytes };
@@ -243,7 +243,7 @@ fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommE
     world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, buffering: Buffering::Single })
 }
 
-fn send(ring: &mut dyn Exchange) -> Result<(), CommError> {
+fn send(ring: &mut Exchange) -> Result<(), CommError> {
     let bytes = ring.spec().edges[0].send_capacity;
     ring.send_buffer(EdgeId(0), bytes)?.fill(1);
     ring.start(EdgeId(0))?;

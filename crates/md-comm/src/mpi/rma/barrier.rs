@@ -53,7 +53,7 @@ impl Barrier {
         while self.stage != Stage::Open || !self.barriers.passed()? {
             self.advance(parts)?;
             let awaited = || "all ranks".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            patience.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }

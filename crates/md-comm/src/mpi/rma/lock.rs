@@ -65,7 +65,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
         let arrivals = Signals::open(parts, false, parts.receiving().collect())?;
         let credits = Signals::open(parts, true, credited.clone())?;
-        let free = vec![parts.arena.slots; parts.ledger.spec().edges.len()];
+        let free = vec![parts.arena.slots; parts.terms.spec().edges.len()];
         Ok(Self { arrivals, credits, free, credited, crediting })
     }
 
@@ -124,7 +124,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
                 break;
             }
             let awaited = || "the last credits".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            patience.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         self.arrivals.close(parts)?;
         self.credits.close(parts)?;

@@ -105,7 +105,7 @@ impl Scheme for Pscw {
         let mut patience = Patience::new(parts.world.watchdog());
         while !self.end_exposure(parts)? {
             let awaited = || "the end of the last epoch".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            patience.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }

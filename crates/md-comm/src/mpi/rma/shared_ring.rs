@@ -196,7 +196,7 @@ impl Scheme for SharedRing {
             parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
-        let edges = parts.ledger.spec().edges.len();
+        let edges = parts.terms.spec().edges.len();
         let slots = parts.arena.slots as usize;
         parts.held.resize_with(edges * slots, Default::default);
         let (sending, receiving): (Vec<_>, Vec<_>) = (parts.sending().collect(), parts.receiving().collect());
@@ -259,7 +259,7 @@ impl Scheme for SharedRing {
             self.drain(parts)?;
             parts.poke()?;
             let awaited = || "room in the rings of other ranks".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            patience.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         if self.crediting.is_empty() {
             return Ok(());

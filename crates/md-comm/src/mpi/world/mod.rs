@@ -18,6 +18,7 @@ mod running;
 use std::rc::Rc;
 use std::time::Duration;
 
+#[cfg(feature = "conformance")]
 use super::adversity::Adversity;
 use super::ffi;
 use crate::auto::Trials;
@@ -64,7 +65,8 @@ impl MpiWorld {
         }
     }
 
-    /// The same world under bad circumstances, for the contexts opened from now on. For tests.
+    /// The same world under bad circumstances, for the contexts opened from now on.
+    #[cfg(feature = "conformance")]
     pub fn under(self, adversity: Adversity) -> Self {
         self.inner.adversity.set(adversity);
         self
@@ -126,7 +128,7 @@ impl World for MpiWorld {
         Ok(Box::new(self.double()?))
     }
 
-    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         self.open_with(self.backend, spec)
     }
 
