@@ -25,7 +25,8 @@ mod shared_fate;
 mod survey;
 mod world;
 
+pub use ::mpi as rsmpi;
 #[cfg(feature = "conformance")]
 pub use adversity::Adversity;
 pub use survey::{Survey, WindowFacts, WindowSurvey};
-pub use world::{MpiWorld, abort, start};
+pub use world::{MpiWorld, abort, start, start_with};

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use md_comm::mpi::{Adversity, MpiWorld};
+use md_comm::mpi::rsmpi::topology::Color;
+use md_comm::mpi::rsmpi::traits::{Communicator, CommunicatorCollectives};
+use md_comm::mpi::{Adversity, MpiWorld, rsmpi};
 use md_comm::{
     Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Trials, World, launch,
     mpi,
@@ -54,6 +56,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
         "refused" => refused_window(),
+        "embedded" => embedded(),
         "ahead" => start(WATCHDOG).and_then(|world| ahead::two_exchanges(&world)),
         other => Err(CommError::Setup(format!("unknown role {other}"))),
     };
@@ -88,6 +91,24 @@ fn suite() -> Result<ExitCode, CommError> {
         }
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// A program that has initialised MPI itself lends every second rank to a world each, and goes on afterwards.
+fn embedded() -> Result<ExitCode, CommError> {
+    let setup = || CommError::Setup("MPI cannot be initialised".to_owned());
+    let (universe, _) = rsmpi::initialize_with_threading(rsmpi::Threading::Funneled).ok_or_else(setup)?;
+    let whole = universe.world();
+    let half = whole.split_by_color(Color::with_value(whole.rank() % 2)).ok_or_else(setup)?;
+    let outcome = {
+        let world = mpi::start_with(&half, WATCHDOG)?.with_backend(backend_of(BACKEND)?)?;
+        // No panic hook: a panic that is caught ends nobody.
+        let caught = std::panic::catch_unwind(|| panic!("deliberate panic")).is_err();
+        let right_ranks = world.rank() == half.rank() as usize && world.ranks() == half.size() as usize;
+        describe(&run_suite(&world)).is_ok() && caught && right_ranks
+    };
+    whole.barrier();
+    println!("rank {}: embedded {}", whole.rank(), if outcome { "passed" } else { "failed" });
+    Ok(ExitCode::from(u8::from(!outcome)))
 }
 
 /// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.

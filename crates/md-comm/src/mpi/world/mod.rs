@@ -3,7 +3,7 @@
 //! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all worlds and contexts share
 //! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
 //! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
-//! itself, through the panic hook.
+//! itself, through the panic hook. A program that has initialised MPI itself ([`start_with`]) keeps all of this to itself.
 //!
 //! | file | has |
 //! | --- | --- |
@@ -24,7 +24,7 @@ use super::ffi;
 use crate::auto::Trials;
 use crate::{Backend, Buffering, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
 pub(in crate::mpi) use inner::Inner;
-pub use running::{abort, start};
+pub use running::{abort, start, start_with};
 
 /// This process as a rank of an MPI run.
 #[derive(Debug, Clone)]
