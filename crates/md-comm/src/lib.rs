@@ -64,7 +64,7 @@ mod world;
 
 #[cfg(feature = "mpi")]
 pub use auto::Trials;
-pub use backend::{Backend, Blocking};
+pub use backend::{Backend, Blocking, Purpose};
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
 pub use error::CommError;
