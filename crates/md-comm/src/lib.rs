@@ -55,10 +55,10 @@ pub mod local;
 pub mod mpi;
 mod negotiation;
 mod options;
-#[cfg(feature = "mpi")]
-mod patience;
 mod refusal;
 mod spec;
+#[cfg(feature = "mpi")]
+mod spin_wait;
 mod transport;
 mod world;
 

@@ -25,9 +25,9 @@ pub trait World {
     /// what breaks in one leaves the other whole, and the ranks can still agree on what to do. *Collective.*
     ///
     /// # Errors
-    /// Communication; a world that cannot be doubled.
-    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
-        Err(CommError::Setup("this world cannot be doubled".to_owned()))
+    /// Communication; a world that cannot be duplicated.
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Err(CommError::Setup("this world cannot be duplicated".to_owned()))
     }
 
     /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective

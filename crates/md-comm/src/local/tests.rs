@@ -101,11 +101,11 @@ fn buffers_return_to_their_sender() {
 #[test]
 fn what_breaks_in_one_world_leaves_another_whole() {
     let ends = run(2, LONG, |world| {
-        let broken = world.apart().unwrap();
+        let broken = world.duplicate().unwrap();
         broken.set_watchdog(SHORT);
         // The ranks are out of step: one of them leaves bytes behind, or waits in vain.
         let left = if world.rank() == 0 { broken.barrier() } else { Ok(()) };
-        let next = world.apart().unwrap();
+        let next = world.duplicate().unwrap();
         let mut numbers = [[world.rank() as f64], [world.rank() as f64]];
         world.sum(&mut numbers[0]).unwrap();
         next.sum(&mut numbers[1]).unwrap();

@@ -128,7 +128,7 @@ impl World for LocalWorld {
         self.member.watchdog.set(limit);
     }
 
-    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
         let Member { rank, shared, watchdog, worlds, .. } = self.member.clone();
         worlds.set(worlds.get() + 1);
         let collectives = worlds.get() * CONTEXTS_PER_WORLD;

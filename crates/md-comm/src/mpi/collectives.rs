@@ -4,7 +4,7 @@ use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
 use crate::negotiation::{Change, LENGTH_BYTES, decode_length, encode_length};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
 /// Longest piece of a broadcast; MPI counts are `int`.
@@ -64,14 +64,14 @@ impl Inner {
         outgoing: &mut Transfers,
         incoming: &mut Transfers,
     ) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.watchdog());
+        let mut wait = SpinWait::new(self.watchdog());
         loop {
             outgoing.poll(|_| ())?;
             incoming.poll(|_| ())?;
             if !outgoing.any_active() && !incoming.any_active() {
                 return Ok(());
             }
-            if let Err(expired) = patience.pause() {
+            if let Err(expired) = wait.pause() {
                 let late = (0..self.ranks).filter(|&from| self.rank == root && incoming.is_active(from));
                 let late: Vec<_> = late.map(|from| format!("rank {from}")).collect();
                 let awaited = if late.is_empty() { format!("rank {root}") } else { late.join(", ") };

@@ -12,7 +12,7 @@ use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
 use crate::ledger::Terms;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId};
 
 /// The way round of one context.
@@ -45,10 +45,10 @@ impl Overflow {
         terms: &Terms,
         (edge, bytes): (EdgeId, usize),
     ) -> Result<&mut [u8], CommError> {
-        let mut patience = Patience::new(world.watchdog());
+        let mut wait = SpinWait::new(world.watchdog());
         while self.sends[self.slot].is_active(edge.0) {
             self.poll_sends()?;
-            patience.pause().map_err(|expired| late(terms, edge, expired.waited_s))?;
+            wait.pause().map_err(|expired| late(terms, edge, expired.waited_s))?;
         }
         self.sends[self.slot].bytes_mut(edge.0, bytes)
     }
@@ -99,10 +99,10 @@ impl Overflow {
 
     /// Waits until everything sent has been received.
     pub(super) fn finish(&mut self, world: &Inner, terms: &Terms) -> Result<(), CommError> {
-        let mut patience = Patience::new(world.watchdog());
+        let mut wait = SpinWait::new(world.watchdog());
         while self.sends.iter().any(Transfers::any_active) {
             self.poll_sends()?;
-            patience.pause().map_err(|expired| {
+            wait.pause().map_err(|expired| {
                 let stuck = |edge: &EdgeId| self.sends.iter().any(|sends| sends.is_active(edge.0));
                 let edge = terms.edge_ids().find(stuck).unwrap_or(EdgeId(0));
                 late(terms, edge, expired.waited_s)

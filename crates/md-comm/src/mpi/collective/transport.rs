@@ -9,7 +9,7 @@ use super::super::world::Inner;
 use super::{Blocks, Collective, Stage};
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{AlignedBuffer, CommError, EdgeId, Growth, Sizes};
 
@@ -43,11 +43,11 @@ impl Collective {
 
     /// Waits until this rank's part of the collective is over.
     fn finish(&mut self) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         while self.stage != Stage::Open {
             self.advance()?;
             let awaited = || "the neighbours to receive".to_owned();
-            patience.pause().map_err(|expired| self.terms.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| self.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }
@@ -75,16 +75,14 @@ impl Transport for Collective {
             Poll::Finish => return Ok(None),
             Poll::Probe | Poll::Wait => (),
         }
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         while self.ready.is_empty() {
             self.advance()?;
             if self.ready.is_empty() {
                 if poll == Poll::Probe {
                     return Ok(None);
                 }
-                patience
-                    .pause()
-                    .map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
+                wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
             }
         }
         Ok(self.ready.pop_front().map(EdgeId))

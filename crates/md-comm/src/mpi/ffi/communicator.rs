@@ -9,7 +9,7 @@ use mpi::environment::Universe;
 use mpi::{ffi, topology};
 
 use super::{blank_status, byte, check, count, null_request, word};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
 /// How long to wait, and for whom to report it.
@@ -86,7 +86,7 @@ impl Communicator {
     /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
     /// of ours. To be called on a communicator that carries no messages: where Open MPI finds a message it returns at once
     /// and moves nothing, and what the rank waits for might never come. MPI-3.1 sections 3.8.1, 11.7.3.
-    pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {
+    pub(in crate::mpi) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
         let code = unsafe {
@@ -227,7 +227,7 @@ fn finish<T>(
     kept: T,
     Limit { watchdog, rank }: Limit,
 ) -> Result<T, CommError> {
-    let mut patience = Patience::new(watchdog);
+    let mut wait = SpinWait::new(watchdog);
     loop {
         let (mut done, mut status) = (0, blank_status());
         // SAFETY: the request is active and ours alone; its buffers are in `kept`.
@@ -239,7 +239,7 @@ fn finish<T>(
         if done != 0 {
             return Ok(kept);
         }
-        if let Err(expired) = patience.pause() {
+        if let Err(expired) = wait.pause() {
             std::mem::forget(kept);
             let awaited = "all ranks".to_owned();
             return Err(CommError::Timeout { context: call, rank, waited_s: expired.waited_s, awaited });

@@ -2,7 +2,7 @@
 
 use super::{Half, Hybrid};
 use crate::ledger::Ledger;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, EdgeId, Exchange, Growth};
 
@@ -59,12 +59,12 @@ impl Transport for Hybrid {
             Poll::Probe => return self.probe(),
             Poll::Wait => (),
         }
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         loop {
             if let Some(edge) = self.probe()? {
                 return Ok(Some(edge));
             }
-            patience.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
+            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
         }
     }
 

@@ -26,7 +26,7 @@ use super::overflow::Overflow;
 use super::world::Inner;
 use crate::ledger::{Ledger, Terms};
 use crate::negotiation::{Change, LENGTH_BYTES, encode_length};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Flow, Growth};
 
@@ -61,7 +61,7 @@ pub(super) struct P2p {
     receives: Transfers,
     overflow: Overflow,
     /// Received, not looked at yet.
-    told: VecDeque<usize>,
+    completed_receives: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     /// Last, so that MPI is finalised after the requests are gone.
@@ -78,9 +78,10 @@ impl P2p {
         let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
         let sends = (0..terms.spec().buffering.count()).map(|_| outgoing()).collect();
         let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));
-        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
+        let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
         let overflow = Overflow::open(&world, &terms)?;
-        let mut context = Self { terms, number, sends, slot: 0, receives, overflow, told, ready, world };
+        let mut context =
+            Self { terms, number, sends, slot: 0, receives, overflow, completed_receives, ready, world };
         context.post_receives()?;
         Ok(context)
     }
@@ -89,8 +90,8 @@ impl P2p {
     /// are asked for only where nothing else is awaited: every question shows beside a small message.
     fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
-        self.receives.poll(|i| self.told.push_back(i))?;
-        while let Some(i) = self.told.pop_front() {
+        self.receives.poll(|i| self.completed_receives.push_back(i))?;
+        while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
                 Some(bytes) => self.overflow.expect(&self.world, &self.terms, (EdgeId(i), bytes))?,
                 None => self.ready.push_back(i),
@@ -105,7 +106,7 @@ impl P2p {
 
     /// Waits until the messages sent from a set of buffers along some of the edges have left it.
     fn finish_sends(&mut self, slot: usize, along: fn(&Edge) -> bool) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         loop {
             self.sends[slot].poll(|_| ())?;
             let edges = self.terms.spec().edges.iter().enumerate();
@@ -117,7 +118,7 @@ impl P2p {
             let name = |(_, edge): (usize, &Edge)| {
                 format!("rank {} (channel {}) to receive", edge.peer, edge.send_channel)
             };
-            patience.pause().map_err(|expired| {
+            wait.pause().map_err(|expired| {
                 let stuck: Vec<_> = stuck.map(name).collect();
                 self.terms.timeout(expired.waited_s, stuck.join(", "))
             })?;
@@ -162,7 +163,7 @@ impl Transport for P2p {
             }
             Poll::Probe | Poll::Wait => (),
         }
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         loop {
             if let Some(edge) = self.ready.pop_front() {
                 return Ok(Some(EdgeId(edge)));
@@ -172,9 +173,7 @@ impl Transport for P2p {
                 if poll == Poll::Probe {
                     return Ok(None);
                 }
-                patience
-                    .pause()
-                    .map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
+                wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::super::ffi::{Cancelled, Transfers};
 use super::super::numbers::ContextNumber;
 use super::Parts;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId};
 
 /// One direction of signals.
@@ -70,11 +70,11 @@ impl Signals {
 
     /// Waits until all signals have left. They have no content, so that the library sends them at once.
     pub(super) fn finish(&mut self, parts: &Parts) -> Result<(), CommError> {
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while self.leaving.any_active() {
             self.leaving.poll(|_| ())?;
             let awaited = || "signals to leave".to_owned();
-            patience.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::arena::Plan;
 use super::{Parts, Scheme};
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, EdgeId, Growth, RmaOptions, WindowKind};
 
@@ -62,10 +62,10 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         if parts.leads_home(edge) {
             return parts.origin(edge, bytes);
         }
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while !scheme.may_pack(parts, edge)? {
-            parts.poke()?;
-            patience.pause().map_err(|expired| {
+            parts.drive_progress()?;
+            wait.pause().map_err(|expired| {
                 let (peer, channel) = (parts.edge(edge).peer, parts.edge(edge).send_channel);
                 let awaited = format!("a free buffer of rank {peer} (channel {channel})");
                 parts.terms.timeout(expired.waited_s, awaited)
@@ -99,12 +99,12 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         let Self { parts, scheme, .. } = self;
         match poll {
-            Poll::Progress => return parts.world.poke().map(|()| None),
+            Poll::Progress => return parts.world.drive_progress().map(|()| None),
             Poll::Finish => return Ok(None),
             Poll::Probe if ledger.all_arrived() => return Ok(None),
             Poll::Probe | Poll::Wait => (),
         }
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         loop {
             if let Some(edge) = parts.take_ready() {
                 return Ok(Some(edge));
@@ -114,11 +114,11 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
             if let Some(edge) = parts.take_ready() {
                 return Ok(Some(edge));
             }
-            parts.poke()?;
+            parts.drive_progress()?;
             if poll == Poll::Probe {
                 return Ok(None);
             }
-            patience.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
+            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
         }
     }
 

@@ -99,11 +99,11 @@ impl MpiWorld {
         &self.inner
     }
 
-    /// [`World::apart`] with this world's backend: a world with communicators of its own. *Collective.*
+    /// [`World::duplicate`] with this world's backend: a world with communicators of its own. *Collective.*
     ///
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
-    pub fn double(&self) -> Result<Self, CommError> {
+    pub fn duplicate(&self) -> Result<Self, CommError> {
         let Inner { data, control, quiet, running, .. } = &*self.inner;
         let own = [data.duplicate()?, control.duplicate()?, quiet.duplicate()?];
         let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog())?;
@@ -124,8 +124,8 @@ impl World for MpiWorld {
         self.inner.watchdog.set(limit);
     }
 
-    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
-        Ok(Box::new(self.double()?))
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Ok(Box::new(MpiWorld::duplicate(self)?))
     }
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {

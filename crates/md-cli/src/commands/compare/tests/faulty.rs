@@ -44,7 +44,7 @@ impl Transports for Workshop<'_> {
         self.0
     }
     fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
-        let inner = self.0.apart()?;
+        let inner = self.0.duplicate()?;
         let fault = FAULTS.iter().find(|(faulty, _)| *faulty == backend).map(|(_, fault)| *fault);
         Ok(match fault {
             Some(fault) => Box::new(FaultyWorld { inner, fault }),

@@ -1,7 +1,7 @@
 //! What becomes of a message that has arrived.
 //!
 //! ```text
-//! notice     by flag, epoch or poll: it is there          -> told
+//! notice     by flag, epoch or poll: it is there          -> noticed_edges
 //! settle     its length: it fits, or comes by overflow    -> ready
 //! deliver    its bytes, wherever they are
 //! ```
@@ -27,8 +27,8 @@ impl Parts {
     /// A message has arrived; its length is known if its flag told it.
     pub(in crate::mpi::rma) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {
-            self.told_lengths[edge.0] = length;
-            self.told.push_back(edge.0);
+            self.flagged_lengths[edge.0] = length;
+            self.noticed_edges.push_back(edge.0);
         }
     }
 
@@ -68,13 +68,13 @@ impl Parts {
     }
 
     /// Whether there is notice of messages that have not been looked at.
-    pub(in crate::mpi::rma) fn any_told(&self) -> bool {
-        !self.told.is_empty()
+    pub(in crate::mpi::rma) fn any_noticed(&self) -> bool {
+        !self.noticed_edges.is_empty()
     }
 
     /// Looks at the messages noticed since the last call: they are ready, or come by overflow.
     pub(in crate::mpi::rma) fn settle(&mut self) -> Result<(), CommError> {
-        while let Some(i) = self.told.pop_front() {
+        while let Some(i) = self.noticed_edges.pop_front() {
             let (length, sizes) = (self.find_length(EdgeId(i))?, self.terms.spec().sizes);
             self.arrived_lengths[i] = length;
             match (length > self.arena.room_in(i), sizes) {
@@ -134,7 +134,7 @@ impl Parts {
 
     /// The length of a message: known, told by its flag, or beside its payload.
     fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
-        match (self.told_lengths[edge.0], self.terms.spec().sizes) {
+        match (self.flagged_lengths[edge.0], self.terms.spec().sizes) {
             (Some(length), _) => return Ok(length),
             (None, Sizes::Fixed) => return Ok(self.terms.receive_capacity(edge)),
             (None, Sizes::Variable) => (),

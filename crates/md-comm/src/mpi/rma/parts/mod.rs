@@ -22,7 +22,7 @@ use crate::{AlignedBuffer, CommError, Edge, EdgeId, Operation};
 use arrivals::Whereabouts;
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
-const POLLS_PER_POKE: u32 = 16;
+const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
 /// Ledger, window and addresses of one context.
 #[derive(Debug)]
@@ -38,14 +38,14 @@ pub(in crate::mpi) struct Parts {
     plan: Plan,
     /// How slots in shared memory are written.
     pub(in crate::mpi::rma) stores: Stores,
-    /// Told to have arrived, not looked at yet.
-    told: VecDeque<usize>,
+    /// Noticed, not looked at yet.
+    noticed_edges: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
     /// Lengths of the messages packed, of those whose arrival told a length, and of all that have arrived.
     lengths: Vec<usize>,
-    told_lengths: Vec<Option<usize>>,
+    flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
     whereabouts: Vec<Whereabouts>,
     /// Messages that were copied out of the window.
@@ -78,7 +78,7 @@ impl Parts {
         let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
         let source = (0..edges).map(|i| terms.source(i)).collect();
         let overflow = Overflow::open(&world, &terms)?;
-        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
+        let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
         Ok(Self {
             number,
             backward_number,
@@ -86,11 +86,11 @@ impl Parts {
             sequence: 1,
             plan,
             stores: Stores::Cached,
-            told,
+            noticed_edges,
             ready,
             noticed: vec![false; edges],
             lengths: vec![0; edges],
-            told_lengths: vec![None; edges],
+            flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
             whereabouts: vec![Whereabouts::Slot; edges],
             held: Vec::new(),
@@ -165,9 +165,9 @@ impl Parts {
     }
 
     /// To be called after each poll that found nothing: lets MPI work now and then.
-    pub(in crate::mpi::rma) fn poke(&mut self) -> Result<(), CommError> {
+    pub(in crate::mpi::rma) fn drive_progress(&mut self) -> Result<(), CommError> {
         self.polls = self.polls.wrapping_add(1);
-        if self.polls.is_multiple_of(POLLS_PER_POKE) { self.world.poke() } else { Ok(()) }
+        if self.polls.is_multiple_of(POLLS_PER_PROGRESS_CALL) { self.world.drive_progress() } else { Ok(()) }
     }
 }
 
