@@ -21,11 +21,10 @@ impl Inner {
         on: &Communicator,
         request: Request,
     ) -> Result<Result<Window, String>, CommError> {
-        let made = if self.adversity.get().refuses_window(self.rank, self.ranks) {
-            Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() })
-        } else {
-            Window::new(on, request)
-        };
+        let mut made = Window::new(on, request);
+        if self.adversity.get().refuses_window(self.rank, self.ranks) {
+            made = Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });
+        }
         let weight = match &made {
             Ok(_) => 0,
             Err(CommError::Mpi { .. }) => ANOTHER_FAILED + (self.ranks - self.rank) as u64,
