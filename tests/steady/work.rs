@@ -2,7 +2,7 @@
 
 use md_cli::driver::{Setup, Simulation};
 use md_cli::scenario::{ScenarioSource, load};
-use md_comm::{CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World};
+use md_comm::{Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World};
 use md_core::Sums;
 
 const EXCHANGES: usize = 1000;
@@ -45,9 +45,9 @@ impl Played {
 type Play = fn(&dyn World) -> Result<Played, String>;
 
 pub(crate) const ALL: [(&str, Play); 5] = [
-    ("exchanges both ways, two slots", |world| exchanges(world, Flow::Both, Slots::Double)),
-    ("exchanges both ways, one slot", |world| exchanges(world, Flow::Both, Slots::Single)),
-    ("exchanges one way, two slots", |world| exchanges(world, Flow::SendOnly, Slots::Double)),
+    ("exchanges both ways, two buffering", |world| exchanges(world, Flow::Both, Buffering::Double)),
+    ("exchanges both ways, one slot", |world| exchanges(world, Flow::Both, Buffering::Single)),
+    ("exchanges one way, two buffering", |world| exchanges(world, Flow::SendOnly, Buffering::Double)),
     ("time steps", |world| steps(world, &[])),
     ("time steps in mixed precision, eighth shell, staged", |world| steps(world, &MIXED)),
 ];
@@ -72,7 +72,7 @@ pub(crate) fn sees_an_allocation() -> Result<(), String> {
 }
 
 /// Around a ring; one way: from each rank to the next.
-fn exchanges(world: &dyn World, flow: Flow, slots: Slots) -> Result<Played, String> {
+fn exchanges(world: &dyn World, flow: Flow, buffering: Buffering) -> Result<Played, String> {
     let (rank, ranks) = (world.rank(), world.ranks());
     let edge = |peer, send_channel, flow| Edge {
         peer,
@@ -83,21 +83,21 @@ fn exchanges(world: &dyn World, flow: Flow, slots: Slots) -> Result<Played, Stri
     };
     let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
     let edges = vec![edge(next, 0, flow), edge(previous, 1, flow.reversed())];
-    let spec = ExchangeSpec { name: "steady", edges, sizes: Sizes::Fixed, slots };
+    let spec = ExchangeSpec { name: "steady", edges, sizes: Sizes::Fixed, buffering };
     let said = |error: CommError| error.to_string();
     let mut exchange = world.open(spec).map_err(said)?;
-    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
+    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut exchange)).map_err(said);
     repeat(1)?;
     let needs: Vec<usize> = exchange.spec().edges.iter().map(|edge| edge.send_capacity).collect();
     exchange.negotiate(&needs).map_err(said)?;
-    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
+    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut exchange)).map_err(said);
     repeat(WARM_UP)?;
     let played = counted(|| repeat(EXCHANGES))?;
     exchange.finalise().map_err(said)?;
     Ok(played)
 }
 
-fn once(exchange: &mut dyn Exchange) -> Result<(), CommError> {
+fn once(exchange: &mut Exchange) -> Result<(), CommError> {
     for i in 0..exchange.spec().edges.len() {
         if exchange.spec().edges[i].flow.sends() {
             exchange.send_buffer(EdgeId(i), BYTES)?.fill(1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use md_cli::driver::RunError;
 use md_cli::report::Thermo;
 use md_comm::mpi::{self, MpiWorld};
-use md_comm::{Slots, World, local};
+use md_comm::{Buffering, World, local};
 
 use crate::scenario::{Outcome, SYSTEMS, run};
 use crate::strategy::{Decomposition, Extent, Transport};
@@ -101,7 +101,7 @@ fn over(
 /// The same system without neighbours on other ranks.
 fn on_one_rank(text: &str) -> Result<Outcome, String> {
     let outcome = local::run(1, WATCHDOG, |world| {
-        run(world, text, (REFERENCE, Slots::Double)).map_err(|error| error.to_string())
+        run(world, text, (REFERENCE, Buffering::Double)).map_err(|error| error.to_string())
     });
     let ended = outcome.into_iter().next().ok_or("no rank")?;
     ended.map_err(|panicked| panicked.to_string())?

@@ -3,7 +3,7 @@
 use md_cli::driver::{RowVector, RunError, Setup, Simulation};
 use md_cli::report::{ParticleRow, Thermo};
 use md_cli::scenario::{ScenarioSource, load};
-use md_comm::{Slots, World};
+use md_comm::{Buffering, World};
 use md_core::Sums;
 
 use crate::strategy::Decomposition;
@@ -63,7 +63,7 @@ pub(crate) struct Outcome {
 pub(crate) fn run(
     world: &dyn World,
     text: &str,
-    (decomposition, slots): (Decomposition, Slots),
+    (decomposition, slots): (Decomposition, Buffering),
 ) -> Result<Outcome, RunError> {
     let mut overrides = decomposition.settings();
     overrides.push(format!("parallel.rma.slots={}", slots.count()));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use md_comm::{Backend, RmaOptions, Slots, WindowKind};
+use md_comm::{Backend, Buffering, RmaOptions, WindowKind};
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl fmt::Display for Decomposition {
 pub(crate) struct Transport {
     pub(crate) backend: Backend,
     pub(crate) options: RmaOptions,
-    pub(crate) slots: Slots,
+    pub(crate) slots: Buffering,
 }
 
 impl Transport {
@@ -101,7 +101,7 @@ impl Transport {
     }
 
     fn plain(backend: Backend) -> Self {
-        Self { backend, options: RmaOptions::default(), slots: Slots::Double }
+        Self { backend, options: RmaOptions::default(), slots: Buffering::Double }
     }
 
     /// All others that run over MPI, with the options that they take: unless everything is wanted, each option alone.
@@ -116,7 +116,7 @@ impl Transport {
         let known = Backend::ALL.iter().copied().filter(move |backend| runs(&backend));
         let with_options = known.flat_map(move |backend| {
             let all = options.clone().into_iter().flat_map(move |options| {
-                [Slots::Double, Slots::Single].map(|slots| Self { backend, options, slots })
+                [Buffering::Double, Buffering::Single].map(|slots| Self { backend, options, slots })
             });
             all.filter(move |transport| full || transport.changes() <= 1)
         });
@@ -133,7 +133,7 @@ impl Transport {
     }
 
     fn changes(&self) -> usize {
-        changes(&self.options) + usize::from(self.slots == Slots::Single)
+        changes(&self.options) + usize::from(self.slots == Buffering::Single)
     }
 
     /// The options of `hybrid` are those of its backend between nodes, which is two-sided here.
@@ -150,7 +150,7 @@ fn changes(options: &RmaOptions) -> usize {
 
 impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slots = if self.slots == Slots::Single { " slots=1" } else { "" };
+        let slots = if self.slots == Buffering::Single { " slots=1" } else { "" };
         let text = format!("{} {}{slots}", self.backend.name(), self.options);
         f.write_str(text.trim())
     }

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use md_comm::{
-    AlignedBuffer, Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, World, mpi,
+    AlignedBuffer, Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World,
+    mpi,
 };
 
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -65,13 +66,17 @@ fn plan(arguments: &[String]) -> Option<Plan> {
 fn measure(world: &dyn World, plan: &Plan, (bytes, exchanges): (usize, u32)) -> Result<(), CommError> {
     let peer = 1 - world.rank();
     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow: Flow::Both, send_capacity: bytes };
-    let spec =
-        ExchangeSpec { name: "exchange", edges: vec![edge], sizes: Sizes::Fixed, slots: Slots::Double };
+    let spec = ExchangeSpec {
+        name: "exchange",
+        edges: vec![edge],
+        sizes: Sizes::Fixed,
+        buffering: Buffering::Double,
+    };
     let mut context = world.open(spec)?;
     let mut memory = Private { out: AlignedBuffer::new(bytes), into: AlignedBuffer::new(bytes) };
     memory.out.bytes_mut().fill(mark(world.rank()));
     for _ in 0..plan.samples {
-        let seconds = sample(world, &mut *context, &mut memory, exchanges)?;
+        let seconds = sample(world, &mut context, &mut memory, exchanges)?;
         if world.rank() == 0 {
             println!("{},{bytes},{exchanges},{seconds:.9e}", plan.backend.name());
         }
@@ -96,7 +101,7 @@ struct Private {
 /// Seconds per exchange, of the slower rank.
 fn sample(
     world: &dyn World,
-    context: &mut dyn Exchange,
+    context: &mut Exchange,
     memory: &mut Private,
     exchanges: u32,
 ) -> Result<f64, CommError> {
@@ -113,7 +118,7 @@ fn sample(
     Ok(slowest[0])
 }
 
-fn exchange(context: &mut dyn Exchange, memory: &mut Private) -> Result<(), CommError> {
+fn exchange(context: &mut Exchange, memory: &mut Private) -> Result<(), CommError> {
     let bytes = memory.out.bytes();
     context.send_buffer(EdgeId(0), bytes.len())?.copy_from_slice(bytes);
     context.start(EdgeId(0))?;

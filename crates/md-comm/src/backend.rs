@@ -4,7 +4,10 @@
 //! them.
 
 /// A way to move messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Backend {
     /// Threads of one process.
     Local,
@@ -53,45 +56,28 @@ impl Blocking {
     pub const ALL: [Self; 3] = [Self::Never, Self::InFlush, Self::InSynchronisation];
 }
 
-impl Backend {
-    /// All backends, also those this build cannot use.
-    pub const ALL: &[Self] = &[
-        Self::Local,
-        Self::P2p,
-        Self::P2pPersistent,
-        Self::NeighborCollective,
-        Self::Shm,
-        Self::RmaFence,
-        Self::RmaPscw,
-        Self::RmaLock,
-        Self::RmaLockEpoch,
-        Self::RmaBarrier,
-        Self::RmaNotify,
-        Self::RmaRing,
-        Self::Hybrid,
-        Self::Auto,
-    ];
+/// What a backend is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Runs.
+    Production,
+    /// Experiments: known to be slower, it shows what something costs.
+    Control {
+        /// What it shows.
+        shows: &'static str,
+    },
+}
 
-    /// Name as in a scenario.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::P2p => "p2p",
-            Self::P2pPersistent => "p2p-persistent",
-            Self::NeighborCollective => "neighbor-collective",
-            Self::Shm => "shm",
-            Self::RmaFence => "rma-fence",
-            Self::RmaPscw => "rma-pscw",
-            Self::RmaLock => "rma-lock",
-            Self::RmaLockEpoch => "rma-lock-epoch",
-            Self::RmaBarrier => "rma-barrier",
-            Self::RmaNotify => "rma-notify",
-            Self::RmaRing => "rma-ring",
-            Self::Hybrid => "hybrid",
-            Self::Auto => "auto",
-        }
+named!(Backend);
+
+impl Default for Backend {
+    /// Two-sided MPI in a build with MPI, else threads.
+    fn default() -> Self {
+        if cfg!(feature = "mpi") { Self::P2p } else { Self::Local }
     }
+}
 
+impl Backend {
     /// One line for a help text.
     pub fn description(self) -> &'static str {
         match self {
@@ -108,11 +94,33 @@ impl Backend {
             Self::RmaPscw => "MPI_Put between post/start and complete/test, among neighbours",
             Self::RmaLock => "MPI_Put under one lock_all, flush, then an empty message (MONC)",
             Self::RmaLockEpoch => "MPI_Put in a lock_all/unlock_all per exchange, then an empty message",
-            Self::RmaBarrier => "MPI_Put and flush between global barriers; the negative control",
+            Self::RmaBarrier => "MPI_Put and flush between global barriers",
             Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, which the receiver polls",
             Self::RmaRing => "MPI_Put into a circular buffer, flag as rma-notify",
             Self::Hybrid => "shm inside a node, between nodes what parallel.between_nodes says",
             Self::Auto => "times the others on the real exchange during the first steps, keeps the best",
+        }
+    }
+
+    /// Whether it is meant for runs, or is a control for experiments.
+    pub fn purpose(self) -> Purpose {
+        match self {
+            Self::RmaBarrier => Purpose::Control { shows: "what waiting for all ranks costs" },
+            Self::RmaLockEpoch => {
+                Purpose::Control { shows: "what a lock and an unlock in every exchange cost beside rma-lock" }
+            }
+            Self::Local
+            | Self::P2p
+            | Self::P2pPersistent
+            | Self::NeighborCollective
+            | Self::Shm
+            | Self::RmaFence
+            | Self::RmaPscw
+            | Self::RmaLock
+            | Self::RmaNotify
+            | Self::RmaRing
+            | Self::Hybrid
+            | Self::Auto => Purpose::Production,
         }
     }
 
@@ -150,11 +158,6 @@ impl Backend {
             | Self::Hybrid
             | Self::Auto => Blocking::Never,
         }
-    }
-
-    /// The backend with this [`Self::name`].
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|backend| backend.name() == name)
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A run has a [`World`] of ranks; a world opens [`Exchange`] contexts from an [`ExchangeSpec`]. Which transport moves
 //! the bytes is chosen where the world is started ([`local::run`] or `mpi::start`) and is invisible afterwards.
-//! [`conformance`] is the suite that every transport passes.
+//! The suite that every transport passes is the module `conformance`, behind the feature of that name.
 //!
 //! ```
-//! use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Slots, World, local};
+//! use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Buffering, World, local};
 //! use std::time::Duration;
 //!
 //! /// Every rank sends its number to the next one.
@@ -13,7 +13,7 @@
 //!     let (rank, ranks) = (world.rank(), world.ranks());
 //!     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 1 };
 //!     let edges = vec![edge((rank + 1) % ranks, Flow::SendOnly), edge((rank + ranks - 1) % ranks, Flow::ReceiveOnly)];
-//!     let spec = ExchangeSpec { name: "numbers", edges, sizes: Sizes::Fixed, slots: Slots::Single };
+//!     let spec = ExchangeSpec { name: "numbers", edges, sizes: Sizes::Fixed, buffering: Buffering::Single };
 //!     let mut numbers = world.open(spec)?;
 //!     numbers.send_buffer(EdgeId(0), 1)?[0] = rank as u8;
 //!     numbers.start(EdgeId(0))?;
@@ -29,12 +29,18 @@
 //! ```
 #![cfg_attr(not(feature = "mpi"), forbid(unsafe_code))]
 
-#[cfg(any(feature = "mpi", test))]
-#[cfg_attr(not(feature = "mpi"), expect(unreachable_pub, reason = "only worlds over MPI offer a choice"))]
+#[macro_use]
+mod names;
+
+#[cfg_attr(
+    not(feature = "mpi"),
+    allow(dead_code, unreachable_pub, reason = "only worlds over MPI offer a choice")
+)]
 mod auto;
 mod backend;
 mod buffer;
 mod choice;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
 mod exchange;
@@ -49,15 +55,16 @@ pub mod local;
 pub mod mpi;
 mod negotiation;
 mod options;
-#[cfg(feature = "mpi")]
-mod patience;
 mod refusal;
 mod spec;
+#[cfg(feature = "mpi")]
+mod spin_wait;
+mod transport;
 mod world;
 
 #[cfg(feature = "mpi")]
 pub use auto::Trials;
-pub use backend::{Backend, Blocking};
+pub use backend::{Backend, Blocking, Purpose};
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
 pub use error::CommError;
@@ -66,5 +73,5 @@ pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
 pub use refusal::{Refusal, RmaKey};
-pub use spec::{Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, Slots};
+pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
 pub use world::World;

@@ -1,30 +1,11 @@
 //! What a one-sided backend can be told beside its name (`[parallel.rma]` of a scenario, without the slots, which are
 //! part of an [`crate::ExchangeSpec`]). What does not go together is in the refusal table, [`crate::Backend::refuses`].
 
-/// The values of an option with their names as in a scenario.
-macro_rules! named {
-    ($option:ident: $($value:ident = $name:literal),+) => {
-        impl $option {
-            /// All values, the default first.
-            pub const ALL: &'static [Self] = &[$(Self::$value),+];
-
-            /// Name as in a scenario.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $name),+
-                }
-            }
-
-            /// The value with this [`Self::name`].
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == name)
-            }
-        }
-    };
-}
-
 /// Where a window's memory comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum WindowKind {
     /// `MPI_Win_allocate`: the library chooses memory that it can reach fastest.
     #[default]
@@ -34,10 +15,12 @@ pub enum WindowKind {
     /// `MPI_Win_create_dynamic`; memory is attached, targets are absolute addresses.
     Dynamic,
 }
-named!(WindowKind: Allocate = "allocate", Create = "create", Dynamic = "dynamic");
 
 /// How many windows a context has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum WindowCount {
     /// One for all edges.
     #[default]
@@ -45,10 +28,12 @@ pub enum WindowCount {
     /// One per edge; every epoch and flush goes over all of them.
     PerEdge,
 }
-named!(WindowCount: Single = "single", PerEdge = "per-edge");
 
 /// Which way data are moved.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Operation {
     /// The sender writes into the receiver's slot.
     #[default]
@@ -56,11 +41,13 @@ pub enum Operation {
     /// The receiver reads the sender's slot.
     Get,
 }
-named!(Operation: Put = "put", Get = "get");
 
 /// Whether synchronisation calls of an exchange tell the library what they may assume (MPI-3.1 section 11.5.5). A lock that
 /// is held for the life of a window always does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(from = "bool", into = "bool"))]
 pub enum Asserts {
     /// Nothing is asserted.
     #[default]
@@ -68,10 +55,12 @@ pub enum Asserts {
     /// Whatever is true.
     On,
 }
-named!(Asserts: Off = "off", On = "on");
 
 /// How a flag in window memory is read by its owner.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Polling {
     /// By atomic loads: relies on an accumulate of 8 bytes being stored whole, in order or in halves.
     #[default]
@@ -79,10 +68,12 @@ pub enum Polling {
     /// By `MPI_Fetch_and_op`: relies on nothing but the standard.
     Strict,
 }
-named!(Polling: Fast = "fast", Strict = "strict");
 
 /// Whose messages share a circular buffer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum RingForm {
     /// One ring per edge: a single sender, which knows all tickets.
     #[default]
@@ -90,10 +81,26 @@ pub enum RingForm {
     /// One ring per receiving rank: senders reserve tickets by an atomic fetch-and-add.
     Shared,
 }
-named!(RingForm: PerEdge = "per-edge", Shared = "shared");
+
+named!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
+
+/// As in configuration files.
+impl From<bool> for Asserts {
+    fn from(on: bool) -> Self {
+        if on { Self::On } else { Self::Off }
+    }
+}
+
+impl From<Asserts> for bool {
+    fn from(asserts: Asserts) -> Self {
+        asserts == Asserts::On
+    }
+}
 
 /// Options of the one-sided backends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct RmaOptions {
     /// Where windows come from.
     pub window: WindowKind,
@@ -163,5 +170,36 @@ mod tests {
             )+};
         }
         check!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
+    }
+}
+
+#[cfg(all(test, feature = "serde"))]
+mod serde_tests {
+    use super::*;
+    use crate::{Backend, Buffering};
+
+    #[test]
+    fn configuration_files_have_the_same_names() {
+        for &backend in Backend::ALL {
+            assert_eq!(serde_json::to_value(backend).ok(), Some(backend.name().into()));
+        }
+        let text = r#"{"window":"create","asserts":true,"ring":"per-edge"}"#;
+        let expected =
+            RmaOptions { window: WindowKind::Create, asserts: Asserts::On, ..RmaOptions::default() };
+        assert_eq!(serde_json::from_str::<RmaOptions>(text).ok(), Some(expected));
+        assert_eq!(
+            serde_json::to_value(expected).ok().map(|value| value["asserts"].clone()),
+            Some(true.into())
+        );
+        assert_eq!(serde_json::from_str::<Buffering>("1").ok(), Some(Buffering::Single));
+        assert!(serde_json::from_str::<Buffering>("3").is_err());
+    }
+
+    #[test]
+    fn schemas_describe_what_is_read() {
+        let schema = schemars::schema_for!(RmaOptions);
+        assert_eq!(schema.pointer("/$defs/Asserts/type"), Some(&"boolean".into()), "{schema:?}");
+        let schema = schemars::schema_for!(Buffering);
+        assert_eq!(schema.get("maximum"), Some(&2.into()), "{schema:?}");
     }
 }

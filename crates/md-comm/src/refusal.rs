@@ -3,10 +3,11 @@
 //! An option that a backend would silently ignore is refused, unless it is left at its default. `asserts` is taken by all
 //! backends over windows, also by those whose only synchronisation asserts what is true in any case: it is not ignored.
 
-use crate::{Backend, RingForm, RmaOptions, Slots};
+use crate::{Backend, Buffering, RingForm, RmaOptions};
 
 /// One key of `[parallel.rma]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum RmaKey {
     /// [`RmaOptions::window`].
     Window,
@@ -14,7 +15,7 @@ pub enum RmaKey {
     Windows,
     /// [`RmaOptions::operation`].
     Operation,
-    /// [`Slots`].
+    /// [`Buffering`].
     Slots,
     /// [`RmaOptions::asserts`].
     Asserts,
@@ -24,39 +25,17 @@ pub enum RmaKey {
     Ring,
 }
 
+named!(RmaKey);
+
 impl RmaKey {
-    /// All keys, in the order they are judged.
-    pub const ALL: &[Self] = &[
-        Self::Window,
-        Self::Windows,
-        Self::Operation,
-        Self::Slots,
-        Self::Asserts,
-        Self::Polling,
-        Self::Ring,
-    ];
-
-    /// Name as in a scenario.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Window => "window",
-            Self::Windows => "windows",
-            Self::Operation => "operation",
-            Self::Slots => "slots",
-            Self::Asserts => "asserts",
-            Self::Polling => "polling",
-            Self::Ring => "ring",
-        }
-    }
-
     /// Whether the key has another value than its default.
-    fn is_set(self, options: &RmaOptions, slots: Slots) -> bool {
+    fn is_set(self, options: &RmaOptions, buffering: Buffering) -> bool {
         let default = RmaOptions::default();
         match self {
             Self::Window => options.window != default.window,
             Self::Windows => options.windows != default.windows,
             Self::Operation => options.operation != default.operation,
-            Self::Slots => slots != Slots::default(),
+            Self::Slots => buffering != Buffering::default(),
             Self::Asserts => options.asserts != default.asserts,
             Self::Polling => options.polling != default.polling,
             Self::Ring => options.ring != default.ring,
@@ -75,10 +54,10 @@ pub struct Refusal {
 
 impl Backend {
     /// The first option that the backend does not take, with the reason; `None` if it takes all.
-    pub fn refusal(self, options: &RmaOptions, slots: Slots) -> Option<Refusal> {
+    pub fn refusal(self, options: &RmaOptions, buffering: Buffering) -> Option<Refusal> {
         let refused = |&key: &RmaKey| {
             let reason = self.reason_against(key, options)?;
-            key.is_set(options, slots).then(|| Refusal { key, reason: reason.to_owned() })
+            key.is_set(options, buffering).then(|| Refusal { key, reason: reason.to_owned() })
         };
         RmaKey::ALL.iter().find_map(refused)
     }
@@ -87,8 +66,8 @@ impl Backend {
     ///
     /// # Errors
     /// [`Refusal::reason`].
-    pub fn refuses(self, options: &RmaOptions, slots: Slots) -> Result<(), String> {
-        self.refusal(options, slots).map_or(Ok(()), |refusal| Err(refusal.reason))
+    pub fn refuses(self, options: &RmaOptions, buffering: Buffering) -> Result<(), String> {
+        self.refusal(options, buffering).map_or(Ok(()), |refusal| Err(refusal.reason))
     }
 
     /// Why a key must be left at its default; `None` if it may have any value.
@@ -179,32 +158,32 @@ mod tests {
     use crate::{Asserts, Operation, Polling, WindowCount, WindowKind};
 
     /// Every option alone at every other value, in the order of [`RmaKey::ALL`].
-    fn changed() -> Vec<(RmaKey, RmaOptions, Slots)> {
+    fn changed() -> Vec<(RmaKey, RmaOptions, Buffering)> {
         let default = RmaOptions::default();
         vec![
-            (RmaKey::Window, RmaOptions { window: WindowKind::Create, ..default }, Slots::Double),
-            (RmaKey::Window, RmaOptions { window: WindowKind::Dynamic, ..default }, Slots::Double),
-            (RmaKey::Windows, RmaOptions { windows: WindowCount::PerEdge, ..default }, Slots::Double),
-            (RmaKey::Operation, RmaOptions { operation: Operation::Get, ..default }, Slots::Double),
-            (RmaKey::Slots, default, Slots::Single),
-            (RmaKey::Asserts, RmaOptions { asserts: Asserts::On, ..default }, Slots::Double),
-            (RmaKey::Polling, RmaOptions { polling: Polling::Strict, ..default }, Slots::Double),
-            (RmaKey::Ring, RmaOptions { ring: RingForm::Shared, ..default }, Slots::Double),
+            (RmaKey::Window, RmaOptions { window: WindowKind::Create, ..default }, Buffering::Double),
+            (RmaKey::Window, RmaOptions { window: WindowKind::Dynamic, ..default }, Buffering::Double),
+            (RmaKey::Windows, RmaOptions { windows: WindowCount::PerEdge, ..default }, Buffering::Double),
+            (RmaKey::Operation, RmaOptions { operation: Operation::Get, ..default }, Buffering::Double),
+            (RmaKey::Slots, default, Buffering::Single),
+            (RmaKey::Asserts, RmaOptions { asserts: Asserts::On, ..default }, Buffering::Double),
+            (RmaKey::Polling, RmaOptions { polling: Polling::Strict, ..default }, Buffering::Double),
+            (RmaKey::Ring, RmaOptions { ring: RingForm::Shared, ..default }, Buffering::Double),
         ]
     }
 
     #[test]
     fn defaults_suit_every_backend() {
         for &backend in Backend::ALL {
-            assert_eq!(backend.refusal(&RmaOptions::default(), Slots::Double), None, "{backend:?}");
+            assert_eq!(backend.refusal(&RmaOptions::default(), Buffering::Double), None, "{backend:?}");
         }
     }
 
     #[test]
     fn a_refusal_names_the_option_that_was_set() {
         for &backend in Backend::ALL {
-            for (key, options, slots) in changed() {
-                let named = backend.refusal(&options, slots).map(|refusal| refusal.key);
+            for (key, options, buffering) in changed() {
+                let named = backend.refusal(&options, buffering).map(|refusal| refusal.key);
                 assert!(named.is_none_or(|named| named == key), "{backend:?} {key:?}");
             }
         }
@@ -215,7 +194,7 @@ mod tests {
         let taken = |backend: Backend| {
             let mut keys: Vec<&str> = changed()
                 .into_iter()
-                .filter(|(_, options, slots)| backend.refuses(options, *slots).is_ok())
+                .filter(|(_, options, buffering)| backend.refuses(options, *buffering).is_ok())
                 .map(|(key, ..)| key.name())
                 .collect();
             keys.dedup();
@@ -235,7 +214,7 @@ mod tests {
     fn one_ring_is_not_divided_among_windows() {
         let options =
             RmaOptions { ring: RingForm::Shared, windows: WindowCount::PerEdge, ..RmaOptions::default() };
-        let refusal = Backend::RmaRing.refusal(&options, Slots::Double);
+        let refusal = Backend::RmaRing.refusal(&options, Buffering::Double);
         assert_eq!(refusal.map(|refusal| refusal.key), Some(RmaKey::Windows));
     }
 }

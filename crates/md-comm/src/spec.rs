@@ -82,7 +82,10 @@ pub enum Sizes {
 
 /// How many messages per edge may be under way before the receiver must have released the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Slots {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(try_from = "u8", into = "u8"))]
+#[cfg_attr(feature = "serde", schemars(with = "u8", extend("minimum" = 1, "maximum" = 2)))]
+pub enum Buffering {
     /// One buffer per edge: memory-lean, sender waits for the receiver.
     Single,
     /// Two buffers per edge, used alternately.
@@ -90,12 +93,31 @@ pub enum Slots {
     Double,
 }
 
-impl Slots {
+impl Buffering {
     /// Buffers per edge.
     pub fn count(self) -> usize {
-        match self {
-            Self::Single => 1,
-            Self::Double => 2,
+        u8::from(self).into()
+    }
+}
+
+impl From<Buffering> for u8 {
+    fn from(slots: Buffering) -> Self {
+        match slots {
+            Buffering::Single => 1,
+            Buffering::Double => 2,
+        }
+    }
+}
+
+/// As in configuration files.
+impl TryFrom<u8> for Buffering {
+    type Error = String;
+
+    fn try_from(count: u8) -> Result<Self, String> {
+        match count {
+            1 => Ok(Self::Single),
+            2 => Ok(Self::Double),
+            _ => Err(format!("there are 1 or 2 buffers per edge, not {count}")),
         }
     }
 }
@@ -111,7 +133,7 @@ pub struct ExchangeSpec {
     /// Fixed or variable message lengths.
     pub sizes: Sizes,
     /// Buffers per edge.
-    pub slots: Slots,
+    pub buffering: Buffering,
 }
 
 impl ExchangeSpec {

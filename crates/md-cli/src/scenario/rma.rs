@@ -1,6 +1,6 @@
 //! `[parallel.rma]`: how the one-sided backends work.
 
-use md_comm::{Asserts, RmaKey, RmaOptions, Slots};
+use md_comm::{Asserts, Buffering, RmaKey, RmaOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,7 @@ impl Rma {
     }
 
     /// Message buffers per neighbour; validation has refused anything but 1 and 2.
-    pub fn slots(&self) -> Slots {
-        if self.slots == 1 { Slots::Single } else { Slots::Double }
+    pub fn slots(&self) -> Buffering {
+        if self.slots == 1 { Buffering::Single } else { Buffering::Double }
     }
 }

@@ -4,7 +4,7 @@ use super::player::{Pace, Player};
 use super::script::Rule;
 use super::topology::{balanced, half_shell, ring, torus_by_rank};
 use super::{Check, Flaws};
-use crate::{CommError, Growth, Slots, World};
+use crate::{Buffering, CommError, Growth, World};
 
 const ROUNDS: usize = 4;
 const LAST_STAGE: u32 = 4;
@@ -23,16 +23,21 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("lengths that change again and again over a long life", long_life),
 ];
 
-fn open<'w>(world: &dyn World, flaws: &'w Flaws, rule: Rule, slots: Slots) -> Result<Player<'w>, CommError> {
+fn open<'w>(
+    world: &dyn World,
+    flaws: &'w Flaws,
+    rule: Rule,
+    buffering: Buffering,
+) -> Result<Player<'w>, CommError> {
     let edges = torus_by_rank(world, balanced(world.ranks()));
-    let mut player = Player::open(world, flaws, edges, (rule, slots, 1))?;
+    let mut player = Player::open(world, flaws, edges, (rule, buffering, 1))?;
     player.pace = Pace::Skewed;
     Ok(player)
 }
 
 fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    for slots in [Slots::Single, Slots::Double] {
-        let mut player = open(world, flaws, Rule::Varying(1), slots)?;
+    for buffering in [Buffering::Single, Buffering::Double] {
+        let mut player = open(world, flaws, Rule::Varying(1), buffering)?;
         for stage in 1..=LAST_STAGE {
             player.rounds(ROUNDS)?;
             player.negotiate(stage, Growth::Grown)?;
@@ -45,8 +50,8 @@ fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 /// As at a neighbour rebuild in each step; fixed lengths begin with a few bytes, variable ones with one.
 fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    for (rule, slots) in [(Rule::Fixed(1), Slots::Double), (Rule::Varying(1), Slots::Single)] {
-        let mut player = open(world, flaws, rule, slots)?;
+    for (rule, buffering) in [(Rule::Fixed(1), Buffering::Double), (Rule::Varying(1), Buffering::Single)] {
+        let mut player = open(world, flaws, rule, buffering)?;
         for stage in 1..=LAST_STAGE {
             player.play()?;
             player.negotiate(stage, Growth::Grown)?;
@@ -58,7 +63,7 @@ fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 }
 
 fn several_in_a_row(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    let mut player = open(world, flaws, Rule::Varying(1), Slots::Double)?;
+    let mut player = open(world, flaws, Rule::Varying(1), Buffering::Double)?;
     for stage in 1..=LAST_STAGE {
         player.negotiate(stage, Growth::Grown)?;
         player.negotiate(stage, Growth::Unchanged)?;
@@ -70,7 +75,7 @@ fn several_in_a_row(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for grower in 0..world.ranks() {
         let edges = ring(world, world.ranks());
-        let mut player = Player::open(world, flaws, edges, (Rule::Varying(1), Slots::Single, 1))?;
+        let mut player = Player::open(world, flaws, edges, (Rule::Varying(1), Buffering::Single, 1))?;
         player.only_grower(grower);
         for stage in 1..=2 {
             player.rounds(1)?;
@@ -83,8 +88,8 @@ fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 }
 
 fn fixed_lengths(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    for slots in [Slots::Single, Slots::Double] {
-        let mut player = open(world, flaws, Rule::Fixed(1), slots)?;
+    for buffering in [Buffering::Single, Buffering::Double] {
+        let mut player = open(world, flaws, Rule::Fixed(1), buffering)?;
         let steps = [
             (2, Growth::Grown),
             (2, Growth::Unchanged),
@@ -105,7 +110,7 @@ fn fixed_lengths(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn reverse_after_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for rule in [Rule::Fixed(1), Rule::Varying(1)] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let mut forward = Player::open(world, flaws, edges, (rule, Slots::Single, 1))?;
+        let mut forward = Player::open(world, flaws, edges, (rule, Buffering::Single, 1))?;
         forward.negotiate(2, Growth::Grown)?;
         let mut reverse = forward.reversed(2)?;
         for _ in 0..ROUNDS {
@@ -120,7 +125,7 @@ fn reverse_after_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommErro
 
 fn reverse_grows(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
-    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(1), Slots::Single, 1))?;
+    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(1), Buffering::Single, 1))?;
     let mut reverse = forward.reversed(2)?;
     for stage in 1..=2 {
         forward.negotiate(stage, Growth::Grown)?;
@@ -133,7 +138,7 @@ fn reverse_grows(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 }
 
 fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    let mut player = open(world, flaws, Rule::Varying(50), Slots::Single)?;
+    let mut player = open(world, flaws, Rule::Varying(50), Buffering::Single)?;
     for _ in 0..ROUNDS {
         player.play()?;
         player.negotiate(0, Growth::Unchanged)?;
@@ -145,7 +150,7 @@ fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 /// choose again.
 fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
-    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(100), Slots::Double, 1))?;
+    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(100), Buffering::Double, 1))?;
     let mut reverse = forward.reversed(2)?;
     for (stage, growth) in [
         (0, Growth::Unchanged),

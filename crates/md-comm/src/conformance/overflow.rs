@@ -4,7 +4,7 @@ use super::player::{Pace, Player, Receive, play_interleaved};
 use super::script::Rule;
 use super::topology::{balanced, chain, half_shell, ring, torus_by_rank};
 use super::{Check, Flaws};
-use crate::{CommError, Edge, Growth, Slots, World};
+use crate::{Buffering, CommError, Edge, Growth, World};
 
 const BYTES: usize = 40;
 const ROUNDS: usize = 4;
@@ -24,9 +24,9 @@ fn open<'w>(
     world: &dyn World,
     flaws: &'w Flaws,
     edges: Vec<Edge>,
-    (slots, salt): (Slots, u64),
+    (buffering, salt): (Buffering, u64),
 ) -> Result<Player<'w>, CommError> {
-    let mut player = Player::open_too_small(world, flaws, edges, (Rule::Varying(BYTES), slots, salt))?;
+    let mut player = Player::open_too_small(world, flaws, edges, (Rule::Varying(BYTES), buffering, salt))?;
     player.pace = Pace::Skewed;
     Ok(player)
 }
@@ -39,9 +39,9 @@ fn catch_up(world: &dyn World, player: &mut Player<'_>) -> Result<(), CommError>
 }
 
 fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    for slots in [Slots::Single, Slots::Double] {
+    for buffering in [Buffering::Single, Buffering::Double] {
         let edges = torus_by_rank(world, balanced(world.ranks()));
-        let mut player = open(world, flaws, edges, (slots, 1))?;
+        let mut player = open(world, flaws, edges, (buffering, 1))?;
         for stage in 0..=LAST_STAGE {
             player.script.stage = stage;
             player.rounds(ROUNDS)?;
@@ -56,10 +56,10 @@ fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Along a one-way chain nothing but the slots holds the first rank back.
+/// Along a one-way chain nothing but the buffers holds the first rank back.
 fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    for slots in [Slots::Single, Slots::Double] {
-        let mut player = open(world, flaws, chain(world), (slots, 1))?;
+    for buffering in [Buffering::Single, Buffering::Double] {
+        let mut player = open(world, flaws, chain(world), (buffering, 1))?;
         if world.rank() == 0 {
             player.pace = Pace::Steady;
         }
@@ -74,7 +74,7 @@ fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 fn reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
-    let mut forward = open(world, flaws, edges, (Slots::Double, 1))?;
+    let mut forward = open(world, flaws, edges, (Buffering::Double, 1))?;
     let mut back = forward.reversed(2)?;
     for stage in 0..LAST_STAGE {
         (forward.script.stage, back.script.stage) = (stage, stage);
@@ -88,9 +88,9 @@ fn reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 }
 
 fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    for slots in [Slots::Single, Slots::Double] {
+    for buffering in [Buffering::Single, Buffering::Double] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let mut player = open(world, flaws, edges, (slots, 1))?;
+        let mut player = open(world, flaws, edges, (buffering, 1))?;
         player.script.stage = LAST_STAGE;
         for _ in 0..ROUNDS {
             player.send()?;
@@ -105,11 +105,11 @@ fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 /// Long messages of one context are under way while another waits for its own, in another order on every rank.
 fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
-    let open = |salt, slots| {
+    let open = |salt, buffering| {
         let edges = torus_by_rank(world, balanced(world.ranks()));
-        open(world, flaws, edges, (slots, salt))
+        open(world, flaws, edges, (buffering, salt))
     };
-    let mut players = [open(1, Slots::Single)?, open(2, Slots::Double)?, open(3, Slots::Single)?];
+    let mut players = [open(1, Buffering::Single)?, open(2, Buffering::Double)?, open(3, Buffering::Single)?];
     players.iter_mut().for_each(|player| player.script.stage = LAST_STAGE);
     for round in 0..ROUNDS {
         play_interleaved(world, &mut players, round)?;
@@ -120,7 +120,7 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 /// Whether a message fits is decided when it is started.
 fn packed_twice(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = ring(world, world.ranks());
-    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Slots::Double, 1))?;
+    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Buffering::Double, 1))?;
     for stage in [0, 2] {
         player.script.stage = stage;
         for first in [0, BYTES, 100 * BYTES] {

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use super::flaws::Flaws;
 use super::random::Random;
 use super::script::{Direction, Rule, Script};
-use crate::{ALIGNMENT, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Sizes, Slots, World};
+use crate::{
+    ALIGNMENT, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Sizes, World,
+};
 
 /// A polling receive gives up after this time.
 const POLLING_LIMIT: Duration = Duration::from_secs(30);
@@ -19,7 +21,7 @@ const LONGEST_LAG_US: usize = 5000;
 pub(super) enum Pace {
     Steady,
     Skewed,
-    /// Skewed, and now and then for so long that the others get as far ahead as the slots let them.
+    /// Skewed, and now and then for so long that the others get as far ahead as the buffers let them.
     Lagging,
 }
 
@@ -35,7 +37,7 @@ pub(super) enum Receive {
 /// One context being exercised on one rank.
 pub(super) struct Player<'w> {
     flaws: &'w Flaws,
-    pub(super) exchange: Box<dyn Exchange>,
+    pub(super) exchange: Exchange,
     pub(super) script: Script,
     pub(super) pace: Pace,
     random: Random,
@@ -51,7 +53,7 @@ impl<'w> Player<'w> {
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
-        terms: (Rule, Slots, u64),
+        terms: (Rule, Buffering, u64),
     ) -> Result<Self, CommError> {
         Self::open_with(world, flaws, edges, terms, |_, need| need)
     }
@@ -61,7 +63,7 @@ impl<'w> Player<'w> {
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
-        terms: (Rule, Slots, u64),
+        terms: (Rule, Buffering, u64),
     ) -> Result<Self, CommError> {
         Self::open_with(world, flaws, edges, terms, |edge, _| edge % 2)
     }
@@ -70,7 +72,7 @@ impl<'w> Player<'w> {
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
-        (rule, slots, salt): (Rule, Slots, u64),
+        (rule, buffering, salt): (Rule, Buffering, u64),
         capacity: impl Fn(usize, usize) -> usize,
     ) -> Result<Self, CommError> {
         let (direction, sequence, stage, grower) = (Direction::Forward, 0, 0, None);
@@ -83,11 +85,11 @@ impl<'w> Player<'w> {
             Rule::Varying(_) => Sizes::Variable,
         };
         let edges = script.edges.clone();
-        let exchange = world.open(ExchangeSpec { name: "conformance", edges, sizes, slots })?;
+        let exchange = world.open(ExchangeSpec { name: "conformance", edges, sizes, buffering })?;
         Ok(Self::new(flaws, exchange, script))
     }
 
-    fn new(flaws: &'w Flaws, exchange: Box<dyn Exchange>, script: Script) -> Self {
+    fn new(flaws: &'w Flaws, exchange: Exchange, script: Script) -> Self {
         let random = Random::keyed(&[script.salt, script.rank as u64]);
         let seen = vec![false; script.edges.len()];
         let longest_sent = vec![0; script.edges.len()];

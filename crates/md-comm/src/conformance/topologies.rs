@@ -1,10 +1,10 @@
-//! Every shape of neighbourhood, with fixed and varying lengths, one and two slots.
+//! Every shape of neighbourhood, with fixed and varying lengths, one and two buffers.
 
 use super::player::Player;
 use super::script::Rule;
 use super::topology::{balanced, chain, half_shell, pairs, ring, torus_by_direction, torus_by_rank};
 use super::{Check, Flaws};
-use crate::{CommError, Edge, MAX_CHANNEL, Slots, World};
+use crate::{Buffering, CommError, Edge, MAX_CHANNEL, World};
 
 /// Exchanges per combination.
 const ROUNDS: usize = 6;
@@ -35,20 +35,20 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("no edges at all", |world, flaws| play(world, flaws, Vec::new)),
     Check::new("messages of zero bytes", |world, flaws| {
         for rule in [Rule::Fixed(0), Rule::Varying(0)] {
-            one(world, flaws, torus_by_rank(world, balanced(world.ranks())), (rule, Slots::Single))?;
+            one(world, flaws, torus_by_rank(world, balanced(world.ranks())), (rule, Buffering::Single))?;
         }
         Ok(())
     }),
     Check::new("large messages", |world, flaws| {
-        one(world, flaws, ring(world, world.ranks()), (Rule::Fixed(LARGE_BYTES), Slots::Single))?;
-        one(world, flaws, ring(world, world.ranks()), (Rule::Varying(LARGE_BYTES), Slots::Double))
+        one(world, flaws, ring(world, world.ranks()), (Rule::Fixed(LARGE_BYTES), Buffering::Single))?;
+        one(world, flaws, ring(world, world.ranks()), (Rule::Varying(LARGE_BYTES), Buffering::Double))
     }),
 ];
 
 fn flat_tori(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let ranks = world.ranks();
     for grid in [[ranks, 1, 1], [1, ranks, 1], [1, 1, ranks]] {
-        let setting = (Rule::Varying(BYTES), Slots::Double);
+        let setting = (Rule::Varying(BYTES), Buffering::Double);
         one(world, flaws, torus_by_direction(world, grid), setting)?;
         one(world, flaws, torus_by_rank(world, grid), setting)?;
     }
@@ -56,9 +56,9 @@ fn flat_tori(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 }
 
 fn play(world: &dyn World, flaws: &Flaws, edges: impl Fn() -> Vec<Edge>) -> Result<(), CommError> {
-    for slots in [Slots::Single, Slots::Double] {
+    for buffering in [Buffering::Single, Buffering::Double] {
         for rule in [Rule::Fixed(BYTES), Rule::Varying(BYTES)] {
-            one(world, flaws, edges(), (rule, slots))?;
+            one(world, flaws, edges(), (rule, buffering))?;
         }
     }
     Ok(())
@@ -68,9 +68,9 @@ fn one(
     world: &dyn World,
     flaws: &Flaws,
     edges: Vec<Edge>,
-    (rule, slots): (Rule, Slots),
+    (rule, buffering): (Rule, Buffering),
 ) -> Result<(), CommError> {
-    let mut player = Player::open(world, flaws, edges, (rule, slots, 0))?;
+    let mut player = Player::open(world, flaws, edges, (rule, buffering, 0))?;
     player.rounds(ROUNDS)?;
     player.close()
 }

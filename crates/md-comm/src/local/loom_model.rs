@@ -8,11 +8,11 @@ use loom::thread;
 
 use super::mailbox::{Address, Kind, Shared};
 use super::world::{LocalWorld, copy_of};
-use crate::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, Slots, World};
+use crate::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, World};
 
 /// Never reached: a wait that nobody ends is a deadlock, which the model reports.
 const WATCHDOG: Duration = Duration::from_secs(100_000);
-/// Deep enough that with two slots the first is used again.
+/// Deep enough that with two buffering the first is used again.
 const EXCHANGES: u8 = 3;
 /// Context switches that no wait forces; most bugs of locks show with two (Musuvathi and Qadeer 2007).
 const PREEMPTIONS: usize = 3;
@@ -24,11 +24,11 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Exchanges of one byte with the other rank, then the end of the context.
-fn play(rank: Rank, shared: Arc<Shared>, (flow, slots): (Flow, Slots)) -> Result<(), CommError> {
+fn play(rank: Rank, shared: Arc<Shared>, (flow, buffering): (Flow, Buffering)) -> Result<(), CommError> {
     let world = LocalWorld::new(rank, shared, WATCHDOG);
     let edge = Edge { peer: 1 - rank, send_channel: 0, receive_channel: 0, flow, send_capacity: 1 };
     let mut exchange =
-        world.open(ExchangeSpec { name: "model", edges: vec![edge], sizes: Sizes::Fixed, slots })?;
+        world.open(ExchangeSpec { name: "model", edges: vec![edge], sizes: Sizes::Fixed, buffering })?;
     for number in 1..=EXCHANGES {
         if flow.sends() {
             exchange.send_buffer(EdgeId(0), 1)?[0] = number;
@@ -43,26 +43,26 @@ fn play(rank: Rank, shared: Arc<Shared>, (flow, slots): (Flow, Slots)) -> Result
     exchange.finalise()
 }
 
-fn two_ranks(flows: [Flow; 2], slots: Slots) {
+fn two_ranks(flows: [Flow; 2], buffering: Buffering) {
     explore(move || {
         let shared = Arc::new(Shared::new(2));
         let other = Arc::clone(&shared);
-        let peer = thread::spawn(move || play(1, other, (flows[1], slots)));
-        assert_eq!(play(0, shared, (flows[0], slots)), Ok(()));
+        let peer = thread::spawn(move || play(1, other, (flows[1], buffering)));
+        assert_eq!(play(0, shared, (flows[0], buffering)), Ok(()));
         assert_eq!(peer.join().unwrap(), Ok(()));
     });
 }
 
 #[test]
 fn both_ways_no_message_is_lost_and_nobody_waits_for_ever() {
-    two_ranks([Flow::Both; 2], Slots::Single);
-    two_ranks([Flow::Both; 2], Slots::Double);
+    two_ranks([Flow::Both; 2], Buffering::Single);
+    two_ranks([Flow::Both; 2], Buffering::Double);
 }
 
 #[test]
 fn one_way_the_sender_waits_for_a_slot_and_no_longer() {
-    two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Slots::Single);
-    two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Slots::Double);
+    two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Buffering::Single);
+    two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Buffering::Double);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use md_comm::{Backend, RmaOptions, Slots};
+use md_comm::{Backend, Buffering, RmaOptions};
 
 use crate::Tally;
 use crate::cases::{Case, OSC_PT2PT, OSC_SM, Path};
@@ -77,7 +77,7 @@ fn varied(backend: Backend, path: Path) -> [Case; 2] {
 
 fn protocols(backend: Backend) -> Vec<RmaOptions> {
     let parsed = PROTOCOLS.iter().filter_map(|text| options::parse(text).ok());
-    parsed.filter(|options| backend.refuses(options, Slots::Double).is_ok()).collect()
+    parsed.filter(|options| backend.refuses(options, Buffering::Double).is_ok()).collect()
 }
 
 fn short(backend: Backend) -> Vec<RmaOptions> {

@@ -1,8 +1,8 @@
-//! A sender two exchanges ahead: with two slots it may have ended both before the receiver has looked at the first.
+//! A sender two exchanges ahead: with two buffers it may have ended both before the receiver has looked at the first.
 
 use std::process::ExitCode;
 
-use md_comm::{CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, Slots, World};
+use md_comm::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Sizes, World};
 
 const BYTES: usize = 1000;
 const EXCHANGES: u8 = 2;
@@ -13,8 +13,8 @@ pub(crate) fn two_exchanges(world: &dyn World) -> Result<ExitCode, CommError> {
     let flow = if sends { Flow::SendOnly } else { Flow::ReceiveOnly };
     let peer = 1 - world.rank();
     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: BYTES };
-    let (edges, slots) = (vec![edge], Slots::Double);
-    let mut exchange = world.open(ExchangeSpec { name: "ahead", edges, sizes: Sizes::Fixed, slots })?;
+    let (edges, buffering) = (vec![edge], Buffering::Double);
+    let mut exchange = world.open(ExchangeSpec { name: "ahead", edges, sizes: Sizes::Fixed, buffering })?;
     if !sends {
         world.barrier()?;
     }

@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use md_comm::mpi::{Adversity, MpiWorld};
+use md_comm::mpi::rsmpi::topology::Color;
+use md_comm::mpi::rsmpi::traits::{Communicator, CommunicatorCollectives};
+use md_comm::mpi::{Adversity, MpiWorld, rsmpi};
 use md_comm::{
-    Backend, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Slots, Trials, World, launch, mpi,
+    Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Trials, World, launch,
+    mpi,
 };
 
 use crate::{WATCHDOG, ahead, describe, options, run_suite};
@@ -53,6 +56,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
         "refused" => refused_window(),
+        "embedded" => embedded(),
         "ahead" => start(WATCHDOG).and_then(|world| ahead::two_exchanges(&world)),
         other => Err(CommError::Setup(format!("unknown role {other}"))),
     };
@@ -89,6 +93,24 @@ fn suite() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
+/// A program that has initialised MPI itself lends every second rank to a world each, and goes on afterwards.
+fn embedded() -> Result<ExitCode, CommError> {
+    let setup = || CommError::Setup("MPI cannot be initialised".to_owned());
+    let (universe, _) = rsmpi::initialize_with_threading(rsmpi::Threading::Funneled).ok_or_else(setup)?;
+    let whole = universe.world();
+    let half = whole.split_by_color(Color::with_value(whole.rank() % 2)).ok_or_else(setup)?;
+    let outcome = {
+        let world = mpi::start_with(&half, WATCHDOG)?.with_backend(backend_of(BACKEND)?)?;
+        // No panic hook: a panic that is caught ends nobody.
+        let caught = std::panic::catch_unwind(|| panic!("deliberate panic")).is_err();
+        let right_ranks = world.rank() == half.rank() as usize && world.ranks() == half.size() as usize;
+        describe(&run_suite(&world)).is_ok() && caught && right_ranks
+    };
+    whole.barrier();
+    println!("rank {}: embedded {}", whole.rank(), if outcome { "passed" } else { "failed" });
+    Ok(ExitCode::from(u8::from(!outcome)))
+}
+
 /// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
@@ -116,7 +138,7 @@ fn refused_window() -> Result<ExitCode, CommError> {
     };
     let world = world.with_backend(Backend::P2p)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     ring.complete()?;
     ring.finalise()?;
@@ -143,7 +165,7 @@ fn abort_on_one_rank() -> Result<ExitCode, CommError> {
     if world.rank() == 1 {
         world.abort(ABORT_CODE);
     }
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     world.barrier()?;
     Ok(ExitCode::SUCCESS)
@@ -154,7 +176,7 @@ fn silent_peer() -> Result<ExitCode, CommError> {
     let world = start(SHORT_WATCHDOG)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
     keep_silent_on_rank_1(&world);
-    send(&mut *ring)?;
+    send(&mut ring)?;
     let error = loop {
         match ring.next() {
             Ok(Some(_)) => {}
@@ -177,8 +199,12 @@ fn silent_peers() -> Result<ExitCode, CommError> {
     };
     let edges: Vec<Edge> = (0..world.ranks()).filter(|&peer| peer != world.rank()).map(edge).collect();
     let peers = edges.len();
-    let mut all =
-        world.open(ExchangeSpec { name: "all", edges, sizes: Sizes::Variable, slots: Slots::Single })?;
+    let mut all = world.open(ExchangeSpec {
+        name: "all",
+        edges,
+        sizes: Sizes::Variable,
+        buffering: Buffering::Single,
+    })?;
     if world.rank() > 0 {
         std::thread::sleep(SILENCE);
     }
@@ -217,12 +243,12 @@ fn drop_in_flight() -> Result<ExitCode, CommError> {
     let world = start(WATCHDOG)?;
     for bytes in [SMALL_BYTES, LARGE_BYTES] {
         let mut ring = open_ring(&world, bytes)?;
-        send(&mut *ring)?;
+        send(&mut ring)?;
         drop(ring);
         world.barrier()?;
     }
     let mut ring = open_ring(&world, SMALL_BYTES)?;
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     ring.complete()?;
     ring.finalise()?;
@@ -230,15 +256,15 @@ fn drop_in_flight() -> Result<ExitCode, CommError> {
 }
 
 /// Every rank sends to the next one.
-fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommError> {
+fn open_ring(world: &dyn World, bytes: usize) -> Result<Exchange, CommError> {
     let next = (world.rank() + 1) % world.ranks();
     let previous = (world.rank() + world.ranks() - 1) % world.ranks();
     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: bytes };
     let edges = vec![edge(next, Flow::SendOnly), edge(previous, Flow::ReceiveOnly)];
-    world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, slots: Slots::Single })
+    world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, buffering: Buffering::Single })
 }
 
-fn send(ring: &mut dyn Exchange) -> Result<(), CommError> {
+fn send(ring: &mut Exchange) -> Result<(), CommError> {
     let bytes = ring.spec().edges[0].send_capacity;
     ring.send_buffer(EdgeId(0), bytes)?.fill(1);
     ring.start(EdgeId(0))?;

@@ -1,7 +1,7 @@
 //! Options of one-sided backends as text, for a variable of the environment, and the combinations that are tried.
 
 use md_comm::{
-    Asserts, Backend, CommError, Operation, Polling, RingForm, RmaOptions, Slots, WindowCount, WindowKind,
+    Asserts, Backend, Buffering, CommError, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind,
 };
 
 /// Every value of every option with a backend where it matters, and pairs that touch the same code.
@@ -33,7 +33,7 @@ pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
     }
     let mut all = RmaOptions::combinations();
     all.retain(|options| {
-        *options != RmaOptions::default() && backend.refuses(options, Slots::Double).is_ok()
+        *options != RmaOptions::default() && backend.refuses(options, Buffering::Double).is_ok()
     });
     all
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 #[cfg(feature = "mpi")]
 use md_comm::mpi::{MpiWorld, WindowSurvey};
-use md_comm::{Library, known_problems};
+use md_comm::{Library, Purpose, known_problems};
 
 use crate::scenario::{Backend, name_of};
 
@@ -31,6 +31,11 @@ pub fn backends(library: &str, findings: &Findings) -> String {
         let _ = writeln!(text, "{name:width$}  {state}");
         if let Some(description) = description {
             let _ = writeln!(text, "{:width$}  {description}", "");
+        }
+        if let Some(Purpose::Control { shows }) =
+            md_comm::Backend::from_name(name).map(md_comm::Backend::purpose)
+        {
+            let _ = writeln!(text, "{:width$}  control for experiments: shows {shows}", "");
         }
     }
     let _ = writeln!(text, "\nMPI library: {}", library.lines().next().unwrap_or_default());
@@ -131,6 +136,14 @@ mod tests {
         let (library, problems) =
             (text.find("MPI library: Open MPI v4.1.4"), text.find("known problems of Open MPI 4.1.4:"));
         assert!(library.is_some() && library < problems, "{text}");
+    }
+
+    #[test]
+    fn controls_say_that_they_are() {
+        let text = backends("", &no_findings());
+        let controls = |line: &&str| line.contains("control for experiments");
+        assert_eq!(text.lines().filter(controls).count(), 2, "{text}");
+        assert!(text.contains("control for experiments: shows what waiting for all ranks costs"), "{text}");
     }
 
     #[test]

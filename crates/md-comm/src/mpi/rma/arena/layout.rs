@@ -3,7 +3,7 @@
 use super::{APART, HEAD, Plan};
 use crate::mpi::ffi::Memory;
 use crate::negotiation::with_head_room;
-use crate::{ExchangeSpec, Sizes, Slots, WindowCount};
+use crate::{Buffering, ExchangeSpec, Sizes, WindowCount};
 
 /// More than a core's own caches hold today (0.25 to 2 MiB).
 const FLUSHING_BYTES: usize = 2 << 20;
@@ -20,9 +20,9 @@ pub(super) fn strides(rooms: &[usize]) -> Vec<usize> {
 /// takes several times as long as writing to lines that have left that cache. So between two uses of a slot so many
 /// others are used that they fill it. Only where it pays: in exchanges of every step.
 pub(super) fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
-    let slots = spec.slots.count() as u64;
-    match (memory, spec.slots, spec.sizes) {
-        (Memory::Shared, Slots::Double, Sizes::Fixed) => {
+    let slots = spec.buffering.count() as u64;
+    match (memory, spec.buffering, spec.sizes) {
+        (Memory::Shared, Buffering::Double, Sizes::Fixed) => {
             let round: usize = strides.iter().sum();
             (FLUSHING_BYTES / round.max(1)).clamp(slots as usize, MOST_SLOTS) as u64
         }
