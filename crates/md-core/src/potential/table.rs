@@ -24,6 +24,9 @@ pub enum PotentialError {
     /// A pair of species without parameters.
     #[error("no parameters for species {0} and {1}")]
     MissingPair(usize, usize),
+    /// A parameter without meaning.
+    #[error("{0}")]
+    OutOfRange(&'static str),
 }
 
 /// Something for every pair of species.
