@@ -33,7 +33,7 @@ pub mod velocities;
 
 pub use cells::LocalCells;
 pub use domain::{Boundary, Dimension, Domain};
-pub use force::{Method, PairSums, Sums};
+pub use force::{Evaluation, Method, PairSums};
 pub use grid::CellGrid;
 pub use halo::HaloPlan;
 pub use particles::{Particle, Particles};

@@ -151,7 +151,7 @@ impl PairKernel for TableKernel<'_> {
         &self,
         simd: S,
         (): (),
-        _: P::Kinds<S>,
+        _: P::SpeciesLanes<S>,
         (distance, [index, place]): Self::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>> {
         let between = |table: &[f64]| {

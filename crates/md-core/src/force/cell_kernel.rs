@@ -14,7 +14,7 @@
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
 use super::shares::Columns;
-use crate::halo::Reach;
+use crate::halo::Newton;
 use crate::potential::{Distance, PairKernel, PairTerm, Scale};
 use crate::simd::{Arithmetic, Double, Inversion};
 use crate::threads::Placed;
@@ -63,12 +63,12 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
         let mut total = PairSums::default();
         for item in self.items {
             let spans = &self.spans[item.spans.clone()];
-            match item.reach {
-                Reach::Both => sweep.item::<SUMS, true>(item.particles, spans),
-                Reach::First => sweep.item::<SUMS, false>(item.particles, spans),
+            match item.newton {
+                Newton::On => sweep.item::<SUMS, true>(item.particles, spans),
+                Newton::Off => sweep.item::<SUMS, false>(item.particles, spans),
             }
             if SUMS {
-                total += sweep.take_sums(item.reach);
+                total += sweep.take_sums(item.newton);
             }
         }
         total
@@ -245,9 +245,9 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         }
     }
 
-    fn take_sums(&mut self, reach: Reach) -> PairSums {
+    fn take_sums(&mut self, newton: Newton) -> PairSums {
         // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Reach::Both { 1.0 } else { 0.5 };
+        let weight = if newton == Newton::On { 1.0 } else { 0.5 };
         let sums = std::mem::replace(&mut self.sums, Collected::zero(self.simd));
         let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
         PairSums {

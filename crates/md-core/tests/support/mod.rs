@@ -6,8 +6,8 @@ use md_core::halo::{Region, Route};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::Rect;
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, HaloPlan, LocalCells, Method, PairPotential, PairSums, Particle,
-    Particles, Partition, Shell, SimdLevel, Sums, Threads, random,
+    Boundary, CellGrid, Dimension, Domain, Evaluation, HaloPlan, LocalCells, Method, PairPotential, PairSums,
+    Particle, Particles, Partition, Shell, SimdLevel, Threads, random,
 };
 
 const SKIN: f64 = 0.3;
@@ -70,7 +70,7 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
     particles.clear_forces(&threads);
     let mut sums = PairSums::default();
     for region in Region::ALL {
-        sums += method.add_forces(system, &mut particles, region, Sums::Compute);
+        sums += method.add_forces(system, &mut particles, region, Evaluation::WithEnergyAndVirial);
     }
     let mut of = vec![[0.0; 3]; particles.owned()];
     for index in 0..particles.owned() {

@@ -1,14 +1,14 @@
 //! How the lists are made: the particles of a cell have the same candidates, and each tests all of them atom by atom, a
-//! vector at a time, several particles side by side (`near`). Each thread makes the lists for the rows of its home.
+//! vector at a time, several particles side by side (`finder`). Each thread makes the lists for the rows of its home.
 
 use super::candidates::Clusters;
+use super::finder::Finder;
 use super::kernel::vectors;
 use super::lists::Lists;
-use super::near::Finder;
 use crate::aligned::LINE;
 use crate::force::cells::{CellItem, CellSpan};
-use crate::force::shares::{Spill, Work};
-use crate::halo::Reach;
+use crate::force::shares::{ReactionBuffer, Work};
+use crate::halo::Newton;
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 
@@ -33,9 +33,9 @@ pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
     pub sites: Sites<'a, P>,
-    pub reach: f64,
+    pub list_radius: f64,
     pub work: &'a mut Work<Lists>,
-    pub spill: &'a mut Spill,
+    pub reactions: &'a mut ReactionBuffer,
     /// Of particles and ghosts.
     pub len: usize,
     /// See [`most_ahead`].
@@ -47,9 +47,9 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, .. } = self;
-        let Self { work, spill, len, ahead, .. } = self;
-        let Work { home, near, far } = work;
+        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, list_radius, .. } = self;
+        let Self { work, reactions, len, ahead, .. } = self;
+        let Work { home, local, cross } = work;
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
@@ -58,21 +58,21 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let finder = Finder::<S, P> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
-            reach2: P::splat(simd, (reach / unit).powi(2)),
+            list_radius2: P::splat(simd, (list_radius / unit).powi(2)),
             lane_bits: P::lane_bits(simd),
             lanes_after: clusters.lanes_after(),
             clusters,
         };
         let ahead = ahead.div_ceil(width);
-        near.clear(home.len() / width, ahead);
-        far.clear(count, ahead);
+        local.clear(home.len() / width, ahead);
+        cross.clear(count, ahead);
         // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
         let limit = home.end.min(len.next_multiple_of(LINE));
-        for items in items.chunk_by(|a, b| a.reach == b.reach) {
-            let first_far_section = far.sections.len();
-            let reach = items[0].reach;
-            near.begin_section(reach, P::CLUSTER_FORCES);
-            far.begin_section(reach, P::CLUSTER_FORCES);
+        for items in items.chunk_by(|a, b| a.newton == b.newton) {
+            let first_cross_section = cross.sections.len();
+            let newton = items[0].newton;
+            local.begin_section(newton, P::CLUSTER_FORCES);
+            cross.begin_section(newton, P::CLUSTER_FORCES);
             for item in items {
                 let (start, end) = (item.particles.first as usize, item.particles.end as usize);
                 let rows = start.max(home.start)..end.min(home.end);
@@ -81,17 +81,18 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
                 }
                 let own_particle = item.particles.first;
                 let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
-                clusters.write_down(&mut near.candidates, &mut far.candidates, (spans, own_particle));
+                clusters.write_down(&mut local.candidates, &mut cross.candidates, (spans, own_particle));
                 let in_home = rows.start - home.start..rows.end - home.start;
-                finder.append_rows(near, in_home, (clusters.home.start, limit - home.start));
-                finder.append_rows(far, rows, (0, limit));
+                finder.append_rows(local, in_home, (clusters.home.start, limit - home.start));
+                finder.append_rows(cross, rows, (0, limit));
             }
-            near.end_section(size_of::<P::Lanes<S>>());
-            far.end_section(size_of::<P::Lanes<S>>());
-            if reach == Reach::Both {
-                let rows = far.sections[first_far_section..].iter().flat_map(|section| far.rows(section));
+            local.end_section(size_of::<P::Lanes<S>>());
+            cross.end_section(size_of::<P::Lanes<S>>());
+            if newton == Newton::On {
+                let rows =
+                    cross.sections[first_cross_section..].iter().flat_map(|section| cross.rows(section));
                 for cluster in rows.flat_map(|row| row.entries).map(|entry| entry.cluster()) {
-                    spill.touch(cluster * width..(cluster + 1) * width);
+                    reactions.touch(cluster * width..(cluster + 1) * width);
                 }
             }
         }
@@ -119,7 +120,7 @@ mod tests {
         let item = |first, end, spans| CellItem {
             particles: span(first, end),
             spans,
-            reach: Reach::Both,
+            newton: Newton::On,
             candidates: 1.0,
         };
         assert_eq!(most_ahead(&[], &spans), 0);

@@ -52,32 +52,32 @@ pub(super) struct Clusters {
 }
 
 impl Clusters {
-    /// Writes down the clusters of the spans: those of the home in `near`, relative to its start, the others in `far`.
+    /// Writes down the clusters of the spans: those of the home in `local`, relative to its start, the others in `cross`.
     /// The span with `own_particle` is the cell's own.
     pub(super) fn write_down(
         &self,
-        near: &mut Candidates,
-        far: &mut Candidates,
+        local: &mut Candidates,
+        cross: &mut Candidates,
         (spans, own_particle): (&[CellSpan], u32),
     ) {
         let is_own = |span: &CellSpan| (span.first..span.end).contains(&own_particle);
-        near.clear();
-        far.clear();
+        local.clear();
+        cross.clear();
         for &span in spans.iter().filter(|span| is_own(span)) {
-            self.append(near, far, span);
+            self.append(local, cross, span);
         }
-        (near.own, far.own) = (near.entries.len(), far.entries.len());
+        (local.own, cross.own) = (local.entries.len(), cross.entries.len());
         for &span in spans.iter().filter(|span| !is_own(span)) {
-            self.append(near, far, span);
+            self.append(local, cross, span);
         }
     }
 
-    fn append(&self, near: &mut Candidates, far: &mut Candidates, span: CellSpan) {
+    fn append(&self, local: &mut Candidates, cross: &mut Candidates, span: CellSpan) {
         let Range { start, end } = self.home;
         let (first, last) = (span.first as usize / self.width, (span.end as usize).div_ceil(self.width));
-        self.append_run(far, (first..last.min(start), 0), span);
-        self.append_run(near, (first.max(start)..last.min(end), start), span);
-        self.append_run(far, (first.max(end)..last, 0), span);
+        self.append_run(cross, (first..last.min(start), 0), span);
+        self.append_run(local, (first.max(start)..last.min(end), start), span);
+        self.append_run(cross, (first.max(end)..last, 0), span);
     }
 
     /// Appends some clusters of a span, counted from `base`. Only its ends may be shared or have lanes that do not count.
@@ -149,39 +149,39 @@ mod tests {
     #[test]
     fn spans_become_clusters_with_the_lanes_that_count() {
         let clusters = Clusters { width: 4, rows: 1, home: 0..100 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
         let spans =
             [CellSpan { first: 2, end: 9 }, CellSpan { first: 13, end: 15 }, CellSpan { first: 15, end: 16 }];
-        clusters.write_down(&mut near, &mut far, (&spans, 13));
+        clusters.write_down(&mut local, &mut cross, (&spans, 13));
         let expected = vec![(3, 0b0110), (0, 0b1100), (1, 0b1111), (2, 0b0001), (3, 0b1000)];
-        assert_eq!(written(&near), (expected, 1));
-        assert_eq!(written(&far), (Vec::new(), 0));
+        assert_eq!(written(&local), (expected, 1));
+        assert_eq!(written(&cross), (Vec::new(), 0));
     }
 
     #[test]
     fn spans_that_meet_in_a_cluster_share_it() {
         let clusters = Clusters { width: 8, rows: 1, home: 0..100 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
         let spans = [CellSpan { first: 3, end: 5 }, CellSpan { first: 6, end: 8 }];
-        clusters.write_down(&mut near, &mut far, (&spans, 50));
-        assert_eq!(written(&near), (vec![(0, 0b1101_1000)], 0));
+        clusters.write_down(&mut local, &mut cross, (&spans, 50));
+        assert_eq!(written(&local), (vec![(0, 0b1101_1000)], 0));
     }
 
     #[test]
-    fn clusters_of_other_homes_are_far() {
+    fn clusters_of_other_homes_are_cross_thread() {
         let clusters = Clusters { width: 16, rows: 1, home: 2..3 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
-        clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 30, end: 50 }], 40));
-        assert_eq!(written(&near), (vec![(0, 0xFFFF)], 1));
-        assert_eq!(written(&far), (vec![(1, 0xC000), (3, 0b11)], 2));
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
+        clusters.write_down(&mut local, &mut cross, (&[CellSpan { first: 30, end: 50 }], 40));
+        assert_eq!(written(&local), (vec![(0, 0xFFFF)], 1));
+        assert_eq!(written(&cross), (vec![(1, 0xC000), (3, 0b11)], 2));
     }
 
     #[test]
     fn every_particle_of_a_row_has_lanes() {
         let clusters = Clusters { width: 4, rows: 4, home: 0..100 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
-        clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 6, end: 11 }], 50));
-        assert_eq!(written(&near), (vec![(1, 0xCCCC), (2, 0x7777)], 0));
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
+        clusters.write_down(&mut local, &mut cross, (&[CellSpan { first: 6, end: 11 }], 50));
+        assert_eq!(written(&local), (vec![(1, 0xCCCC), (2, 0x7777)], 0));
     }
 
     #[test]

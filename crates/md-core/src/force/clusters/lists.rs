@@ -1,9 +1,9 @@
 //! What a list consists of: sections of rows of entries.
 
+use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
-use super::slots::{SlotForces, Slots};
 use super::words::{Entry, Left, MOST_ENTRIES, Rows, Stream};
-use crate::halo::Reach;
+use crate::halo::Newton;
 use crate::simd::ClusterForces;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) struct Section {
     words: Range<usize>,
     /// Of all its rows.
     pub entries: usize,
-    pub reach: Reach,
+    pub newton: Newton,
 }
 
 /// So many clusters that only the cell before meets may lie between two that the next meets too.
@@ -31,10 +31,10 @@ struct LastRow {
 pub(super) struct Lists {
     pub stream: Stream,
     pub sections: Vec<Section>,
-    slot_forces: SlotForces,
-    slots: Slots,
-    /// Whether the forces of the section being made add up in slots.
-    has_slots: bool,
+    accumulated: AccumulatedForces,
+    accumulators: Accumulators,
+    /// Whether the forces of the section being made add up in accumulators.
+    has_accumulators: bool,
     last: Option<LastRow>,
     /// Of the cell whose rows are being made.
     pub candidates: Candidates,
@@ -45,7 +45,7 @@ pub(super) struct Lists {
 impl Lists {
     /// For so many clusters, of which rows meet those up to `ahead` after their own.
     pub(super) fn clear(&mut self, clusters: usize, ahead: usize) {
-        self.slots.make_room(clusters, ahead);
+        self.accumulators.make_room(clusters, ahead);
         self.stream.clear();
         self.sections.clear();
     }
@@ -56,10 +56,10 @@ impl Lists {
     }
 
     /// Rows of a new section follow.
-    pub(super) fn begin_section(&mut self, reach: Reach, cluster_forces: ClusterForces) {
+    pub(super) fn begin_section(&mut self, newton: Newton, cluster_forces: ClusterForces) {
         let start = self.stream.words().len();
-        self.sections.push(Section { words: start..start, entries: 0, reach });
-        self.has_slots = cluster_forces == ClusterForces::InSlots && reach == Reach::Both;
+        self.sections.push(Section { words: start..start, entries: 0, newton });
+        self.has_accumulators = cluster_forces == ClusterForces::InAccumulators && newton == Newton::On;
     }
 
     /// These drafts become the row of the particles from `particle` on, in `cluster`, if there are any; or part of it, if
@@ -105,31 +105,34 @@ impl Lists {
     /// Nothing will be added to the last row.
     fn end_last_row(&mut self) {
         let Some(LastRow { cluster, .. }) = self.last.take() else { return };
-        let Self { stream, slots, sections, .. } = self;
+        let Self { stream, accumulators, sections, .. } = self;
         if let Some(section) = sections.last_mut() {
             section.entries += stream.row().len();
         }
         loop {
             let entries = &stream.row()[..stream.row().len().min(MOST_ENTRIES)];
-            let (entries, emptied) =
-                if self.has_slots { slots.take(entries, cluster) } else { (entries.len(), &[][..]) };
-            if stream.end_row(entries, emptied) == Left::Nothing {
+            let (entries, flushed) = if self.has_accumulators {
+                accumulators.take(entries, cluster)
+            } else {
+                (entries.len(), &[][..])
+            };
+            if stream.end_row(entries, flushed) == Left::Nothing {
                 break;
             }
         }
     }
 
-    /// The section is complete; without rows there is none. A slot takes `slot_bytes` per dimension.
-    pub(super) fn end_section(&mut self, slot_bytes: usize) {
+    /// The section is complete; without rows there is none. An accumulator takes `accumulator_bytes` per dimension.
+    pub(super) fn end_section(&mut self, accumulator_bytes: usize) {
         self.end_last_row();
         let Some(section) = self.sections.last_mut().filter(|section| section.entries > 0) else {
             self.sections.pop();
             return;
         };
-        if self.has_slots {
+        if self.has_accumulators {
             self.stream.begin_row(0);
-            self.stream.end_row(0, self.slots.take_back());
-            self.slot_forces.make_room(self.slots.count() * slot_bytes);
+            self.stream.end_row(0, self.accumulators.take_back());
+            self.accumulated.make_room(self.accumulators.count() * accumulator_bytes);
         }
         section.words.end = self.stream.words().len();
     }
@@ -140,12 +143,12 @@ impl Lists {
     }
 
     /// The sections, and where forces add up.
-    pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut SlotForces) {
-        let Self { stream, sections, slot_forces, .. } = self;
+    pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut AccumulatedForces) {
+        let Self { stream, sections, accumulated, .. } = self;
         let words = stream.words();
         let views =
             sections.iter().map(|section| View { section, rows: Rows(&words[section.words.clone()]) });
-        (views, slot_forces)
+        (views, accumulated)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a sweep reads, as one stream of words of eight bytes.
 //!
 //! ```text
-//! row        head, clusters to be emptied before the row is swept (`slots`), entries
+//! row        head, clusters to be flushed before the row is swept (`accumulators`), entries
 //! head       the first of the row's particles, and how many clusters and entries follow
 //! entry      a cluster near at least one of the row's particles, and the lanes of the pairs that count if within the cutoff
 //! ```
@@ -11,7 +11,7 @@
 //! other work (benches/README.md). For the same reason the clusters come before the entries.
 
 /// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
-/// other words have the same type, so that copying is all it takes: a cluster to be emptied has no lanes, a head is read by
+/// other words have the same type, so that copying is all it takes: a cluster to be flushed has no lanes, a head is read by
 /// [`Rows`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry(u64);
@@ -43,13 +43,13 @@ impl Entry {
         Self::new(self.cluster(), self.lanes() | lanes)
     }
 
-    fn head(particle: usize, emptied: usize, entries: usize) -> Self {
-        debug_assert!(emptied <= MOST_ENTRIES && entries <= MOST_ENTRIES);
-        Self((emptied as u64) << 48 | (entries as u64) << 32 | particle as u64)
+    fn head(particle: usize, flushed: usize, entries: usize) -> Self {
+        debug_assert!(flushed <= MOST_ENTRIES && entries <= MOST_ENTRIES);
+        Self((flushed as u64) << 48 | (entries as u64) << 32 | particle as u64)
     }
 }
 
-/// Entries of a row, and clusters emptied before it, at most.
+/// Entries of a row, and clusters flushed before it, at most.
 pub(super) const MOST_ENTRIES: usize = u16::MAX as usize;
 
 /// Rows, one after the other; the last is being written until it is ended.
@@ -90,19 +90,19 @@ impl Stream {
         &mut self.words[self.head + 1..]
     }
 
-    /// Ends the last row after so many of its entries, at most [`MOST_ENTRIES`]; with the clusters to be emptied before it. If entries
+    /// Ends the last row after so many of its entries, at most [`MOST_ENTRIES`]; with the clusters to be flushed before it. If entries
     /// are left they are those of a new row of the same particles.
-    pub(super) fn end_row(&mut self, entries: usize, emptied: &[u32]) -> Left {
+    pub(super) fn end_row(&mut self, entries: usize, flushed: &[u32]) -> Left {
         let particle = self.words[self.head].0 as u32 as usize;
-        self.words[self.head] = Entry::head(particle, emptied.len(), entries);
+        self.words[self.head] = Entry::head(particle, flushed.len(), entries);
         let start = self.head + 1;
         let left = if start + entries < self.words.len() {
             self.words.split_off(start + entries)
         } else {
             Vec::new()
         };
-        if !emptied.is_empty() {
-            self.words.splice(start..start, emptied.iter().map(|&cluster| Entry(cluster.into())));
+        if !flushed.is_empty() {
+            self.words.splice(start..start, flushed.iter().map(|&cluster| Entry(cluster.into())));
         }
         if left.is_empty() {
             return Left::Nothing;
@@ -124,8 +124,8 @@ pub(super) enum Left {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row<'a> {
     pub particle: usize,
-    /// Clusters that are emptied first.
-    pub emptied: &'a [Entry],
+    /// Clusters that are flushed first.
+    pub flushed: &'a [Entry],
     pub entries: &'a [Entry],
 }
 
@@ -139,10 +139,10 @@ impl<'a> Iterator for Rows<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<Row<'a>> {
         let (&Entry(head), words) = self.0.split_first()?;
-        let (emptied, words) = words.split_at((head >> 48) as usize);
+        let (flushed, words) = words.split_at((head >> 48) as usize);
         let (entries, words) = words.split_at((head >> 32) as u16 as usize);
         self.0 = words;
-        Some(Row { particle: head as u32 as usize, emptied, entries })
+        Some(Row { particle: head as u32 as usize, flushed, entries })
     }
 }
 
@@ -153,19 +153,19 @@ mod tests {
     #[test]
     fn rows_are_read_as_written() {
         let all: Vec<Entry> = (0..MOST_ENTRIES).map(|n| Entry::new(n * 5, n as u16)).collect();
-        let emptied: Vec<u32> = (1000..).take(MOST_ENTRIES).collect();
+        let flushed: Vec<u32> = (1000..).take(MOST_ENTRIES).collect();
         let rows = [(u32::MAX as usize, 3, 1), (7, 0, MOST_ENTRIES), (0, MOST_ENTRIES, 0), (9, 2, 1)];
         let mut stream = Stream::default();
         for (particle, count, clusters) in rows {
             stream.begin_row(particle);
             stream.extend_row(&all[..count]);
-            assert_eq!(stream.end_row(count, &emptied[..clusters]), Left::Nothing);
+            assert_eq!(stream.end_row(count, &flushed[..clusters]), Left::Nothing);
         }
         assert_eq!(Rows(stream.words()).count(), rows.len());
         for (row, (particle, count, clusters)) in Rows(stream.words()).zip(rows) {
             assert_eq!(row.particle, particle);
             assert_eq!(row.entries, &all[..count]);
-            assert!(row.emptied.iter().map(|entry| entry.cluster()).eq(1000..1000 + clusters));
+            assert!(row.flushed.iter().map(|entry| entry.cluster()).eq(1000..1000 + clusters));
         }
     }
 
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(stream.end_row(6, &[]), Left::Nothing);
         let rows: Vec<Row> = Rows(stream.words()).collect();
         assert_eq!(
-            rows.iter().map(|row| (row.particle, row.emptied.len())).collect::<Vec<_>>(),
+            rows.iter().map(|row| (row.particle, row.flushed.len())).collect::<Vec<_>>(),
             [(5, 1), (5, 0)]
         );
         assert_eq!(rows.into_iter().flat_map(|row| row.entries).copied().collect::<Vec<_>>(), all);

@@ -27,7 +27,7 @@ use crate::shell::{Shell, neighbours};
 use slot_index::SlotIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-pub use work::{CellPairs, Pairs, Reach, Region};
+pub use work::{CellPairs, Newton, Pairs, Region};
 
 /// How ghosts travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -100,7 +100,7 @@ fn every_cell_pair_is_computed_once() {
                     let partners: Vec<u32> = runs.iter().cloned().flatten().collect();
                     own += usize::from(partners.contains(&group.a));
                     let others = partners.iter().filter(|&&b| b != group.a).count() as f64;
-                    links += if group.reach == Reach::Both { others } else { 0.5 * others };
+                    links += if group.newton == Newton::On { others } else { 0.5 * others };
                 }
             }
             assert_eq!((own, links), (grid.len(), expected_links as f64), "{counts:?} {ranks} {shell:?}");

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 /// Whether the partner's force is computed too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum Newton {
     /// Both particles get their force (Newton's third law); the pair is counted once.
-    Both,
+    On,
     /// Only the first; the partner's owner computes the pair again, so energies count half.
-    First,
+    Off,
 }
 
 /// Whether the work needs the halo of other ranks; inner work sorts before boundary work.
@@ -34,7 +34,7 @@ pub struct CellPairs {
     /// Slot of the first cell.
     pub a: u32,
     /// Who gets forces.
-    pub reach: Reach,
+    pub newton: Newton,
     /// Inner or boundary work.
     pub region: Region,
     /// Where its partners are.
@@ -57,23 +57,23 @@ impl Pairs {
             for rule in &rules {
                 let slots = (plan.slot_of(add(anchor, rule.a)), plan.slot_of(add(anchor, rule.b)));
                 let (Some(a), Some(b)) = slots else { continue };
-                if let Some(reach) = reach(plan, a, b) {
+                if let Some(newton) = newton(plan, a, b) {
                     let outermost = a.max(b) as usize;
                     let region =
                         if outermost < plan.first_awaited_slot() { Region::Inner } else { Region::Boundary };
-                    links.push((region, a, reach, b));
+                    links.push((region, a, newton, b));
                 }
             }
         }
         links.sort_unstable();
         let mut all = Self::default();
         for links in links.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
-            let (region, a, reach, _) = links[0];
+            let (region, a, newton, _) = links[0];
             let start = all.partners.len();
             for link in links {
                 all.add_partner(plan, start, (a, link.3));
             }
-            all.groups.push(CellPairs { a, reach, region, partners: start..all.partners.len() });
+            all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
         }
         all
     }
@@ -96,12 +96,12 @@ impl Pairs {
 }
 
 /// Who gets forces from the pairs of slots a and b; `None` where another rule has them already.
-fn reach(plan: &HaloPlan, a: u32, b: u32) -> Option<Reach> {
+fn newton(plan: &HaloPlan, a: u32, b: u32) -> Option<Newton> {
     let b_is_owned = (b as usize) < plan.owned.len();
     match plan.shell.force_return() {
-        ForceReturn::Needed => Some(Reach::Both),
-        ForceReturn::None if !b_is_owned => Some(Reach::First),
+        ForceReturn::Needed => Some(Newton::On),
+        ForceReturn::None if !b_is_owned => Some(Newton::Off),
         // Owned cells are sorted, so the later slot is the forward one.
-        ForceReturn::None => (b >= a).then_some(Reach::Both),
+        ForceReturn::None => (b >= a).then_some(Newton::On),
     }
 }

@@ -43,7 +43,7 @@ impl Arithmetic for Double {
     type Coordinate = f64;
     type Coordinates<S: Simd> = S::f64s;
     type Cluster<S: Simd> = S::f64s;
-    type ClusterKinds<S: Simd> = S::u64s;
+    type ClusterSpecies<S: Simd> = S::u64s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
     one_row!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);

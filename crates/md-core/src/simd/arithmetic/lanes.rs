@@ -32,9 +32,9 @@ macro_rules! lanes_of {
         exponential: $exponential:expr $(,)?
     ) => {
         const ROUNDING: f64 = 1.5 / <$number>::EPSILON as f64;
-        type Kind = $kind;
+        type SpeciesIndex = $kind;
         type Lanes<S: Simd> = S::$lanes;
-        type Kinds<S: Simd> = S::$kinds;
+        type SpeciesLanes<S: Simd> = S::$kinds;
         type Mask<S: Simd> = S::$mask;
 
         #[inline(always)]
@@ -127,7 +127,7 @@ macro_rules! lanes_of {
             simd.$select(mask, yes, no)
         }
         #[inline(always)]
-        fn is_kind<S: Simd>(simd: S, kinds: S::$kinds, species: usize) -> S::$mask {
+        fn is_species<S: Simd>(simd: S, kinds: S::$kinds, species: usize) -> S::$mask {
             simd.$equal(kinds, simd.$splat_kind(species as $kind))
         }
         #[inline(always)]
@@ -149,7 +149,7 @@ macro_rules! one_row {
             1
         }
         #[inline(always)]
-        fn kinds<S: Simd>(_: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S> {
+        fn species_lanes<S: Simd>(_: S, kinds: Self::ClusterSpecies<S>) -> Self::SpeciesLanes<S> {
             kinds
         }
         #[inline(always)]

@@ -36,7 +36,7 @@ pub enum ClusterForces {
     /// In the particles' forces themselves, which are of the same type.
     InPlace,
     /// Elsewhere, lane by lane, until [`Arithmetic::add_cluster`] is called.
-    InSlots,
+    InAccumulators,
 }
 
 /// What a lane holds and how it is computed with.
@@ -44,17 +44,17 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One coordinate in memory.
     type Coordinate: bytemuck::Pod + Send + Sync;
     /// One species index in memory.
-    type Kind: bytemuck::Pod + Send + Sync;
+    type SpeciesIndex: bytemuck::Pod + Send + Sync;
     /// Coordinates of a row's particles, spread over the lanes.
     type Coordinates<S: Simd>: Copy;
     /// Coordinates of a cluster's particles, as they are in memory.
     type Cluster<S: Simd>: bytemuck::Pod;
     /// Species of a cluster's particles, as they are in memory.
-    type ClusterKinds<S: Simd>: bytemuck::Pod;
+    type ClusterSpecies<S: Simd>: bytemuck::Pod;
     /// A vector of numbers.
     type Lanes<S: Simd>: bytemuck::Pod;
     /// A vector of species indices.
-    type Kinds<S: Simd>: bytemuck::Pod;
+    type SpeciesLanes<S: Simd>: bytemuck::Pod;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
     /// Adding it to a number up to 2^51 (in f32 2^22) rounds that to an integer, which its last bits are then.
@@ -76,7 +76,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// a - b for every pair.
     fn difference<S: Simd>(simd: S, a: Self::Coordinates<S>, b: Self::Cluster<S>) -> Self::Lanes<S>;
     /// The species of a cluster's particles, beside every particle of a row.
-    fn kinds<S: Simd>(simd: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S>;
+    fn species_lanes<S: Simd>(simd: S, kinds: Self::ClusterSpecies<S>) -> Self::SpeciesLanes<S>;
     /// Adds the sums over the lanes of each of a row's particles, in three dimensions, times the unit, to that particle's
     /// forces.
     fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64);
@@ -86,7 +86,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// A number in all lanes.
     fn splat<S: Simd>(simd: S, value: f64) -> Self::Lanes<S>;
     /// 1, 2, 4, ...
-    fn lane_bits<S: Simd>(simd: S) -> Self::Kinds<S>;
+    fn lane_bits<S: Simd>(simd: S) -> Self::SpeciesLanes<S>;
     /// a + b.
     fn add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a - b.
@@ -115,7 +115,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn less_than<S: Simd>(
         simd: S,
         numbers: (Self::Lanes<S>, Self::Lanes<S>),
-        lanes: (u16, Self::Kinds<S>),
+        lanes: (u16, Self::SpeciesLanes<S>),
     ) -> Self::Mask<S>;
     /// Whether the mask is set in any lane.
     fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;
@@ -127,9 +127,9 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
         no: Self::Lanes<S>,
     ) -> Self::Lanes<S>;
     /// Lanes of that species.
-    fn is_kind<S: Simd>(simd: S, kinds: Self::Kinds<S>, species: usize) -> Self::Mask<S>;
+    fn is_species<S: Simd>(simd: S, kinds: Self::SpeciesLanes<S>, species: usize) -> Self::Mask<S>;
     /// The species of an index in memory.
-    fn species(kind: Self::Kind) -> usize;
+    fn species(kind: Self::SpeciesIndex) -> usize;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.
     fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
     /// The inverse of that, given the inverse of the unit's square: to the last bit or two; anything for zero and infinity.

@@ -29,8 +29,8 @@ impl Arithmetic for Quads {
     type Coordinate = i32;
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = [i32; QUAD];
-    type ClusterKinds<S: Simd> = [u32; QUAD];
-    const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
+    type ClusterSpecies<S: Simd> = [u32; QUAD];
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
     #[inline(always)]
     fn row_particles<S: Simd>() -> usize {
@@ -53,7 +53,7 @@ impl Arithmetic for Quads {
     }
 
     #[inline(always)]
-    fn kinds<S: Simd>(simd: S, kinds: [u32; QUAD]) -> S::u32s {
+    fn species_lanes<S: Simd>(simd: S, kinds: [u32; QUAD]) -> S::u32s {
         bytemuck::cast(repeated(simd, bytemuck::cast(kinds)))
     }
 

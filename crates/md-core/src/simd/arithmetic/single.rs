@@ -69,8 +69,8 @@ impl Arithmetic for Single {
     type Coordinate = i32;
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = S::i32s;
-    type ClusterKinds<S: Simd> = S::u32s;
-    const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
+    type ClusterSpecies<S: Simd> = S::u32s;
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
     one_row!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
 

@@ -23,8 +23,8 @@ pub(super) struct Finder<'a, S: Simd, P: Arithmetic> {
     pub simd: S,
     pub positions: [&'a [P::Cluster<S>]; 3],
     /// In units of the coordinates.
-    pub reach2: P::Lanes<S>,
-    pub lane_bits: P::Kinds<S>,
+    pub list_radius2: P::Lanes<S>,
+    pub lane_bits: P::SpeciesLanes<S>,
     pub clusters: Clusters,
     /// See [`Clusters::lanes_after`].
     pub lanes_after: [u16; MOST_AHEAD],
@@ -121,7 +121,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         }
     }
 
-    /// Writes each row's entry for a cluster to the end of its draft, which moves on if any lane is within reach.
+    /// Writes each row's entry for a cluster to the end of its draft, which moves on if any lane is within the list radius.
     #[inline(always)]
     fn write<const ROWS: usize>(
         &self,
@@ -158,7 +158,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         [x[cluster], y[cluster], z[cluster]]
     }
 
-    /// Whether any of these lanes of a cluster is within reach.
+    /// Whether any of these lanes of a cluster is within the list radius.
     #[inline(always)]
     fn is_near(&self, place: [P::Coordinates<S>; 3], cluster: Cluster<S, P>, lanes: u16) -> bool {
         let simd = self.simd;
@@ -166,7 +166,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dy = P::difference(simd, place[1], cluster[1]);
         let dz = P::difference(simd, place[2], cluster[2]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        P::any(simd, P::less_than(simd, (r2, self.reach2), (lanes, self.lane_bits)))
+        P::any(simd, P::less_than(simd, (r2, self.list_radius2), (lanes, self.lane_bits)))
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     use crate::force::cells::CellSpan;
     use crate::force::clusters::kernel::vectors;
     use crate::force::clusters::words::{Row, Rows};
-    use crate::halo::Reach;
+    use crate::halo::Newton;
     use crate::random;
     use crate::simd::{Double, Quads, SimdLevel, Single};
     use pulp::WithSimd;
@@ -184,7 +184,7 @@ mod tests {
 
     const PARTICLES: usize = 64;
     const HOME: Range<usize> = 16..48;
-    const REACH2: f64 = 1.5;
+    const LIST_RADIUS2: f64 = 1.5;
 
     /// The particles of a cell and of those it meets.
     type Cell = [Range<usize>; 4];
@@ -212,30 +212,30 @@ mod tests {
             }
             let (width, rows) = (P::width::<S>(), P::row_particles::<S>());
             let clusters = Clusters { width, rows, home: HOME.start / width..HOME.end / width };
-            let (mut near, mut far) = (Lists::default(), Lists::default());
+            let (mut local, mut cross) = (Lists::default(), Lists::default());
             let (home, lanes_after) = (clusters.home.start, clusters.lanes_after());
             let finder = Finder::<S, P> {
                 simd,
                 positions: self.positions.each_ref().map(|column| vectors(column)),
-                reach2: P::splat(simd, REACH2 / (self.unit * self.unit)),
+                list_radius2: P::splat(simd, LIST_RADIUS2 / (self.unit * self.unit)),
                 lane_bits: P::lane_bits(simd),
                 clusters,
                 lanes_after,
             };
-            for lists in [&mut near, &mut far] {
-                lists.begin_section(Reach::First, P::CLUSTER_FORCES);
+            for lists in [&mut local, &mut cross] {
+                lists.begin_section(Newton::Off, P::CLUSTER_FORCES);
             }
             for cell in self.cells {
                 let spans =
                     cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
-                let candidates = (&mut near.candidates, &mut far.candidates);
+                let candidates = (&mut local.candidates, &mut cross.candidates);
                 finder.clusters.write_down(candidates.0, candidates.1, (&spans, spans[0].first));
                 let own = cell[0].start..cell[0].end.min(HOME.end);
                 let in_home = own.start - HOME.start..own.end - HOME.start;
-                finder.append_rows(&mut near, in_home, (home, HOME.len()));
-                finder.append_rows(&mut far, own, (0, HOME.end));
+                finder.append_rows(&mut local, in_home, (home, HOME.len()));
+                finder.append_rows(&mut cross, own, (0, HOME.end));
             }
-            for lists in [&mut near, &mut far] {
+            for lists in [&mut local, &mut cross] {
                 lists.end_section(size_of::<P::Lanes<S>>());
                 let starts = || Rows(lists.stream.words()).map(|row| row.particle);
                 assert_eq!(
@@ -244,10 +244,10 @@ mod tests {
                     "two rows of the same particles"
                 );
             }
-            for (lists, end) in [(&near, HOME.len()), (&far, HOME.end)] {
+            for (lists, end) in [(&local, HOME.len()), (&cross, HOME.end)] {
                 assert!(Rows(lists.stream.words()).all(|row| row.particle + rows <= end));
             }
-            Some([pairs(&near, (rows, width), HOME.start), pairs(&far, (rows, width), 0)].concat())
+            Some([pairs(&local, (rows, width), HOME.start), pairs(&cross, (rows, width), 0)].concat())
         }
     }
 
@@ -270,7 +270,7 @@ mod tests {
         let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();
         let positions = [column(0), column(1), column(2)];
         let is_near = |&(i, j): &(usize, usize)| {
-            (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < REACH2
+            (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < LIST_RADIUS2
         };
         let mut checked = 0;
         for cells in CELLS {
