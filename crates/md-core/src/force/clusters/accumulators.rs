@@ -2,17 +2,17 @@
 //!
 //! ```text
 //! accumulator           a vector per dimension: that of cluster c is c modulo their number
-//! flushing       moves its sums to the particles: every few rows for clusters whose own rows have been swept; before a
-//!                row for clusters whose accumulators it needs; at the section's end for all
+//! flushing       moves its sums to the particles: every few i-clusters for clusters whose own i-clusters have been swept; before a
+//!                i-cluster for clusters whose accumulators it needs; at the section's end for all
 //! ```
 //!
 //! What is flushed when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
-//! the cells in order and meets a cluster for the last time in its own rows. With accumulators for all clusters from a row to the
+//! the cells in order and meets a cluster for the last time in its own i-clusters. With accumulators for all clusters from an i-cluster to the
 //! last that it meets, about a layer of cells, every cluster is flushed once. It is flushed a few times if it is met
 //! later again, if it is a ghost, or if a layer has more clusters than there are accumulators at most (131,072 particles in
 //! clusters of four).
 //!
-//! Advantage: the sums take a cache's room for a layer of cells, however many particles there are; they list_radius the
+//! Advantage: the sums take a cache's room for a layer of cells, however many particles there are; they reach the
 //! particles' forces while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Accumulators in the
 //! order of clusters are read like a column (handed out as they come free, they cost more than they saved). Disadvantage:
 //! where two clusters that need one accumulator are met by turns, they are flushed more often.
@@ -26,24 +26,24 @@ const MOST_ACCUMULATORS: usize = 32_768;
 /// Accumulators where more clusters than that are met, at least: for ghosts, which are met in another order than they have in memory.
 const FEWEST_ACCUMULATORS: usize = 4096;
 
-// So many may be flushed before one row.
+// So many may be flushed before one i-cluster.
 const _: () = assert!(MOST_ACCUMULATORS <= MOST_ENTRIES);
 
-/// Clusters whose own rows have been swept are flushed together, after so many entries.
+/// Clusters whose own i-clusters have been swept are flushed together, after so many entries.
 const ENTRIES_BETWEEN: usize = 256;
 
 /// No cluster.
 const NONE: u32 = u32::MAX;
 
-/// Whose an accumulator is, and the last row that meets that cluster.
+/// Whose an accumulator is, and the last i-cluster that meets that cluster.
 #[derive(Debug, Clone, Copy)]
 struct Accumulator {
     holder: u32,
-    row: u32,
+    i_cluster: u32,
 }
 
 impl Accumulator {
-    const FREE: Self = Self { holder: NONE, row: 0 };
+    const FREE: Self = Self { holder: NONE, i_cluster: 0 };
 }
 
 /// Which cluster has each accumulator, while lists are made.
@@ -52,25 +52,25 @@ pub(super) struct Accumulators {
     accumulators: Vec<Accumulator>,
     /// Clusters that have got accumulators in this section.
     holders: Vec<u32>,
-    /// Those before it, from the section's first row on, have been flushed after their own rows.
+    /// Those before it, from the section's first i-cluster on, have been flushed after their own i-clusters.
     swept: usize,
-    /// The row at hand, counted from the last rebuild.
-    row: u32,
-    /// Entries until clusters whose own rows have been swept are flushed.
+    /// The i-cluster at hand, counted from the last rebuild.
+    i_cluster: u32,
+    /// Entries until clusters whose own i-clusters have been swept are flushed.
     left: usize,
-    /// Clusters to be flushed before the row at hand.
+    /// Clusters to be flushed before the i-cluster at hand.
     flushed: Vec<u32>,
 }
 
 impl Accumulators {
-    /// For so many clusters, of which rows meet those up to `ahead` after their own. A quarter more accumulators leaves room for
+    /// For so many clusters, of which i-clusters meet those up to `ahead` after their own. A quarter more accumulators leaves room for
     /// ghosts; with many more the sums would be spread over more memory than they need.
     pub(super) fn make_room(&mut self, clusters: usize, ahead: usize) {
         let wanted = (ahead + ahead / 4).max(FEWEST_ACCUMULATORS);
         let count = clusters.min(wanted).next_power_of_two().min(MOST_ACCUMULATORS);
         self.accumulators.clear();
         self.accumulators.resize(count, Accumulator::FREE);
-        self.row = 0;
+        self.i_cluster = 0;
     }
 
     /// How many there are.
@@ -78,10 +78,10 @@ impl Accumulators {
         self.accumulators.len()
     }
 
-    /// Gives the clusters of a row accumulators, in order, until two want the same: how many entries have accumulators, and which clusters
-    /// are to be flushed first. The row's particles are in `cluster`.
+    /// Gives the clusters of an i-cluster accumulators, in order, until two want the same: how many entries have accumulators, and which clusters
+    /// are to be flushed first. The i-cluster's particles are in `cluster`.
     pub(super) fn take(&mut self, entries: &[Entry], cluster: usize) -> (usize, &[u32]) {
-        self.begin_row();
+        self.begin_i_cluster();
         if self.left == 0 {
             self.flush_before(cluster);
             self.left = ENTRIES_BETWEEN;
@@ -92,12 +92,12 @@ impl Accumulators {
             let cluster = entry.cluster();
             let accumulator = &mut self.accumulators[cluster & mask];
             if accumulator.holder as usize != cluster {
-                if accumulator.holder != NONE && accumulator.row == self.row {
+                if accumulator.holder != NONE && accumulator.i_cluster == self.i_cluster {
                     break;
                 }
                 self.change_holder(cluster);
             } else {
-                accumulator.row = self.row;
+                accumulator.i_cluster = self.i_cluster;
             }
             taken += 1;
         }
@@ -105,16 +105,16 @@ impl Accumulators {
         (taken, &self.flushed)
     }
 
-    fn begin_row(&mut self) {
-        self.row += 1;
+    fn begin_i_cluster(&mut self) {
+        self.i_cluster += 1;
         self.flushed.clear();
     }
 
-    /// The accumulator is this cluster's now, for the row at hand.
+    /// The accumulator is this cluster's now, for the i-cluster at hand.
     #[inline(never)]
     fn change_holder(&mut self, cluster: usize) {
         let mask = self.accumulators.len() - 1;
-        let new = Accumulator { holder: cluster as u32, row: self.row };
+        let new = Accumulator { holder: cluster as u32, i_cluster: self.i_cluster };
         let old = std::mem::replace(&mut self.accumulators[cluster & mask], new);
         if old.holder != NONE {
             self.flushed.push(old.holder);
@@ -122,7 +122,7 @@ impl Accumulators {
         self.holders.push(cluster as u32);
     }
 
-    /// Empties the clusters from the section's first row on and before this one, once.
+    /// Empties the clusters from the section's first i-cluster on and before this one, once.
     fn flush_before(&mut self, cluster: usize) {
         if self.holders.is_empty() {
             self.swept = cluster;
@@ -135,7 +135,7 @@ impl Accumulators {
 
     /// The clusters that are to be flushed at the section's end: all that still have accumulators.
     pub(super) fn take_back(&mut self) -> &[u32] {
-        self.begin_row();
+        self.begin_i_cluster();
         while let Some(cluster) = self.holders.pop() {
             self.flush(cluster as usize);
         }
@@ -187,60 +187,62 @@ impl AccumulatedForces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::force::clusters::words::{Left, Rows, Stream};
+    use crate::force::clusters::words::{IClusters, Left, Stream};
     use crate::random;
 
     const CLUSTERS: usize = 3 * MOST_ACCUMULATORS + 100;
 
-    /// The entries of rows, up to so many each, which keep meeting clusters that want the same accumulators.
-    fn rows(count: u64, longest: u64) -> Vec<Vec<Entry>> {
-        let row = |row: u64| {
-            let number = |entry: u64| random::normal_vector(row, entry).map(|x| (x.abs() * 1e6) as usize);
+    /// The entries of i-clusters, up to so many each, which keep meeting clusters that want the same accumulators.
+    fn i_clusters(count: u64, longest: u64) -> Vec<Vec<Entry>> {
+        let i_cluster = |i_cluster: u64| {
+            let number =
+                |entry: u64| random::normal_vector(i_cluster, entry).map(|x| (x.abs() * 1e6) as usize);
             let mut entries: Vec<Entry> = Vec::new();
             for entry in 1..=1 + number(0)[0] as u64 % longest {
                 let [place, turn, _] = number(entry);
-                let cluster = (place % 40 + row as usize + turn % 3 * MOST_ACCUMULATORS).min(CLUSTERS - 1);
+                let cluster =
+                    (place % 40 + i_cluster as usize + turn % 3 * MOST_ACCUMULATORS).min(CLUSTERS - 1);
                 if !entries.iter().any(|other| other.cluster() == cluster) {
                     entries.push(Entry::new(cluster, 1));
                 }
             }
             entries
         };
-        (0..count).map(row).collect()
+        (0..count).map(i_cluster).collect()
     }
 
-    /// Row k is that of particle k. Plays what is written, with counts for sums: no accumulator has two clusters, every sum arrives.
-    fn check(rows: &[Vec<Entry>], accumulators: &mut Accumulators, ahead: usize) -> Stream {
+    /// I-cluster k is that of particle k. Plays what is written, with counts for sums: no accumulator has two clusters, every sum arrives.
+    fn check(i_clusters: &[Vec<Entry>], accumulators: &mut Accumulators, ahead: usize) -> Stream {
         let mut stream = Stream::default();
         accumulators.make_room(CLUSTERS, ahead);
-        for (row, entries) in rows.iter().enumerate() {
-            stream.begin_row(row);
-            stream.extend_row(entries);
+        for (i_cluster, entries) in i_clusters.iter().enumerate() {
+            stream.begin_i_cluster(i_cluster);
+            stream.extend_i_cluster(entries);
             loop {
-                let (taken, flushed) = accumulators.take(stream.row(), row);
-                if stream.end_row(taken, flushed) == Left::Nothing {
+                let (taken, flushed) = accumulators.take(stream.i_cluster(), i_cluster);
+                if stream.end_i_cluster(taken, flushed) == Left::Nothing {
                     break;
                 }
             }
         }
-        stream.begin_row(0);
-        stream.end_row(0, accumulators.take_back());
+        stream.begin_i_cluster(0);
+        stream.end_i_cluster(0, accumulators.take_back());
         let (mut held, mut totals) = (vec![(usize::MAX, 0); accumulators.count()], vec![0; CLUSTERS]);
-        for row in Rows(stream.words()) {
-            for cluster in row.flushed.iter().map(|entry| entry.cluster()) {
+        for i_cluster in IClusters(stream.words()) {
+            for cluster in i_cluster.flushed.iter().map(|entry| entry.cluster()) {
                 let (holder, sum) =
                     std::mem::replace(&mut held[cluster % accumulators.count()], (usize::MAX, 0));
                 assert_eq!(holder, cluster, "flushed for another cluster");
                 totals[cluster] += sum;
             }
-            for cluster in row.entries.iter().map(|entry| entry.cluster()) {
+            for cluster in i_cluster.entries.iter().map(|entry| entry.cluster()) {
                 let (holder, sum) = &mut held[cluster % accumulators.count()];
                 assert!(*holder == usize::MAX || *holder == cluster, "two clusters in an accumulator");
                 (*holder, *sum) = (cluster, *sum + 1);
             }
         }
         assert!(held.iter().all(|&(holder, _)| holder == usize::MAX), "not all flushed");
-        for entry in rows.iter().flatten() {
+        for entry in i_clusters.iter().flatten() {
             totals[entry.cluster()] -= 1;
         }
         assert!(totals.iter().all(|&rest| rest == 0));
@@ -249,8 +251,8 @@ mod tests {
 
     fn entries_by_particle(stream: &Stream, particles: usize) -> Vec<Vec<Entry>> {
         let mut entries = vec![Vec::new(); particles];
-        for row in Rows(stream.words()) {
-            entries[row.particle].extend(row.entries);
+        for i_cluster in IClusters(stream.words()) {
+            entries[i_cluster.particle].extend(i_cluster.entries);
         }
         entries
     }
@@ -260,12 +262,17 @@ mod tests {
         let mut accumulators = Accumulators::default();
         for (count, longest) in [(1, 1), (300, 30), (40, 100), (2000, 9)] {
             for (ahead, wanted) in [(0, FEWEST_ACCUMULATORS), (5000, 8192), (CLUSTERS, MOST_ACCUMULATORS)] {
-                let rows = rows(count, longest);
-                let stream = check(&rows, &mut accumulators, ahead);
+                let i_clusters = i_clusters(count, longest);
+                let stream = check(&i_clusters, &mut accumulators, ahead);
                 assert_eq!(accumulators.count(), wanted);
-                assert_eq!(entries_by_particle(&stream, rows.len()), rows);
-                let written = Rows(stream.words()).filter(|row| !row.entries.is_empty()).count();
-                assert_eq!(written > rows.len(), longest > 1, "rows that want an accumulator twice are cut");
+                assert_eq!(entries_by_particle(&stream, i_clusters.len()), i_clusters);
+                let written =
+                    IClusters(stream.words()).filter(|i_cluster| !i_cluster.entries.is_empty()).count();
+                assert_eq!(
+                    written > i_clusters.len(),
+                    longest > 1,
+                    "i_clusters that want an accumulator twice are cut"
+                );
             }
         }
     }
@@ -281,12 +288,16 @@ mod tests {
 
     #[test]
     fn in_order_every_cluster_is_flushed_once() {
-        let rows: Vec<Vec<Entry>> =
-            (0..1000).map(|row| (row..row + 20).map(|cluster| Entry::new(cluster, 1)).collect()).collect();
-        let stream = check(&rows, &mut Accumulators::default(), 0);
-        assert_eq!(Rows(stream.words()).map(|row| row.flushed.len()).sum::<usize>(), 1019);
-        assert_eq!(Rows(stream.words()).filter(|row| !row.entries.is_empty()).count(), rows.len());
-        let flushing = Rows(stream.words()).filter(|row| !row.flushed.is_empty()).count();
-        assert!((70..100).contains(&flushing), "before {flushing} rows");
+        let i_clusters: Vec<Vec<Entry>> = (0..1000)
+            .map(|i_cluster| (i_cluster..i_cluster + 20).map(|cluster| Entry::new(cluster, 1)).collect())
+            .collect();
+        let stream = check(&i_clusters, &mut Accumulators::default(), 0);
+        assert_eq!(IClusters(stream.words()).map(|i_cluster| i_cluster.flushed.len()).sum::<usize>(), 1019);
+        assert_eq!(
+            IClusters(stream.words()).filter(|i_cluster| !i_cluster.entries.is_empty()).count(),
+            i_clusters.len()
+        );
+        let flushing = IClusters(stream.words()).filter(|i_cluster| !i_cluster.flushed.is_empty()).count();
+        assert!((70..100).contains(&flushing), "before {flushing} i_clusters");
     }
 }

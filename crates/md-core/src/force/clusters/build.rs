@@ -1,5 +1,5 @@
 //! How the lists are made: the particles of a cell have the same candidates, and each tests all of them atom by atom, a
-//! vector at a time, several particles side by side (`finder`). Each thread makes the lists for the rows of its home.
+//! vector at a time, several particles side by side (`finder`). Each thread makes the lists for the i-clusters of its home.
 
 use super::candidates::Clusters;
 use super::finder::Finder;
@@ -53,8 +53,11 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
-        let clusters =
-            Clusters { width, rows: P::row_particles::<S>(), home: home.start / width..home.end / width };
+        let clusters = Clusters {
+            width,
+            i_particles: P::i_particles::<S>(),
+            home: home.start / width..home.end / width,
+        };
         let finder = Finder::<S, P> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
@@ -66,7 +69,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let ahead = ahead.div_ceil(width);
         local.clear(home.len() / width, ahead);
         cross.clear(count, ahead);
-        // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
+        // An i-cluster has all its particles before the end of its home, where another thread's begins, and of the forces.
         let limit = home.end.min(len.next_multiple_of(LINE));
         for items in items.chunk_by(|a, b| a.newton == b.newton) {
             let first_cross_section = cross.sections.len();
@@ -75,23 +78,25 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             cross.begin_section(newton, P::CLUSTER_FORCES);
             for item in items {
                 let (start, end) = (item.particles.first as usize, item.particles.end as usize);
-                let rows = start.max(home.start)..end.min(home.end);
-                if rows.is_empty() {
+                let i_clusters = start.max(home.start)..end.min(home.end);
+                if i_clusters.is_empty() {
                     continue;
                 }
                 let own_particle = item.particles.first;
                 let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
                 clusters.write_down(&mut local.candidates, &mut cross.candidates, (spans, own_particle));
-                let in_home = rows.start - home.start..rows.end - home.start;
-                finder.append_rows(local, in_home, (clusters.home.start, limit - home.start));
-                finder.append_rows(cross, rows, (0, limit));
+                let in_home = i_clusters.start - home.start..i_clusters.end - home.start;
+                finder.append_i_clusters(local, in_home, (clusters.home.start, limit - home.start));
+                finder.append_i_clusters(cross, i_clusters, (0, limit));
             }
             local.end_section(size_of::<P::Lanes<S>>());
             cross.end_section(size_of::<P::Lanes<S>>());
             if newton == Newton::On {
-                let rows =
-                    cross.sections[first_cross_section..].iter().flat_map(|section| cross.rows(section));
-                for cluster in rows.flat_map(|row| row.entries).map(|entry| entry.cluster()) {
+                let i_clusters = cross.sections[first_cross_section..]
+                    .iter()
+                    .flat_map(|section| cross.i_clusters(section));
+                for cluster in i_clusters.flat_map(|i_cluster| i_cluster.entries).map(|entry| entry.cluster())
+                {
                     reactions.touch(cluster * width..(cluster + 1) * width);
                 }
             }
@@ -99,7 +104,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
     }
 }
 
-/// The most particles from the first of a cell to the last that it meets, among cells with rows of their own.
+/// The most particles from the first of a cell to the last that it meets, among cells with i-clusters of their own.
 pub(super) fn most_ahead(items: &[CellItem], spans: &[CellSpan]) -> usize {
     let end = items.iter().map(|item| item.particles.end).max().unwrap_or(0);
     let ahead = |item: &CellItem| {
@@ -124,7 +129,7 @@ mod tests {
             candidates: 1.0,
         };
         assert_eq!(most_ahead(&[], &spans), 0);
-        // The last cell with rows ends at 50: what lies beyond are ghosts.
+        // The last cell with i-clusters ends at 50: what lies beyond are ghosts.
         let items = [item(0, 10, 0..3), item(10, 20, 3..5), item(45, 50, 0..0)];
         assert_eq!(most_ahead(&items, &spans), 40);
     }

@@ -1,12 +1,12 @@
 //! The inner loop over cluster lists.
 //!
 //! ```text
-//! for each row: flush the accumulators that are to be flushed (`accumulators`)
+//! for each i-cluster: flush the accumulators that are to be flushed (`accumulators`)
 //!   the places of its particles spread over the lanes, their forces in registers
 //!   for each entry: measure, prepare, interact (`pipeline`)
 //! ```
 //!
-//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the row's
+//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the i-cluster's
 //! particles and on the cluster's are each one fused multiply-add per component. A pair is a chain of about 50 cycles, of which
 //! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
 //! pipeline steps, whose instructions do not wait for each other.
@@ -37,7 +37,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position: [x, y, z], kind, force, unit, row_force } = self.columns;
+        let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
         let ([fx, fy, fz], particle_forces): ([&mut [P::Lanes<S>]; 3], _) = match P::CLUSTER_FORCES {
@@ -56,7 +56,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             kinds: &vectors(kind)[..clusters],
             forces: [&mut fx[..places], &mut fy[..places], &mut fz[..places]],
             particle_forces,
-            row_force,
+            i_force,
             unit,
             cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
             scale: Scale {
@@ -65,12 +65,12 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
                 inversion: Inversion::of_this_cpu(),
             },
             lane_bits: P::lane_bits(simd),
-            row_sums: Collected { energy: zero, virial: zero, pairs: zero },
+            i_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
         };
         match self.view.section.newton {
-            Newton::On => sweep.rows::<SUMS, true>(self.view),
-            Newton::Off => sweep.rows::<SUMS, false>(self.view),
+            Newton::On => sweep.i_clusters::<SUMS, true>(self.view),
+            Newton::Off => sweep.i_clusters::<SUMS, false>(self.view),
         }
         sweep.sums
     }
@@ -100,33 +100,33 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     pub forces: [&'a mut [P::Lanes<S>]; 3],
     /// Of particles, where accumulators are flushed.
     pub particle_forces: [&'a mut [f64]; 3],
-    pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
     pub unit: f64,
     pub scale: Scale<P::Lanes<S>>,
     pub cutoff2: P::Lanes<S>,
     pub lane_bits: P::SpeciesLanes<S>,
-    pub row_sums: Collected<P::Lanes<S>>,
+    pub i_sums: Collected<P::Lanes<S>>,
     pub sums: PairSums,
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
-    /// All rows of the section.
+    /// All i-clusters of the section.
     #[inline(always)]
-    fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, View { section, rows }: View) {
+    fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { section, i_clusters }: View) {
         self.sums.computed_pairs = (section.entries * P::lanes::<S>()) as f64;
-        for row in rows {
-            for cluster in row.flushed {
+        for i_cluster in i_clusters {
+            for cluster in i_cluster.flushed {
                 self.flush(cluster.cluster());
             }
-            // The section's last row only flushes.
-            if row.entries.is_empty() {
+            // The section's last i-cluster only flushes.
+            if i_cluster.entries.is_empty() {
                 continue;
             }
-            let mut i = self.load(row.particle);
-            self.row::<SUMS, NEWTON>(&mut i, row.entries);
-            self.store(row.particle, &i);
+            let mut i = self.load(i_cluster.particle);
+            self.i_cluster::<SUMS, NEWTON>(&mut i, i_cluster.entries);
+            self.store(i_cluster.particle, &i);
             if SUMS {
-                self.add_row_sums(section.newton);
+                self.add_i_sums(section.newton);
             }
         }
     }
@@ -146,7 +146,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
 
     /// Three entries are under way at a time, each a pipeline step further than the next.
     #[inline(always)]
-    fn row<const SUMS: bool, const NEWTON: bool>(
+    fn i_cluster<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         i: &mut ICluster<S, P, K::Parameters<S, P>>,
         entries: &[Entry],
@@ -173,7 +173,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let simd = self.simd;
         let zero = P::splat(simd, 0.0);
         let [x, y, z] = self.positions;
-        let own = i..i + P::row_particles::<S>();
+        let own = i..i + P::i_particles::<S>();
         let kind: &[P::SpeciesIndex] = bytemuck::cast_slice(self.kinds);
         ICluster {
             position: [
@@ -188,7 +188,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
 
     #[inline(always)]
     fn store(&mut self, particle: usize, i: &ICluster<S, P, K::Parameters<S, P>>) {
-        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.row_force, P::CLUSTER_FORCES) {
+        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.i_force, P::CLUSTER_FORCES) {
             (Some(Placed { first, columns: [x, y, z] }), _) => (*first, [x, y, z]),
             (None, ClusterForces::InAccumulators) => {
                 let [x, y, z] = &mut self.particle_forces;
@@ -201,8 +201,8 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
             }
         };
         let start = particle - first;
-        let own = start..start + P::row_particles::<S>();
+        let own = start..start + P::i_particles::<S>();
         let to = [&mut x[own.clone()], &mut y[own.clone()], &mut z[own]];
-        P::add_rows(self.simd, to, i.force, self.unit);
+        P::add_to_i_particles(self.simd, to, i.force, self.unit);
     }
 }

@@ -5,9 +5,9 @@
 //! every step        coordinates from the f64 positions; sweeps add forces up in f32 and to the particles' in f64 (`accumulators`)
 //! ```
 //!
-//! The forces of one row and of one cluster add up in f32 (a few dozen numbers), and so do the energies of a row; everything
-//! beyond in f64: integration, returned forces, sums over rows. Distances are in units of the coordinates' last digit until they
-//! are squared, forces until they list_radius the particles.
+//! The forces of one i-cluster and of one cluster add up in f32 (a few dozen numbers), and so do the energies of an i-cluster; everything
+//! beyond in f64: integration, returned forces, sums over i-clusters. Distances are in units of the coordinates' last digit until they
+//! are squared, forces until they reach the particles.
 //!
 //! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
 //! the true distance is less than half a turn. Particles that are tested against each other were in adjacent cells at
@@ -51,7 +51,7 @@ pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<Stri
     }
 }
 
-/// Particles of a row and of a cluster in mixed precision.
+/// Particles of an i-cluster and of a cluster in mixed precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// One, and as many as a vector has lanes.
@@ -136,7 +136,7 @@ impl Mixed {
             kind: bytemuck::cast_slice(self.kind.padded()),
             force: particles.force.each_mut().map(Column::padded_mut),
             unit: self.unit,
-            row_force: None,
+            i_force: None,
         }
     }
 

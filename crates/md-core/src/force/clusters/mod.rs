@@ -1,16 +1,16 @@
-//! Verlet cluster lists: for every row of particles i, the clusters of particles j that hold at least one partner within
+//! Verlet cluster lists: for every i-cluster of particles i, the clusters of particles j that hold at least one partner within
 //! cutoff + skin.
 //!
 //! ```text
-//! row            a few particles i next to each other, mostly of one cell, and their entries: clusters, each tested atom by
+//! i-cluster            a few particles i next to each other, mostly of one cell, and their entries: clusters, each tested atom by
 //!                atom when the list was made
 //! cluster        a few particles j next to each other in memory and thus in space
-//! lanes          one per pair: particles of a row times particles of a cluster fill a vector. An entry names those whose pairs
+//! lanes          one per pair: particles of an i-cluster times particles of a cluster fill a vector. An entry names those whose pairs
 //!                count: a cell pair's run of particles may start or end inside the cluster
-//! section        rows of one region (inner, boundary) whose pairs give forces to both or to the first particle
+//! section        i-clusters of one region (inner, boundary) whose pairs give forces to both or to the first particle
 //! ```
 //!
-//! | vector | row | cluster | pairs computed per atom of a melt |
+//! | vector | i-cluster | cluster | pairs computed per atom of a melt |
 //! | --- | --- | --- | --- |
 //! | 4 f64 | 1 | 4 | 71 |
 //! | 8 f64 or f32 | 1 | 8 | 96 |
@@ -20,7 +20,7 @@
 //! (The cell method computes 300.) The list is made from the cell method's spans, so whatever shell, partition and exchange
 //! say about who computes which pair holds here too, and every pair is met once. After Verlet (1967) and the cluster pairs of
 //! GROMACS (Pall and Hess 2013). With one particle i there is nothing to transpose and fewer pairs beyond the cutoff; with
-//! four, rows are fewer and clusters smaller, which pays once one particle's clusters would be wider than the cutoff.
+//! four, i-clusters are fewer and clusters smaller, which pays once one particle's clusters would be wider than the cutoff.
 //!
 //! In mixed precision the pair arithmetic is done in f32 (`mixed`), and forces on clusters add up apart (`accumulators`).
 //!

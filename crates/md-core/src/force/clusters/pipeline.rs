@@ -3,7 +3,7 @@
 //! ```text
 //! measure     load x, y, z of the cluster; distances, cutoff mask
 //! prepare     what the kernel begins early: a division, a root
-//! interact    pair term; add to the row's particles, subtract from the cluster's forces in memory
+//! interact    pair term; add to the i-cluster's particles, subtract from the cluster's forces in memory
 //! ```
 
 use super::kernel::Sweep;
@@ -13,21 +13,21 @@ use crate::potential::{Distance, PairKernel, PairTerm};
 use crate::simd::{Arithmetic, ClusterForces};
 use pulp::Simd;
 
-/// Energy, virial and useful pairs of a row, per lane.
+/// Energy, virial and useful pairs of an i-cluster, per lane.
 pub(super) struct Collected<V> {
     pub energy: V,
     pub virial: V,
     pub pairs: V,
 }
 
-/// Particles i of a row.
+/// Particles i of an i-cluster.
 pub(super) struct ICluster<S: Simd, P: Arithmetic, R> {
     pub position: [P::Coordinates<S>; 3],
     pub parameters: R,
     pub force: [P::Lanes<S>; 3],
 }
 
-/// A row's particles and a cluster after the first pipeline step.
+/// An i-cluster's particles and a cluster after the first pipeline step.
 pub(super) struct Measured<S: Simd, P: Arithmetic> {
     pub cluster: usize,
     pub kinds: P::ClusterSpecies<S>,
@@ -78,7 +78,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let PairTerm { energy, force_over_r: force } =
             self.kernel.evaluate::<S, P>(simd, i.parameters, kinds, prepared);
         if SUMS {
-            let Collected { energy: total, virial, pairs } = &mut self.row_sums;
+            let Collected { energy: total, virial, pairs } = &mut self.i_sums;
             *total = P::add(simd, *total, distance.masked(energy));
             *virial = P::mul_add(simd, force, distance.r2(), *virial);
             *pairs = P::add(simd, *pairs, distance.masked(P::splat(simd, 1.0)));
@@ -107,13 +107,13 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         }
     }
 
-    /// Adds the row's sums to the section's, in f64.
+    /// Adds the i-cluster's sums to the section's, in f64.
     #[inline(always)]
-    pub(super) fn add_row_sums(&mut self, newton: Newton) {
+    pub(super) fn add_i_sums(&mut self, newton: Newton) {
         // A pair that its partner's rank computes as well counts half on each side.
         let weight = if newton == Newton::On { 1.0 } else { 0.5 };
         let zero = P::splat(self.simd, 0.0);
-        let Collected { energy, virial, pairs } = &mut self.row_sums;
+        let Collected { energy, virial, pairs } = &mut self.i_sums;
         self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));
         self.sums.virial += weight * P::sum(self.simd, std::mem::replace(virial, zero));
         self.sums.useful_pairs += weight * P::sum(self.simd, std::mem::replace(pairs, zero));

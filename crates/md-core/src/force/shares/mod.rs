@@ -3,8 +3,8 @@
 //! ```text
 //! particles     0 ................................................ owned | ghosts
 //! homes         |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
-//! local pairs     rows of the home, partners in the home:       forces go to the particles
-//! cross-thread pairs      rows of the home, partners in other homes:    reactions go to the thread's reactions
+//! local pairs     i-particles of the home, partners in the home:       forces go to the particles
+//! cross-thread pairs      i-particles of the home, partners in other homes:    reactions go to the thread's reactions
 //! ```
 //!
 //! A home is a run of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
@@ -13,7 +13,7 @@
 //! Local pairs is given slices of its home and indices relative to it, so that one thread, whose home is everything, runs
 //! the same loops as if there were no homes.
 //!
-//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every row with far
+//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every i-particle with far
 //! partners is loaded twice.
 
 mod reaction_buffer;
@@ -39,8 +39,8 @@ pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub force: [&'a mut [f64]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Where rows' sums go, if not to `force`; counted from the first row there.
-    pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    /// Where i-particles' sums go, if not to `force`; counted from the first i-particle there.
+    pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
 }
 
 impl<'a> Columns<'a, Double> {
@@ -52,7 +52,7 @@ impl<'a> Columns<'a, Double> {
             kind: species.padded(),
             force: force.each_mut().map(Column::padded_mut),
             unit: 1.0,
-            row_force: None,
+            i_force: None,
         }
     }
 }
@@ -62,8 +62,8 @@ impl<P: Arithmetic> Columns<'_, P> {
     pub(in crate::force) fn reborrowed(&mut self) -> Columns<'_, P> {
         Columns {
             force: reborrowed(&mut self.force),
-            row_force: self
-                .row_force
+            i_force: self
+                .i_force
                 .as_mut()
                 .map(|rows| Placed { first: rows.first, columns: reborrowed(&mut rows.columns) }),
             ..*self
@@ -74,7 +74,7 @@ impl<P: Arithmetic> Columns<'_, P> {
 /// What one thread does in one region.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Work<L> {
-    /// The rows.
+    /// The i-particles.
     pub home: Range<usize>,
     /// Pairs inside the home, indices relative to its start.
     pub local: L,
@@ -163,8 +163,8 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
         return PairSums::default();
     }
-    let Columns { position, kind, force, unit, row_force } = columns;
-    debug_assert!(row_force.is_none(), "which rows go elsewhere is decided here");
+    let Columns { position, kind, force, unit, i_force } = columns;
+    debug_assert!(i_force.is_none(), "which rows go elsewhere is decided here");
     let work = |part: Part<L>, _: usize| {
         let Part { shares: [share], mut force } = part else { return PairSums::default() };
         if region == Region::Inner {
@@ -179,14 +179,14 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
                 position: position.map(|column| &column[home.clone()]),
                 kind: &kind[home.clone()],
                 force: reborrowed(&mut force),
-                row_force: None,
+                i_force: None,
                 unit,
             },
         );
         if threads.count() > 1 {
-            let row_force = Some(Placed { first: home.start, columns: force });
+            let i_force = Some(Placed { first: home.start, columns: force });
             let force = reactions.columns();
-            sums += sweep(&mut work.cross, Columns { position, kind, force, unit, row_force });
+            sums += sweep(&mut work.cross, Columns { position, kind, force, unit, i_force });
         }
         sums
     };

@@ -46,7 +46,7 @@ impl Arithmetic for Double {
     type ClusterSpecies<S: Simd> = S::u64s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
-    one_row!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);
+    one_i_particle!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[f64]) -> S::f64s {

@@ -141,11 +141,11 @@ macro_rules! lanes_of {
     };
 }
 
-/// Rows of one particle, which fills all lanes.
-macro_rules! one_row {
+/// I-clusters of one particle, which fills all lanes.
+macro_rules! one_i_particle {
     (number: $number:ty, sum: $sum:ident, sums: $sums:ident) => {
         #[inline(always)]
-        fn row_particles<S: Simd>() -> usize {
+        fn i_particles<S: Simd>() -> usize {
             1
         }
         #[inline(always)]
@@ -153,7 +153,7 @@ macro_rules! one_row {
             kinds
         }
         #[inline(always)]
-        fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64) {
+        fn add_to_i_particles<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64) {
             let [x, y, z] = sums;
             #[cfg(target_arch = "x86_64")]
             let together: Option<[$number; 4]> = x86::$sums(simd, sums);

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | lanes, AVX-512 | 8 | 16 |
 //! | lanes, AVX2, and AVX-512 on half-width units | 4 | 8 |
-//! | particles of a row and of a cluster | one and as many as lanes | the same, or ([`Quads`]) four and four |
+//! | particles of an i-cluster and of a cluster | one and as many as lanes | the same, or ([`Quads`]) four and four |
 //! | coordinates | f64 | fixed point, 32 bits over eight cells, wrapping |
 //! | distances, pair terms | f64 | f32 |
 //!
@@ -45,7 +45,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Coordinate: bytemuck::Pod + Send + Sync;
     /// One species index in memory.
     type SpeciesIndex: bytemuck::Pod + Send + Sync;
-    /// Coordinates of a row's particles, spread over the lanes.
+    /// Coordinates of an i-cluster's particles, spread over the lanes.
     type Coordinates<S: Simd>: Copy;
     /// Coordinates of a cluster's particles, as they are in memory.
     type Cluster<S: Simd>: bytemuck::Pod;
@@ -62,24 +62,24 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Where the forces of clusters add up.
     const CLUSTER_FORCES: ClusterForces;
 
-    /// Lanes of a vector: one per pair of a row's particle and a cluster's, row by row.
+    /// Lanes of a vector: one per pair of an i-cluster's particle and a cluster's, i-cluster by i-cluster.
     fn lanes<S: Simd>() -> usize;
-    /// Particles i of a row.
-    fn row_particles<S: Simd>() -> usize;
+    /// Particles i of an i-cluster.
+    fn i_particles<S: Simd>() -> usize;
     /// Particles j of a cluster.
     #[inline(always)]
     fn width<S: Simd>() -> usize {
-        Self::lanes::<S>() / Self::row_particles::<S>()
+        Self::lanes::<S>() / Self::i_particles::<S>()
     }
-    /// A coordinate of a row's particles, each in all of its lanes.
+    /// A coordinate of an i-cluster's particles, each in all of its lanes.
     fn spread<S: Simd>(simd: S, coordinates: &[Self::Coordinate]) -> Self::Coordinates<S>;
     /// a - b for every pair.
     fn difference<S: Simd>(simd: S, a: Self::Coordinates<S>, b: Self::Cluster<S>) -> Self::Lanes<S>;
-    /// The species of a cluster's particles, beside every particle of a row.
+    /// The species of a cluster's particles, beside every particle of an i-cluster.
     fn species_lanes<S: Simd>(simd: S, kinds: Self::ClusterSpecies<S>) -> Self::SpeciesLanes<S>;
-    /// Adds the sums over the lanes of each of a row's particles, in three dimensions, times the unit, to that particle's
+    /// Adds the sums over the lanes of each of an i-cluster's particles, in three dimensions, times the unit, to that particle's
     /// forces.
-    fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64);
+    fn add_to_i_particles<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64);
     /// Adds the sums over the lanes of each of a cluster's particles, times the unit, to that particle's forces; `to` may
     /// be shorter than the cluster.
     fn add_cluster<S: Simd>(simd: S, to: &mut [f64], sums: Self::Lanes<S>, unit: f64);

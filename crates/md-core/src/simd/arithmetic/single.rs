@@ -5,7 +5,7 @@ use super::x86;
 use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
 use pulp::Simd;
 
-/// What both shapes of a row have in common.
+/// What both shapes of an i-cluster have in common.
 macro_rules! in_single_precision {
     () => {
         lanes_of! {
@@ -72,7 +72,7 @@ impl Arithmetic for Single {
     type ClusterSpecies<S: Simd> = S::u32s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
-    one_row!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
+    one_i_particle!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {

@@ -35,14 +35,14 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
 
     fn with_simd<S: Simd>(self, simd: S) {
         // Where a vector is shorter than a cluster.
-        if P::row_particles::<S>() == 0 {
+        if P::i_particles::<S>() == 0 {
             return;
         }
-        let (rows, width) = (P::row_particles::<S>(), P::width::<S>());
+        let (rows, width) = (P::i_particles::<S>(), P::width::<S>());
         let firsts = [1.0, 100.0, 1000.0];
         let vectors = firsts.map(|first| counting::<P, S>(simd, first));
         let mut to = [vec![0.5; rows], vec![0.25; rows], vec![0.0; rows]];
-        P::add_rows(simd, to.each_mut().map(Vec::as_mut_slice), vectors, UNIT);
+        P::add_to_i_particles(simd, to.each_mut().map(Vec::as_mut_slice), vectors, UNIT);
         for (row, dim) in (0..rows).flat_map(|row| (0..3).map(move |dim| (row, dim))) {
             let sum: f64 = (0..width).map(|lane| firsts[dim] + (row * width + lane) as f64).sum();
             let expected = [0.5, 0.25, 0.0][dim] + UNIT * sum;
