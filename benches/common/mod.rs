@@ -11,8 +11,8 @@ use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, LocalCells, Method, Particle, Particles, Partition, Potential,
-    Shell, SimdLevel, Sums, Threads, random,
+    Boundary, CellGrid, Dimension, Domain, Evaluation, LocalCells, Method, Particle, Particles, Partition,
+    Potential, Shell, SimdLevel, Threads, random,
 };
 
 const SEED: u64 = 87287;
@@ -176,7 +176,7 @@ impl Sample {
     }
 
     /// The forces of all pairs; those on images stay there.
-    pub(crate) fn forces(&mut self, sums: Sums) -> PairSums {
+    pub(crate) fn forces(&mut self, evaluation: Evaluation) -> PairSums {
         let Self { grid, plan, cells, potential, simd, threads, .. } = self;
         let system = System { grid, potential, plan, cells, simd: *simd, threads };
         self.particles.clear_forces(threads);

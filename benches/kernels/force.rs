@@ -1,7 +1,7 @@
 //! Pair forces: method and precision x species x SIMD level, and what energies and the full shell cost beside it.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use md_core::{Shell, Sums};
+use md_core::{Evaluation, Shell};
 
 use crate::CELLS;
 use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, levels, melt};
@@ -17,12 +17,12 @@ pub(crate) fn forces(criterion: &mut Criterion) {
             let name = format!("{}, {} species", kernel.name(), wells.len());
             for simd in levels() {
                 let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);
-                measure(&mut sample, &name, simd.name(), Sums::Skip);
+                measure(&mut sample, &name, simd.name(), Evaluation::ForcesOnly);
             }
             let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, kernel.level());
-            measure(&mut sample, &name, "with energy", Sums::Compute);
+            measure(&mut sample, &name, "with energy", Evaluation::WithEnergyAndVirial);
         }
         let mut sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Full, kernel, kernel.level());
-        measure(&mut sample, kernel.name(), "full shell", Sums::Skip);
+        measure(&mut sample, kernel.name(), "full shell", Evaluation::ForcesOnly);
     }
 }

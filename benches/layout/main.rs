@@ -23,7 +23,7 @@ use criterion::{
 };
 use md_core::lattice::LatticeKind;
 use md_core::potential::Well;
-use md_core::{Shell, SimdLevel, Sums};
+use md_core::{Evaluation, Shell, SimdLevel};
 
 use common::{Kernel, Sample, Scenario, levels};
 use neighbours::{Computed, Neighbours, Table};
@@ -83,7 +83,7 @@ fn cells(group: &mut BenchmarkGroup<'_, WallTime>, scenario: &Scenario) -> Force
     for (shell, shell_name) in [(Shell::Half, "half"), (Shell::Full, "full across ranks")] {
         for simd in levels() {
             let mut sample = Sample::new(scenario, shell, Kernel::CellsDouble, simd);
-            sample.forces(Sums::Skip);
+            sample.forces(Evaluation::ForcesOnly);
             if shell == Shell::Half {
                 sample.return_forces();
             }
@@ -92,7 +92,7 @@ fn cells(group: &mut BenchmarkGroup<'_, WallTime>, scenario: &Scenario) -> Force
             check(&by_id, expected.get_or_insert_with(|| by_id.clone()));
             group.throughput(Throughput::Elements(particles.owned() as u64));
             let id = BenchmarkId::new(format!("cells, {shell_name}"), simd.name());
-            group.bench_function(id, |bencher| bencher.iter(|| sample.forces(Sums::Skip)));
+            group.bench_function(id, |bencher| bencher.iter(|| sample.forces(Evaluation::ForcesOnly)));
         }
     }
     expected.unwrap_or_default()

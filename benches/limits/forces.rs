@@ -20,7 +20,7 @@
 //! selections.
 
 use md_core::simd::Inversion;
-use md_core::{Shell, SimdLevel, Sums};
+use md_core::{Evaluation, Shell, SimdLevel};
 
 use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, melt};
 use crate::machine::Limits;
@@ -61,8 +61,8 @@ pub(crate) fn report(limits: &Limits) {
             let simd = kernel.level();
             let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);
             let atoms = sample.particles.owned() as f64;
-            let sums = sample.forces(Sums::Compute);
-            let best_s = fastest_s(SAMPLES, || _ = sample.forces(Sums::Skip));
+            let sums = sample.forces(Evaluation::WithEnergyAndVirial);
+            let best_s = fastest_s(SAMPLES, || _ = sample.forces(Evaluation::ForcesOnly));
             let further = (wells.len() - 1) as f64 * OPERATIONS_OF_SECOND_SPECIES;
             let operations = operations(kernel, simd) + further;
             let per_s = sums.computed_pairs * operations / best_s;

@@ -4,7 +4,7 @@
 //! distance 3, within reach? 1. Tested are the pairs of adjacent cells, those that the method `cells` computes; what is
 //! left is loads and writing entries down.
 
-use md_core::{Shell, SimdLevel, Sums};
+use md_core::{Evaluation, Shell, SimdLevel};
 
 use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
 use crate::machine::Limits;
@@ -21,7 +21,7 @@ const OPERATIONS_F32: f64 = 10.0;
 pub(crate) fn report(limits: &Limits) {
     let sample_of =
         |kernel: Kernel| Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Half, kernel, kernel.level());
-    let tested = sample_of(Kernel::CellsDouble).forces(Sums::Compute).computed_pairs;
+    let tested = sample_of(Kernel::CellsDouble).forces(Evaluation::WithEnergyAndVirial).computed_pairs;
     println!(
         "| lists, 131,072 atoms | level | ns per atom and rebuild | tested pairs | operations per pair | 10^9 operations/s | share of peak |"
     );

@@ -3,7 +3,7 @@
 use md_cli::driver::{Setup, Simulation};
 use md_cli::scenario::{ScenarioSource, load};
 use md_comm::{Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World};
-use md_core::Sums;
+use md_core::Evaluation;
 
 const EXCHANGES: usize = 1000;
 const STEPS: usize = 30;
@@ -115,8 +115,11 @@ fn steps(world: &dyn World, settings: &[&str]) -> Result<Played, String> {
     let scenario = load(&source).map_err(|error| error.render())?;
     let setup = Setup::new(&source, &scenario, None, world.ranks()).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(world, &setup, &scenario).map_err(|error| error.to_string())?;
-    let mut repeat =
-        |times| (0..times).try_for_each(|_| simulation.step(Sums::Skip)).map_err(|error| error.to_string());
+    let mut repeat = |times| {
+        (0..times)
+            .try_for_each(|_| simulation.step(Evaluation::ForcesOnly))
+            .map_err(|error| error.to_string())
+    };
     repeat(WARM_UP)?;
     let played = counted(|| repeat(STEPS))?;
     simulation.finalise().map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use md_cli::driver::{RowVector, RunError, Setup, Simulation};
 use md_cli::report::{ParticleRow, Thermo};
 use md_cli::scenario::{ScenarioSource, load};
 use md_comm::{Buffering, World};
-use md_core::Sums;
+use md_core::Evaluation;
 
 use crate::strategy::Decomposition;
 
@@ -75,7 +75,11 @@ pub(crate) fn run(
     for step in 0..=STEPS {
         let observe = step % THERMO_EVERY == 0;
         if step > 0 {
-            simulation.step(if observe { Sums::Compute } else { Sums::Skip })?;
+            simulation.step(if observe {
+                Evaluation::WithEnergyAndVirial
+            } else {
+                Evaluation::ForcesOnly
+            })?;
         }
         if observe {
             let sums = simulation.system_sums()?;

@@ -35,7 +35,7 @@ pub mod velocities;
 pub use cells::LocalCells;
 pub use domain::{Boundary, Dimension, Domain};
 pub use fields::{Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
-pub use force::{Method, PairSums, Region, Sums};
+pub use force::{Evaluation, Method, PairSums, Region};
 pub use grid::CellGrid;
 pub use halo::{ExchangePattern, HaloPlan};
 pub use particles::{Particle, Particles};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use md_comm::Slots;
+use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision, mixed_precision_problem};
 use md_core::grid::{GridError, most_cells};
 use md_core::lattice::Lattice;
@@ -105,7 +105,7 @@ pub struct ParallelConfig {
     /// Computation while the halo is in flight.
     pub overlap: Overlap,
     /// Message buffers per edge.
-    pub buffering: Slots,
+    pub buffering: Buffering,
     /// Threads per rank, the calling one included.
     pub threads: usize,
     /// Instruction set; the method's best on this CPU where absent.
@@ -120,7 +120,7 @@ impl Default for ParallelConfig {
             shell: Shell::Half,
             exchange: ExchangePattern::Direct,
             overlap: Overlap::On,
-            buffering: Slots::default(),
+            buffering: Buffering::default(),
             threads: 1,
             simd: None,
         }

@@ -2,7 +2,7 @@
 //! carry its halo. One value, which can be replaced in the course of a run
 //! ([`crate::Simulation::replace_decomposition`]).
 
-use md_comm::{Slots, World};
+use md_comm::{Buffering, World};
 use md_core::force::PairWork;
 use md_core::{CellGrid, ExchangePattern, HaloPlan, Particles, Partition, Shell};
 
@@ -18,7 +18,7 @@ pub struct HaloOptions {
     /// Direct or staged.
     pub exchange: ExchangePattern,
     /// Message buffers per edge.
-    pub buffering: Slots,
+    pub buffering: Buffering,
 }
 
 /// The decomposition as seen from one rank.

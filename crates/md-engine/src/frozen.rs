@@ -10,7 +10,7 @@
 //! exchanges, caches are cold and ranks are skewed; so the step is measured as well.
 
 use md_comm::{AlignedBuffer, EdgeId, Exchange, Sizes, Traffic};
-use md_core::Sums;
+use md_core::Evaluation;
 
 use crate::decomposition::Decomposition;
 use crate::error::EngineError;
@@ -31,7 +31,7 @@ pub struct FrozenHalo<'s> {
 
 /// One context with its messages.
 pub(crate) struct FrozenLeg<'s> {
-    context: &'s mut dyn Exchange,
+    context: &'s mut Exchange,
     outgoing: Vec<(EdgeId, AlignedBuffer)>,
     /// Per edge: what arrived.
     incoming: Vec<AlignedBuffer>,
@@ -58,7 +58,7 @@ impl<I: Interaction> Simulation<'_, I> {
             column[ghosts.clone()].fill(NOWHERE);
         }
         self.state.particles.clear_forces(&self.threads);
-        self.compute_forces(GhostPositions::Stale, Sums::Skip)
+        self.compute_forces(GhostPositions::Stale, Evaluation::ForcesOnly)
     }
 }
 
@@ -83,7 +83,7 @@ impl FrozenHalo<'_> {
 
 impl<'s> FrozenLeg<'s> {
     /// Packs every message once; `pack` fills the message of an edge.
-    pub(crate) fn new(context: &'s mut dyn Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
+    pub(crate) fn new(context: &'s mut Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
         let spec = context.spec();
         debug_assert_eq!(spec.sizes, Sizes::Fixed, "the length of a message is its capacity");
         let sending = spec.edges.iter().enumerate().filter(|(_, edge)| edge.flow.sends());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use md_core::force::{Method, PairWork, System};
 use md_core::potential::{PairPotential, Tail};
 use md_core::{
-    CellGrid, Dimension, Domain, Field, HaloPlan, LocalCells, PairSums, Particles, Region, SimdLevel, Sums,
+    CellGrid, Dimension, Domain, Field, HaloPlan, LocalCells, PairSums, Particles, Region, SimdLevel, Evaluation,
     Threads,
 };
 
@@ -130,12 +130,12 @@ pub trait Interaction {
     /// Prepares for the particles as they are now; called when cells are sorted and ghosts are laid out anew.
     fn rebuild(&mut self, _context: &mut ForceContext) {}
 
-    /// Adds the forces on all owned particles. `sums` says whether energy and virial are wanted: of this rank's pairs,
+    /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
     /// so that the sum over ranks is the system's.
     ///
     /// # Errors
     /// Communication.
-    fn add_forces(&mut self, context: &mut ForceContext, sums: Sums) -> Result<PairSums, EngineError>;
+    fn add_forces(&mut self, context: &mut ForceContext, evaluation: Evaluation) -> Result<PairSums, EngineError>;
 }
 
 /// Forces from a pair potential.
@@ -153,14 +153,14 @@ impl PairForces {
         Self { potential, method: Method::new(method, skin, precision), overlap }
     }
 
-    fn add_region(&mut self, context: &mut ForceContext, region: Region, sums: Sums) -> PairSums {
+    fn add_region(&mut self, context: &mut ForceContext, region: Region, evaluation: Evaluation) -> PairSums {
         let Self { potential, method, .. } = self;
         context.compute(|context| {
             if region == Region::Inner {
                 context.particles.clear_ghost_forces(context.threads);
             }
             let (system, particles) = system(context, &**potential);
-            method.add_forces(system, particles, region, sums)
+            method.add_forces(system, particles, region, evaluation)
         })
     }
 }
@@ -190,16 +190,16 @@ impl Interaction for PairForces {
 
     /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go home. The order of the sums
     /// is the same with and without overlap, and so are the bits.
-    fn add_forces(&mut self, context: &mut ForceContext, sums: Sums) -> Result<PairSums, EngineError> {
+    fn add_forces(&mut self, context: &mut ForceContext, evaluation: Evaluation) -> Result<PairSums, EngineError> {
         context.start_gather(POSITIONS)?;
         if self.overlap == Overlap::Off {
             context.finish_gather(POSITIONS)?;
         }
-        let mut total = self.add_region(context, Region::Inner, sums);
+        let mut total = self.add_region(context, Region::Inner, evaluation);
         if self.overlap == Overlap::On {
             context.finish_gather(POSITIONS)?;
         }
-        total += self.add_region(context, Region::Boundary, sums);
+        total += self.add_region(context, Region::Boundary, evaluation);
         context.scatter_add(FORCES)?;
         Ok(total)
     }

@@ -68,7 +68,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(())
     }
 
-    /// Sums over all ranks at the last step that computed energy and virial. *Collective.*
+    /// Evaluation over all ranks at the last step that computed energy and virial. *Collective.*
     ///
     /// # Errors
     /// Communication; an energy that is not a number; a particle too many or too few.

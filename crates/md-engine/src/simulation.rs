@@ -4,7 +4,7 @@ use md_comm::{Traffic, World};
 use md_core::integrate::HalfKicks;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{LocalCells, PairSums, Particles, SimdLevel, Sums, Threads};
+use md_core::{LocalCells, PairSums, Particles, SimdLevel, Evaluation, Threads};
 
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Division, Setup, TailCorrection};
@@ -117,7 +117,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         };
         simulation.move_and_rebuild()?;
         simulation.cells.make_room(&simulation.state.particles);
-        simulation.compute_forces(GhostPositions::Fresh, Sums::Compute)?;
+        simulation.compute_forces(GhostPositions::Fresh, Evaluation::WithEnergyAndVirial)?;
         simulation.check_overlaps()?;
         Ok(simulation)
     }
@@ -137,7 +137,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             let needs = observers.iter().filter_map(|observer| observer.due(next));
             let wants_sums =
                 needs.fold(Needs::NOTHING, |all, one| all | one).contains(Needs::ENERGY_AND_VIRIAL);
-            self.step(if wants_sums || next == last { Sums::Compute } else { Sums::Skip })?;
+            self.step(if wants_sums || next == last { Evaluation::WithEnergyAndVirial } else { Evaluation::ForcesOnly })?;
             self.observe(observers)?;
         }
         Ok(())
@@ -149,7 +149,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     ///
     /// # Errors
     /// Communication; lost particles.
-    pub fn step(&mut self, sums: Sums) -> Result<(), EngineError> {
+    pub fn step(&mut self, evaluation: Evaluation) -> Result<(), EngineError> {
         self.state.step += 1;
         self.state.time = self.state.step as f64 * self.timestep;
         let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
@@ -161,13 +161,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             }
             Due::No => {
                 // What is about to be reported must not come from a neighbourhood that holds no longer.
-                if sums == Sums::Compute {
+                if evaluation == Evaluation::WithEnergyAndVirial {
                     self.check_lost()?;
                 }
                 GhostPositions::Stale
             }
         };
-        self.compute_forces(ghosts, sums)?;
+        self.compute_forces(ghosts, evaluation)?;
         self.half_kicks = HalfKicks::Fused;
         match self.state.integrator.completion() {
             Completion::Deferred => Ok(()),
@@ -195,10 +195,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Adds up all forces; those on owned particles must be zero before, as new particles' are and the drift leaves them.
-    pub(crate) fn compute_forces(&mut self, ghosts: GhostPositions, sums: Sums) -> Result<(), EngineError> {
+    pub(crate) fn compute_forces(&mut self, ghosts: GhostPositions, evaluation: Evaluation) -> Result<(), EngineError> {
         debug_assert!(self.state.particles.owned_forces_are_zero());
-        let pairs = self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, sums))?;
-        if sums == Sums::Compute {
+        let pairs = self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, evaluation))?;
+        if evaluation == Evaluation::WithEnergyAndVirial {
             self.pairs = pairs;
         }
         Ok(())

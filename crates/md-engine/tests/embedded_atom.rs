@@ -5,7 +5,7 @@ mod common;
 
 use common::{largest_difference, melt, on_ranks};
 use md_core::force::{Newton, Pair};
-use md_core::{ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, Shell, Sums};
+use md_core::{ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, Shell, Evaluation};
 use md_engine::{
     EngineError, ForceContext, Interaction, Needs, ParticleRow, RowVector, Setup, Simulation, every,
 };
@@ -50,7 +50,7 @@ impl Interaction for EmbeddedAtoms {
         self.fields = Some(["densities", "derivatives"].map(|name| particles.register(scalar(name))));
     }
 
-    fn add_forces(&mut self, context: &mut ForceContext, _: Sums) -> Result<PairSums, EngineError> {
+    fn add_forces(&mut self, context: &mut ForceContext, _: Evaluation) -> Result<PairSums, EngineError> {
         let [density, derivative] = self.fields.unwrap();
         context.gather(&[Field::POSITION])?;
         let mut pairs = Vec::new();

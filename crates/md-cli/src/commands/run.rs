@@ -1,7 +1,7 @@
 //! `md-cli run`: the step loop and its outputs.
 
 use md_comm::World;
-use md_core::Sums;
+use md_core::Evaluation;
 
 use super::{context, facts, open_on_root, output_directory, species_labels};
 use crate::args::RunArgs;
@@ -30,7 +30,11 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), Run
     let steps = inputs.scenario.simulation.steps;
     for step in 1..=steps {
         let is_thermo_step = step % inputs.scenario.output.thermo.every == 0 || step == steps;
-        simulation.step(if is_thermo_step { Sums::Compute } else { Sums::Skip })?;
+        simulation.step(if is_thermo_step {
+            Evaluation::WithEnergyAndVirial
+        } else {
+            Evaluation::ForcesOnly
+        })?;
         if is_thermo_step {
             last = record(&mut simulation, &mut outputs, inputs)?;
         }

@@ -10,7 +10,7 @@
 //! exchanges, caches are cold and ranks are skewed; so the step is measured as well.
 
 use md_comm::{AlignedBuffer, EdgeId, Exchange, Sizes, Traffic};
-use md_core::Sums;
+use md_core::Evaluation;
 
 use super::error::RunError;
 use super::halo::HaloState;
@@ -55,7 +55,7 @@ impl Simulation<'_> {
             column[ghosts.clone()].fill(NOWHERE);
         }
         self.particles.clear_forces(&self.setup.threads);
-        self.compute_forces(Ghosts::Stale, Sums::Skip)
+        self.compute_forces(Ghosts::Stale, Evaluation::ForcesOnly)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The state of one rank and the time step.
 
 use md_comm::{Traffic, World};
-use md_core::force::{CellWork, ClusterWork, Precision, Sums};
+use md_core::force::{CellWork, ClusterWork, Evaluation, Precision};
 use md_core::halo::Region;
 use md_core::integrate::{Integrator, Kicks};
 use md_core::potential::{PairPotential, Tail};
@@ -109,7 +109,7 @@ impl<'a> Simulation<'a> {
         };
         simulation.move_and_rebuild()?;
         simulation.cells.make_room(&simulation.particles);
-        simulation.compute_forces(Ghosts::Fresh, Sums::Compute)?;
+        simulation.compute_forces(Ghosts::Fresh, Evaluation::WithEnergyAndVirial)?;
         simulation.check_overlaps()?;
         Ok(simulation)
     }
@@ -122,7 +122,7 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// Communication; lost particles.
-    pub fn step(&mut self, sums: Sums) -> Result<(), RunError> {
+    pub fn step(&mut self, evaluation: Evaluation) -> Result<(), RunError> {
         self.step += 1;
         self.clock.time(Phase::Integrate, || {
             let (domain, threads) = (&self.setup.domain, &self.setup.threads);
@@ -136,7 +136,7 @@ impl<'a> Simulation<'a> {
             }
             Due::No => {
                 // What is about to be reported must not come from a neighbourhood that holds no longer.
-                if sums == Sums::Compute {
+                if sums == Evaluation::WithEnergyAndVirial {
                     self.check_lost()?;
                 }
                 Ghosts::Stale
@@ -159,7 +159,7 @@ impl<'a> Simulation<'a> {
 
     /// Refreshes stale ghosts and adds up all forces; those on owned particles must be zero before, as new
     /// particles' are and the drift leaves them. The order of the sums is the same with and without overlap, and so are the bits.
-    pub(super) fn compute_forces(&mut self, ghosts: Ghosts, sums: Sums) -> Result<(), RunError> {
+    pub(super) fn compute_forces(&mut self, ghosts: Ghosts, evaluation: Evaluation) -> Result<(), RunError> {
         debug_assert!(self.particles.owned_forces_are_zero());
         if ghosts == Ghosts::Stale {
             self.with_halo(HaloExchange::start_refresh)?;
@@ -174,13 +174,13 @@ impl<'a> Simulation<'a> {
         }
         pairs += self.add_forces(Region::Boundary, sums);
         self.with_halo(HaloExchange::return_forces)?;
-        if sums == Sums::Compute {
+        if sums == Evaluation::WithEnergyAndVirial {
             self.pairs = pairs;
         }
         Ok(())
     }
 
-    fn add_forces(&mut self, region: Region, sums: Sums) -> PairSums {
+    fn add_forces(&mut self, region: Region, evaluation: Evaluation) -> PairSums {
         let Self { setup, plan, particles, cells, method, clock, .. } = self;
         clock.time(Phase::Force, || {
             if region == Region::Inner {

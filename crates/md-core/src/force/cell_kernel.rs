@@ -1,14 +1,14 @@
 //! The inner loop of the linked-cell method.
 //!
 //! ```text
-//! for a block of ROWS particles i of one cell          coordinates spread over lanes, forces in registers
+//! for a block of I_PARTICLES particles i of one cell          coordinates spread over lanes, forces in registers
 //!   for each span, for each vector of LANES particles j
 //!     load x, y, z of j once; for each i: distance, mask, kernel, add to i, collect for j
 //!     subtract the collected force from j once
 //! ```
 //!
 //! Vectors are aligned: a span that starts or ends inside a vector has lanes masked there, and only there; the vectors
-//! between run without any test but the cutoff. Rows beyond the end of the cell get a position far outside, which the
+//! between run without any test but the cutoff. I-particles beyond the end of the cell get a position far outside, which the
 //! cutoff masks. Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves.
 
 use super::PairSums;
@@ -21,7 +21,7 @@ use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
 /// Particles i per block: enough to pay for loading and storing j, few enough for the registers.
-const ROWS: usize = 2;
+const I_PARTICLES: usize = 2;
 
 /// Further than any cutoff, and its square is still a number.
 const FAR_AWAY: f64 = 1e150;
@@ -42,14 +42,14 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position, kind, force, row_force, .. } = self.columns;
+        let Columns { position, kind, force, i_force, .. } = self.columns;
         let mut sweep = Sweep {
             simd,
             kernel: self.kernel,
             positions: position.map(|column| S::as_simd_f64s(column).0),
             species: S::as_simd_u64s(kind).0,
             forces: force.map(|column| S::as_mut_simd_f64s(column).0),
-            row_force,
+            i_force,
             cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
             scale: Scale {
                 unit2: simd.splat_f64s(1.0),
@@ -63,12 +63,12 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
         let mut total = PairSums::default();
         for item in self.items {
             let spans = &self.spans[item.spans.clone()];
-            match item.reach {
+            match item.newton {
                 Newton::On => sweep.item::<SUMS, true>(item.particles, spans),
                 Newton::Off => sweep.item::<SUMS, false>(item.particles, spans),
             }
             if SUMS {
-                total += sweep.take_sums(item.reach);
+                total += sweep.take_sums(item.newton);
             }
         }
         total
@@ -97,7 +97,7 @@ struct Sweep<'a, S: Simd, K> {
     positions: [&'a [S::f64s]; 3],
     species: &'a [S::u64s],
     forces: [&'a mut [S::f64s]; 3],
-    row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    i_force: Option<Placed<[&'a mut [f64]; 3]>>,
     cutoff2: S::f64s,
     scale: Scale<S::f64s>,
     lane_numbers: S::f64s,
@@ -109,55 +109,55 @@ struct Sweep<'a, S: Simd, K> {
 struct Block<S: Simd, R> {
     first: usize,
     scale: Scale<S::f64s>,
-    position: [[S::f64s; 3]; ROWS],
-    force: [[S::f64s; 3]; ROWS],
-    row: [R; ROWS],
+    position: [[S::f64s; 3]; I_PARTICLES],
+    force: [[S::f64s; 3]; I_PARTICLES],
+    parameters: [R; I_PARTICLES],
 }
 
 impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn item<const SUMS: bool, const NEWTON: bool>(&mut self, cell: CellSpan, spans: &[CellSpan]) {
         let (first, end) = (cell.first as usize, cell.end as usize);
-        for i in (first..end).step_by(ROWS) {
-            let rows = (end - i).min(ROWS);
-            let mut block = self.load_block(i, rows);
+        for i in (first..end).step_by(I_PARTICLES) {
+            let count = (end - i).min(I_PARTICLES);
+            let mut block = self.load_block(i, count);
             for span in spans {
                 self.sweep_span::<SUMS, NEWTON>(&mut block, *span);
             }
-            self.store_block(&block, rows);
+            self.store_block(&block, count);
         }
     }
 
     #[inline(always)]
-    fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Parameters<S, Double>> {
+    fn load_block(&self, first: usize, count: usize) -> Block<S, K::Parameters<S, Double>> {
         let simd = self.simd;
         let all_species: &[u64] = bytemuck::cast_slice(self.species);
-        let species = |row: usize| all_species[first + row.min(rows - 1)] as usize;
+        let species = |k: usize| all_species[first + k.min(count - 1)] as usize;
         // Loops and lists instead of closures with vectors in them, which are not always compiled into their place.
-        let mut position = [[simd.splat_f64s(FAR_AWAY); 3]; ROWS];
-        for (row, position) in position.iter_mut().enumerate().take(rows) {
+        let mut position = [[simd.splat_f64s(FAR_AWAY); 3]; I_PARTICLES];
+        for (k, position) in position.iter_mut().enumerate().take(count) {
             for (to, column) in position.iter_mut().zip(self.positions) {
                 let column: &[f64] = bytemuck::cast_slice(column);
-                *to = simd.splat_f64s(column[first + row]);
+                *to = simd.splat_f64s(column[first + k]);
             }
         }
         Block {
             first,
             scale: self.scale,
             position,
-            force: [[simd.splat_f64s(0.0); 3]; ROWS],
-            row: [self.kernel.parameters(simd, species(0)), self.kernel.parameters(simd, species(1))],
+            force: [[simd.splat_f64s(0.0); 3]; I_PARTICLES],
+            parameters: [self.kernel.parameters(simd, species(0)), self.kernel.parameters(simd, species(1))],
         }
     }
 
     #[inline(always)]
-    fn store_block(&mut self, block: &Block<S, K::Parameters<S, Double>>, rows: usize) {
+    fn store_block(&mut self, block: &Block<S, K::Parameters<S, Double>>, count: usize) {
         for dim in 0..3 {
-            let column = match &mut self.row_force {
+            let column = match &mut self.i_force {
                 Some(Placed { first, columns }) => &mut columns[dim][block.first - *first..],
                 None => &mut bytemuck::cast_slice_mut(self.forces[dim])[block.first..],
             };
-            for (to, force) in column.iter_mut().zip(&block.force).take(rows) {
+            for (to, force) in column.iter_mut().zip(&block.force).take(count) {
                 *to += self.simd.reduce_sum_f64s(force[dim]);
             }
         }
@@ -173,13 +173,13 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let lanes = S::F64_LANES;
         let (first, end) = (span.first as usize, span.end as usize);
         let is_own_cell = (first..end).contains(&block.first);
-        // Inside the own cell row k meets the particles after itself.
+        // Inside the own cell i-particle k meets the particles after itself.
         let start = if is_own_cell { block.first + 1 } else { first };
-        let plain_start = if is_own_cell { block.first + ROWS } else { first };
+        let plain_start = if is_own_cell { block.first + I_PARTICLES } else { first };
         let (head, tail) = (start / lanes, end.div_ceil(lanes));
         let plain =
             plain_start.div_ceil(lanes).min(tail)..(end / lanes).max(plain_start.div_ceil(lanes)).min(tail);
-        let lower = std::array::from_fn(|row| if is_own_cell { block.first + row + 1 } else { first });
+        let lower = std::array::from_fn(|k| if is_own_cell { block.first + k + 1 } else { first });
         for vector in head..plain.start {
             self.masked::<SUMS, NEWTON>(block, vector, lower, end);
         }
@@ -188,7 +188,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
             self.masked::<SUMS, NEWTON>(block, vector, lower, end);
         }
         if SUMS {
-            self.computed += (tail - head) * lanes * ROWS;
+            self.computed += (tail - head) * lanes * I_PARTICLES;
         }
     }
 
@@ -208,7 +208,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         for v in 0..count {
             let partner = Partner { position: [xs[v], ys[v], zs[v]], species: species[v] };
             let cutoff = Mask::<S> { cutoff2: self.cutoff2, lanes: None };
-            let force = rows::<S, K, SUMS>(simd, self.kernel, block, partner, |_| cutoff, &mut sums);
+            let force = block_against::<S, K, SUMS>(simd, self.kernel, block, partner, |_| cutoff, &mut sums);
             if NEWTON {
                 fx[v] = simd.sub_f64s(fx[v], force[0]);
                 fy[v] = simd.sub_f64s(fy[v], force[1]);
@@ -218,26 +218,26 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         self.sums = sums;
     }
 
-    /// One vector of which only particles from `lower[row]` up to `end` count.
+    /// One vector of which only particles from `lower[k]` up to `end` count.
     #[inline(always)]
     fn masked<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         block: &mut Block<S, K::Parameters<S, Double>>,
         vector: usize,
-        lower: [usize; ROWS],
+        lower: [usize; I_PARTICLES],
         end: usize,
     ) {
         let simd = self.simd;
         let base = simd.splat_f64s((vector * S::F64_LANES) as f64);
         let index = simd.add_f64s(base, self.lane_numbers);
         let below_end = simd.less_than_f64s(index, simd.splat_f64s(end as f64));
-        let mask = |row: usize| {
-            let from = simd.greater_than_or_equal_f64s(index, simd.splat_f64s(lower[row] as f64));
+        let mask = |k: usize| {
+            let from = simd.greater_than_or_equal_f64s(index, simd.splat_f64s(lower[k] as f64));
             Mask::<S> { cutoff2: self.cutoff2, lanes: Some(simd.and_m64s(from, below_end)) }
         };
         let position = self.positions.map(|column| column[vector]);
         let partner = Partner { position, species: self.species[vector] };
-        let force = rows::<S, K, SUMS>(simd, self.kernel, block, partner, mask, &mut self.sums);
+        let force = block_against::<S, K, SUMS>(simd, self.kernel, block, partner, mask, &mut self.sums);
         if NEWTON {
             for (column, force) in self.forces.iter_mut().zip(force) {
                 column[vector] = simd.sub_f64s(column[vector], force);
@@ -245,9 +245,9 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         }
     }
 
-    fn take_sums(&mut self, reach: Newton) -> PairSums {
+    fn take_sums(&mut self, newton: Newton) -> PairSums {
         // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Newton::On { 1.0 } else { 0.5 };
+        let weight = if newton == Newton::On { 1.0 } else { 0.5 };
         let sums = std::mem::replace(&mut self.sums, Collected::zero(self.simd));
         let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
         PairSums {
@@ -284,9 +284,9 @@ impl<S: Simd> Mask<S> {
     }
 }
 
-/// All rows of a block against one vector of partners; returns the force to subtract from the partners.
+/// All count of a block against one vector of partners; returns the force to subtract from the partners.
 #[inline(always)]
-fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
+fn block_against<S: Simd, K: PairKernel, const SUMS: bool>(
     simd: S,
     kernel: K,
     block: &mut Block<S, K::Parameters<S, Double>>,
@@ -296,18 +296,18 @@ fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
 ) -> [S::f64s; 3] {
     let zero = simd.splat_f64s(0.0);
     let mut on_partner = [zero; 3];
-    for row in 0..ROWS {
+    for k in 0..I_PARTICLES {
         let [dx, dy, dz]: [S::f64s; 3] =
-            std::array::from_fn(|dim| simd.sub_f64s(block.position[row][dim], partner.position[dim]));
+            std::array::from_fn(|dim| simd.sub_f64s(block.position[k][dim], partner.position[dim]));
         let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
-        let within = mask(row).within(simd, r2);
+        let within = mask(k).within(simd, r2);
         let distance = Distance::<S, Double> { simd, square: r2, within, scale: block.scale };
         let prepared = kernel.prepare(distance);
         let PairTerm { energy, force_over_r: force } =
-            kernel.evaluate::<S, Double>(simd, block.row[row], partner.species, prepared);
+            kernel.evaluate::<S, Double>(simd, block.parameters[k], partner.species, prepared);
         for (dim, d) in [dx, dy, dz].into_iter().enumerate() {
             let f = simd.mul_f64s(force, d);
-            block.force[row][dim] = simd.add_f64s(block.force[row][dim], f);
+            block.force[k][dim] = simd.add_f64s(block.force[k][dim], f);
             on_partner[dim] = simd.add_f64s(on_partner[dim], f);
         }
         if SUMS {

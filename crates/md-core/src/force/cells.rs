@@ -7,8 +7,8 @@
 //! is computed only about one in ten lies within the cutoff (volume of 14 cells against half a sphere).
 
 use super::cell_kernel::CellSweep;
-use super::shares::{self, Columns, Share, Spill, Work};
-use super::{Loop, Newton, PairLoop, PairSums, PairWork, Region, Sums, System};
+use super::shares::{self, Columns, ReactionBuffer, Share, Work};
+use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Region, System};
 use crate::cells::LocalCells;
 use crate::particles::Particles;
 use crate::potential::PairKernel;
@@ -49,7 +49,7 @@ impl CellSpan {
 pub(super) struct CellItem {
     pub particles: CellSpan,
     pub spans: Range<usize>,
-    pub reach: Newton,
+    pub newton: Newton,
     /// Pairs whose distance would have to be computed.
     pub candidates: f64,
 }
@@ -78,7 +78,7 @@ impl CellWork {
         Self::default()
     }
 
-    /// Turns the pairs of cells into spans.
+    /// Turns the plan's cell pairs into spans.
     pub fn rebuild(&mut self, pairs: &PairWork, cells: &LocalCells) {
         self.spans.clear();
         self.items.clear();
@@ -103,7 +103,7 @@ impl CellWork {
                 let partners: u32 = self.spans[start..].iter().map(|span| span.len()).sum();
                 let candidates = f64::from(particles.len()) * f64::from(partners);
                 let spans = start..self.spans.len();
-                self.items.push(CellItem { particles, spans, reach: group.newton, candidates });
+                self.items.push(CellItem { particles, spans, newton: group.newton, candidates });
                 if group.region == Region::Inner {
                     self.first_boundary = self.items.len();
                 }
@@ -142,16 +142,16 @@ impl CellWork {
             shares::assign_homes(&mut all, system.threads, (region, self.items(region)), len);
         }
         shares::each(system.threads, &mut all, |share| {
-            share.spill.reset(len);
+            share.reactions.reset(len);
             for region in Region::ALL {
-                let (work, spill) = share.work_mut(region);
-                work.near.clear();
-                work.far.clear();
+                let (work, reactions) = share.work_mut(region);
+                work.local.clear();
+                work.cross.clear();
                 for item in self.items(region) {
-                    divide_item(item, &self.spans, work, spill);
+                    divide_item(item, &self.spans, work, reactions);
                 }
             }
-            share.spill.lay_out(len, system.threads);
+            share.reactions.lay_out(len, system.threads);
         });
         self.shares = all;
     }
@@ -161,43 +161,43 @@ impl CellWork {
         system: System,
         particles: &mut Particles,
         region: Region,
-        sums: Sums,
+        evaluation: Evaluation,
     ) -> PairSums {
         let (cutoff, simd) = (system.potential.cutoff(), system.simd);
         let columns = Columns::of(particles);
         let total =
             shares::sweep(system.threads, &mut self.shares, region, columns, |items: &mut Items, columns| {
-                let task = Task { items, columns, cutoff, simd, sums };
+                let task = Task { items, columns, cutoff, simd, evaluation };
                 system.potential.compute(PairLoop(Loop::Cells(task)))
             });
         if region == Region::Boundary {
-            shares::add_spills(system.threads, &self.shares, particles);
+            shares::add_reactions(system.threads, &self.shares, particles);
         }
         total
     }
 }
 
 /// The rows of an item that lie in the home, against partners in it and others.
-fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, spill: &mut Spill) {
-    let Work { home, near, far } = work;
+fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reactions: &mut ReactionBuffer) {
+    let Work { home, local, cross } = work;
     let Some(rows) = item.particles.part(home, 0) else { return };
-    let Some(near_rows) = item.particles.part(home, home.start) else { return };
+    let Some(local_rows) = item.particles.part(home, home.start) else { return };
     let before = 0..home.start;
     let after = home.end..usize::MAX;
     for span in &spans[item.spans.clone()] {
-        near.spans.extend(span.part(home, home.start));
+        local.spans.extend(span.part(home, home.start));
         // Inside its own cell a particle meets those after itself only.
         let is_own_cell = span.first <= rows.first && rows.first < span.end;
         let others = [span.part(&before, 0).filter(|_| !is_own_cell), span.part(&after, 0)];
         for other in others.into_iter().flatten() {
-            far.spans.push(other);
-            if item.reach == Newton::On {
-                spill.touch(other.first as usize..other.end as usize);
+            cross.spans.push(other);
+            if item.newton == Newton::On {
+                reactions.touch(other.first as usize..other.end as usize);
             }
         }
     }
-    near.end_item(item, near_rows);
-    far.end_item(item, rows);
+    local.end_item(item, local_rows);
+    cross.end_item(item, rows);
 }
 
 impl Items {
@@ -221,15 +221,19 @@ pub(super) struct Task<'a> {
     columns: Columns<'a, Double>,
     cutoff: f64,
     simd: SimdLevel,
-    sums: Sums,
+    evaluation: Evaluation,
 }
 
 impl Task<'_> {
     pub(super) fn run<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { items: Items { items, spans }, columns, cutoff, simd, sums } = self;
-        match sums {
-            Sums::Skip => simd.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel }),
-            Sums::Compute => simd.dispatch(CellSweep::<K, true> { items, spans, columns, cutoff, kernel }),
+        let Self { items: Items { items, spans }, columns, cutoff, simd, evaluation } = self;
+        match evaluation {
+            Evaluation::ForcesOnly => {
+                simd.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel })
+            }
+            Evaluation::WithEnergyAndVirial => {
+                simd.dispatch(CellSweep::<K, true> { items, spans, columns, cutoff, kernel })
+            }
         }
     }
 }

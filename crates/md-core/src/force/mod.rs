@@ -43,11 +43,11 @@ impl std::ops::AddAssign for PairSums {
 
 /// Whether a sweep computes energies beside forces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sums {
+pub enum Evaluation {
     /// Forces alone: the step's cheap path; the sums stay zero.
-    Skip,
+    ForcesOnly,
     /// Forces, energy, virial and pair counts.
-    Compute,
+    WithEnergyAndVirial,
 }
 
 /// Precision of the pair arithmetic; positions, integration and sums over particles are always f64.
@@ -167,11 +167,11 @@ impl Method {
         system: System,
         particles: &mut Particles,
         region: Region,
-        sums: Sums,
+        evaluation: Evaluation,
     ) -> PairSums {
         match self {
-            Self::Cells(work) => work.add_forces(system, particles, region, sums),
-            Self::Clusters(work) => work.add_forces(system, particles, region, sums),
+            Self::Cells(work) => work.add_forces(system, particles, region, evaluation),
+            Self::Clusters(work) => work.add_forces(system, particles, region, evaluation),
             Self::DirectSum => direct_sum::add_forces(system, particles, region),
         }
     }

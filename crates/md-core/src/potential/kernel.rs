@@ -33,7 +33,7 @@ pub trait PairKernel: Copy + Sync {
         &self,
         simd: S,
         parameters: Self::Parameters<S, P>,
-        b: P::Kinds<S>,
+        b: P::SpeciesLanes<S>,
         prepared: Self::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>>;
 }

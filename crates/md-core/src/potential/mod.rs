@@ -11,12 +11,14 @@
 mod kernel;
 mod lennard_jones;
 mod mixing;
+mod morse;
 mod shift;
 mod table;
 
 pub use kernel::{Distance, PairKernel};
 pub use lennard_jones::{LennardJones, Well};
 pub use mixing::Mixing;
+pub use morse::{Morse, MorsePair};
 pub use shift::Shift;
 pub use table::{Formula, PairTable, PotentialError, SpeciesPair};
 
@@ -107,6 +109,8 @@ macro_rules! potentials {
 potentials! {
     /// 12-6 Lennard-Jones.
     LennardJones,
+    /// Morse.
+    Morse,
 }
 
 impl PairPotential for Potential {

@@ -24,6 +24,9 @@ pub enum PotentialError {
     /// A pair of species without parameters.
     #[error("no parameters for species {0} and {1}")]
     MissingPair(usize, usize),
+    /// A parameter without meaning.
+    #[error("{0}")]
+    OutOfRange(&'static str),
 }
 
 /// Something for every pair of species.
@@ -136,7 +139,7 @@ impl<F: Formula<N>, const N: usize> PairKernel for OneSpecies<F, N> {
         &self,
         simd: S,
         constants: [P::Lanes<S>; N],
-        _: P::Kinds<S>,
+        _: P::SpeciesLanes<S>,
         prepared: F::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>> {
         self.formula.evaluate::<S, P>(simd, constants, prepared)
@@ -169,12 +172,12 @@ impl<'a, F: Formula<N>, const N: usize> PairKernel for ManySpecies<'a, F, N> {
         &self,
         simd: S,
         parameters: &'a [[f64; N]],
-        b: P::Kinds<S>,
+        b: P::SpeciesLanes<S>,
         prepared: F::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>> {
         let mut constants = splat::<S, P, N>(simd, &parameters[0]);
         for (species, of_species) in parameters.iter().enumerate().skip(1) {
-            let here = P::is_kind(simd, b, species);
+            let here = P::is_species(simd, b, species);
             for (constant, &number) in constants.iter_mut().zip(of_species) {
                 *constant = P::select(simd, here, P::splat(simd, number), *constant);
             }

@@ -43,7 +43,7 @@ impl SimdLevel {
         Self::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Self::Baseline)
     }
 
-    /// The level for cluster lists, where a row and a cluster fill a vector: shorter ones hold fewer pairs beyond the
+    /// The level for cluster lists, where an i-cluster and a cluster fill a vector: shorter ones hold fewer pairs beyond the
     /// cutoff, so half of 512 bits are better wherever whole vectors are carried out in two halves.
     pub fn for_clusters() -> Self {
         match Self::detect() {

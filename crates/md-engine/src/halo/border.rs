@@ -1,6 +1,6 @@
 //! The border: ghost cells laid out and filled for the first time after a rebuild.
 
-use md_comm::{EdgeId, Exchange, Sizes, Slots, World};
+use md_comm::{EdgeId, Exchange, Sizes, Buffering, World};
 use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 
 use super::{HaloView, collect_arrivals, edge, flow, open};
@@ -8,13 +8,13 @@ use crate::error::EngineError;
 
 /// One context per stage, and which particles leave in it.
 pub(super) struct Border {
-    contexts: Vec<Box<dyn Exchange>>,
+    contexts: Vec<Exchange>,
     selections: Vec<StageSelections>,
     needs: Vec<usize>,
 }
 
 impl Border {
-    pub(super) fn open(world: &dyn World, plan: &HaloPlan, buffering: Slots) -> Result<Self, EngineError> {
+    pub(super) fn open(world: &dyn World, plan: &HaloPlan, buffering: Buffering) -> Result<Self, EngineError> {
         let context = |stage: &Stage| {
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
             open(world, "border", edges, (Sizes::Variable, buffering))
@@ -29,8 +29,8 @@ impl Border {
         &self.selections
     }
 
-    pub(super) fn contexts(&self) -> impl Iterator<Item = &dyn Exchange> {
-        self.contexts.iter().map(|context| &**context)
+    pub(super) fn contexts(&self) -> impl Iterator<Item = &Exchange> {
+        self.contexts.iter()
     }
 
     pub(super) fn exchange(
@@ -45,7 +45,7 @@ impl Border {
             self.send(number, view)?;
             let images = &self.selections[number].images;
             halo::copy_images(stage, images, view.particles, (view.cells, view.threads));
-            let context = &mut *self.contexts[number];
+            let context = &mut self.contexts[number];
             collect_arrivals(context, collected)?;
             context.complete()?;
             let arrived = stage.edges.iter().zip(&*collected).filter(|(edge, _)| flow(edge).receives());

@@ -1,6 +1,6 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
-use md_comm::{EdgeId, Exchange, Sizes, Slots, World};
+use md_comm::{EdgeId, Exchange, Sizes, Buffering, World};
 use md_core::halo::{self, HaloPlan, Stage, StageSelections};
 use md_core::{Field, LocalCells, OnGhosts, Particles};
 
@@ -15,7 +15,7 @@ pub(super) struct Channel {
     name: &'static str,
     /// Bytes per particle.
     width: usize,
-    contexts: Vec<Box<dyn Exchange>>,
+    contexts: Vec<Exchange>,
     needs: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Channel {
         plan: &HaloPlan,
         direction: Direction,
         (fields, particles): (&[Field], &Particles),
-        buffering: Slots,
+        buffering: Buffering,
     ) -> Result<Self, EngineError> {
         if let Some(&absent) =
             fields.iter().find(|&&field| particles.spec(field).on_ghosts == OnGhosts::Absent)
@@ -55,8 +55,8 @@ impl Channel {
         self.name
     }
 
-    pub(super) fn contexts(&self) -> impl Iterator<Item = &dyn Exchange> {
-        self.contexts.iter().map(|context| &**context)
+    pub(super) fn contexts(&self) -> impl Iterator<Item = &Exchange> {
+        self.contexts.iter()
     }
 
     /// Agrees on the sizes of all messages until the next rebuild. *Collective.*
@@ -90,7 +90,7 @@ impl Channel {
     ) -> Result<(), EngineError> {
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
         let (stage, selections) = (&plan.stages[number], &selections[number]);
-        let context = &mut *self.contexts[number];
+        let context = &mut self.contexts[number];
         for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             let selection = &selections.edges[index];
             let bytes = self.width * selection.len();
@@ -110,7 +110,7 @@ impl Channel {
 
     pub(super) fn finish_gather(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
         let HaloView { particles, cells, plan, clock, .. } = view;
-        let (stage, context) = (&plan.stages[number], &mut *self.contexts[number]);
+        let (stage, context) = (&plan.stages[number], &mut self.contexts[number]);
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
             clock.time(Phase::HaloUnpack, || {
                 let (edge, message) = (&stage.edges[arrival.edge.0], bytemuck::cast_slice(arrival.bytes));
@@ -132,7 +132,7 @@ impl Channel {
         self.send_ghosts(number, view)?;
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
         let (stage, selections) = (&plan.stages[number], &selections[number]);
-        let context = &mut *self.contexts[number];
+        let context = &mut self.contexts[number];
         clock.time(Phase::ForceReturn, || {
             halo::scatter_add_images(stage, &self.fields, &selections.images, particles, (cells, threads));
         });
@@ -152,7 +152,7 @@ impl Channel {
 
     fn send_ghosts(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
         let HaloView { particles, cells, plan, clock, .. } = view;
-        let (stage, context) = (&plan.stages[number], &mut *self.contexts[number]);
+        let (stage, context) = (&plan.stages[number], &mut self.contexts[number]);
         for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
             let bytes = self.width * halo::import_count(edge, cells);
             let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
@@ -174,7 +174,7 @@ impl Channel {
         let (direction, fields) = (self.direction, &self.fields);
         let stages = self.contexts.iter_mut().zip(&plan.stages).zip(selections);
         let legs = stages.map(|((context, stage), selections)| {
-            FrozenLeg::new(&mut **context, |index, message| match direction {
+            FrozenLeg::new(context, |index, message| match direction {
                 Direction::Gather => halo::pack_fields(message, fields, &selections.edges[index], particles),
                 Direction::ScatterAdd => {
                     halo::pack_ghosts(message, fields, &stage.edges[index], particles, cells);

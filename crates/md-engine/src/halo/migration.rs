@@ -1,6 +1,6 @@
 //! Particles that change hands: to neighbours at a rebuild, to any rank when the decomposition is replaced.
 
-use md_comm::{EdgeId, Exchange, Flow, Sizes, Slots, World};
+use md_comm::{EdgeId, Exchange, Flow, Sizes, Buffering, World};
 use md_core::Particles;
 pub(crate) use md_core::migrate::Messages;
 use md_core::migrate::append_migrants;
@@ -11,14 +11,14 @@ use crate::error::EngineError;
 /// The context between this rank and all to which its particles may go.
 pub(crate) struct Migration {
     peers: Vec<usize>,
-    context: Box<dyn Exchange>,
+    context: Exchange,
     outgoing: Vec<Vec<u64>>,
     needs: Vec<usize>,
 }
 
 impl Migration {
     /// With these ranks, ascending. *Collective.*
-    pub(crate) fn open(world: &dyn World, peers: Vec<usize>, buffering: Slots) -> Result<Self, EngineError> {
+    pub(crate) fn open(world: &dyn World, peers: Vec<usize>, buffering: Buffering) -> Result<Self, EngineError> {
         let edges = peers.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let context = open(world, "migrate", edges, (Sizes::Variable, buffering))?;
         let (outgoing, needs) = (vec![Vec::new(); peers.len()], vec![0; peers.len()]);
@@ -43,7 +43,7 @@ impl Migration {
             context.start(EdgeId(index))?;
         }
         context.initiate()?;
-        collect_arrivals(&mut **context, collected)?;
+        collect_arrivals(context, collected)?;
         context.complete()?;
         for message in &collected[..peers.len()] {
             append_migrants(message, particles);
@@ -51,8 +51,8 @@ impl Migration {
         Ok(())
     }
 
-    pub(crate) fn context(&self) -> &dyn Exchange {
-        &*self.context
+    pub(crate) fn context(&self) -> &Exchange {
+        &self.context
     }
 
     /// *Collective.*

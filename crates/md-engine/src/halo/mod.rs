@@ -16,7 +16,7 @@ mod border;
 mod channel;
 mod migration;
 
-use md_comm::{Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Slots, Traffic, World};
+use md_comm::{Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Buffering, Traffic, World};
 use md_core::halo::{HaloEdge, HaloPlan};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, Field, LocalCells, Particles, Threads};
@@ -54,7 +54,7 @@ pub(crate) struct HaloView<'a> {
 /// The exchange contexts of one rank over one halo plan; a staged plan has a set per stage.
 pub struct Halo<'w> {
     world: &'w dyn World,
-    buffering: Slots,
+    buffering: Buffering,
     force_return: ForceReturn,
     migration: Migration,
     border: Border,
@@ -71,7 +71,7 @@ impl<'w> Halo<'w> {
         world: &'w dyn World,
         plan: &HaloPlan,
         force_return: ForceReturn,
-        buffering: Slots,
+        buffering: Buffering,
         particles: &Particles,
     ) -> Result<Self, EngineError> {
         let mut halo = Self {
@@ -206,13 +206,13 @@ fn open(
     world: &dyn World,
     name: &'static str,
     edges: Vec<Edge>,
-    (sizes, buffering): (Sizes, Slots),
-) -> Result<Box<dyn Exchange>, EngineError> {
-    Ok(world.open(ExchangeSpec { name, edges, sizes, slots: buffering })?)
+    (sizes, buffering): (Sizes, Buffering),
+) -> Result<Exchange, EngineError> {
+    Ok(world.open(ExchangeSpec { name, edges, sizes, buffering })?)
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.
-fn collect_arrivals(context: &mut dyn Exchange, collected: &mut Vec<Vec<u64>>) -> Result<(), EngineError> {
+fn collect_arrivals(context: &mut Exchange, collected: &mut Vec<Vec<u64>>) -> Result<(), EngineError> {
     let edges = context.spec().edges.len();
     if collected.len() < edges {
         collected.resize_with(edges, Vec::new);

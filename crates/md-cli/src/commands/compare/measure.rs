@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use md_comm::{Traffic, World};
-use md_core::Sums;
+use md_core::Evaluation;
 
 use super::monitor::Beat;
 use crate::comparison::StepPhases;
@@ -143,7 +143,7 @@ fn time_steps(
     world.barrier()?;
     simulation.start_measuring();
     for _ in 0..steps {
-        simulation.step(Sums::Skip)?;
+        simulation.step(Evaluation::ForcesOnly)?;
         beat.beat();
     }
     simulation.timings()

@@ -1,14 +1,14 @@
 //! How the lists are made: the particles of a cell have the same candidates, and each tests all of them atom by atom, a
-//! vector at a time, several particles side by side (`near`). Each thread makes the lists for the rows of its home.
+//! vector at a time, several particles side by side (`finder`). Each thread makes the lists for the i-clusters of its home.
 
 use super::candidates::Clusters;
+use super::finder::Finder;
 use super::kernel::vectors;
 use super::lists::Lists;
-use super::near::Finder;
 use crate::aligned::LINE;
-use crate::force::Newton;
 use crate::force::cells::{CellItem, CellSpan};
-use crate::force::shares::{Spill, Work};
+use crate::force::shares::{ReactionBuffer, Work};
+use crate::force::Newton;
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 
@@ -33,9 +33,9 @@ pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
     pub sites: Sites<'a, P>,
-    pub reach: f64,
+    pub list_radius: f64,
     pub work: &'a mut Work<Lists>,
-    pub spill: &'a mut Spill,
+    pub reactions: &'a mut ReactionBuffer,
     /// Of particles and ghosts.
     pub len: usize,
     /// See [`most_ahead`].
@@ -47,58 +47,64 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, reach, .. } = self;
-        let Self { work, spill, len, ahead, .. } = self;
-        let Work { home, near, far } = work;
+        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, list_radius, .. } = self;
+        let Self { work, reactions, len, ahead, .. } = self;
+        let Work { home, local, cross } = work;
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
-        let clusters =
-            Clusters { width, rows: P::row_particles::<S>(), home: home.start / width..home.end / width };
+        let clusters = Clusters {
+            width,
+            i_particles: P::i_particles::<S>(),
+            home: home.start / width..home.end / width,
+        };
         let finder = Finder::<S, P> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
-            reach2: P::splat(simd, (reach / unit).powi(2)),
+            list_radius2: P::splat(simd, (list_radius / unit).powi(2)),
             lane_bits: P::lane_bits(simd),
             lanes_after: clusters.lanes_after(),
             clusters,
         };
         let ahead = ahead.div_ceil(width);
-        near.clear(home.len() / width, ahead);
-        far.clear(count, ahead);
-        // A row has all its particles before the end of its home, where another thread's begins, and of the forces.
+        local.clear(home.len() / width, ahead);
+        cross.clear(count, ahead);
+        // An i-cluster has all its particles before the end of its home, where another thread's begins, and of the forces.
         let limit = home.end.min(len.next_multiple_of(LINE));
-        for items in items.chunk_by(|a, b| a.reach == b.reach) {
-            let first_far_section = far.sections.len();
-            let reach = items[0].reach;
-            near.begin_section(reach, P::CLUSTER_FORCES);
-            far.begin_section(reach, P::CLUSTER_FORCES);
+        for items in items.chunk_by(|a, b| a.newton == b.newton) {
+            let first_cross_section = cross.sections.len();
+            let newton = items[0].newton;
+            local.begin_section(newton, P::CLUSTER_FORCES);
+            cross.begin_section(newton, P::CLUSTER_FORCES);
             for item in items {
                 let (start, end) = (item.particles.first as usize, item.particles.end as usize);
-                let rows = start.max(home.start)..end.min(home.end);
-                if rows.is_empty() {
+                let i_clusters = start.max(home.start)..end.min(home.end);
+                if i_clusters.is_empty() {
                     continue;
                 }
                 let own_particle = item.particles.first;
                 let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
-                clusters.write_down(&mut near.candidates, &mut far.candidates, (spans, own_particle));
-                let in_home = rows.start - home.start..rows.end - home.start;
-                finder.append_rows(near, in_home, (clusters.home.start, limit - home.start));
-                finder.append_rows(far, rows, (0, limit));
+                clusters.write_down(&mut local.candidates, &mut cross.candidates, (spans, own_particle));
+                let in_home = i_clusters.start - home.start..i_clusters.end - home.start;
+                finder.append_i_clusters(local, in_home, (clusters.home.start, limit - home.start));
+                finder.append_i_clusters(cross, i_clusters, (0, limit));
             }
-            near.end_section(size_of::<P::Lanes<S>>());
-            far.end_section(size_of::<P::Lanes<S>>());
-            if reach == Newton::On {
-                let rows = far.sections[first_far_section..].iter().flat_map(|section| far.rows(section));
-                for cluster in rows.flat_map(|row| row.entries).map(|entry| entry.cluster()) {
-                    spill.touch(cluster * width..(cluster + 1) * width);
+            local.end_section(size_of::<P::Lanes<S>>());
+            cross.end_section(size_of::<P::Lanes<S>>());
+            if newton == Newton::On {
+                let i_clusters = cross.sections[first_cross_section..]
+                    .iter()
+                    .flat_map(|section| cross.i_clusters(section));
+                for cluster in i_clusters.flat_map(|i_cluster| i_cluster.entries).map(|entry| entry.cluster())
+                {
+                    reactions.touch(cluster * width..(cluster + 1) * width);
                 }
             }
         }
     }
 }
 
-/// The most particles from the first of a cell to the last that it meets, among cells with rows of their own.
+/// The most particles from the first of a cell to the last that it meets, among cells with i-clusters of their own.
 pub(super) fn most_ahead(items: &[CellItem], spans: &[CellSpan]) -> usize {
     let end = items.iter().map(|item| item.particles.end).max().unwrap_or(0);
     let ahead = |item: &CellItem| {
@@ -119,11 +125,11 @@ mod tests {
         let item = |first, end, spans| CellItem {
             particles: span(first, end),
             spans,
-            reach: Newton::On,
+            newton: Newton::On,
             candidates: 1.0,
         };
         assert_eq!(most_ahead(&[], &spans), 0);
-        // The last cell with rows ends at 50: what lies beyond are ghosts.
+        // The last cell with i-clusters ends at 50: what lies beyond are ghosts.
         let items = [item(0, 10, 0..3), item(10, 20, 3..5), item(45, 50, 0..0)];
         assert_eq!(most_ahead(&items, &spans), 40);
     }

@@ -45,39 +45,39 @@ impl Candidates {
 pub(super) struct Clusters {
     /// Particles in one.
     pub width: usize,
-    /// Particles of a row, each of which meets the cluster in lanes of its own.
-    pub rows: usize,
+    /// Particles of an i-cluster, each of which meets the cluster in lanes of its own.
+    pub i_particles: usize,
     /// Those of the home.
     pub home: Range<usize>,
 }
 
 impl Clusters {
-    /// Writes down the clusters of the spans: those of the home in `near`, relative to its start, the others in `far`.
+    /// Writes down the clusters of the spans: those of the home in `local`, relative to its start, the others in `cross`.
     /// The span with `own_particle` is the cell's own.
     pub(super) fn write_down(
         &self,
-        near: &mut Candidates,
-        far: &mut Candidates,
+        local: &mut Candidates,
+        cross: &mut Candidates,
         (spans, own_particle): (&[CellSpan], u32),
     ) {
         let is_own = |span: &CellSpan| (span.first..span.end).contains(&own_particle);
-        near.clear();
-        far.clear();
+        local.clear();
+        cross.clear();
         for &span in spans.iter().filter(|span| is_own(span)) {
-            self.append(near, far, span);
+            self.append(local, cross, span);
         }
-        (near.own, far.own) = (near.entries.len(), far.entries.len());
+        (local.own, cross.own) = (local.entries.len(), cross.entries.len());
         for &span in spans.iter().filter(|span| !is_own(span)) {
-            self.append(near, far, span);
+            self.append(local, cross, span);
         }
     }
 
-    fn append(&self, near: &mut Candidates, far: &mut Candidates, span: CellSpan) {
+    fn append(&self, local: &mut Candidates, cross: &mut Candidates, span: CellSpan) {
         let Range { start, end } = self.home;
         let (first, last) = (span.first as usize / self.width, (span.end as usize).div_ceil(self.width));
-        self.append_run(far, (first..last.min(start), 0), span);
-        self.append_run(near, (first.max(start)..last.min(end), start), span);
-        self.append_run(far, (first.max(end)..last, 0), span);
+        self.append_run(cross, (first..last.min(start), 0), span);
+        self.append_run(local, (first.max(start)..last.min(end), start), span);
+        self.append_run(cross, (first.max(end)..last, 0), span);
     }
 
     /// Appends some clusters of a span, counted from `base`. Only its ends may be shared or have lanes that do not count.
@@ -95,7 +95,7 @@ impl Clusters {
         }
     }
 
-    /// The lanes of a cluster whose particles are in the span, beside every particle of a row.
+    /// The lanes of a cluster whose particles are in the span, beside every particle of an i-cluster.
     fn lanes(&self, cluster: usize, span: CellSpan) -> u16 {
         let (start, all) = (cluster * self.width, self.all_lanes());
         let skipped = (span.first as usize).saturating_sub(start);
@@ -103,37 +103,37 @@ impl Clusters {
         (all >> beyond & all << skipped) as u16 * self.first_lanes()
     }
 
-    /// Of one particle of a row.
+    /// Of one particle of an i-cluster.
     fn all_lanes(&self) -> u32 {
         (1 << self.width) - 1
     }
 
-    /// The first lane of every particle of a row: times a cluster's lanes, these beside every particle.
+    /// The first lane of every particle of an i-cluster: times a cluster's lanes, these beside every particle.
     fn first_lanes(&self) -> u16 {
-        (0..self.rows).map(|row| 1 << (row * self.width)).sum()
+        (0..self.i_particles).map(|particle| 1 << (particle * self.width)).sum()
     }
 
-    /// In which lanes the particles of a row meet those after themselves, by [`Self::ahead`].
+    /// In which lanes the particles of an i-cluster meet those after themselves, by [`Self::ahead`].
     pub(super) fn lanes_after(&self) -> [u16; MOST_AHEAD] {
         std::array::from_fn(|ahead| {
-            let lanes = |row: usize| {
-                // How many of the cluster come up to and including the row's particle.
-                let before = (ahead + row + 1).saturating_sub(self.rows).min(self.width);
-                (self.all_lanes() << before & self.all_lanes()) << (row * self.width)
+            let lanes = |particle: usize| {
+                // How many of the cluster come up to and including the i-cluster's particle.
+                let before = (ahead + particle + 1).saturating_sub(self.i_particles).min(self.width);
+                (self.all_lanes() << before & self.all_lanes()) << (particle * self.width)
             };
-            (0..self.rows).map(lanes).sum::<u32>() as u16
+            (0..self.i_particles).map(lanes).sum::<u32>() as u16
         })
     }
 
-    /// How far the end of a row is after the start of a cluster; less than nothing and more than [`MOST_AHEAD`] change
+    /// How far the end of an i-cluster is after the start of a cluster; less than nothing and more than [`MOST_AHEAD`] change
     /// nothing any more.
     #[inline(always)]
     pub(super) fn ahead(&self, first: usize, cluster: usize) -> usize {
-        (first + self.rows).saturating_sub(cluster * self.width).min(MOST_AHEAD - 1)
+        (first + self.i_particles).saturating_sub(cluster * self.width).min(MOST_AHEAD - 1)
     }
 }
 
-/// As long as the longest row and the widest cluster.
+/// As long as the longest i-cluster and the widest cluster.
 pub(super) const MOST_AHEAD: usize = 32;
 
 #[cfg(test)]
@@ -148,52 +148,53 @@ mod tests {
 
     #[test]
     fn spans_become_clusters_with_the_lanes_that_count() {
-        let clusters = Clusters { width: 4, rows: 1, home: 0..100 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
+        let clusters = Clusters { width: 4, i_particles: 1, home: 0..100 };
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
         let spans =
             [CellSpan { first: 2, end: 9 }, CellSpan { first: 13, end: 15 }, CellSpan { first: 15, end: 16 }];
-        clusters.write_down(&mut near, &mut far, (&spans, 13));
+        clusters.write_down(&mut local, &mut cross, (&spans, 13));
         let expected = vec![(3, 0b0110), (0, 0b1100), (1, 0b1111), (2, 0b0001), (3, 0b1000)];
-        assert_eq!(written(&near), (expected, 1));
-        assert_eq!(written(&far), (Vec::new(), 0));
+        assert_eq!(written(&local), (expected, 1));
+        assert_eq!(written(&cross), (Vec::new(), 0));
     }
 
     #[test]
     fn spans_that_meet_in_a_cluster_share_it() {
-        let clusters = Clusters { width: 8, rows: 1, home: 0..100 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
+        let clusters = Clusters { width: 8, i_particles: 1, home: 0..100 };
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
         let spans = [CellSpan { first: 3, end: 5 }, CellSpan { first: 6, end: 8 }];
-        clusters.write_down(&mut near, &mut far, (&spans, 50));
-        assert_eq!(written(&near), (vec![(0, 0b1101_1000)], 0));
+        clusters.write_down(&mut local, &mut cross, (&spans, 50));
+        assert_eq!(written(&local), (vec![(0, 0b1101_1000)], 0));
     }
 
     #[test]
-    fn clusters_of_other_homes_are_far() {
-        let clusters = Clusters { width: 16, rows: 1, home: 2..3 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
-        clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 30, end: 50 }], 40));
-        assert_eq!(written(&near), (vec![(0, 0xFFFF)], 1));
-        assert_eq!(written(&far), (vec![(1, 0xC000), (3, 0b11)], 2));
+    fn clusters_of_other_homes_are_cross_thread() {
+        let clusters = Clusters { width: 16, i_particles: 1, home: 2..3 };
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
+        clusters.write_down(&mut local, &mut cross, (&[CellSpan { first: 30, end: 50 }], 40));
+        assert_eq!(written(&local), (vec![(0, 0xFFFF)], 1));
+        assert_eq!(written(&cross), (vec![(1, 0xC000), (3, 0b11)], 2));
     }
 
     #[test]
     fn every_particle_of_a_row_has_lanes() {
-        let clusters = Clusters { width: 4, rows: 4, home: 0..100 };
-        let (mut near, mut far) = (Candidates::default(), Candidates::default());
-        clusters.write_down(&mut near, &mut far, (&[CellSpan { first: 6, end: 11 }], 50));
-        assert_eq!(written(&near), (vec![(1, 0xCCCC), (2, 0x7777)], 0));
+        let clusters = Clusters { width: 4, i_particles: 4, home: 0..100 };
+        let (mut local, mut cross) = (Candidates::default(), Candidates::default());
+        clusters.write_down(&mut local, &mut cross, (&[CellSpan { first: 6, end: 11 }], 50));
+        assert_eq!(written(&local), (vec![(1, 0xCCCC), (2, 0x7777)], 0));
     }
 
     #[test]
-    fn lanes_after_the_particles_of_a_row() {
-        for (width, rows) in [(8, 1), (16, 1), (4, 4), (4, 2)] {
-            let clusters = Clusters { width, rows, home: 0..100 };
+    fn lanes_after_the_particles_of_a_i_cluster() {
+        for (width, i_particles) in [(8, 1), (16, 1), (4, 4), (4, 2)] {
+            let clusters = Clusters { width, i_particles, home: 0..100 };
             let (table, cluster) = (clusters.lanes_after(), 5);
             for first in 0..200 {
                 let meets = |lane: usize| cluster * width + lane % width > first + lane / width;
-                let expected: u32 = (0..rows * width).filter(|&lane| meets(lane)).map(|lane| 1 << lane).sum();
+                let expected: u32 =
+                    (0..i_particles * width).filter(|&lane| meets(lane)).map(|lane| 1 << lane).sum();
                 let lanes = table[clusters.ahead(first, cluster)];
-                assert_eq!(u32::from(lanes), expected, "{rows} by {width}, from {first} on");
+                assert_eq!(u32::from(lanes), expected, "{i_particles} by {width}, from {first} on");
             }
         }
     }

@@ -1,23 +1,23 @@
 //! The inner loop over cluster lists.
 //!
 //! ```text
-//! for each row: empty the slots that are to be emptied (`slots`)
+//! for each i-cluster: flush the accumulators that are to be flushed (`accumulators`)
 //!   the places of its particles spread over the lanes, their forces in registers
-//!   for each entry: measure, prepare, interact (`stages`)
+//!   for each entry: measure, prepare, interact (`pipeline`)
 //! ```
 //!
-//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the row's
+//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the i-cluster's
 //! particles and on the cluster's are each one fused multiply-add per component. A pair is a chain of about 50 cycles, of which
 //! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
-//! stages, whose instructions do not wait for each other.
+//! pipeline steps, whose instructions do not wait for each other.
 
+use super::accumulators::AccumulatedForces;
 use super::lists::View;
-use super::slots::SlotForces;
-use super::stages::{Centre, Collected};
+use super::pipeline::{Collected, ICluster};
 use super::words::Entry;
-use crate::force::Newton;
 use crate::force::PairSums;
 use crate::force::shares::Columns;
+use crate::force::Newton;
 use crate::potential::{PairKernel, Scale};
 use crate::simd::{Arithmetic, ClusterForces, Inversion};
 use crate::threads::Placed;
@@ -26,7 +26,7 @@ use pulp::{Simd, WithSimd};
 /// One sweep over a section; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
     pub view: View<'a>,
-    pub slot_forces: &'a mut SlotForces,
+    pub accumulated: &'a mut AccumulatedForces,
     pub columns: Columns<'a, P>,
     pub cutoff: f64,
     pub kernel: K,
@@ -37,7 +37,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        let Columns { position: [x, y, z], kind, force, unit, row_force } = self.columns;
+        let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
         let ([fx, fy, fz], particle_forces): ([&mut [P::Lanes<S>]; 3], _) = match P::CLUSTER_FORCES {
@@ -45,7 +45,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
                 let [fx, fy, fz] = force;
                 ([vectors_mut(fx), vectors_mut(fy), vectors_mut(fz)], Default::default())
             }
-            ClusterForces::InSlots => (self.slot_forces.vectors(), force),
+            ClusterForces::InAccumulators => (self.accumulated.vectors(), force),
         };
         let places = fx.len().min(fy.len()).min(fz.len());
         let zero = P::splat(simd, 0.0);
@@ -56,7 +56,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             kinds: &vectors(kind)[..clusters],
             forces: [&mut fx[..places], &mut fy[..places], &mut fz[..places]],
             particle_forces,
-            row_force,
+            i_force,
             unit,
             cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
             scale: Scale {
@@ -65,12 +65,12 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
                 inversion: Inversion::of_this_cpu(),
             },
             lane_bits: P::lane_bits(simd),
-            row_sums: Collected { energy: zero, virial: zero, pairs: zero },
+            i_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
         };
-        match self.view.section.reach {
-            Newton::On => sweep.rows::<SUMS, true>(self.view),
-            Newton::Off => sweep.rows::<SUMS, false>(self.view),
+        match self.view.section.newton {
+            Newton::On => sweep.i_clusters::<SUMS, true>(self.view),
+            Newton::Off => sweep.i_clusters::<SUMS, false>(self.view),
         }
         sweep.sums
     }
@@ -95,87 +95,87 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     pub simd: S,
     pub kernel: K,
     pub positions: [&'a [P::Cluster<S>]; 3],
-    pub kinds: &'a [P::ClusterKinds<S>],
-    /// Of clusters, or of slots.
+    pub kinds: &'a [P::ClusterSpecies<S>],
+    /// Of clusters, or of accumulators.
     pub forces: [&'a mut [P::Lanes<S>]; 3],
-    /// Of particles, where slots are emptied.
+    /// Of particles, where accumulators are flushed.
     pub particle_forces: [&'a mut [f64]; 3],
-    pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
     pub unit: f64,
     pub scale: Scale<P::Lanes<S>>,
     pub cutoff2: P::Lanes<S>,
-    pub lane_bits: P::Kinds<S>,
-    pub row_sums: Collected<P::Lanes<S>>,
+    pub lane_bits: P::SpeciesLanes<S>,
+    pub i_sums: Collected<P::Lanes<S>>,
     pub sums: PairSums,
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
-    /// All rows of the section.
+    /// All i-clusters of the section.
     #[inline(always)]
-    fn rows<const SUMS: bool, const NEWTON: bool>(&mut self, View { section, rows }: View) {
+    fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { section, i_clusters }: View) {
         self.sums.computed_pairs = (section.entries * P::lanes::<S>()) as f64;
-        for row in rows {
-            for cluster in row.emptied {
-                self.empty(cluster.cluster());
+        for i_cluster in i_clusters {
+            for cluster in i_cluster.flushed {
+                self.flush(cluster.cluster());
             }
-            // The section's last row only empties.
-            if row.entries.is_empty() {
+            // The section's last i-cluster only flushes.
+            if i_cluster.entries.is_empty() {
                 continue;
             }
-            let mut centre = self.load(row.particle);
-            self.row::<SUMS, NEWTON>(&mut centre, row.entries);
-            self.store(row.particle, &centre);
+            let mut i = self.load(i_cluster.particle);
+            self.i_cluster::<SUMS, NEWTON>(&mut i, i_cluster.entries);
+            self.store(i_cluster.particle, &i);
             if SUMS {
-                self.add_row_sums(section.reach);
+                self.add_i_sums(section.newton);
             }
         }
     }
 
-    /// Moves the sums of a cluster's slot to its particles.
+    /// Moves the sums of a cluster's accumulator to its particles.
     #[inline(always)]
-    fn empty(&mut self, cluster: usize) {
+    fn flush(&mut self, cluster: usize) {
         let zero = P::splat(self.simd, 0.0);
-        let (slot, start) = (self.place(cluster), cluster * P::width::<S>());
+        let (accumulator, start) = (self.place(cluster), cluster * P::width::<S>());
         for dim in 0..self.particle_forces.len() {
-            let sums = std::mem::replace(&mut self.forces[dim][slot], zero);
+            let sums = std::mem::replace(&mut self.forces[dim][accumulator], zero);
             let to = &mut self.particle_forces[dim][start..];
             let end = P::width::<S>().min(to.len());
             P::add_cluster(self.simd, &mut to[..end], sums, self.unit);
         }
     }
 
-    /// Three entries are under way at a time, each a stage further than the next.
+    /// Three entries are under way at a time, each a pipeline step further than the next.
     #[inline(always)]
-    fn row<const SUMS: bool, const NEWTON: bool>(
+    fn i_cluster<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        centre: &mut Centre<S, P, K::Parameters<S, P>>,
+        i: &mut ICluster<S, P, K::Parameters<S, P>>,
         entries: &[Entry],
     ) {
         let Some((first, entries)) = entries.split_first() else { return };
-        let mut measured = self.measure(centre, *first);
+        let mut measured = self.measure(i, *first);
         if let Some((second, entries)) = entries.split_first() {
             let mut prepared = self.prepare(measured);
-            measured = self.measure(centre, *second);
+            measured = self.measure(i, *second);
             for entry in entries {
-                let next_measured = self.measure(centre, *entry);
+                let next_measured = self.measure(i, *entry);
                 let next_prepared = self.prepare(measured);
-                self.interact::<SUMS, NEWTON>(centre, prepared);
+                self.interact::<SUMS, NEWTON>(i, prepared);
                 (measured, prepared) = (next_measured, next_prepared);
             }
-            self.interact::<SUMS, NEWTON>(centre, prepared);
+            self.interact::<SUMS, NEWTON>(i, prepared);
         }
         let prepared = self.prepare(measured);
-        self.interact::<SUMS, NEWTON>(centre, prepared);
+        self.interact::<SUMS, NEWTON>(i, prepared);
     }
 
     #[inline(always)]
-    fn load(&self, i: usize) -> Centre<S, P, K::Parameters<S, P>> {
+    fn load(&self, i: usize) -> ICluster<S, P, K::Parameters<S, P>> {
         let simd = self.simd;
         let zero = P::splat(simd, 0.0);
         let [x, y, z] = self.positions;
-        let own = i..i + P::row_particles::<S>();
-        let kind: &[P::Kind] = bytemuck::cast_slice(self.kinds);
-        Centre {
+        let own = i..i + P::i_particles::<S>();
+        let kind: &[P::SpeciesIndex] = bytemuck::cast_slice(self.kinds);
+        ICluster {
             position: [
                 P::spread(simd, &bytemuck::cast_slice(x)[own.clone()]),
                 P::spread(simd, &bytemuck::cast_slice(y)[own.clone()]),
@@ -187,10 +187,10 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     }
 
     #[inline(always)]
-    fn store(&mut self, i: usize, centre: &Centre<S, P, K::Parameters<S, P>>) {
-        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.row_force, P::CLUSTER_FORCES) {
+    fn store(&mut self, particle: usize, i: &ICluster<S, P, K::Parameters<S, P>>) {
+        let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.i_force, P::CLUSTER_FORCES) {
             (Some(Placed { first, columns: [x, y, z] }), _) => (*first, [x, y, z]),
-            (None, ClusterForces::InSlots) => {
+            (None, ClusterForces::InAccumulators) => {
                 let [x, y, z] = &mut self.particle_forces;
                 (0, [x, y, z])
             }
@@ -200,8 +200,9 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
                 (0, [cast(x), cast(y), cast(z)])
             }
         };
-        let own = i - first..i - first + P::row_particles::<S>();
+        let start = particle - first;
+        let own = start..start + P::i_particles::<S>();
         let to = [&mut x[own.clone()], &mut y[own.clone()], &mut z[own]];
-        P::add_rows(self.simd, to, centre.force, self.unit);
+        P::add_to_i_particles(self.simd, to, i.force, self.unit);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! rebuild           unit of the coordinates from the edges of the cells
-//! every step        coordinates from the f64 positions; sweeps add forces up in f32 and to the particles' in f64 (`slots`)
+//! every step        coordinates from the f64 positions; sweeps add forces up in f32 and to the particles' in f64 (`accumulators`)
 //! ```
 //!
-//! The forces of one row and of one cluster add up in f32 (a few dozen numbers), and so do the energies of a row; everything
-//! beyond in f64: integration, returned forces, sums over rows. Distances are in units of the coordinates' last digit until they
+//! The forces of one i-cluster and of one cluster add up in f32 (a few dozen numbers), and so do the energies of an i-cluster; everything
+//! beyond in f64: integration, returned forces, sums over i-clusters. Distances are in units of the coordinates' last digit until they
 //! are squared, forces until they reach the particles.
 //!
 //! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
@@ -39,10 +39,10 @@ const MOST_CELLS: i32 = 1 << 21;
 /// Longest edge of a cell in cutoffs (skin included): a last digit of 5e-7 of it gives errors of 1e-5 in forces.
 const LONGEST_EDGE: f64 = 250.0;
 
-/// Why mixed precision would lose digits on a grid of cells, in words; `reach` is cutoff + skin.
-pub fn mixed_precision_problem(grid: &CellGrid, reach: f64) -> Option<String> {
+/// Why mixed precision would lose digits on a grid of cells, in words; `list_radius` is cutoff + skin.
+pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<String> {
     let (edge, most) = (grid.longest_cell_length(), grid.counts().into_iter().max().unwrap_or(0));
-    if edge > LONGEST_EDGE * reach {
+    if edge > LONGEST_EDGE * list_radius {
         Some(format!("so few particles in so large a box that cells are {edge:.0} long"))
     } else if most > MOST_CELLS {
         Some(format!("{most} cells along one dimension, more than {MOST_CELLS}"))
@@ -51,7 +51,7 @@ pub fn mixed_precision_problem(grid: &CellGrid, reach: f64) -> Option<String> {
     }
 }
 
-/// Particles of a row and of a cluster in mixed precision.
+/// Particles of an i-cluster and of a cluster in mixed precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// One, and as many as a vector has lanes.
@@ -129,14 +129,14 @@ impl Mixed {
     /// The particles, and their forces.
     pub(super) fn columns<'a, P>(&'a self, particles: &'a mut Particles) -> Columns<'a, P>
     where
-        P: Arithmetic<Coordinate = i32, Kind = u32>,
+        P: Arithmetic<Coordinate = i32, SpeciesIndex = u32>,
     {
         Columns {
             position: self.coordinates(),
             kind: bytemuck::cast_slice(self.kind.padded()),
             force: particles.force.each_mut().map(Column::padded_mut),
             unit: self.unit,
-            row_force: None,
+            i_force: None,
         }
     }
 

@@ -1,9 +1,9 @@
 //! What a sweep reads, as one stream of words of eight bytes.
 //!
 //! ```text
-//! row        head, clusters to be emptied before the row is swept (`slots`), entries
-//! head       the first of the row's particles, and how many clusters and entries follow
-//! entry      a cluster near at least one of the row's particles, and the lanes of the pairs that count if within the cutoff
+//! i-cluster        head, clusters to be flushed before the i-cluster is swept (`accumulators`), entries
+//! head       the first of the i-cluster's particles, and how many clusters and entries follow
+//! entry      a cluster near at least one of the i-cluster's particles, and the lanes of the pairs that count if within the cutoff
 //! ```
 //!
 //! One stream, because a CPU fetches what is read without a pause ahead by itself. Heads and clusters in columns of their own
@@ -11,8 +11,8 @@
 //! other work (benches/README.md). For the same reason the clusters come before the entries.
 
 /// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
-/// other words have the same type, so that copying is all it takes: a cluster to be emptied has no lanes, a head is read by
-/// [`Rows`].
+/// other words have the same type, so that copying is all it takes: a cluster to be flushed has no lanes, a head is read by
+/// [`IClusters`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry(u64);
 
@@ -43,20 +43,20 @@ impl Entry {
         Self::new(self.cluster(), self.lanes() | lanes)
     }
 
-    fn head(particle: usize, emptied: usize, entries: usize) -> Self {
-        debug_assert!(emptied <= MOST_ENTRIES && entries <= MOST_ENTRIES);
-        Self((emptied as u64) << 48 | (entries as u64) << 32 | particle as u64)
+    fn head(particle: usize, flushed: usize, entries: usize) -> Self {
+        debug_assert!(flushed <= MOST_ENTRIES && entries <= MOST_ENTRIES);
+        Self((flushed as u64) << 48 | (entries as u64) << 32 | particle as u64)
     }
 }
 
-/// Entries of a row, and clusters emptied before it, at most.
+/// Entries of an i-cluster, and clusters flushed before it, at most.
 pub(super) const MOST_ENTRIES: usize = u16::MAX as usize;
 
-/// Rows, one after the other; the last is being written until it is ended.
+/// I-clusters, one after the other; the last is being written until it is ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
     words: Vec<Entry>,
-    /// Where the last row begins.
+    /// Where the last i-cluster begins.
     head: usize,
 }
 
@@ -69,80 +69,80 @@ impl Stream {
         &self.words
     }
 
-    /// Begins the row of the particles from `particle` on.
-    pub(super) fn begin_row(&mut self, particle: usize) {
+    /// Begins the i-cluster of the particles from `particle` on.
+    pub(super) fn begin_i_cluster(&mut self, particle: usize) {
         self.head = self.words.len();
         self.words.push(Entry::head(particle, 0, 0));
     }
 
-    /// More entries for the last row.
+    /// More entries for the last i-cluster.
     #[inline(always)]
-    pub(super) fn extend_row(&mut self, entries: &[Entry]) {
+    pub(super) fn extend_i_cluster(&mut self, entries: &[Entry]) {
         self.words.extend_from_slice(entries);
     }
 
-    /// The entries of the last row.
-    pub(super) fn row(&self) -> &[Entry] {
+    /// The entries of the last i-cluster.
+    pub(super) fn i_cluster(&self) -> &[Entry] {
         &self.words[self.head + 1..]
     }
 
-    pub(super) fn row_mut(&mut self) -> &mut [Entry] {
+    pub(super) fn i_cluster_mut(&mut self) -> &mut [Entry] {
         &mut self.words[self.head + 1..]
     }
 
-    /// Ends the last row after so many of its entries, at most [`MOST_ENTRIES`]; with the clusters to be emptied before it. If entries
-    /// are left they are those of a new row of the same particles.
-    pub(super) fn end_row(&mut self, entries: usize, emptied: &[u32]) -> Left {
+    /// Ends the last i-cluster after so many of its entries, at most [`MOST_ENTRIES`]; with the clusters to be flushed before it. If entries
+    /// are left they are those of a new i-cluster of the same particles.
+    pub(super) fn end_i_cluster(&mut self, entries: usize, flushed: &[u32]) -> Left {
         let particle = self.words[self.head].0 as u32 as usize;
-        self.words[self.head] = Entry::head(particle, emptied.len(), entries);
+        self.words[self.head] = Entry::head(particle, flushed.len(), entries);
         let start = self.head + 1;
         let left = if start + entries < self.words.len() {
             self.words.split_off(start + entries)
         } else {
             Vec::new()
         };
-        if !emptied.is_empty() {
-            self.words.splice(start..start, emptied.iter().map(|&cluster| Entry(cluster.into())));
+        if !flushed.is_empty() {
+            self.words.splice(start..start, flushed.iter().map(|&cluster| Entry(cluster.into())));
         }
         if left.is_empty() {
             return Left::Nothing;
         }
-        self.begin_row(particle);
+        self.begin_i_cluster(particle);
         self.words.extend(left);
         Left::Entries
     }
 }
 
-/// What is left of a row when it has been ended.
+/// What is left of an i-cluster when it has been ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,
     Entries,
 }
 
-/// As many particles i as a row has, from one on, and what they meet.
+/// As many particles i as an i-cluster has, from one on, and what they meet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
+pub(super) struct IClusterList<'a> {
     pub particle: usize,
-    /// Clusters that are emptied first.
-    pub emptied: &'a [Entry],
+    /// Clusters that are flushed first.
+    pub flushed: &'a [Entry],
     pub entries: &'a [Entry],
 }
 
-/// Reads rows.
+/// Reads i-clusters.
 #[derive(Debug, Clone)]
-pub(super) struct Rows<'a>(pub &'a [Entry]);
+pub(super) struct IClusters<'a>(pub &'a [Entry]);
 
-impl<'a> Iterator for Rows<'a> {
-    type Item = Row<'a>;
+impl<'a> Iterator for IClusters<'a> {
+    type Item = IClusterList<'a>;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Row<'a>> {
+    fn next(&mut self) -> Option<IClusterList<'a>> {
         let (&Entry(head), words) = self.0.split_first()?;
-        let (emptied, words) = words.split_at((head >> 48) as usize);
+        let (flushed, words) = words.split_at((head >> 48) as usize);
         let (entries, words) = words.split_at((head >> 32) as u16 as usize);
         self.0 = words;
-        Some(Row { particle: head as u32 as usize, emptied, entries })
+        Some(IClusterList { particle: head as u32 as usize, flushed, entries })
     }
 }
 
@@ -153,19 +153,19 @@ mod tests {
     #[test]
     fn rows_are_read_as_written() {
         let all: Vec<Entry> = (0..MOST_ENTRIES).map(|n| Entry::new(n * 5, n as u16)).collect();
-        let emptied: Vec<u32> = (1000..).take(MOST_ENTRIES).collect();
-        let rows = [(u32::MAX as usize, 3, 1), (7, 0, MOST_ENTRIES), (0, MOST_ENTRIES, 0), (9, 2, 1)];
+        let flushed: Vec<u32> = (1000..).take(MOST_ENTRIES).collect();
+        let i_clusters = [(u32::MAX as usize, 3, 1), (7, 0, MOST_ENTRIES), (0, MOST_ENTRIES, 0), (9, 2, 1)];
         let mut stream = Stream::default();
-        for (particle, count, clusters) in rows {
-            stream.begin_row(particle);
-            stream.extend_row(&all[..count]);
-            assert_eq!(stream.end_row(count, &emptied[..clusters]), Left::Nothing);
+        for (particle, count, clusters) in i_clusters {
+            stream.begin_i_cluster(particle);
+            stream.extend_i_cluster(&all[..count]);
+            assert_eq!(stream.end_i_cluster(count, &flushed[..clusters]), Left::Nothing);
         }
-        assert_eq!(Rows(stream.words()).count(), rows.len());
-        for (row, (particle, count, clusters)) in Rows(stream.words()).zip(rows) {
-            assert_eq!(row.particle, particle);
-            assert_eq!(row.entries, &all[..count]);
-            assert!(row.emptied.iter().map(|entry| entry.cluster()).eq(1000..1000 + clusters));
+        assert_eq!(IClusters(stream.words()).count(), i_clusters.len());
+        for (i_cluster, (particle, count, clusters)) in IClusters(stream.words()).zip(i_clusters) {
+            assert_eq!(i_cluster.particle, particle);
+            assert_eq!(i_cluster.entries, &all[..count]);
+            assert!(i_cluster.flushed.iter().map(|entry| entry.cluster()).eq(1000..1000 + clusters));
         }
     }
 
@@ -173,15 +173,21 @@ mod tests {
     fn a_row_may_be_cut() {
         let all: Vec<Entry> = (0..10).map(|n| Entry::new(n, 1)).collect();
         let mut stream = Stream::default();
-        stream.begin_row(5);
-        stream.extend_row(&all);
-        assert_eq!(stream.end_row(4, &[77]), Left::Entries);
-        assert_eq!(stream.end_row(6, &[]), Left::Nothing);
-        let rows: Vec<Row> = Rows(stream.words()).collect();
+        stream.begin_i_cluster(5);
+        stream.extend_i_cluster(&all);
+        assert_eq!(stream.end_i_cluster(4, &[77]), Left::Entries);
+        assert_eq!(stream.end_i_cluster(6, &[]), Left::Nothing);
+        let i_clusters: Vec<IClusterList> = IClusters(stream.words()).collect();
         assert_eq!(
-            rows.iter().map(|row| (row.particle, row.emptied.len())).collect::<Vec<_>>(),
+            i_clusters
+                .iter()
+                .map(|i_cluster| (i_cluster.particle, i_cluster.flushed.len()))
+                .collect::<Vec<_>>(),
             [(5, 1), (5, 0)]
         );
-        assert_eq!(rows.into_iter().flat_map(|row| row.entries).copied().collect::<Vec<_>>(), all);
+        assert_eq!(
+            i_clusters.into_iter().flat_map(|i_cluster| i_cluster.entries).copied().collect::<Vec<_>>(),
+            all
+        );
     }
 }

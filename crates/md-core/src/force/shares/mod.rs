@@ -3,22 +3,22 @@
 //! ```text
 //! particles     0 ................................................ owned | ghosts
 //! homes         |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
-//! near work     rows of the home, partners in the home:       forces go to the particles
-//! far work      rows of the home, partners in other homes:    reactions go to the thread's spill
+//! local pairs     i-particles of the home, partners in the home:       forces go to the particles
+//! cross-thread pairs      i-particles of the home, partners in other homes:    reactions go to the thread's reactions
 //! ```
 //!
 //! A home is a run of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
-//! lie in the order of their cells, so homes are slabs and far partners are few: one layer of cells per cut, and ghosts.
-//! Only what far work touches of a spill is cleared and, after boundary work, added to the forces, thread by thread.
-//! Near work is given slices of its home and indices relative to it, so that one thread, whose home is everything, runs
+//! lie in the order of their cells, so homes are slabs and partners in other homes are few: one layer of cells per cut, and ghosts.
+//! Only what cross-thread pairs touches of a reactions is cleared and, after boundary work, added to the forces, thread by thread.
+//! Local pairs is given slices of its home and indices relative to it, so that one thread, whose home is everything, runs
 //! the same loops as if there were no homes.
 //!
-//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every row with far
+//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every i-particle with far
 //! partners is loaded twice.
 
-mod spill;
+mod reaction_buffer;
 
-pub(in crate::force) use spill::{Spill, add_spills};
+pub(in crate::force) use reaction_buffer::{ReactionBuffer, add_reactions};
 
 use super::PairSums;
 use super::cells::CellItem;
@@ -35,12 +35,12 @@ pub(in crate::force) const BLOCK: usize = 16;
 /// The particles in the form that the arithmetic wants, padded to whole clusters: all of them, or a home's.
 pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub position: [&'a [P::Coordinate]; 3],
-    pub kind: &'a [P::Kind],
+    pub kind: &'a [P::SpeciesIndex],
     pub force: [&'a mut [f64]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Where rows' sums go, if not to `force`; counted from the first row there.
-    pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
+    /// Where i-particles' sums go, if not to `force`; counted from the first i-particle there.
+    pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
 }
 
 impl<'a> Columns<'a, Double> {
@@ -52,7 +52,7 @@ impl<'a> Columns<'a, Double> {
             kind: species.padded(),
             force: force.each_mut().map(Column::padded_mut),
             unit: 1.0,
-            row_force: None,
+            i_force: None,
         }
     }
 }
@@ -62,8 +62,8 @@ impl<P: Arithmetic> Columns<'_, P> {
     pub(in crate::force) fn reborrowed(&mut self) -> Columns<'_, P> {
         Columns {
             force: reborrowed(&mut self.force),
-            row_force: self
-                .row_force
+            i_force: self
+                .i_force
                 .as_mut()
                 .map(|rows| Placed { first: rows.first, columns: reborrowed(&mut rows.columns) }),
             ..*self
@@ -74,12 +74,12 @@ impl<P: Arithmetic> Columns<'_, P> {
 /// What one thread does in one region.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Work<L> {
-    /// The rows.
+    /// The i-particles.
     pub home: Range<usize>,
     /// Pairs inside the home, indices relative to its start.
-    pub near: L,
+    pub local: L,
     /// Pairs with other particles.
-    pub far: L,
+    pub cross: L,
 }
 
 /// What one thread does.
@@ -87,7 +87,7 @@ pub(in crate::force) struct Work<L> {
 pub(in crate::force) struct Share<L> {
     inner: Work<L>,
     boundary: Work<L>,
-    pub spill: Spill,
+    pub reactions: ReactionBuffer,
 }
 
 impl<L> Share<L> {
@@ -98,11 +98,11 @@ impl<L> Share<L> {
         }
     }
 
-    /// The work to be made anew, and the spill to be marked.
-    pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut Spill) {
+    /// The work to be made anew, and the reactions to be marked.
+    pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
         match region {
-            Region::Inner => (&mut self.inner, &mut self.spill),
-            Region::Boundary => (&mut self.boundary, &mut self.spill),
+            Region::Inner => (&mut self.inner, &mut self.reactions),
+            Region::Boundary => (&mut self.boundary, &mut self.reactions),
         }
     }
 }
@@ -151,7 +151,7 @@ pub(in crate::force) fn each<L: Send>(
     );
 }
 
-/// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's near or far work.
+/// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's near or cross-thread pairs.
 pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     threads: &Threads,
     shares: &mut [Share<L>],
@@ -159,34 +159,34 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     columns: Columns<P>,
     sweep: impl Fn(&mut L, Columns<P>) -> PairSums + Sync,
 ) -> PairSums {
-    // Inner work also clears the spills.
+    // Inner work also clears the reactions.
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
         return PairSums::default();
     }
-    let Columns { position, kind, force, unit, row_force } = columns;
-    debug_assert!(row_force.is_none(), "which rows go elsewhere is decided here");
+    let Columns { position, kind, force, unit, i_force } = columns;
+    debug_assert!(i_force.is_none(), "which rows go elsewhere is decided here");
     let work = |part: Part<L>, _: usize| {
         let Part { shares: [share], mut force } = part else { return PairSums::default() };
         if region == Region::Inner {
-            share.spill.clear();
+            share.reactions.clear();
         }
         let mut sums = PairSums::default();
-        let (work, spill) = share.work_mut(region);
+        let (work, reactions) = share.work_mut(region);
         let home = work.home.start.min(kind.len())..work.home.end.min(kind.len());
         sums += sweep(
-            &mut work.near,
+            &mut work.local,
             Columns {
                 position: position.map(|column| &column[home.clone()]),
                 kind: &kind[home.clone()],
                 force: reborrowed(&mut force),
-                row_force: None,
+                i_force: None,
                 unit,
             },
         );
         if threads.count() > 1 {
-            let row_force = Some(Placed { first: home.start, columns: force });
-            let force = spill.columns();
-            sums += sweep(&mut work.far, Columns { position, kind, force, unit, row_force });
+            let i_force = Some(Placed { first: home.start, columns: force });
+            let force = reactions.columns();
+            sums += sweep(&mut work.cross, Columns { position, kind, force, unit, i_force });
         }
         sums
     };

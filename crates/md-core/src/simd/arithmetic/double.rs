@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -35,14 +35,18 @@ impl Arithmetic for Double {
         bits: b8,
         and_kind: and_u64s,
         less_whole: less_than_u64s,
+        add_kind: add_u64s,
+        min: min_f64s,
+        max: max_f64s,
+        exponential: exp::DOUBLE,
     }
     type Coordinate = f64;
     type Coordinates<S: Simd> = S::f64s;
     type Cluster<S: Simd> = S::f64s;
-    type ClusterKinds<S: Simd> = S::u64s;
+    type ClusterSpecies<S: Simd> = S::u64s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
-    one_row!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);
+    one_i_particle!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[f64]) -> S::f64s {

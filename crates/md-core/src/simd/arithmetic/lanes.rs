@@ -25,11 +25,16 @@ macro_rules! lanes_of {
         sum: $sum:ident,
         bits: $bits:ident,
         and_kind: $and_kind:ident,
-        less_whole: $less_whole:ident $(,)?
+        less_whole: $less_whole:ident,
+        add_kind: $add_kind:ident,
+        min: $min:ident,
+        max: $max:ident,
+        exponential: $exponential:expr $(,)?
     ) => {
-        type Kind = $kind;
+        const ROUNDING: f64 = 1.5 / <$number>::EPSILON as f64;
+        type SpeciesIndex = $kind;
         type Lanes<S: Simd> = S::$lanes;
-        type Kinds<S: Simd> = S::$kinds;
+        type SpeciesLanes<S: Simd> = S::$kinds;
         type Mask<S: Simd> = S::$mask;
 
         #[inline(always)]
@@ -75,6 +80,25 @@ macro_rules! lanes_of {
             simd.$sqrt(a)
         }
         #[inline(always)]
+        fn exp<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
+            let least = Self::splat(simd, $exponential.least);
+            let x = simd.$max(simd.$min(a, Self::splat(simd, $exponential.most)), least);
+            let [n, factor] = $exponential.split::<S, Self>(simd, x);
+            let mut exponent: S::$kinds = bytemuck::cast(n);
+            for lane in bytemuck::cast_slice_mut::<_, $kind>(std::slice::from_mut(&mut exponent)) {
+                *lane <<= <$number>::MANTISSA_DIGITS - 1;
+            }
+            let result = bytemuck::cast(simd.$add_kind(bytemuck::cast(factor), exponent));
+            simd.$select(simd.$less(a, least), Self::splat(simd, 0.0), result)
+        }
+        #[inline(always)]
+        fn gather<S: Simd>(_: S, table: &[f64], mut index: S::$lanes) -> S::$lanes {
+            for lane in bytemuck::cast_slice_mut::<_, $number>(std::slice::from_mut(&mut index)) {
+                *lane = table.get(*lane as usize).copied().unwrap_or_default() as $number;
+            }
+            index
+        }
+        #[inline(always)]
         fn less_than<S: Simd>(
             simd: S,
             (a, b): (S::$lanes, S::$lanes),
@@ -103,7 +127,7 @@ macro_rules! lanes_of {
             simd.$select(mask, yes, no)
         }
         #[inline(always)]
-        fn is_kind<S: Simd>(simd: S, kinds: S::$kinds, species: usize) -> S::$mask {
+        fn is_species<S: Simd>(simd: S, kinds: S::$kinds, species: usize) -> S::$mask {
             simd.$equal(kinds, simd.$splat_kind(species as $kind))
         }
         #[inline(always)]
@@ -117,19 +141,19 @@ macro_rules! lanes_of {
     };
 }
 
-/// Rows of one particle, which fills all lanes.
-macro_rules! one_row {
+/// I-clusters of one particle, which fills all lanes.
+macro_rules! one_i_particle {
     (number: $number:ty, sum: $sum:ident, sums: $sums:ident) => {
         #[inline(always)]
-        fn row_particles<S: Simd>() -> usize {
+        fn i_particles<S: Simd>() -> usize {
             1
         }
         #[inline(always)]
-        fn kinds<S: Simd>(_: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S> {
+        fn species_lanes<S: Simd>(_: S, kinds: Self::ClusterSpecies<S>) -> Self::SpeciesLanes<S> {
             kinds
         }
         #[inline(always)]
-        fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64) {
+        fn add_to_i_particles<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64) {
             let [x, y, z] = sums;
             #[cfg(target_arch = "x86_64")]
             let together: Option<[$number; 4]> = x86::$sums(simd, sums);

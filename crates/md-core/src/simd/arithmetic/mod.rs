@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | lanes, AVX-512 | 8 | 16 |
 //! | lanes, AVX2, and AVX-512 on half-width units | 4 | 8 |
-//! | particles of a row and of a cluster | one and as many as lanes | the same, or ([`Quads`]) four and four |
+//! | particles of an i-cluster and of a cluster | one and as many as lanes | the same, or ([`Quads`]) four and four |
 //! | coordinates | f64 | fixed point, 32 bits over eight cells, wrapping |
 //! | distances, pair terms | f64 | f32 |
 //!
@@ -15,6 +15,7 @@
 #[macro_use]
 mod lanes;
 mod double;
+mod exp;
 mod quads;
 mod single;
 #[cfg(test)]
@@ -35,7 +36,7 @@ pub enum ClusterForces {
     /// In the particles' forces themselves, which are of the same type.
     InPlace,
     /// Elsewhere, lane by lane, until [`Arithmetic::add_cluster`] is called.
-    InSlots,
+    InAccumulators,
 }
 
 /// What a lane holds and how it is computed with.
@@ -43,47 +44,49 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One coordinate in memory.
     type Coordinate: bytemuck::Pod + Send + Sync;
     /// One species index in memory.
-    type Kind: bytemuck::Pod + Send + Sync;
-    /// Coordinates of a row's particles, spread over the lanes.
+    type SpeciesIndex: bytemuck::Pod + Send + Sync;
+    /// Coordinates of an i-cluster's particles, spread over the lanes.
     type Coordinates<S: Simd>: Copy;
     /// Coordinates of a cluster's particles, as they are in memory.
     type Cluster<S: Simd>: bytemuck::Pod;
     /// Species of a cluster's particles, as they are in memory.
-    type ClusterKinds<S: Simd>: bytemuck::Pod;
+    type ClusterSpecies<S: Simd>: bytemuck::Pod;
     /// A vector of numbers.
     type Lanes<S: Simd>: bytemuck::Pod;
     /// A vector of species indices.
-    type Kinds<S: Simd>: bytemuck::Pod;
+    type SpeciesLanes<S: Simd>: bytemuck::Pod;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
+    /// Adding it to a number up to 2^51 (in f32 2^22) rounds that to an integer, which its last bits are then.
+    const ROUNDING: f64;
     /// Where the forces of clusters add up.
     const CLUSTER_FORCES: ClusterForces;
 
-    /// Lanes of a vector: one per pair of a row's particle and a cluster's, row by row.
+    /// Lanes of a vector: one per pair of an i-cluster's particle and a cluster's, i-cluster by i-cluster.
     fn lanes<S: Simd>() -> usize;
-    /// Particles i of a row.
-    fn row_particles<S: Simd>() -> usize;
+    /// Particles i of an i-cluster.
+    fn i_particles<S: Simd>() -> usize;
     /// Particles j of a cluster.
     #[inline(always)]
     fn width<S: Simd>() -> usize {
-        Self::lanes::<S>() / Self::row_particles::<S>()
+        Self::lanes::<S>() / Self::i_particles::<S>()
     }
-    /// A coordinate of a row's particles, each in all of its lanes.
+    /// A coordinate of an i-cluster's particles, each in all of its lanes.
     fn spread<S: Simd>(simd: S, coordinates: &[Self::Coordinate]) -> Self::Coordinates<S>;
     /// a - b for every pair.
     fn difference<S: Simd>(simd: S, a: Self::Coordinates<S>, b: Self::Cluster<S>) -> Self::Lanes<S>;
-    /// The species of a cluster's particles, beside every particle of a row.
-    fn kinds<S: Simd>(simd: S, kinds: Self::ClusterKinds<S>) -> Self::Kinds<S>;
-    /// Adds the sums over the lanes of each of a row's particles, in three dimensions, times the unit, to that particle's
+    /// The species of a cluster's particles, beside every particle of an i-cluster.
+    fn species_lanes<S: Simd>(simd: S, kinds: Self::ClusterSpecies<S>) -> Self::SpeciesLanes<S>;
+    /// Adds the sums over the lanes of each of an i-cluster's particles, in three dimensions, times the unit, to that particle's
     /// forces.
-    fn add_rows<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64);
+    fn add_to_i_particles<S: Simd>(simd: S, to: [&mut [f64]; 3], sums: [Self::Lanes<S>; 3], unit: f64);
     /// Adds the sums over the lanes of each of a cluster's particles, times the unit, to that particle's forces; `to` may
     /// be shorter than the cluster.
     fn add_cluster<S: Simd>(simd: S, to: &mut [f64], sums: Self::Lanes<S>, unit: f64);
     /// A number in all lanes.
     fn splat<S: Simd>(simd: S, value: f64) -> Self::Lanes<S>;
     /// 1, 2, 4, ...
-    fn lane_bits<S: Simd>(simd: S) -> Self::Kinds<S>;
+    fn lane_bits<S: Simd>(simd: S) -> Self::SpeciesLanes<S>;
     /// a + b.
     fn add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a - b.
@@ -97,12 +100,22 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn neg<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Square root.
     fn sqrt<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// The nearest integer, of numbers up to 2^51 (in f32 2^22).
+    #[inline(always)]
+    fn round<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S> {
+        let rounding = Self::splat(simd, Self::ROUNDING);
+        Self::sub(simd, Self::add(simd, a, rounding), rounding)
+    }
+    /// e^a to the last bit or two; 0 below -708 (in f32 -87), e^709 (e^88) beyond that.
+    fn exp<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// The numbers in a table at indices that are integers; 0 beyond its end. Lane by lane.
+    fn gather<S: Simd>(simd: S, table: &[f64], index: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a < b for numbers that are not negative, among the lanes whose bits are set, given [`Self::lane_bits`]. What is not a
     /// number is never less; from fixed point it does not arise.
     fn less_than<S: Simd>(
         simd: S,
         numbers: (Self::Lanes<S>, Self::Lanes<S>),
-        lanes: (u16, Self::Kinds<S>),
+        lanes: (u16, Self::SpeciesLanes<S>),
     ) -> Self::Mask<S>;
     /// Whether the mask is set in any lane.
     fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;
@@ -114,9 +127,9 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
         no: Self::Lanes<S>,
     ) -> Self::Lanes<S>;
     /// Lanes of that species.
-    fn is_kind<S: Simd>(simd: S, kinds: Self::Kinds<S>, species: usize) -> Self::Mask<S>;
+    fn is_species<S: Simd>(simd: S, kinds: Self::SpeciesLanes<S>, species: usize) -> Self::Mask<S>;
     /// The species of an index in memory.
-    fn species(kind: Self::Kind) -> usize;
+    fn species(kind: Self::SpeciesIndex) -> usize;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.
     fn in_lengths<S: Simd>(simd: S, r2: Self::Lanes<S>, unit2: Self::Lanes<S>) -> Self::Lanes<S>;
     /// The inverse of that, given the inverse of the unit's square: to the last bit or two; anything for zero and infinity.

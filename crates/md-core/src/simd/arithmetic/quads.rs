@@ -3,7 +3,7 @@
 use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
 use pulp::Simd;
 
 /// Particles of a cluster.
@@ -18,7 +18,7 @@ const QUAD: usize = 4;
 /// particle j 0  1  2  3 | 0  1  2  3 | 0  1  2  3 |  0  1  2  3
 /// ```
 ///
-/// Four and four particles are closer together than one and 16, and there are a quarter as many rows. All particles of a row
+/// Four and four particles are closer together than one and 16, and there are a quarter as many i-clusters. All particles of an i-cluster
 /// must be of one species.
 #[derive(Debug, Clone, Copy)]
 pub struct Quads;
@@ -29,11 +29,11 @@ impl Arithmetic for Quads {
     type Coordinate = i32;
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = [i32; QUAD];
-    type ClusterKinds<S: Simd> = [u32; QUAD];
-    const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
+    type ClusterSpecies<S: Simd> = [u32; QUAD];
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
     #[inline(always)]
-    fn row_particles<S: Simd>() -> usize {
+    fn i_particles<S: Simd>() -> usize {
         S::F32_LANES / QUAD
     }
 
@@ -53,12 +53,12 @@ impl Arithmetic for Quads {
     }
 
     #[inline(always)]
-    fn kinds<S: Simd>(simd: S, kinds: [u32; QUAD]) -> S::u32s {
+    fn species_lanes<S: Simd>(simd: S, kinds: [u32; QUAD]) -> S::u32s {
         bytemuck::cast(repeated(simd, bytemuck::cast(kinds)))
     }
 
     #[inline(always)]
-    fn add_rows<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
+    fn add_to_i_particles<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
         #[cfg(target_arch = "x86_64")]
         if let Some([sums_x, sums_y, sums_z, _]) = x86::sums_of_quads(simd, sums) {
             add(x, sums_x, unit);
@@ -66,9 +66,9 @@ impl Arithmetic for Quads {
             add(z, sums_z, unit);
             return;
         }
-        add_row_by_row::<S>(x, sums[0], unit);
-        add_row_by_row::<S>(y, sums[1], unit);
-        add_row_by_row::<S>(z, sums[2], unit);
+        add_one_by_one::<S>(x, sums[0], unit);
+        add_one_by_one::<S>(y, sums[1], unit);
+        add_one_by_one::<S>(z, sums[2], unit);
     }
 
     #[inline(always)]
@@ -105,7 +105,7 @@ fn add(to: &mut [f64], sums: [f32; QUAD], unit: f64) {
 
 /// Adds the sum of each four lanes times the unit to a force.
 #[inline(always)]
-fn add_row_by_row<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
+fn add_one_by_one<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
     let rows: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
     for row in 0..rows.len() {
         let [a, b, c, d] = rows[row];
@@ -113,7 +113,7 @@ fn add_row_by_row<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
     }
 }
 
-/// A cluster's integers beside every particle of a row.
+/// A cluster's integers beside every particle of an i-cluster.
 #[inline(always)]
 fn repeated<S: Simd>(simd: S, cluster: [i32; QUAD]) -> S::i32s {
     #[cfg(target_arch = "x86_64")]

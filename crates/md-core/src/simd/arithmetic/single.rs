@@ -2,10 +2,10 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
 use pulp::Simd;
 
-/// What both shapes of a row have in common.
+/// What both shapes of an i-cluster have in common.
 macro_rules! in_single_precision {
     () => {
         lanes_of! {
@@ -33,6 +33,10 @@ macro_rules! in_single_precision {
             bits: b16,
             and_kind: and_u32s,
             less_whole: less_than_i32s,
+            add_kind: add_u32s,
+            min: min_f32s,
+            max: max_f32s,
+            exponential: exp::SINGLE,
         }
     };
 }
@@ -65,10 +69,10 @@ impl Arithmetic for Single {
     type Coordinate = i32;
     type Coordinates<S: Simd> = S::i32s;
     type Cluster<S: Simd> = S::i32s;
-    type ClusterKinds<S: Simd> = S::u32s;
-    const CLUSTER_FORCES: ClusterForces = ClusterForces::InSlots;
+    type ClusterSpecies<S: Simd> = S::u32s;
+    const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
-    one_row!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
+    one_i_particle!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {

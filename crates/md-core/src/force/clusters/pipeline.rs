@@ -1,9 +1,9 @@
-//! The three stages of an entry in the inner loop (`kernel`).
+//! The three pipeline steps of an entry in the inner loop (`kernel`).
 //!
 //! ```text
 //! measure     load x, y, z of the cluster; distances, cutoff mask
 //! prepare     what the kernel begins early: a division, a root
-//! interact    pair term; add to the row's particles, subtract from the cluster's forces in memory
+//! interact    pair term; add to the i-cluster's particles, subtract from the cluster's forces in memory
 //! ```
 
 use super::kernel::Sweep;
@@ -13,24 +13,24 @@ use crate::potential::{Distance, PairKernel, PairTerm};
 use crate::simd::{Arithmetic, ClusterForces};
 use pulp::Simd;
 
-/// Energy, virial and useful pairs of a row, per lane.
+/// Energy, virial and useful pairs of an i-cluster, per lane.
 pub(super) struct Collected<V> {
     pub energy: V,
     pub virial: V,
     pub pairs: V,
 }
 
-/// Particles i of a row.
-pub(super) struct Centre<S: Simd, P: Arithmetic, R> {
+/// Particles i of an i-cluster.
+pub(super) struct ICluster<S: Simd, P: Arithmetic, R> {
     pub position: [P::Coordinates<S>; 3],
     pub parameters: R,
     pub force: [P::Lanes<S>; 3],
 }
 
-/// A row's particles and a cluster after the first stage.
+/// An i-cluster's particles and a cluster after the first pipeline step.
 pub(super) struct Measured<S: Simd, P: Arithmetic> {
     pub cluster: usize,
-    pub kinds: P::ClusterKinds<S>,
+    pub kinds: P::ClusterSpecies<S>,
     pub vector: [P::Lanes<S>; 3],
     pub distance: Distance<S, P>,
 }
@@ -42,11 +42,11 @@ pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
-    /// First stage: distances.
+    /// First pipeline step: distances.
     #[inline(always)]
-    pub(super) fn measure(&self, centre: &Centre<S, P, K::Parameters<S, P>>, entry: Entry) -> Measured<S, P> {
+    pub(super) fn measure(&self, i: &ICluster<S, P, K::Parameters<S, P>>, entry: Entry) -> Measured<S, P> {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
-        let [x, y, z] = centre.position;
+        let [x, y, z] = i.position;
         let cluster = entry.cluster();
         let dx = P::difference(simd, x, xs[cluster]);
         let dy = P::difference(simd, y, ys[cluster]);
@@ -58,32 +58,32 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         Measured { cluster, kinds: self.kinds[cluster], vector: [dx, dy, dz], distance }
     }
 
-    /// Second stage: the kernel's first.
+    /// Second pipeline step: the kernel's first.
     #[inline(always)]
     pub(super) fn prepare(&self, measured: Measured<S, P>) -> Prepared<S, P, K::Prepared<S, P>> {
         let prepared = self.kernel.prepare(measured.distance);
         Prepared { measured, prepared }
     }
 
-    /// Third stage: the pair term and the forces.
+    /// Third pipeline step: the pair term and the forces.
     #[inline(always)]
     pub(super) fn interact<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        centre: &mut Centre<S, P, K::Parameters<S, P>>,
+        i: &mut ICluster<S, P, K::Parameters<S, P>>,
         Prepared { measured, prepared }: Prepared<S, P, K::Prepared<S, P>>,
     ) {
         let simd = self.simd;
         let Measured { cluster, kinds, vector: [dx, dy, dz], distance } = measured;
-        let kinds = P::kinds(simd, kinds);
+        let kinds = P::species_lanes(simd, kinds);
         let PairTerm { energy, force_over_r: force } =
-            self.kernel.evaluate::<S, P>(simd, centre.parameters, kinds, prepared);
+            self.kernel.evaluate::<S, P>(simd, i.parameters, kinds, prepared);
         if SUMS {
-            let Collected { energy: total, virial, pairs } = &mut self.row_sums;
+            let Collected { energy: total, virial, pairs } = &mut self.i_sums;
             *total = P::add(simd, *total, distance.masked(energy));
             *virial = P::mul_add(simd, force, distance.r2(), *virial);
             *pairs = P::add(simd, *pairs, distance.masked(P::splat(simd, 1.0)));
         }
-        let [cx, cy, cz] = &mut centre.force;
+        let [cx, cy, cz] = &mut i.force;
         *cx = P::mul_add(simd, force, dx, *cx);
         *cy = P::mul_add(simd, force, dy, *cy);
         *cz = P::mul_add(simd, force, dz, *cz);
@@ -103,17 +103,17 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         match P::CLUSTER_FORCES {
             ClusterForces::InPlace => cluster,
             // Their number is a power of two.
-            ClusterForces::InSlots => cluster & (self.forces[0].len() - 1),
+            ClusterForces::InAccumulators => cluster & (self.forces[0].len() - 1),
         }
     }
 
-    /// Adds the row's sums to the section's, in f64.
+    /// Adds the i-cluster's sums to the section's, in f64.
     #[inline(always)]
-    pub(super) fn add_row_sums(&mut self, reach: Newton) {
+    pub(super) fn add_i_sums(&mut self, newton: Newton) {
         // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if reach == Newton::On { 1.0 } else { 0.5 };
+        let weight = if newton == Newton::On { 1.0 } else { 0.5 };
         let zero = P::splat(self.simd, 0.0);
-        let Collected { energy, virial, pairs } = &mut self.row_sums;
+        let Collected { energy, virial, pairs } = &mut self.i_sums;
         self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));
         self.sums.virial += weight * P::sum(self.simd, std::mem::replace(virial, zero));
         self.sums.useful_pairs += weight * P::sum(self.simd, std::mem::replace(pairs, zero));

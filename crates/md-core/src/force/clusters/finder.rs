@@ -1,12 +1,12 @@
-//! Finding the clusters near the particles of a row, for several rows of a cell at a time.
+//! Finding the clusters near the particles of an i-cluster, for several i-clusters of a cell at a time.
 //!
 //! ```text
-//! candidate      loaded once, tested against every particle's place, written to the draft of each row
+//! candidate      loaded once, tested against every particle's place, written to the draft of each i-cluster
 //! draft          as long as there are candidates; an entry that is not near is overwritten by the next
 //! ```
 //!
 //! Which candidates are near no branch can guess, hence drafts. Where the next entry goes depends on the answer, and that
-//! comes late: rows that are made side by side do not wait for each other.
+//! comes late: i-clusters that are made side by side do not wait for each other.
 
 use super::candidates::{Clusters, MOST_AHEAD};
 use super::lists::Lists;
@@ -15,7 +15,7 @@ use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::ops::Range;
 
-/// Rows that are made side by side. Two take up to 1.3 times as long, one about twice (f64, AVX-512).
+/// I-clusters that are made side by side. Two take up to 1.3 times as long, one about twice (f64, AVX-512).
 pub(super) const TOGETHER: usize = 4;
 
 /// Finds clusters near particles.
@@ -23,38 +23,38 @@ pub(super) struct Finder<'a, S: Simd, P: Arithmetic> {
     pub simd: S,
     pub positions: [&'a [P::Cluster<S>]; 3],
     /// In units of the coordinates.
-    pub reach2: P::Lanes<S>,
-    pub lane_bits: P::Kinds<S>,
+    pub list_radius2: P::Lanes<S>,
+    pub lane_bits: P::SpeciesLanes<S>,
     pub clusters: Clusters,
     /// See [`Clusters::lanes_after`].
     pub lanes_after: [u16; MOST_AHEAD],
 }
 
-/// Rows in the making.
-struct Drafts<'a, const ROWS: usize> {
-    /// Row by row, each with room for all candidates.
+/// I-clusters in the making.
+struct Drafts<'a, const I_CLUSTERS: usize> {
+    /// I-cluster by i-cluster, each with room for all candidates.
     entries: &'a mut [Entry],
-    /// Where each row's next entry goes.
-    ends: [usize; ROWS],
+    /// Where each i-cluster's next entry goes.
+    ends: [usize; I_CLUSTERS],
 }
 
 /// The places of a cluster's particles.
 type Cluster<S, P> = [<P as Arithmetic>::Cluster<S>; 3];
 
-/// As many particles as a row has.
+/// As many particles as an i-cluster has.
 #[derive(Clone, Copy)]
-struct RowOf<S: Simd, P: Arithmetic> {
+struct IParticles<S: Simd, P: Arithmetic> {
     /// The first; so many follow that no place is beyond the last particle.
     first: usize,
     place: [P::Coordinates<S>; 3],
-    /// The lanes of those that the row is for.
+    /// The lanes of those that the i-cluster is for.
     lanes: u16,
 }
 
 impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
-    /// Appends the rows of particles; they and the candidates count from cluster `base`, where there are `len` of them.
+    /// Appends the i-clusters of particles; they and the candidates count from cluster `base`, where there are `len` of them.
     #[inline(always)]
-    pub(super) fn append_rows(
+    pub(super) fn append_i_clusters(
         &self,
         lists: &mut Lists,
         particles: Range<usize>,
@@ -64,27 +64,27 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
             return;
         }
         lists.prepare_drafts(TOGETHER);
-        let per_row = P::row_particles::<S>();
-        // The last row of the cell before may have room.
-        let mut first = match lists.last_row() {
-            Some(last) if (last..last + per_row).contains(&particles.start) => last,
+        let per_i_cluster = P::i_particles::<S>();
+        // The last i-cluster of the cell before may have room.
+        let mut first = match lists.last_i_cluster() {
+            Some(last) if (last..last + per_i_cluster).contains(&particles.start) => last,
             _ => particles.start,
         };
         while first < particles.end {
             let (cell, whole) = (particles.clone(), (base, len));
-            match (particles.end - first).div_ceil(per_row) {
+            match (particles.end - first).div_ceil(per_i_cluster) {
                 1 => self.append::<1>(lists, (first, cell), whole),
                 2 => self.append::<2>(lists, (first, cell), whole),
                 3 => self.append::<3>(lists, (first, cell), whole),
                 _ => self.append::<TOGETHER>(lists, (first, cell), whole),
             }
-            first += TOGETHER * per_row;
+            first += TOGETHER * per_i_cluster;
         }
     }
 
-    /// Appends so many rows for a cell's particles, the first of which begins at `first`: the candidates near each.
+    /// Appends so many i-clusters for a cell's particles, the first of which begins at `first`: the candidates near each.
     #[inline(always)]
-    fn append<const ROWS: usize>(
+    fn append<const I_CLUSTERS: usize>(
         &self,
         lists: &mut Lists,
         (first, particles): (usize, Range<usize>),
@@ -92,64 +92,71 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
     ) {
         let Lists { candidates, drafts, .. } = lists;
         let length = candidates.len();
-        let mut drafts = Drafts { entries: drafts, ends: std::array::from_fn(|row| row * length) };
-        let mut rows = [self.row(first, particles.clone(), (base, len)); ROWS];
+        let mut drafts =
+            Drafts { entries: drafts, ends: std::array::from_fn(|i_cluster| i_cluster * length) };
+        let mut i_clusters = [self.i_cluster(first, particles.clone(), (base, len)); I_CLUSTERS];
         let mut start = first;
-        for row in &mut rows {
-            *row = self.row(start, particles.clone(), (base, len));
-            start += P::row_particles::<S>();
+        for i_cluster in &mut i_clusters {
+            *i_cluster = self.i_cluster(start, particles.clone(), (base, len));
+            start += P::i_particles::<S>();
         }
         let (own, others) = candidates.own_and_others();
         for &entry in own {
-            let mut entries = [entry; ROWS];
-            for row in 0..ROWS {
-                let ahead = self.clusters.ahead(rows[row].first, entry.cluster());
-                entries[row] = entry.within(self.lanes_after[ahead] & rows[row].lanes);
+            let mut entries = [entry; I_CLUSTERS];
+            for i_cluster in 0..I_CLUSTERS {
+                let ahead = self.clusters.ahead(i_clusters[i_cluster].first, entry.cluster());
+                entries[i_cluster] = entry.within(self.lanes_after[ahead] & i_clusters[i_cluster].lanes);
             }
-            self.write(&mut drafts, entries, (&rows, self.load(base + entry.cluster())));
+            self.write(&mut drafts, entries, (&i_clusters, self.load(base + entry.cluster())));
         }
         for &entry in others {
-            let mut entries = [entry; ROWS];
+            let mut entries = [entry; I_CLUSTERS];
             // Only the first and the last may have particles of other cells.
-            entries[0] = entry.within(rows[0].lanes);
-            entries[ROWS - 1] = entry.within(rows[ROWS - 1].lanes);
-            self.write(&mut drafts, entries, (&rows, self.load(base + entry.cluster())));
+            entries[0] = entry.within(i_clusters[0].lanes);
+            entries[I_CLUSTERS - 1] = entry.within(i_clusters[I_CLUSTERS - 1].lanes);
+            self.write(&mut drafts, entries, (&i_clusters, self.load(base + entry.cluster())));
         }
-        for (row, end) in drafts.ends.into_iter().enumerate() {
-            let particle = rows[row].first;
-            lists.push_row((particle, particle / self.clusters.width), row * length..end);
+        for (i_cluster, end) in drafts.ends.into_iter().enumerate() {
+            let particle = i_clusters[i_cluster].first;
+            lists.push_i_cluster((particle, particle / self.clusters.width), i_cluster * length..end);
         }
     }
 
-    /// Writes each row's entry for a cluster to the end of its draft, which moves on if any lane is within reach.
+    /// Writes each i-cluster's entry for a cluster to the end of its draft, which moves on if any lane is within the list radius.
     #[inline(always)]
-    fn write<const ROWS: usize>(
+    fn write<const I_CLUSTERS: usize>(
         &self,
-        drafts: &mut Drafts<ROWS>,
-        entries: [Entry; ROWS],
-        (rows, cluster): (&[RowOf<S, P>; ROWS], Cluster<S, P>),
+        drafts: &mut Drafts<I_CLUSTERS>,
+        entries: [Entry; I_CLUSTERS],
+        (i_clusters, cluster): (&[IParticles<S, P>; I_CLUSTERS], Cluster<S, P>),
     ) {
-        for row in 0..ROWS {
-            drafts.entries[drafts.ends[row]] = entries[row];
-            drafts.ends[row] += usize::from(self.is_near(rows[row].place, cluster, entries[row].lanes()));
+        for i_cluster in 0..I_CLUSTERS {
+            drafts.entries[drafts.ends[i_cluster]] = entries[i_cluster];
+            drafts.ends[i_cluster] +=
+                usize::from(self.is_near(i_clusters[i_cluster].place, cluster, entries[i_cluster].lanes()));
         }
     }
 
-    /// The row that begins at `first`, for those of these particles that are in it.
+    /// The i-cluster that begins at `first`, for those of these particles that are in it.
     #[inline(always)]
-    fn row(&self, first: usize, particles: Range<usize>, (base, len): (usize, usize)) -> RowOf<S, P> {
-        let (rows, width) = (P::row_particles::<S>(), self.clusters.width);
-        let own = first.max(particles.start)..particles.end.min(first + rows);
-        let first = first.min(len - rows);
+    fn i_cluster(
+        &self,
+        first: usize,
+        particles: Range<usize>,
+        (base, len): (usize, usize),
+    ) -> IParticles<S, P> {
+        let (i_particles, width) = (P::i_particles::<S>(), self.clusters.width);
+        let own = first.max(particles.start)..particles.end.min(first + i_particles);
+        let first = first.min(len - i_particles);
         let start = base * width + first;
         let [x, y, z] = self.positions;
         let place = [
-            P::spread(self.simd, &bytemuck::cast_slice(x)[start..start + rows]),
-            P::spread(self.simd, &bytemuck::cast_slice(y)[start..start + rows]),
-            P::spread(self.simd, &bytemuck::cast_slice(z)[start..start + rows]),
+            P::spread(self.simd, &bytemuck::cast_slice(x)[start..start + i_particles]),
+            P::spread(self.simd, &bytemuck::cast_slice(y)[start..start + i_particles]),
+            P::spread(self.simd, &bytemuck::cast_slice(z)[start..start + i_particles]),
         ];
         let lanes = (1_u32 << ((own.end - first) * width)) - (1_u32 << ((own.start - first) * width));
-        RowOf { first, place, lanes: lanes as u16 }
+        IParticles { first, place, lanes: lanes as u16 }
     }
 
     #[inline(always)]
@@ -158,7 +165,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         [x[cluster], y[cluster], z[cluster]]
     }
 
-    /// Whether any of these lanes of a cluster is within reach.
+    /// Whether any of these lanes of a cluster is within the list radius.
     #[inline(always)]
     fn is_near(&self, place: [P::Coordinates<S>; 3], cluster: Cluster<S, P>, lanes: u16) -> bool {
         let simd = self.simd;
@@ -166,17 +173,17 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dy = P::difference(simd, place[1], cluster[1]);
         let dz = P::difference(simd, place[2], cluster[2]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        P::any(simd, P::less_than(simd, (r2, self.reach2), (lanes, self.lane_bits)))
+        P::any(simd, P::less_than(simd, (r2, self.list_radius2), (lanes, self.lane_bits)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::force::Newton;
     use crate::force::cells::CellSpan;
     use crate::force::clusters::kernel::vectors;
-    use crate::force::clusters::words::{Row, Rows};
+    use crate::force::clusters::words::{IClusterList, IClusters};
+    use crate::force::Newton;
     use crate::random;
     use crate::simd::{Double, Quads, SimdLevel, Single};
     use pulp::WithSimd;
@@ -184,19 +191,19 @@ mod tests {
 
     const PARTICLES: usize = 64;
     const HOME: Range<usize> = 16..48;
-    const REACH2: f64 = 1.5;
+    const LIST_RADIUS2: f64 = 1.5;
 
     /// The particles of a cell and of those it meets.
     type Cell = [Range<usize>; 4];
 
-    /// Cells one after the other: two that share a row; one with many rows; one past the end of the home.
+    /// Cells one after the other: two that share an i-cluster; one with many i-clusters; one past the end of the home.
     const CELLS: [&[Cell]; 3] = [
         &[[18..24, 24..37, 52..61, 3..9], [24..37, 38..45, 57..61, 9..12]],
         &[[20..41, 41..45, 52..61, 3..9]],
         &[[43..55, 10..20, 57..61, 0..9]],
     ];
 
-    /// Makes the rows; gives, entry by entry, the pairs of particles it stands for. No rows where a vector is too short.
+    /// Makes the i-clusters; gives, entry by entry, the pairs of particles it stands for. No i-clusters where a vector is too short.
     struct Made<'a, P: Arithmetic> {
         positions: &'a [Vec<P::Coordinate>; 3],
         unit: f64,
@@ -207,70 +214,75 @@ mod tests {
         type Output = Option<Vec<Vec<(usize, usize)>>>;
 
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-            if P::row_particles::<S>() == 0 {
+            if P::i_particles::<S>() == 0 {
                 return None;
             }
-            let (width, rows) = (P::width::<S>(), P::row_particles::<S>());
-            let clusters = Clusters { width, rows, home: HOME.start / width..HOME.end / width };
-            let (mut near, mut far) = (Lists::default(), Lists::default());
+            let (width, i_particles) = (P::width::<S>(), P::i_particles::<S>());
+            let clusters = Clusters { width, i_particles, home: HOME.start / width..HOME.end / width };
+            let (mut local, mut cross) = (Lists::default(), Lists::default());
             let (home, lanes_after) = (clusters.home.start, clusters.lanes_after());
             let finder = Finder::<S, P> {
                 simd,
                 positions: self.positions.each_ref().map(|column| vectors(column)),
-                reach2: P::splat(simd, REACH2 / (self.unit * self.unit)),
+                list_radius2: P::splat(simd, LIST_RADIUS2 / (self.unit * self.unit)),
                 lane_bits: P::lane_bits(simd),
                 clusters,
                 lanes_after,
             };
-            for lists in [&mut near, &mut far] {
+            for lists in [&mut local, &mut cross] {
                 lists.begin_section(Newton::Off, P::CLUSTER_FORCES);
             }
             for cell in self.cells {
                 let spans =
                     cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
-                let candidates = (&mut near.candidates, &mut far.candidates);
+                let candidates = (&mut local.candidates, &mut cross.candidates);
                 finder.clusters.write_down(candidates.0, candidates.1, (&spans, spans[0].first));
                 let own = cell[0].start..cell[0].end.min(HOME.end);
                 let in_home = own.start - HOME.start..own.end - HOME.start;
-                finder.append_rows(&mut near, in_home, (home, HOME.len()));
-                finder.append_rows(&mut far, own, (0, HOME.end));
+                finder.append_i_clusters(&mut local, in_home, (home, HOME.len()));
+                finder.append_i_clusters(&mut cross, own, (0, HOME.end));
             }
-            for lists in [&mut near, &mut far] {
+            for lists in [&mut local, &mut cross] {
                 lists.end_section(size_of::<P::Lanes<S>>());
-                let starts = || Rows(lists.stream.words()).map(|row| row.particle);
+                let starts = || IClusters(lists.stream.words()).map(|i_cluster| i_cluster.particle);
                 assert_eq!(
                     starts().collect::<BTreeSet<_>>().len(),
                     starts().count(),
-                    "two rows of the same particles"
+                    "two i_clusters of the same particles"
                 );
             }
-            for (lists, end) in [(&near, HOME.len()), (&far, HOME.end)] {
-                assert!(Rows(lists.stream.words()).all(|row| row.particle + rows <= end));
+            for (lists, end) in [(&local, HOME.len()), (&cross, HOME.end)] {
+                assert!(
+                    IClusters(lists.stream.words()).all(|i_cluster| i_cluster.particle + i_particles <= end)
+                );
             }
-            Some([pairs(&near, (rows, width), HOME.start), pairs(&far, (rows, width), 0)].concat())
+            Some(
+                [pairs(&local, (i_particles, width), HOME.start), pairs(&cross, (i_particles, width), 0)]
+                    .concat(),
+            )
         }
     }
 
-    fn pairs(lists: &Lists, (rows, width): (usize, usize), base: usize) -> Vec<Vec<(usize, usize)>> {
-        let entries = |row: Row<'_>| {
+    fn pairs(lists: &Lists, (i_particles, width): (usize, usize), base: usize) -> Vec<Vec<(usize, usize)>> {
+        let entries = |i_cluster: IClusterList<'_>| {
             let pairs = |entry: Entry| {
-                let lanes = (0..rows * width).filter(move |lane| entry.lanes() >> lane & 1 == 1);
+                let lanes = (0..i_particles * width).filter(move |lane| entry.lanes() >> lane & 1 == 1);
                 lanes.map(move |lane| {
-                    (base + row.particle + lane / width, base + entry.cluster() * width + lane % width)
+                    (base + i_cluster.particle + lane / width, base + entry.cluster() * width + lane % width)
                 })
             };
-            row.entries.iter().map(|entry| pairs(*entry).collect()).collect::<Vec<_>>()
+            i_cluster.entries.iter().map(|entry| pairs(*entry).collect()).collect::<Vec<_>>()
         };
-        Rows(lists.stream.words()).flat_map(entries).collect()
+        IClusters(lists.stream.words()).flat_map(entries).collect()
     }
 
     /// All cells at every level of this CPU; tells how many times.
-    fn check_rows<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
+    fn check_i_clusters<P: Arithmetic>(unit: f64, coordinate: impl Fn(f64) -> P::Coordinate) -> usize {
         let places: Vec<[f64; 3]> = (0..PARTICLES as u64).map(|i| random::normal_vector(1, i)).collect();
         let column = |dim: usize| places.iter().map(|place| coordinate(place[dim])).collect::<Vec<_>>();
         let positions = [column(0), column(1), column(2)];
         let is_near = |&(i, j): &(usize, usize)| {
-            (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < REACH2
+            (0..3).map(|dim| (places[i][dim] - places[j][dim]).powi(2)).sum::<f64>() < LIST_RADIUS2
         };
         let mut checked = 0;
         for cells in CELLS {
@@ -285,8 +297,8 @@ mod tests {
             let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
             assert!(!near.is_empty() && near.len() < all.len());
             for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-                let rows = Made::<P> { positions: &positions, unit, cells };
-                let Some(entries) = level.dispatch(rows) else { continue };
+                let i_clusters = Made::<P> { positions: &positions, unit, cells };
+                let Some(entries) = level.dispatch(i_clusters) else { continue };
                 let name = level.name();
                 assert!(entries.iter().all(|pairs| pairs.iter().any(is_near)), "{name}");
                 let listed: BTreeSet<_> = entries.iter().flatten().copied().collect();
@@ -303,9 +315,9 @@ mod tests {
         const UNIT: f64 = 1e-7;
         let fixed = |x: f64| (x / UNIT) as i32;
         let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available()).count();
-        assert_eq!(check_rows::<Double>(1.0, |x| x), levels * CELLS.len());
-        assert_eq!(check_rows::<Single>(UNIT, fixed), levels * CELLS.len());
+        assert_eq!(check_i_clusters::<Double>(1.0, |x| x), levels * CELLS.len());
+        assert_eq!(check_i_clusters::<Single>(UNIT, fixed), levels * CELLS.len());
         let all_but_the_baseline = (levels - 1) * CELLS.len();
-        assert!(check_rows::<Quads>(UNIT, fixed) >= all_but_the_baseline, "a vector holds four lanes");
+        assert!(check_i_clusters::<Quads>(UNIT, fixed) >= all_but_the_baseline, "a vector holds four lanes");
     }
 }

@@ -6,9 +6,9 @@ use crate::particles::Particles;
 use crate::threads::{Placed, Threads};
 use std::ops::Range;
 
-/// Reactions that a thread's far work has for particles outside its home.
+/// Reactions that a thread's cross-thread pairs has for particles outside its home.
 #[derive(Debug, Clone)]
-pub(in crate::force) struct Spill {
+pub(in crate::force) struct ReactionBuffer {
     /// By particle.
     force: [Column<f64>; 3],
     /// Which blocks of particles are touched.
@@ -17,13 +17,13 @@ pub(in crate::force) struct Spill {
     runs: Vec<Range<usize>>,
 }
 
-impl Default for Spill {
+impl Default for ReactionBuffer {
     fn default() -> Self {
         Self { force: Column::three_from(Place::Reaction), blocks: Vec::new(), runs: Vec::new() }
     }
 }
 
-impl Spill {
+impl ReactionBuffer {
     /// Nothing touched yet of `len` particles and ghosts.
     pub(in crate::force) fn reset(&mut self, len: usize) {
         self.blocks.clear();
@@ -31,14 +31,14 @@ impl Spill {
         self.runs.clear();
     }
 
-    /// Far work touches these particles.
+    /// Cross-thread pairs touches these particles.
     #[inline]
     pub(in crate::force) fn touch(&mut self, particles: Range<usize>) {
         let end = particles.end.div_ceil(BLOCK).min(self.blocks.len());
         self.blocks[particles.start / BLOCK..end].fill(true);
     }
 
-    /// To be called when everything has been touched. One thread has no far work and needs no room for it; several do,
+    /// To be called when everything has been touched. One thread has no cross-thread pairs and needs no room for it; several do,
     /// also where it has no reactions.
     pub(in crate::force) fn lay_out(&mut self, len: usize, threads: &Threads) {
         let mut start = 0;
@@ -81,19 +81,19 @@ impl Spill {
     }
 }
 
-/// Adds all spills to the forces, in the order of threads.
-pub(in crate::force) fn add_spills<L: Send + Sync>(
+/// Adds all reactions to the forces, in the order of threads.
+pub(in crate::force) fn add_reactions<L: Send + Sync>(
     threads: &Threads,
     shares: &[Share<L>],
     particles: &mut Particles,
 ) {
-    if shares.iter().all(|share| share.spill.runs.is_empty()) {
+    if shares.iter().all(|share| share.reactions.runs.is_empty()) {
         return;
     }
     let columns = particles.force.each_mut().map(|column| &mut column[..]);
     threads.each(Placed { first: 0, columns }, |Placed { first, mut columns }| {
         for share in shares {
-            share.spill.add_to(first, &mut columns);
+            share.reactions.add_to(first, &mut columns);
         }
     });
 }
