@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::Shell;
     use crate::domain::{Boundary, Dimension, Domain};
-    use crate::halo::Route;
+    use crate::halo::ExchangePattern;
     use crate::particles::Particle;
     use crate::partition::{Partition, Rect};
     use crate::random;
@@ -200,7 +200,7 @@ mod tests {
         };
         let grid = CellGrid::new(domain, [CELLS; 3]);
         let whole = Partition::Rect(Rect { grid: [1; 3] });
-        let plan = HaloPlan::new(&grid, &whole, Shell::Half, Route::Direct, 0);
+        let plan = HaloPlan::new(&grid, &whole, Shell::Half, ExchangePattern::Direct, 0);
         let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
         let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };
         let (mut particles, mut cells): (Particles, _) =

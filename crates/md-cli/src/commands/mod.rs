@@ -8,13 +8,13 @@ pub mod run;
 
 use std::path::Path;
 
-use md_comm::World;
+use md_comm::{Backend, World};
 
 use crate::driver::{RunError, Setup, Simulation};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts};
-use crate::scenario::{Backend, Parallel, Scenario, effective_toml, name_of};
+use crate::scenario::{Parallel, Scenario, effective_toml, name_of};
 use md_core::observables::SystemSums;
 
 /// Rank that reads and writes.
@@ -62,7 +62,7 @@ fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) ->
 fn context_of(world: &dyn World, scenario: &Scenario, grid: String, atoms: u64, steps: u64) -> RunContext {
     let parallel = &scenario.parallel;
     RunContext {
-        backend: name_of(parallel.backend),
+        backend: parallel.backend.name().to_owned(),
         shell: name_of(parallel.shell),
         exchange: name_of(parallel.exchange),
         partition: name_of(parallel.partition),

@@ -1,7 +1,7 @@
 //! The state of one rank and the time step.
 
 use md_comm::{Traffic, World};
-use md_core::force::{CellWork, ClusterWork, Precision, Sums};
+use md_core::force::{CellWork, ClusterWork, Sums};
 use md_core::halo::Region;
 use md_core::integrate::{Integrator, Kicks};
 use md_core::potential::{PairPotential, Tail};
@@ -66,7 +66,7 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// Communication; particles on top of each other.
     pub fn new(world: &'a dyn World, setup: &'a Setup, scenario: &Scenario) -> Result<Self, RunError> {
-        let plan = HaloPlan::new(&setup.grid, &setup.partition, setup.shell, setup.route, world.rank());
+        let plan = HaloPlan::new(&setup.grid, &setup.partition, setup.shell, setup.exchange, world.rank());
         let particles = initial::particles(setup, scenario, world)?;
         let counts = count_species(&particles, setup.masses.len(), world)?;
         let tail = if scenario.interaction.tail_correction {
@@ -77,17 +77,22 @@ impl<'a> Simulation<'a> {
         let timestep = scenario.simulation.timestep;
         let mut simulation = Self {
             timestep,
-            halo: HaloExchange::open(world, &plan, scenario.parallel.rma.slots())?,
+            halo: HaloExchange::open(world, &plan, scenario.parallel.rma.buffering())?,
             method: match scenario.neighbor.method {
                 scenario::Method::DirectSum => Method::DirectSum,
                 // Validation has refused the methods to come.
                 scenario::Method::Cells => Method::Cells(CellWork::new()),
-                scenario::Method::Clusters => {
-                    Method::Clusters(Box::new(ClusterWork::new(scenario.neighbor.skin, precision(scenario))))
-                }
+                scenario::Method::Clusters => Method::Clusters(Box::new(ClusterWork::new(
+                    scenario.neighbor.skin,
+                    scenario.neighbor.precision,
+                ))),
             },
             kicks: Kicks::One,
-            integrator: Integrator::new(timestep, &setup.masses, setup.simd),
+            integrator: match scenario.integrator {
+                scenario::Integrator::VelocityVerlet {} => {
+                    Integrator::new(timestep, &setup.masses, setup.simd)
+                }
+            },
             watch: RebuildWatch::new(setup.rebuild, scenario.neighbor.skin, setup.simd),
             halo_wait: if scenario.parallel.overlap {
                 HaloWait::AfterInnerWork
@@ -215,13 +220,6 @@ impl<'a> Simulation<'a> {
     /// Closes the exchange contexts. *Collective.*
     pub fn finalise(self) -> Result<(), RunError> {
         self.halo.finalise()
-    }
-}
-
-fn precision(scenario: &Scenario) -> Precision {
-    match scenario.neighbor.precision {
-        scenario::Precision::Double => Precision::Double,
-        scenario::Precision::Mixed => Precision::Mixed,
     }
 }
 

@@ -49,11 +49,17 @@ pub enum Sums {
 }
 
 /// Precision of the pair arithmetic; positions, integration and sums over particles are always f64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Precision {
-    /// f64.
+    /// 64-bit throughout.
+    #[default]
     Double,
-    /// f32.
+    /// 32-bit pairs, 64-bit sums.
     Mixed,
 }
 

@@ -10,7 +10,7 @@ pub use pack::{
     add_returned_forces, add_returned_image_forces, import_count, pack_forces, pack_positions,
     refresh_images, unpack_positions,
 };
-pub use plan::{CellPairs, Export, HaloEdge, HaloPlan, Pairs, Reach, Region, Route, Stage};
+pub use plan::{CellPairs, ExchangePattern, Export, HaloEdge, HaloPlan, Pairs, Reach, Region, Stage};
 pub use records::{
     BorderError, border_bytes, copy_images, migrant_bytes, pack_border, pack_migrants, unpack_border,
     unpack_migrants,

@@ -8,7 +8,7 @@
 //! from its gates back to anchors, both choose among several ways to the same ghost by the same order, and both sort by
 //! the importer's extended coordinates.
 
-use super::plan::Route;
+use super::plan::ExchangePattern;
 use crate::grid::{Cell, CellGrid, add, storage_order, subtract};
 use crate::partition::{Ownership, Partition};
 use crate::shell::Shell;
@@ -37,7 +37,7 @@ pub(super) type Imports = BTreeMap<usize, Vec<(usize, BTreeSet<Ghost>)>>;
 /// coordinates, and the displacement in box lengths.
 pub(super) type Exports = BTreeMap<usize, BTreeMap<usize, BTreeMap<Ghost, (Cell, [i8; 3])>>>;
 
-impl Route {
+impl ExchangePattern {
     /// Offsets from owned cells to the ghosts that a rank must have: those of the shell and, staged, those that others
     /// want forwarded.
     pub(super) fn offsets(self, shell: Shell, flat: bool) -> Vec<Cell> {
@@ -84,7 +84,7 @@ fn without(mut offset: Cell, dim: usize) -> Cell {
 pub(super) struct Routes<'a> {
     pub grid: &'a CellGrid,
     pub partition: &'a Partition,
-    pub route: Route,
+    pub pattern: ExchangePattern,
     pub rank: usize,
     pub offsets: Vec<Cell>,
 }
@@ -96,10 +96,12 @@ impl Routes<'_> {
         for &anchor in owned {
             for &offset in &self.offsets {
                 let ghost = add(anchor, offset);
-                let Some((gate, _)) = self.grid.wrap(add(anchor, self.route.gate(offset))) else { continue };
+                let Some((gate, _)) = self.grid.wrap(add(anchor, self.pattern.gate(offset))) else {
+                    continue;
+                };
                 if self.is_ghost_of(ghost, self.rank) && self.is_chosen(ghost, offset, self.rank) {
                     let provider = self.partition.owner(self.grid, gate);
-                    let stage = found.entry(self.route.stage(offset)).or_default();
+                    let stage = found.entry(self.pattern.stage(offset)).or_default();
                     stage.entry(provider).or_default().insert(Ghost(ghost));
                 }
             }
@@ -110,7 +112,7 @@ impl Routes<'_> {
             sources
         };
         // All ranks have the same stages, so that they open the same contexts.
-        let stages = self.offsets.iter().map(|&offset| self.route.stage(offset));
+        let stages = self.offsets.iter().map(|&offset| self.pattern.stage(offset));
         let stages: BTreeSet<usize> = stages.chain([0]).collect();
         stages.into_iter().map(|stage| (stage, own_first(found.remove(&stage).unwrap_or_default()))).collect()
     }
@@ -120,7 +122,7 @@ impl Routes<'_> {
         let mut exports = Exports::new();
         for &gate in owned {
             for &offset in &self.offsets {
-                let Some((anchor, shift)) = self.grid.wrap(subtract(gate, self.route.gate(offset))) else {
+                let Some((anchor, shift)) = self.grid.wrap(subtract(gate, self.pattern.gate(offset))) else {
                     continue;
                 };
                 let importer = self.partition.owner(self.grid, anchor);
@@ -129,7 +131,7 @@ impl Routes<'_> {
                     // The wrap moved the anchor by -shift boxes: seen from here the cell is as far off.
                     let here =
                         [0, 1, 2].map(|dim| ghost[dim] + i32::from(shift[dim]) * self.grid.counts()[dim]);
-                    let stage = exports.entry(self.route.stage(offset)).or_default();
+                    let stage = exports.entry(self.pattern.stage(offset)).or_default();
                     stage.entry(importer).or_default().insert(Ghost(ghost), (here, shift.map(|s| -s)));
                 }
             }
@@ -145,7 +147,7 @@ impl Routes<'_> {
 
     /// Whether `offset` is the first, by stage and then in order, of the offsets by which the rank names the ghost.
     fn is_chosen(&self, ghost: Cell, offset: Cell, rank: usize) -> bool {
-        if self.route == Route::Direct {
+        if self.pattern == ExchangePattern::Direct {
             // All ways lead to the owner.
             return true;
         }
@@ -155,6 +157,6 @@ impl Routes<'_> {
             primary.is_some_and(|(cell, _)| self.partition.owner(self.grid, cell) == rank)
         };
         let ways = self.offsets.iter().filter(names);
-        ways.min_by_key(|other| (self.route.stage(**other), storage_order(other))) == Some(&offset)
+        ways.min_by_key(|other| (self.pattern.stage(**other), storage_order(other))) == Some(&offset)
     }
 }

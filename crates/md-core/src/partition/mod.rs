@@ -21,6 +21,26 @@ pub trait Ownership {
     fn rank_grid(&self) -> Option<[usize; 3]>;
 }
 
+/// Which partition a configuration asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum PartitionKind {
+    /// Blocks on a grid of ranks.
+    #[default]
+    Rect,
+    /// Consecutive cells in storage order.
+    Stripe,
+}
+
+impl PartitionKind {
+    /// All of them, in the order of their declaration.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+}
+
 /// All partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Partition {

@@ -3,9 +3,15 @@
 use super::Well;
 
 /// A combining rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Mixing {
-    /// sigma: arithmetic mean (Lorentz 1881), epsilon: geometric mean (Berthelot 1898).
+    /// Arithmetic mean of sigma (Lorentz 1881), geometric mean of epsilon (Berthelot 1898).
+    #[default]
     LorentzBerthelot,
     /// Geometric mean of both.
     Geometric,

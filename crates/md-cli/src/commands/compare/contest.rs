@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::{Blocking, CommError, World};
+use md_comm::{Backend, Blocking, CommError, World};
 
 use super::board::{Board, Entry};
 use super::groups::groups;
@@ -11,15 +11,15 @@ use super::lock;
 use super::measure::{self, Subject};
 use super::monitor::Beat;
 use super::outcome::{Trouble, agree};
-use super::reference::{Reference, diameter};
-use super::strategies::{Strategy, transport};
+use super::reference::Reference;
+use super::strategies::Strategy;
 use super::transports::Transports;
 use crate::commands::{context, context_of};
 use crate::comparison::Status;
 use crate::driver::{RowVector, RunError, Setup};
 use crate::inputs::Inputs;
 use crate::report::RunContext;
-use crate::scenario::{Backend, Scenario};
+use crate::scenario::Scenario;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -153,12 +153,10 @@ impl<'c> Contest<'c> {
         }
         let fitted = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
         let (note, scenario) = (fitted.note(), fitted.scenario);
-        let backend = transport(strategy.backend);
-        let backend = backend.ok_or_else(|| unavailable("this version does not have it yet".to_owned()))?;
-        backend.availability().map_err(unavailable)?;
+        strategy.backend.availability().map_err(unavailable)?;
         let ranks = self.transports.referee().ranks();
         let setup = Setup::new(&self.inputs.source, &scenario, self.inputs.particles.clone(), ranks)?;
-        let world = self.transports.world(backend, scenario.parallel.rma.options())?;
+        let world = self.transports.world(strategy.backend, scenario.parallel.rma.options())?;
         world.set_watchdog(self.plan.timeout);
         Ok(Gear { world, setup, scenario, note })
     }
@@ -191,7 +189,8 @@ impl<'c> Contest<'c> {
 
     /// Compares a strategy's forces with the reference. *Collective.*
     fn check(&mut self, number: usize) -> Result<bool, RunError> {
-        let diameter = diameter(&self.inputs.scenario);
+        let Scenario { interaction, species, .. } = &self.inputs.scenario;
+        let diameter = interaction.diameter(species);
         let rows = self.attempt(number, |subject, beat| {
             let setup = subject.setup.displaced(diameter);
             Subject { setup: &setup, ..subject }.simulate(beat, |simulation| {

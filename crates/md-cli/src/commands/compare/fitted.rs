@@ -1,6 +1,6 @@
 //! A scenario made to fit a strategy: what its backend does not take is left out, and told.
 
-use md_comm::Refusal;
+use md_comm::{Backend, Refusal};
 
 use crate::scenario::{Rma, Scenario};
 
@@ -24,9 +24,9 @@ impl Fitted {
 }
 
 /// Sets the options that a backend does not take back to their defaults; what they were refused for.
-pub(super) fn leave_out_refused(rma: &mut Rma, backend: Option<md_comm::Backend>) -> Vec<Refusal> {
+pub(super) fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
     let mut left_out = Vec::new();
-    while let Some(refusal) = backend.and_then(|backend| backend.refusal(&rma.options(), rma.slots())) {
+    while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering()) {
         rma.reset(refusal.key);
         left_out.push(refusal);
     }
@@ -35,8 +35,9 @@ pub(super) fn leave_out_refused(rma: &mut Rma, backend: Option<md_comm::Backend>
 
 #[cfg(all(test, feature = "mpi"))]
 mod tests {
+    use super::Backend;
     use crate::commands::compare::strategies::{Strategy, tests::scenario};
-    use crate::scenario::{Backend, Rma};
+    use crate::scenario::Rma;
 
     #[test]
     fn only_options_that_a_backend_refuses_are_left_out() {

@@ -3,10 +3,9 @@
 //! Calls that hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So
 //! strategies are checked and measured group by group, those first that can hang least.
 
-use md_comm::Blocking;
+use md_comm::{Backend, Blocking};
 
 use super::strategies::Strategy;
-use crate::scenario::Backend;
 
 /// Numbers of the strategies of each group, in the order of measurement; a group may be empty.
 pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> [(Blocking, Vec<usize>); 3] {
@@ -17,7 +16,7 @@ pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> [(Block
 }
 
 fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
-    strategy.mover(between_nodes).map_or(Blocking::Never, md_comm::Backend::blocking)
+    strategy.mover(between_nodes).blocking()
 }
 
 #[cfg(test)]

@@ -8,12 +8,16 @@
 
 use std::time::Duration;
 
-use md_comm::{CommError, World, local};
+use md_comm::{Backend, CommError, World, local};
+use md_core::Shell;
+use md_core::force::Precision;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
 
 use crate::driver::{RowVector, RunError, Setup, Simulation};
 use crate::inputs::Inputs;
 use crate::report::ParticleRow;
-use crate::scenario::{Backend, ExchangeKind, Method, Parallel, Partition, Precision, Scenario, Shell};
+use crate::scenario::{Method, Parallel, Scenario};
 
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
@@ -26,7 +30,7 @@ fn force_bound(precision: Precision) -> f64 {
 /// Up to this many particles all pairs are computed.
 const DIRECT_SUM_LIMIT: u64 = 4000;
 
-/// The rms force is taken to be at least this share of epsilon / sigma: in a perfect lattice from a file there is none
+/// The rms force is taken to be at least this share of the potential's unit of force: in a perfect lattice from a file there is none
 /// but rounding.
 const LEAST_FORCE: f64 = 1e-3;
 
@@ -44,11 +48,6 @@ pub(super) struct Reference {
     bound: f64,
 }
 
-/// The diameter that [`Setup::displaced`] keeps particles apart by.
-pub(super) fn diameter(scenario: &Scenario) -> f64 {
-    scenario.species.iter().map(|species| species.sigma).fold(0.0, f64::max)
-}
-
 impl Reference {
     /// Computes the forces. Not collective.
     ///
@@ -59,21 +58,20 @@ impl Reference {
         scenario.parallel = Parallel {
             backend: Backend::Local,
             shell: Shell::Full,
-            exchange: ExchangeKind::Direct,
-            partition: Partition::Rect,
+            exchange: ExchangePattern::Direct,
+            partition: PartitionKind::Rect,
             ..Parallel::default()
         };
         let setup = Setup::new(&inputs.source, &scenario, inputs.particles.clone(), 1)?;
-        let setup = setup.displaced(diameter(&scenario));
+        let setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
         scenario.neighbor.precision = Precision::Double;
         scenario.neighbor.method =
             if setup.atoms() <= DIRECT_SUM_LIMIT { Method::DirectSum } else { Method::Cells };
         let ended = local::run(1, WATCHDOG, |world| forces(world, &setup, &scenario));
         let rows = ended.into_iter().next().unwrap_or_else(|| Ok(Ok(Vec::new())));
         let rows = rows.map_err(|panic| CommError::Setup(panic.to_string()))??;
-        let units = scenario.species.iter().map(|species| species.epsilon / species.sigma);
         let bound = force_bound(inputs.scenario.neighbor.precision);
-        Ok(Self::new(rows, LEAST_FORCE * units.fold(0.0, f64::max), bound))
+        Ok(Self::new(rows, LEAST_FORCE * scenario.interaction.force_unit(&scenario.species), bound))
     }
 
     fn new(mut rows: Vec<ParticleRow>, least_force: f64, bound: f64) -> Self {

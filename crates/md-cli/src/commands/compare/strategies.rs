@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use md_comm::Backend;
+use md_core::Shell;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
 use serde::Serialize;
 
 use super::fitted::{Fitted, leave_out_refused};
 use crate::args::CompareArgs;
-use crate::scenario::{
-    Backend, ExchangeKind, Parallel, Partition, Scenario, Shell, fault, listed, name_of, nearest,
-};
+use crate::scenario::{Parallel, Scenario, fault, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
 const ALL: &str = "all";
@@ -29,8 +31,8 @@ pub enum Selection<T> {
 pub struct Choices {
     backends: Selection<Backend>,
     shells: Selection<Shell>,
-    exchanges: Selection<ExchangeKind>,
-    partitions: Selection<Partition>,
+    exchanges: Selection<ExchangePattern>,
+    partitions: Selection<PartitionKind>,
 }
 
 /// One way to move the halo.
@@ -41,15 +43,15 @@ pub struct Strategy {
     /// Which cells are imported.
     pub shell: Shell,
     /// Direct or staged.
-    pub exchange: ExchangeKind,
+    pub exchange: ExchangePattern,
     /// Who owns which cell.
-    pub partition: Partition,
+    pub partition: PartitionKind,
 }
 
 impl fmt::Display for Strategy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { backend, shell, exchange, partition } = self;
-        let [backend, shell] = [name_of(backend), name_of(shell)];
+        let [backend, shell] = [backend.name().to_owned(), name_of(shell)];
         write!(formatter, "{backend} ({shell}, {}, {})", name_of(exchange), name_of(partition))
     }
 }
@@ -61,24 +63,24 @@ impl Choices {
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
         Ok(Self {
-            backends: select("--backends", &args.backends, &Backend::ALL)?,
-            shells: select("--shells", &args.shells, &Shell::ALL)?,
-            exchanges: select("--exchanges", &args.exchanges, &ExchangeKind::ALL)?,
-            partitions: select("--partitions", &args.partitions, &Partition::ALL)?,
+            backends: select("--backends", &args.backends, Backend::ALL)?,
+            shells: select("--shells", &args.shells, Shell::ALL)?,
+            exchanges: select("--exchanges", &args.exchanges, ExchangePattern::ALL)?,
+            partitions: select("--partitions", &args.partitions, PartitionKind::ALL)?,
         })
     }
 
     /// All combinations, backends outermost; `all` backends are those that `here` names.
     pub fn strategies(&self, scenario: &Scenario, here: &[Backend]) -> Vec<Strategy> {
         let own = Strategy::of(&scenario.parallel);
-        let fits = |partition: &Partition| {
+        let fits = |partition: &PartitionKind| {
             let strategy = Strategy { partition: *partition, ..own };
             strategy.scenario(scenario).is_ok()
         };
-        let possible: Vec<_> = Partition::ALL.into_iter().filter(fits).collect();
+        let possible: Vec<_> = PartitionKind::ALL.iter().copied().filter(fits).collect();
         let partitions = self.partitions.resolve(own.partition, &possible);
-        let exchanges = self.exchanges.resolve(own.exchange, &ExchangeKind::ALL);
-        let shells = self.shells.resolve(own.shell, &Shell::ALL);
+        let exchanges = self.exchanges.resolve(own.exchange, ExchangePattern::ALL);
+        let shells = self.shells.resolve(own.shell, Shell::ALL);
         let mut strategies = Vec::new();
         for backend in self.backends.resolve(own.backend, here) {
             for &shell in &shells {
@@ -119,7 +121,7 @@ impl Strategy {
         let mut scenario = base.clone();
         let parallel = &mut scenario.parallel;
         (parallel.backend, parallel.shell, parallel.exchange) = (backend, shell, exchange);
-        if partition != Partition::Rect {
+        if partition != PartitionKind::Rect {
             parallel.grid = None;
         }
         parallel.partition = partition;
@@ -131,14 +133,9 @@ impl Strategy {
     }
 
     /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
-    pub(super) fn mover(self, between_nodes: Backend) -> Option<md_comm::Backend> {
-        transport(if self.backend == Backend::Hybrid { between_nodes } else { self.backend })
+    pub(super) fn mover(self, between_nodes: Backend) -> Backend {
+        if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
     }
-}
-
-/// The transport behind a scenario's name, if this version has it.
-pub(super) fn transport(backend: Backend) -> Option<md_comm::Backend> {
-    md_comm::Backend::from_name(&name_of(backend))
 }
 
 /// The values behind `names`, each once.
@@ -175,7 +172,7 @@ pub(super) mod tests {
     fn choose(option: &str, names: &str) -> Result<Selection<Shell>, String> {
         let names: Vec<String> =
             names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        select(option, &names, &Shell::ALL)
+        select(option, &names, Shell::ALL)
     }
 
     pub(in crate::commands::compare) fn scenario(parallel: &str) -> Scenario {
@@ -216,7 +213,6 @@ pub(super) mod tests {
             partitions: Selection::All,
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);
-        // rect and stripe; the others are to come.
         assert_eq!(strategies.len(), 2 * 2 * 2 * 2);
         assert_eq!(strategies[0].backend, Backend::P2p);
         assert_eq!(strategies[15].backend, Backend::Shm);
@@ -227,9 +223,7 @@ pub(super) mod tests {
         let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
         let own = Strategy::of(&base.parallel);
         assert_eq!(own.scenario(&base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
-        let stripe = Strategy { partition: Partition::Stripe, ..own }.scenario(&base).unwrap();
+        let stripe = Strategy { partition: PartitionKind::Stripe, ..own }.scenario(&base).unwrap();
         assert_eq!(stripe.scenario.parallel.grid, None);
-        let reason = Strategy { partition: Partition::Metis, ..own }.scenario(&base).unwrap_err();
-        assert!(reason.contains("is not available yet"), "{reason}");
     }
 }

@@ -1,11 +1,10 @@
 //! Masses and the pair potential.
 
-use md_core::force::mixed_precision_problem;
-use md_core::potential::{LennardJones, Mixing, PairPotential, Shift, Well};
-use md_core::{CellGrid, Potential};
+use md_core::force::{Precision, mixed_precision_problem};
+use md_core::{CellGrid, PairPotential, Potential};
 
 use crate::input::InputParticles;
-use crate::scenario::{self, Precision, Scenario, ScenarioError, ScenarioSource};
+use crate::scenario::{Scenario, ScenarioError, ScenarioSource};
 
 /// Masses of the scenario, or of the file where it has some; 1 where neither gives one. A mass given in both places must
 /// agree.
@@ -46,38 +45,14 @@ pub(super) fn masses(
 }
 
 pub(super) fn potential(source: &ScenarioSource, scenario: &Scenario) -> Result<Potential, ScenarioError> {
-    let interaction = &scenario.interaction;
-    let wells: Vec<Well> =
-        scenario.species.iter().map(|s| Well { epsilon: s.epsilon, sigma: s.sigma }).collect();
-    let index = |name: &str| scenario.species.iter().position(|s| s.name == name).unwrap_or(usize::MAX);
-    let overrides: Vec<_> = interaction
-        .pair
-        .iter()
-        .map(|pair| {
-            let well = Well { epsilon: pair.epsilon, sigma: pair.sigma };
-            (index(&pair.species[0]), index(&pair.species[1]), well)
-        })
-        .collect();
-    let mixing = match interaction.mixing {
-        scenario::Mixing::LorentzBerthelot => Mixing::LorentzBerthelot,
-        scenario::Mixing::Geometric => Mixing::Geometric,
-    };
-    let shift = match interaction.shift {
-        scenario::Shift::None => Shift::None,
-        scenario::Shift::Energy => Shift::Energy,
-        scenario::Shift::Force => Shift::Force,
-    };
-    let potential =
-        LennardJones::new(&wells, mixing, &overrides, interaction.cutoff, shift).map_err(|error| {
-            ScenarioError::at(source, "interaction.pair", error.to_string(), "name existing species")
-        })?;
+    let potential = scenario.interaction.potential(source, &scenario.species)?;
     if scenario.neighbor.precision == Precision::Mixed && !potential.fits_single_precision() {
         let message =
             "`neighbor.precision = \"mixed\"` cannot hold the pair forces of this epsilon and sigma";
         let help = "units in which epsilon and sigma are not far from 1, or precision `double`";
         return Err(ScenarioError::at(source, "neighbor.precision", message, help));
     }
-    Ok(Potential::LennardJones(potential))
+    Ok(potential)
 }
 
 /// Refuses mixed precision where it would lose digits.

@@ -5,7 +5,7 @@ mod space;
 
 use md_core::force::System;
 use md_core::grid::most_cells;
-use md_core::halo::Route;
+use md_core::halo::ExchangePattern;
 use md_core::lattice::Lattice;
 use md_core::partition::Ownership;
 use md_core::rebuild::RebuildPolicy;
@@ -50,7 +50,7 @@ pub struct Setup {
     /// Import shell.
     pub shell: Shell,
     /// Direct or staged exchange.
-    pub route: Route,
+    pub exchange: ExchangePattern,
     /// Pair potential.
     pub potential: Potential,
     /// Mass per species.
@@ -94,11 +94,8 @@ impl Setup {
         check_precision(source, scenario, &grid)?;
         Ok(Self {
             potential: potential(source, scenario)?,
-            shell: shell(scenario.parallel.shell),
-            route: match scenario.parallel.exchange {
-                scenario::ExchangeKind::Direct => Route::Direct,
-                scenario::ExchangeKind::Staged => Route::Staged,
-            },
+            shell: scenario.parallel.shell,
+            exchange: scenario.parallel.exchange,
             rebuild: match scenario.neighbor.rebuild.every {
                 Some(steps) => RebuildPolicy::Every(steps),
                 None => RebuildPolicy::Displacement,
@@ -162,12 +159,4 @@ fn simd_level(method: scenario::Method) -> Result<SimdLevel, RunError> {
         wanted,
         available: available().map(SimdLevel::name).collect::<Vec<_>>().join(", "),
     })
-}
-
-fn shell(shell: scenario::Shell) -> Shell {
-    match shell {
-        scenario::Shell::Full => Shell::Full,
-        scenario::Shell::Half => Shell::Half,
-        scenario::Shell::Eighth => Shell::Eighth,
-    }
 }

@@ -1,12 +1,12 @@
 //! Box, lattice, cells and partition.
 
 use md_core::grid::{GridError, axis, balanced_count};
-use md_core::lattice::{Lattice, LatticeKind};
-use md_core::partition::{Rect, Stripe, choose_grid};
-use md_core::{Boundary, CellGrid, Dimension, Domain, Partition};
+use md_core::lattice::Lattice;
+use md_core::partition::{PartitionKind, Rect, Stripe, choose_grid};
+use md_core::{CellGrid, Dimension, Domain, Partition};
 
 use super::ParticleSource;
-use crate::scenario::{self, Scenario, ScenarioError, ScenarioSource};
+use crate::scenario::{Scenario, ScenarioError, ScenarioSource};
 
 /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
 pub(super) fn cell_limit(atoms: u64, ranks: usize) -> u64 {
@@ -42,13 +42,12 @@ pub(super) fn divide(
     ranks: usize,
 ) -> Result<(CellGrid, Partition), GridError> {
     match scenario.parallel.partition {
-        scenario::Partition::Stripe => {
+        PartitionKind::Stripe => {
             let grid = CellGrid::new(*domain, most);
             let stripe = Stripe::new(&grid, ranks)?;
             Ok((grid, Partition::Stripe(stripe)))
         }
-        // Validation has refused the partitions to come.
-        _ => {
+        PartitionKind::Rect => {
             let rank_grid = match scenario.parallel.grid {
                 Some(grid) => grid,
                 None => choose_grid(domain, most, ranks)?,
@@ -69,10 +68,7 @@ pub(super) fn domain(scenario: &Scenario, particles: &ParticleSource) -> Domain 
         dimension: if scenario.simulation.dimension == 2 { Dimension::Two } else { Dimension::Three },
         origin,
         lengths,
-        boundary: scenario.system.boundary.map(|boundary| match boundary {
-            scenario::Boundary::Periodic => Boundary::Periodic,
-            scenario::Boundary::Reflecting => Boundary::Reflecting,
-        }),
+        boundary: scenario.system.boundary,
     }
 }
 
@@ -85,15 +81,8 @@ pub(super) fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<La
             "give `lattice` or `file`",
         ));
     };
-    let kind = match lattice.kind {
-        scenario::LatticeKind::Fcc => LatticeKind::Fcc,
-        scenario::LatticeKind::Bcc => LatticeKind::Bcc,
-        scenario::LatticeKind::Sc => LatticeKind::Sc,
-        scenario::LatticeKind::Hex => LatticeKind::Hex,
-        scenario::LatticeKind::Sq => LatticeKind::Sq,
-    };
-    let spacing = lattice.spacing.or_else(|| lattice.density.map(|density| kind.spacing(density)));
-    Ok(Lattice::new(kind, spacing.unwrap_or(1.0), lattice.cells))
+    let spacing = lattice.spacing.or_else(|| lattice.density.map(|density| lattice.kind.spacing(density)));
+    Ok(Lattice::new(lattice.kind, spacing.unwrap_or(1.0), lattice.cells))
 }
 
 /// Between a site and its nearest neighbour, which may be a periodic image.

@@ -29,13 +29,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 pub use work::{CellPairs, Pairs, Reach, Region};
 
-/// How ghosts travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    /// From their owner, all at once: up to 26 partners, one latency.
+/// Direct or staged exchange.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum ExchangePattern {
+    /// One message per neighbour.
+    // Every ghost comes from its owner: up to 26 partners, one latency.
+    #[default]
     Direct,
-    /// Along x, then y, then z: up to two partners and one latency per dimension.
+    /// x, then y, then z; corners are forwarded.
+    // Up to two partners and one latency per dimension.
     Staged,
+}
+
+impl ExchangePattern {
+    /// All of them, in the order of their declaration.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// A cell to be sent, and by how many box lengths its image is displaced on arrival.
@@ -89,9 +102,16 @@ pub struct HaloPlan {
 
 impl HaloPlan {
     /// The plan of `rank`.
-    pub fn new(grid: &CellGrid, partition: &Partition, shell: Shell, route: Route, rank: usize) -> Self {
+    pub fn new(
+        grid: &CellGrid,
+        partition: &Partition,
+        shell: Shell,
+        pattern: ExchangePattern,
+        rank: usize,
+    ) -> Self {
         let owned = partition.cells_of(grid, rank);
-        let routes = Routes { grid, partition, route, rank, offsets: route.offsets(shell, grid.is_flat()) };
+        let routes =
+            Routes { grid, partition, pattern, rank, offsets: pattern.offsets(shell, grid.is_flat()) };
         let imports = routes.imports(&owned);
         let ghosts = imports.values().flatten().flat_map(|(_, ghosts)| ghosts.iter().map(|ghost| ghost.0));
         let ghosts: Vec<Cell> = ghosts.collect();

@@ -12,9 +12,9 @@ fn grid(counts: Cell, boundary: Boundary) -> CellGrid {
     CellGrid::new(domain, counts)
 }
 
-fn shells_and_routes() -> impl Iterator<Item = (Shell, Route)> {
+fn shells_and_routes() -> impl Iterator<Item = (Shell, ExchangePattern)> {
     let shells = [Shell::Full, Shell::Half, Shell::Eighth];
-    shells.into_iter().flat_map(|shell| [(shell, Route::Direct), (shell, Route::Staged)])
+    shells.into_iter().flat_map(|shell| [(shell, ExchangePattern::Direct), (shell, ExchangePattern::Staged)])
 }
 
 /// Cells as the receiver sees them.
@@ -71,13 +71,13 @@ fn staged_needs_few_partners_and_direct_one_stage() {
         let count = |stage: &Stage| stage.edges.iter().filter(|edge| !edge.imports.is_empty()).count();
         plan.stages.iter().map(count).collect::<Vec<_>>()
     };
-    assert_eq!(partners(Shell::Full, Route::Direct), [26]);
+    assert_eq!(partners(Shell::Full, ExchangePattern::Direct), [26]);
     // Not 13: seen from a block of cells, forward neighbours of its lower faces lie in 4 more regions.
-    assert_eq!(partners(Shell::Half, Route::Direct), [17]);
-    assert_eq!(partners(Shell::Eighth, Route::Direct), [7]);
-    assert_eq!(partners(Shell::Full, Route::Staged), [2, 2, 2]);
-    assert_eq!(partners(Shell::Half, Route::Staged), [2, 2, 1]);
-    assert_eq!(partners(Shell::Eighth, Route::Staged), [1, 1, 1]);
+    assert_eq!(partners(Shell::Half, ExchangePattern::Direct), [17]);
+    assert_eq!(partners(Shell::Eighth, ExchangePattern::Direct), [7]);
+    assert_eq!(partners(Shell::Full, ExchangePattern::Staged), [2, 2, 2]);
+    assert_eq!(partners(Shell::Half, ExchangePattern::Staged), [2, 2, 1]);
+    assert_eq!(partners(Shell::Eighth, ExchangePattern::Staged), [1, 1, 1]);
 }
 
 /// Over all ranks, every pair of adjacent cells (with its images) is computed exactly once where forces return; by
@@ -111,7 +111,13 @@ fn every_cell_pair_is_computed_once() {
 #[test]
 fn partners_that_follow_each_other_are_one_run() {
     let whole = Partition::Stripe(Stripe { ranks: 1 });
-    let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Reflecting), &whole, Shell::Half, Route::Direct, 0);
+    let plan = HaloPlan::new(
+        &grid([4, 4, 4], Boundary::Reflecting),
+        &whole,
+        Shell::Half,
+        ExchangePattern::Direct,
+        0,
+    );
     let middle = plan.slot_of([1, 1, 1]).unwrap();
     let (_, runs) = plan.pairs.iter().find(|(group, _)| group.a == middle).unwrap();
     let rows = [[0, 2, 1], [0, 0, 2], [0, 1, 2], [0, 2, 2]].map(|first| {
@@ -125,7 +131,13 @@ fn partners_that_follow_each_other_are_one_run() {
 #[test]
 fn work_without_halo_comes_first() {
     let partition = Partition::Rect(Rect { grid: [1, 2, 1] });
-    let plan = HaloPlan::new(&grid([4, 4, 4], Boundary::Periodic), &partition, Shell::Half, Route::Direct, 0);
+    let plan = HaloPlan::new(
+        &grid([4, 4, 4], Boundary::Periodic),
+        &partition,
+        Shell::Half,
+        ExchangePattern::Direct,
+        0,
+    );
     let first_boundary = plan.pairs.iter().position(|(group, _)| group.region == Region::Boundary).unwrap();
     assert!(first_boundary > 0);
     assert!(plan.pairs.iter().skip(first_boundary).all(|(group, _)| group.region == Region::Boundary));

@@ -26,13 +26,19 @@ pub struct Well {
 }
 
 /// What is subtracted at the cutoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Shift {
-    /// Nothing: plain truncation.
+    /// Plain truncation.
+    #[default]
     None,
-    /// A constant, so that the energy vanishes at the cutoff.
+    /// Energy is zero at the cutoff.
     Energy,
-    /// A line, so that energy and force vanish at the cutoff.
+    /// Energy and force are zero at the cutoff.
     Force,
 }
 

@@ -11,7 +11,6 @@ use md_comm::{
 };
 
 use crate::commands::compare::Transports;
-use crate::scenario;
 
 /// Set when the job is ended. Only one test may hang.
 static ENDED: AtomicBool = AtomicBool::new(false);
@@ -55,8 +54,8 @@ impl Transports for Workshop<'_> {
             None => inner,
         })
     }
-    fn backends(&self) -> Vec<scenario::Backend> {
-        vec![scenario::Backend::P2p]
+    fn backends(&self) -> Vec<Backend> {
+        vec![Backend::P2p]
     }
     fn end_job(&self) -> fn(u8) {
         |_| ENDED.store(true, Ordering::Relaxed)

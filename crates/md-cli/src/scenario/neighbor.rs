@@ -1,0 +1,92 @@
+//! `[neighbor]`: how pairs within the cutoff are found, and how often anew.
+
+use md_core::force::Precision;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, not_negative};
+
+/// `[neighbor]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Neighbor {
+    /// How pairs within the cutoff are found.
+    pub method: Method,
+    /// Extra distance, so that the neighbourhood holds for several steps, in units of sigma.
+    pub skin: f64,
+    /// When the neighbourhood is made anew.
+    pub rebuild: Rebuild,
+    /// Precision of the pair arithmetic.
+    pub precision: Precision,
+}
+
+impl Default for Neighbor {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            skin: 0.3,
+            rebuild: Rebuild { every: None, displacement: Some(true) },
+            precision: Precision::default(),
+        }
+    }
+}
+
+/// Methods of finding pairs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Verlet cluster lists: the fastest.
+    #[default]
+    Clusters,
+    /// Linked cells, every particle against the neighbouring cells.
+    Cells,
+    /// Every particle against every other: the reference.
+    DirectSum,
+}
+
+/// `neighbor.rebuild`: `{ every = N }` or `{ displacement = true }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rebuild {
+    /// Rebuild every N steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<u64>,
+    /// Rebuild when a particle has moved by more than half the skin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub displacement: Option<bool>,
+}
+
+pub(super) fn check(neighbor: &Neighbor) -> Checked {
+    if neighbor.precision == Precision::Mixed && neighbor.method != Method::Clusters {
+        let message = "only `neighbor.method = \"clusters\"` computes in mixed precision";
+        let help = "use method `clusters`, or precision `double`";
+        return Err(Finding::new("neighbor.precision", message, help));
+    }
+    not_negative("neighbor.skin", neighbor.skin, "0.3 is usual, in units of sigma")?;
+    check_rebuild(neighbor.rebuild, neighbor.skin)
+}
+
+fn check_rebuild(rebuild: Rebuild, skin: f64) -> Checked {
+    const PATH: &str = "neighbor.rebuild";
+    const HELP: &str = "write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`";
+    match (rebuild.every, rebuild.displacement) {
+        (Some(every), None) => at_least_one("neighbor.rebuild.every", every, HELP),
+        (None, Some(true)) if skin == 0.0 => {
+            let message = "`neighbor.skin` is 0, so the slightest motion would ask for a rebuild";
+            let help = "give a skin, for example 0.3, or use `rebuild = { every = 1 }`";
+            Err(Finding::new("neighbor.skin", message, help).or_at("neighbor.rebuild.displacement"))
+        }
+        (None, Some(true)) => Ok(()),
+        (Some(_), Some(_)) => {
+            let finding = Finding::new(PATH, "both `every` and `displacement` are given", HELP);
+            Err(finding.or_at("neighbor.rebuild.every").or_at("neighbor.rebuild.displacement"))
+        }
+        (None, Some(false)) => {
+            let message = "`displacement = false` does not say when to rebuild";
+            Err(Finding::new("neighbor.rebuild.displacement", message, HELP))
+        }
+        (None, None) => {
+            Err(Finding::new(PATH, "`neighbor.rebuild` has neither `every` nor `displacement`", HELP))
+        }
+    }
+}
