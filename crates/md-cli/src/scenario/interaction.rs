@@ -1,7 +1,7 @@
 //! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of species.
 
 use md_core::Potential;
-use md_core::potential::{LennardJones, Mixing, Shift, Well};
+use md_core::potential::{self, LennardJones, Mixing, Morse, Shift, SpeciesPair, Well};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,35 +91,40 @@ impl Interaction {
     /// The potential between these species.
     ///
     /// # Errors
-    /// A pair names a species that does not exist; loading a scenario refuses that too.
+    /// Parameters that md-core refuses, such as a Morse well that is too narrow for its distance.
     pub fn potential(
         &self,
         source: &ScenarioSource,
         species: &[Species],
     ) -> Result<Potential, ScenarioError> {
         let index = |name: &String| species.iter().position(|own| own.name == *name).unwrap_or(usize::MAX);
-        match &self.kind {
+        let indices = |[a, b]: &[String; 2]| [index(a), index(b)];
+        let made = match &self.kind {
             PotentialKind::LennardJones { mixing, pair } => {
                 let wells: Vec<Well> =
                     species.iter().map(|own| Well { epsilon: own.epsilon, sigma: own.sigma }).collect();
-                let overrides: Vec<_> = pair
-                    .iter()
-                    .map(|LennardJonesPair { species: [a, b], epsilon, sigma }| {
-                        (index(a), index(b), Well { epsilon: *epsilon, sigma: *sigma })
-                    })
-                    .collect();
-                LennardJones::new(&wells, *mixing, &overrides, self.cutoff, self.shift)
-                    .map(Potential::LennardJones)
-                    .map_err(|error| {
-                        let help = "name existing species";
-                        ScenarioError::at(source, "interaction.pair", error.to_string(), help)
-                    })
+                let overrides = pair.iter().map(|&LennardJonesPair { ref species, epsilon, sigma }| {
+                    SpeciesPair { species: indices(species), parameters: Well { epsilon, sigma } }
+                });
+                LennardJones::new(&wells, *mixing, &overrides.collect::<Vec<_>>(), self.cutoff, self.shift)
+                    .map(Potential::from)
             }
-            PotentialKind::Morse { .. } => {
-                let message = "`interaction.kind = \"morse\"` is not available yet";
-                Err(ScenarioError::at(source, "interaction.kind", message, "available: `lennard-jones`"))
+            &PotentialKind::Morse { depth, alpha, r0, ref pair } => {
+                let all = potential::MorsePair { depth, alpha, r0 };
+                let with_each = |a: usize| (0..species.len()).map(move |b| [a, b]);
+                let defaults = (0..species.len()).flat_map(with_each);
+                let defaults = defaults.map(|species| SpeciesPair { species, parameters: all });
+                let own = pair.iter().map(|&MorsePair { ref species, depth, alpha, r0 }| {
+                    let parameters = potential::MorsePair { depth, alpha, r0 };
+                    SpeciesPair { species: indices(species), parameters }
+                });
+                let pairs: Vec<_> = defaults.chain(own).collect();
+                Morse::new(species.len(), &pairs, self.cutoff, self.shift).map(Potential::from)
             }
-        }
+        };
+        made.map_err(|error| {
+            ScenarioError::at(source, "interaction", error.to_string(), "other parameters of pairs")
+        })
     }
 
     /// Distance that no two particles are brought closer to by a random displacement, in units of length.

@@ -106,7 +106,7 @@ fn key_of_another_kind() {
     28 │ depth = 1.0
        · ──┬──
        ·   ╰── unknown key
-    29 │
+    29 │ 
        ╰────
      help: `depth` is a key of kind `morse`; valid keys: `cutoff`, `kind`, `mixing`, `pair`, `shift`,
            `tail_correction`
@@ -141,7 +141,7 @@ fn missing_depth() {
     assert_snapshot!(error(&morse("alpha = 6.0\nr0 = 1.0")), @r#"
      × missing key `depth` in [interaction]
        ╭─[melt.toml:22:1]
-    21 │
+    21 │ 
     22 │ [interaction]
        · ──────┬──────
        ·       ╰── `depth` is missing here
@@ -189,7 +189,7 @@ fn wells_of_species_with_another_potential() {
     20 │ mass = 2.0
     21 │ sigma = 1.1
        · ─────
-    22 │
+    22 │ 
        ╰────
      help: leave it out; `depth`, `alpha` and `r0` of [interaction] are for all species
     "#);

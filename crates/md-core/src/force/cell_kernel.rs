@@ -15,7 +15,7 @@ use super::PairSums;
 use super::cells::{CellItem, CellSpan};
 use super::shares::Columns;
 use crate::halo::Reach;
-use crate::potential::{PairKernel, Squares};
+use crate::potential::{Distance, PairKernel, PairTerm, Scale};
 use crate::simd::{Arithmetic, Double, Inversion};
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
@@ -51,7 +51,11 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
             forces: force.map(|column| S::as_mut_simd_f64s(column).0),
             row_force,
             cutoff2: simd.splat_f64s(self.cutoff * self.cutoff),
-            inversion: Inversion::of_this_cpu(),
+            scale: Scale {
+                unit2: simd.splat_f64s(1.0),
+                per_unit2: simd.splat_f64s(1.0),
+                inversion: Inversion::of_this_cpu(),
+            },
             lane_numbers: S::as_simd_f64s(&LANE_NUMBERS).0[0],
             sums: Collected::zero(simd),
             computed: 0,
@@ -95,7 +99,7 @@ struct Sweep<'a, S: Simd, K> {
     forces: [&'a mut [S::f64s]; 3],
     row_force: Option<Placed<[&'a mut [f64]; 3]>>,
     cutoff2: S::f64s,
-    inversion: Inversion,
+    scale: Scale<S::f64s>,
     lane_numbers: S::f64s,
     sums: Collected<S>,
     computed: usize,
@@ -104,8 +108,7 @@ struct Sweep<'a, S: Simd, K> {
 /// A block of particles i.
 struct Block<S: Simd, R> {
     first: usize,
-    /// How its pairs are inverted.
-    inversion: Inversion,
+    scale: Scale<S::f64s>,
     position: [[S::f64s; 3]; ROWS],
     force: [[S::f64s; 3]; ROWS],
     row: [R; ROWS],
@@ -126,7 +129,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     }
 
     #[inline(always)]
-    fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Row<S, Double>> {
+    fn load_block(&self, first: usize, rows: usize) -> Block<S, K::Parameters<S, Double>> {
         let simd = self.simd;
         let all_species: &[u64] = bytemuck::cast_slice(self.species);
         let species = |row: usize| all_species[first + row.min(rows - 1)] as usize;
@@ -140,15 +143,15 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         }
         Block {
             first,
-            inversion: self.inversion,
+            scale: self.scale,
             position,
             force: [[simd.splat_f64s(0.0); 3]; ROWS],
-            row: [self.kernel.row(simd, species(0)), self.kernel.row(simd, species(1))],
+            row: [self.kernel.parameters(simd, species(0)), self.kernel.parameters(simd, species(1))],
         }
     }
 
     #[inline(always)]
-    fn store_block(&mut self, block: &Block<S, K::Row<S, Double>>, rows: usize) {
+    fn store_block(&mut self, block: &Block<S, K::Parameters<S, Double>>, rows: usize) {
         for dim in 0..3 {
             let column = match &mut self.row_force {
                 Some(Placed { first, columns }) => &mut columns[dim][block.first - *first..],
@@ -164,7 +167,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn sweep_span<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        block: &mut Block<S, K::Row<S, Double>>,
+        block: &mut Block<S, K::Parameters<S, Double>>,
         span: CellSpan,
     ) {
         let lanes = S::F64_LANES;
@@ -192,7 +195,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn plain<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        block: &mut Block<S, K::Row<S, Double>>,
+        block: &mut Block<S, K::Parameters<S, Double>>,
         vectors: std::ops::Range<usize>,
     ) {
         let simd = self.simd;
@@ -219,7 +222,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn masked<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        block: &mut Block<S, K::Row<S, Double>>,
+        block: &mut Block<S, K::Parameters<S, Double>>,
         vector: usize,
         lower: [usize; ROWS],
         end: usize,
@@ -286,7 +289,7 @@ impl<S: Simd> Mask<S> {
 fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
     simd: S,
     kernel: K,
-    block: &mut Block<S, K::Row<S, Double>>,
+    block: &mut Block<S, K::Parameters<S, Double>>,
     partner: Partner<S>,
     mask: impl Fn(usize) -> Mask<S>,
     sums: &mut Collected<S>,
@@ -297,18 +300,20 @@ fn rows<S: Simd, K: PairKernel, const SUMS: bool>(
         let [dx, dy, dz]: [S::f64s; 3] =
             std::array::from_fn(|dim| simd.sub_f64s(block.position[row][dim], partner.position[dim]));
         let r2 = Double::mul_add(simd, dz, dz, Double::mul_add(simd, dy, dy, simd.mul_f64s(dx, dx)));
-        let near = mask(row).within(simd, r2);
-        let inverse = simd.select_f64s(near, Double::reciprocal(simd, r2, block.inversion), zero);
-        let (force, energy) = kernel.pairs(simd, block.row[row], partner.species, Squares { r2, inverse });
+        let within = mask(row).within(simd, r2);
+        let distance = Distance::<S, Double> { simd, square: r2, within, scale: block.scale };
+        let prepared = kernel.prepare(distance);
+        let PairTerm { energy, force_over_r: force } =
+            kernel.evaluate::<S, Double>(simd, block.row[row], partner.species, prepared);
         for (dim, d) in [dx, dy, dz].into_iter().enumerate() {
             let f = simd.mul_f64s(force, d);
             block.force[row][dim] = simd.add_f64s(block.force[row][dim], f);
             on_partner[dim] = simd.add_f64s(on_partner[dim], f);
         }
         if SUMS {
-            sums.energy = simd.add_f64s(sums.energy, simd.select_f64s(near, energy, zero));
+            sums.energy = simd.add_f64s(sums.energy, distance.masked(energy));
             sums.virial = Double::mul_add(simd, force, r2, sums.virial);
-            sums.pairs = simd.add_f64s(sums.pairs, simd.select_f64s(near, simd.splat_f64s(1.0), zero));
+            sums.pairs = simd.add_f64s(sums.pairs, distance.masked(simd.splat_f64s(1.0)));
         }
     }
     on_partner

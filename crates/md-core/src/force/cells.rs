@@ -8,11 +8,11 @@
 
 use super::cell_kernel::CellSweep;
 use super::shares::{self, Columns, Share, Spill, Work};
-use super::{PairSums, Sums, System};
+use super::{Loop, PairLoop, PairSums, Sums, System};
 use crate::cells::LocalCells;
 use crate::halo::{HaloPlan, Reach, Region};
 use crate::particles::Particles;
-use crate::potential::{KernelUser, PairKernel, PairPotential};
+use crate::potential::PairKernel;
 use crate::simd::{Double, SimdLevel};
 use std::ops::Range;
 
@@ -168,7 +168,8 @@ impl CellWork {
         let columns = Columns::of(particles);
         let total =
             shares::sweep(system.threads, &mut self.shares, region, columns, |items: &mut Items, columns| {
-                system.potential.with_kernel(Task { items, columns, cutoff, simd, sums })
+                let task = Task { items, columns, cutoff, simd, sums };
+                system.potential.compute(PairLoop(Loop::Cells(task)))
             });
         if region == Region::Boundary {
             shares::add_spills(system.threads, &self.shares, particles);
@@ -216,7 +217,7 @@ impl Items {
 }
 
 /// The sweep, waiting for the potential's kernel.
-struct Task<'a> {
+pub(super) struct Task<'a> {
     items: &'a Items,
     columns: Columns<'a, Double>,
     cutoff: f64,
@@ -224,10 +225,8 @@ struct Task<'a> {
     sums: Sums,
 }
 
-impl KernelUser for Task<'_> {
-    type Output = PairSums;
-
-    fn with<K: PairKernel>(self, kernel: K) -> PairSums {
+impl Task<'_> {
+    pub(super) fn run<K: PairKernel>(self, kernel: K) -> PairSums {
         let Self { items: Items { items, spans }, columns, cutoff, simd, sums } = self;
         match sums {
             Sums::Skip => simd.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel }),

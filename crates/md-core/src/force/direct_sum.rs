@@ -8,7 +8,6 @@ use super::{PairSums, System};
 use crate::grid::Cell;
 use crate::halo::Region;
 use crate::particles::Particles;
-use crate::potential::PairPotential;
 use crate::shell::ForceReturn;
 
 /// Adds the forces of all pairs; all of them are boundary work, the inner region is empty.

@@ -13,8 +13,8 @@ use crate::cells::LocalCells;
 use crate::grid::CellGrid;
 use crate::halo::{HaloPlan, Region};
 use crate::particles::Particles;
-use crate::potential::Potential;
-use crate::simd::SimdLevel;
+use crate::potential::{PairKernel, PairPotential};
+use crate::simd::{Double, Quads, SimdLevel, Single};
 use crate::threads::Threads;
 
 /// What a sweep over pairs adds up, for this rank's share of the pairs.
@@ -79,8 +79,8 @@ pub enum Method {
 pub struct System<'a> {
     /// The cells of the global box.
     pub grid: &'a CellGrid,
-    /// The potential.
-    pub potential: &'a Potential,
+    /// The potential, of this crate or of yours.
+    pub potential: &'a dyn PairPotential,
     /// The plan.
     pub plan: &'a HaloPlan,
     /// Which particles are in which cell.
@@ -89,6 +89,28 @@ pub struct System<'a> {
     pub simd: SimdLevel,
     /// Threads to use.
     pub threads: &'a Threads,
+}
+
+/// A loop over pairs that waits for a kernel: what [`PairPotential::compute`] is given to run.
+pub struct PairLoop<'a>(Loop<'a>);
+
+enum Loop<'a> {
+    Cells(cells::Task<'a>),
+    Double(clusters::Task<'a, Double>),
+    Single(clusters::Task<'a, Single>),
+    Quads(clusters::Task<'a, Quads>),
+}
+
+impl PairLoop<'_> {
+    /// Runs the loop, which is compiled anew for each type of kernel.
+    pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
+        match self.0 {
+            Loop::Cells(task) => task.run(kernel),
+            Loop::Double(task) => task.run(kernel),
+            Loop::Single(task) => task.run(kernel),
+            Loop::Quads(task) => task.run(kernel),
+        }
+    }
 }
 
 impl Method {

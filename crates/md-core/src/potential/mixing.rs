@@ -10,7 +10,7 @@ use super::Well;
     serde(rename_all = "kebab-case")
 )]
 pub enum Mixing {
-    /// Arithmetic mean of sigma (Lorentz 1881), geometric mean of epsilon (Berthelot 1898).
+    /// sigma: arithmetic mean (Lorentz 1881), epsilon: geometric mean (Berthelot 1898).
     #[default]
     LorentzBerthelot,
     /// Geometric mean of both.

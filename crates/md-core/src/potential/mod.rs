@@ -1,25 +1,39 @@
-//! Pair potentials. A potential is one file beside this one and one line in [`Potential`].
+//! Pair potentials.
 //!
-//! Each gives the pair term twice: once as plain scalar arithmetic ([`PairPotential::term`], the reference that
-//! direct summation and tests use) and once as SIMD kernels, made for the parameters at hand and handed to a
-//! [`KernelUser`], so that a loop over pairs is compiled for each.
+//! A potential gives the pair term twice: as plain scalar arithmetic ([`PairPotential::term`], the reference that direct
+//! summation and tests use) and as a SIMD kernel ([`PairKernel`]), with which [`PairPotential::compute`] runs a loop over
+//! pairs. The loop is compiled for each kernel, in the crate that implements the potential: one of your own crate is as
+//! fast as those here. Where a potential is a formula of a few constants per pair of species, implement [`Formula`] and
+//! keep the constants in a [`PairTable`], which has kernels for one species and for many.
+//!
+//! A potential of this crate is one file beside this one and one line in [`Potential`]'s list.
 
+mod kernel;
 mod lennard_jones;
 mod mixing;
+mod morse;
+mod shift;
+mod table;
 
-pub use lennard_jones::{LennardJones, LennardJonesError, Shift, Well};
+pub use kernel::{Distance, PairKernel};
+pub use lennard_jones::{LennardJones, Well};
 pub use mixing::Mixing;
+pub use morse::{Morse, MorsePair};
+pub use shift::Shift;
+pub use table::{Formula, PairTable, PotentialError, SpeciesPair};
 
-use crate::simd::Arithmetic;
-use pulp::Simd;
+pub(crate) use kernel::Scale;
 
-/// What one pair contributes.
+use crate::Dimension;
+use crate::force::{PairLoop, PairSums};
+
+/// What one pair contributes, or each of a vector of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct PairTerm {
+pub struct PairTerm<V = f64> {
     /// Pair energy.
-    pub energy: f64,
+    pub energy: V,
     /// -(dU/dr)/r: times the distance vector from j to i it is the force on i, \[energy / length^2\].
-    pub force_over_r: f64,
+    pub force_over_r: V,
 }
 
 /// Mean-field correction for pairs beyond the cutoff, whole system.
@@ -31,8 +45,24 @@ pub struct Tail {
     pub pressure: f64,
 }
 
+impl Tail {
+    /// Sums over all pairs of species, given a factor and what it multiplies for one pair of particles in unit volume.
+    fn of_pairs(counts: &[u64], volume: f64, of_species: impl Fn(usize, usize) -> (f64, Self)) -> Self {
+        let mut tail = Self::default();
+        for (a, &count_a) in counts.iter().enumerate() {
+            for (b, &count_b) in counts.iter().enumerate() {
+                let pairs = count_a as f64 * count_b as f64 / volume;
+                let (factor, Self { energy, pressure }) = of_species(a, b);
+                tail.energy += pairs * factor * energy;
+                tail.pressure += pairs / volume * factor * pressure;
+            }
+        }
+        tail
+    }
+}
+
 /// A cut-off, spherically symmetric pair potential.
-pub trait PairPotential {
+pub trait PairPotential: std::fmt::Debug + Send + Sync {
     /// Cutoff radius, \[length\].
     fn cutoff(&self) -> f64;
 
@@ -43,89 +73,68 @@ pub trait PairPotential {
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm;
 
     /// Mean-field correction of energy and pressure for `counts[species]` particles in `volume`.
-    fn tail(&self, counts: &[u64], volume: f64, dimension: crate::Dimension) -> Tail;
+    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail;
 
     /// Whether f32 holds, without loss of digits, every number that arises in the pair terms of particles at usual distances.
     fn fits_single_precision(&self) -> bool;
 
-    /// Calls `user` with the SIMD kernel for these parameters.
-    fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output;
+    /// Runs a loop over pairs with the kernel for these parameters.
+    fn compute(&self, pairs: PairLoop) -> PairSums;
 }
 
-/// Squared distances of a vector of pairs.
-#[derive(Debug, Clone, Copy)]
-pub struct Squares<V> {
-    /// r^2; any finite number in lanes that do not count.
-    pub r2: V,
-    /// 1 / r^2, which takes long and so is begun early; 0 in lanes that do not count.
-    pub inverse: V,
-}
+macro_rules! potentials {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// All potentials of this crate.
+        #[derive(Debug, Clone)]
+        pub enum Potential {
+            $($(#[$doc])* $name($name)),+
+        }
 
-/// Energy and force of a vector of pairs at once, in either precision.
-pub trait PairKernel: Copy + Sync {
-    /// What is fixed for one particle i: its row of parameters, spread over the lanes.
-    type Row<S: Simd, P: Arithmetic>: Copy;
+        $(impl From<$name> for Potential {
+            fn from(potential: $name) -> Self {
+                Self::$name(potential)
+            }
+        })+
 
-    /// Prepares the row of species `a`.
-    fn row<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> Self::Row<S, P>;
-
-    /// -(dU/dr)/r and U, for partners of the species in `b`. In lanes that do not count, the first must be 0; the second
-    /// may be anything.
-    fn pairs<S: Simd, P: Arithmetic>(
-        &self,
-        simd: S,
-        row: Self::Row<S, P>,
-        b: P::Kinds<S>,
-        squares: Squares<P::Lanes<S>>,
-    ) -> (P::Lanes<S>, P::Lanes<S>);
-}
-
-/// A loop over pairs that wants a kernel.
-pub trait KernelUser {
-    /// What the loop returns.
-    type Output;
-
-    /// Runs the loop with `kernel`.
-    fn with<K: PairKernel>(self, kernel: K) -> Self::Output;
-}
-
-/// All potentials.
-#[derive(Debug, Clone)]
-pub enum Potential {
-    /// 12-6 Lennard-Jones.
-    LennardJones(LennardJones),
-}
-
-macro_rules! each {
-    ($potential:expr, $inner:ident => $call:expr) => {
-        match $potential {
-            Potential::LennardJones($inner) => $call,
+        impl Potential {
+            fn inner(&self) -> &dyn PairPotential {
+                match self {
+                    $(Self::$name(inner) => inner),+
+                }
+            }
         }
     };
 }
 
+potentials! {
+    /// 12-6 Lennard-Jones.
+    LennardJones,
+    /// Morse.
+    Morse,
+}
+
 impl PairPotential for Potential {
     fn cutoff(&self) -> f64 {
-        each!(self, inner => inner.cutoff())
+        self.inner().cutoff()
     }
 
     fn species(&self) -> usize {
-        each!(self, inner => inner.species())
+        self.inner().species()
     }
 
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
-        each!(self, inner => inner.term(a, b, r2))
+        self.inner().term(a, b, r2)
     }
 
-    fn tail(&self, counts: &[u64], volume: f64, dimension: crate::Dimension) -> Tail {
-        each!(self, inner => inner.tail(counts, volume, dimension))
+    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail {
+        self.inner().tail(counts, volume, dimension)
     }
 
     fn fits_single_precision(&self) -> bool {
-        each!(self, inner => inner.fits_single_precision())
+        self.inner().fits_single_precision()
     }
 
-    fn with_kernel<U: KernelUser>(&self, user: U) -> U::Output {
-        each!(self, inner => inner.with_kernel(user))
+    fn compute(&self, pairs: PairLoop) -> PairSums {
+        self.inner().compute(pairs)
     }
 }

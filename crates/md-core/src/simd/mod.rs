@@ -11,6 +11,8 @@ mod cpu;
 pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
 pub use cpu::Inversion;
 
+pub use pulp::Simd;
+
 use cpu::has_half_units;
 use pulp::WithSimd;
 
@@ -85,30 +87,30 @@ impl SimdLevel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => match pulp::x86::V4::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, kernel),
                 None => Self::Avx2.dispatch(kernel),
             },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Vl => match pulp::x86::V4::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, OnHalves { simd, kernel }),
+                Some(simd) => Simd::vectorize(simd, OnHalves { simd, kernel }),
                 None => Self::Avx2.dispatch(kernel),
             },
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => match pulp::x86::V3::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, kernel),
                 None => Self::Sse4.dispatch(kernel),
             },
             #[cfg(target_arch = "aarch64")]
             Self::Neon => match pulp::aarch64::Neon::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, kernel),
                 None => Self::Baseline.dispatch(kernel),
             },
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => match pulp::x86::V2::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, kernel),
                 None => Self::Baseline.dispatch(kernel),
             },
-            _ => pulp::Simd::vectorize(pulp::Scalar, kernel),
+            _ => Simd::vectorize(pulp::Scalar, kernel),
         }
     }
 
@@ -119,7 +121,7 @@ impl SimdLevel {
         impl<R, F: FnOnce() -> R> WithSimd for Plain<F> {
             type Output = R;
             #[inline(always)]
-            fn with_simd<S: pulp::Simd>(self, _simd: S) -> R {
+            fn with_simd<S: Simd>(self, _simd: S) -> R {
                 (self.0)()
             }
         }
@@ -139,7 +141,7 @@ impl<K: WithSimd> WithSimd for OnHalves<K> {
     type Output = K::Output;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) -> K::Output {
+    fn with_simd<S: Simd>(self, _simd: S) -> K::Output {
         self.kernel.with_simd(*self.simd)
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! for each row: empty the slots that are to be emptied (`slots`)
 //!   the places of its particles spread over the lanes, their forces in registers
-//!   for each entry: measure, invert, interact (`stages`)
+//!   for each entry: measure, prepare, interact (`stages`)
 //! ```
 //!
 //! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the row's
@@ -18,7 +18,7 @@ use super::words::Entry;
 use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::halo::Reach;
-use crate::potential::PairKernel;
+use crate::potential::{PairKernel, Scale};
 use crate::simd::{Arithmetic, ClusterForces, Inversion};
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
@@ -58,10 +58,12 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             particle_forces,
             row_force,
             unit,
-            unit2: P::splat(simd, unit * unit),
             cutoff2: P::splat(simd, self.cutoff * self.cutoff / (unit * unit)),
-            per_unit2: P::splat(simd, 1.0 / (unit * unit)),
-            inversion: Inversion::of_this_cpu(),
+            scale: Scale {
+                unit2: P::splat(simd, unit * unit),
+                per_unit2: P::splat(simd, 1.0 / (unit * unit)),
+                inversion: Inversion::of_this_cpu(),
+            },
             lane_bits: P::lane_bits(simd),
             row_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
@@ -100,10 +102,8 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     pub particle_forces: [&'a mut [f64]; 3],
     pub row_force: Option<Placed<[&'a mut [f64]; 3]>>,
     pub unit: f64,
-    pub unit2: P::Lanes<S>,
+    pub scale: Scale<P::Lanes<S>>,
     pub cutoff2: P::Lanes<S>,
-    pub per_unit2: P::Lanes<S>,
-    pub inversion: Inversion,
     pub lane_bits: P::Kinds<S>,
     pub row_sums: Collected<P::Lanes<S>>,
     pub sums: PairSums,
@@ -148,28 +148,28 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     #[inline(always)]
     fn row<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        centre: &mut Centre<S, P, K::Row<S, P>>,
+        centre: &mut Centre<S, P, K::Parameters<S, P>>,
         entries: &[Entry],
     ) {
         let Some((first, entries)) = entries.split_first() else { return };
         let mut measured = self.measure(centre, *first);
         if let Some((second, entries)) = entries.split_first() {
-            let mut inverted = self.invert(measured);
+            let mut prepared = self.prepare(measured);
             measured = self.measure(centre, *second);
             for entry in entries {
                 let next_measured = self.measure(centre, *entry);
-                let next_inverted = self.invert(measured);
-                self.interact::<SUMS, NEWTON>(centre, inverted);
-                (measured, inverted) = (next_measured, next_inverted);
+                let next_prepared = self.prepare(measured);
+                self.interact::<SUMS, NEWTON>(centre, prepared);
+                (measured, prepared) = (next_measured, next_prepared);
             }
-            self.interact::<SUMS, NEWTON>(centre, inverted);
+            self.interact::<SUMS, NEWTON>(centre, prepared);
         }
-        let inverted = self.invert(measured);
-        self.interact::<SUMS, NEWTON>(centre, inverted);
+        let prepared = self.prepare(measured);
+        self.interact::<SUMS, NEWTON>(centre, prepared);
     }
 
     #[inline(always)]
-    fn load(&self, i: usize) -> Centre<S, P, K::Row<S, P>> {
+    fn load(&self, i: usize) -> Centre<S, P, K::Parameters<S, P>> {
         let simd = self.simd;
         let zero = P::splat(simd, 0.0);
         let [x, y, z] = self.positions;
@@ -181,13 +181,13 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
                 P::spread(simd, &bytemuck::cast_slice(y)[own.clone()]),
                 P::spread(simd, &bytemuck::cast_slice(z)[own]),
             ],
-            parameters: self.kernel.row::<S, P>(simd, P::species(kind[i])),
+            parameters: self.kernel.parameters::<S, P>(simd, P::species(kind[i])),
             force: [zero, zero, zero],
         }
     }
 
     #[inline(always)]
-    fn store(&mut self, i: usize, centre: &Centre<S, P, K::Row<S, P>>) {
+    fn store(&mut self, i: usize, centre: &Centre<S, P, K::Parameters<S, P>>) {
         let (first, [x, y, z]): (usize, [&mut [f64]; 3]) = match (&mut self.row_force, P::CLUSTER_FORCES) {
             (Some(Placed { first, columns: [x, y, z] }), _) => (*first, [x, y, z]),
             (None, ClusterForces::InSlots) => {

@@ -20,7 +20,6 @@ use crate::force::System;
 use crate::force::shares::Columns;
 use crate::grid::CellGrid;
 use crate::particles::Particles;
-use crate::potential::PairPotential;
 use crate::simd::{Arithmetic, SimdLevel};
 use crate::threads::Threads;
 use std::ops::Range;

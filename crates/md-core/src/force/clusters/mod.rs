@@ -39,11 +39,11 @@ mod words;
 
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
-use super::{PairSums, Precision, Sums, System};
+use super::{Loop, PairLoop, PairSums, Precision, Sums, System};
 use crate::aligned::Column;
 use crate::halo::Region;
 use crate::particles::Particles;
-use crate::potential::{KernelUser, PairKernel, PairPotential};
+use crate::potential::PairKernel;
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use build::{ListBuild, Sites, most_ahead};
 use kernel::ClusterSweep;
@@ -137,7 +137,7 @@ impl ClusterWork {
     ) -> PairSums {
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
-            None => sweep(system, shares, region, Columns::of(particles), sums),
+            None => sweep(system, shares, region, Columns::of(particles), sums, |task| Loop::Double(task)),
             Some(mixed) => {
                 let awaited = system.cells.start(system.plan.first_awaited_slot()).unwrap_or(particles.len());
                 let new = match region {
@@ -146,8 +146,12 @@ impl ClusterWork {
                 };
                 mixed.convert(particles, new, (system.threads, system.simd));
                 match Shape::of(system) {
-                    Shape::One => sweep(system, shares, region, mixed.columns::<Single>(particles), sums),
-                    Shape::Quads => sweep(system, shares, region, mixed.columns::<Quads>(particles), sums),
+                    Shape::One => sweep(system, shares, region, mixed.columns(particles), sums, |task| {
+                        Loop::Single(task)
+                    }),
+                    Shape::Quads => sweep(system, shares, region, mixed.columns(particles), sums, |task| {
+                        Loop::Quads(task)
+                    }),
                 }
             }
         };
@@ -184,6 +188,7 @@ fn sweep<P: Arithmetic>(
     region: Region,
     columns: Columns<P>,
     sums: Sums,
+    to_loop: impl for<'a> Fn(Task<'a, P>) -> Loop<'a> + Sync,
 ) -> PairSums {
     let (cutoff, simd) = (system.potential.cutoff(), system.simd);
     shares::sweep(system.threads, shares, region, columns, |lists: &mut Lists, mut columns| {
@@ -192,14 +197,14 @@ fn sweep<P: Arithmetic>(
         for view in views {
             let columns = columns.reborrowed();
             let task = Task { view, slot_forces: &mut *slot_forces, columns, cutoff, simd, sums };
-            total += system.potential.with_kernel(task);
+            total += system.potential.compute(PairLoop(to_loop(task)));
         }
         total
     })
 }
 
 /// The sweep over a section, waiting for the potential's kernel.
-struct Task<'a, P: Arithmetic> {
+pub(super) struct Task<'a, P: Arithmetic> {
     view: View<'a>,
     slot_forces: &'a mut SlotForces,
     columns: Columns<'a, P>,
@@ -208,10 +213,8 @@ struct Task<'a, P: Arithmetic> {
     sums: Sums,
 }
 
-impl<P: Arithmetic> KernelUser for Task<'_, P> {
-    type Output = PairSums;
-
-    fn with<K: PairKernel>(self, kernel: K) -> PairSums {
+impl<P: Arithmetic> Task<'_, P> {
+    pub(super) fn run<K: PairKernel>(self, kernel: K) -> PairSums {
         let Self { view, slot_forces, columns, cutoff, simd, sums } = self;
         match sums {
             Sums::Skip => {

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! measure     load x, y, z of the cluster; distances, cutoff mask
-//! invert      1 / r^2, or 0 beyond the cutoff
+//! prepare     what the kernel begins early: a division, a root
 //! interact    pair term; add to the row's particles, subtract from the cluster's forces in memory
 //! ```
 
 use super::kernel::Sweep;
 use super::words::Entry;
 use crate::halo::Reach;
-use crate::potential::{PairKernel, Squares};
+use crate::potential::{Distance, PairKernel, PairTerm};
 use crate::simd::{Arithmetic, ClusterForces};
 use pulp::Simd;
 
@@ -31,22 +31,20 @@ pub(super) struct Centre<S: Simd, P: Arithmetic, R> {
 pub(super) struct Measured<S: Simd, P: Arithmetic> {
     pub cluster: usize,
     pub kinds: P::ClusterKinds<S>,
-    pub distance: [P::Lanes<S>; 3],
-    pub r2: P::Lanes<S>,
-    /// Partners within the cutoff.
-    pub within: P::Mask<S>,
+    pub vector: [P::Lanes<S>; 3],
+    pub distance: Distance<S, P>,
 }
 
 /// The same after the second.
-pub(super) struct Inverted<S: Simd, P: Arithmetic> {
+pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
     pub measured: Measured<S, P>,
-    pub squares: Squares<P::Lanes<S>>,
+    pub prepared: R,
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     /// First stage: distances.
     #[inline(always)]
-    pub(super) fn measure(&self, centre: &Centre<S, P, K::Row<S, P>>, entry: Entry) -> Measured<S, P> {
+    pub(super) fn measure(&self, centre: &Centre<S, P, K::Parameters<S, P>>, entry: Entry) -> Measured<S, P> {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
         let [x, y, z] = centre.position;
         let cluster = entry.cluster();
@@ -54,40 +52,36 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let dy = P::difference(simd, y, ys[cluster]);
         let dz = P::difference(simd, z, zs[cluster]);
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
-        let r2 = P::mul_add(simd, dz, dz, squares);
-        let within = P::less_than(simd, (r2, self.cutoff2), (entry.lanes(), self.lane_bits));
-        Measured { cluster, kinds: self.kinds[cluster], distance: [dx, dy, dz], r2, within }
+        let square = P::mul_add(simd, dz, dz, squares);
+        let within = P::less_than(simd, (square, self.cutoff2), (entry.lanes(), self.lane_bits));
+        let distance = Distance { simd, square, within, scale: self.scale };
+        Measured { cluster, kinds: self.kinds[cluster], vector: [dx, dy, dz], distance }
     }
 
-    /// Second stage: the reciprocal, in those lanes that count.
+    /// Second stage: the kernel's first.
     #[inline(always)]
-    pub(super) fn invert(&self, measured: Measured<S, P>) -> Inverted<S, P> {
-        let (simd, r2) = (self.simd, measured.r2);
-        let inverse = P::select(
-            simd,
-            measured.within,
-            P::inverse_in_lengths(simd, r2, self.per_unit2, self.inversion),
-            P::splat(simd, 0.0),
-        );
-        Inverted { measured, squares: Squares { r2: P::in_lengths(simd, r2, self.unit2), inverse } }
+    pub(super) fn prepare(&self, measured: Measured<S, P>) -> Prepared<S, P, K::Prepared<S, P>> {
+        let prepared = self.kernel.prepare(measured.distance);
+        Prepared { measured, prepared }
     }
 
     /// Third stage: the pair term and the forces.
     #[inline(always)]
     pub(super) fn interact<const SUMS: bool, const NEWTON: bool>(
         &mut self,
-        centre: &mut Centre<S, P, K::Row<S, P>>,
-        Inverted { measured: Measured { cluster, kinds, distance: [dx, dy, dz], within, .. }, squares }: Inverted<S, P>,
+        centre: &mut Centre<S, P, K::Parameters<S, P>>,
+        Prepared { measured, prepared }: Prepared<S, P, K::Prepared<S, P>>,
     ) {
         let simd = self.simd;
+        let Measured { cluster, kinds, vector: [dx, dy, dz], distance } = measured;
         let kinds = P::kinds(simd, kinds);
-        let (force, energy) = self.kernel.pairs::<S, P>(simd, centre.parameters, kinds, squares);
+        let PairTerm { energy, force_over_r: force } =
+            self.kernel.evaluate::<S, P>(simd, centre.parameters, kinds, prepared);
         if SUMS {
-            let zero = P::splat(simd, 0.0);
             let Collected { energy: total, virial, pairs } = &mut self.row_sums;
-            *total = P::add(simd, *total, P::select(simd, within, energy, zero));
-            *virial = P::mul_add(simd, force, squares.r2, *virial);
-            *pairs = P::add(simd, *pairs, P::select(simd, within, P::splat(simd, 1.0), zero));
+            *total = P::add(simd, *total, distance.masked(energy));
+            *virial = P::mul_add(simd, force, distance.r2(), *virial);
+            *pairs = P::add(simd, *pairs, distance.masked(P::splat(simd, 1.0)));
         }
         let [cx, cy, cz] = &mut centre.force;
         *cx = P::mul_add(simd, force, dx, *cx);

@@ -46,11 +46,26 @@ fn overrides_beat_mixing_in_both_orders() {
     let other = Well { epsilon: 0.25, sigma: 3.0 };
     let special = Well { epsilon: 1.5, sigma: 0.8 };
     let mixed = LennardJones::new(&[UNIT, other], Mixing::LorentzBerthelot, &[], 5.0, Shift::None).unwrap();
-    assert_eq!(mixed.wells[1], Well { epsilon: 0.5, sigma: 2.0 });
-    let lj =
-        LennardJones::new(&[UNIT, other], Mixing::Geometric, &[(1, 0, special)], 5.0, Shift::None).unwrap();
-    assert_eq!((lj.wells[1], lj.wells[2]), (special, special));
-    assert!(LennardJones::new(&[UNIT], Mixing::Geometric, &[(0, 1, special)], 5.0, Shift::None).is_err());
+    assert_eq!(mixed.wells.get(0, 1), Well { epsilon: 0.5, sigma: 2.0 });
+    let lj = LennardJones::new(
+        &[UNIT, other],
+        Mixing::Geometric,
+        &[SpeciesPair { species: [1, 0], parameters: special }],
+        5.0,
+        Shift::None,
+    )
+    .unwrap();
+    assert_eq!((lj.wells.get(0, 1), lj.wells.get(1, 0)), (special, special));
+    assert!(
+        LennardJones::new(
+            &[UNIT],
+            Mixing::Geometric,
+            &[SpeciesPair { species: [0, 1], parameters: special }],
+            5.0,
+            Shift::None
+        )
+        .is_err()
+    );
 }
 
 #[test]

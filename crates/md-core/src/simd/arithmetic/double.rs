@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -35,6 +35,10 @@ impl Arithmetic for Double {
         bits: b8,
         and_kind: and_u64s,
         less_whole: less_than_u64s,
+        add_kind: add_u64s,
+        min: min_f64s,
+        max: max_f64s,
+        exponential: exp::DOUBLE,
     }
     type Coordinate = f64;
     type Coordinates<S: Simd> = S::f64s;

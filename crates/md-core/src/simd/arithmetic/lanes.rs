@@ -25,8 +25,13 @@ macro_rules! lanes_of {
         sum: $sum:ident,
         bits: $bits:ident,
         and_kind: $and_kind:ident,
-        less_whole: $less_whole:ident $(,)?
+        less_whole: $less_whole:ident,
+        add_kind: $add_kind:ident,
+        min: $min:ident,
+        max: $max:ident,
+        exponential: $exponential:expr $(,)?
     ) => {
+        const ROUNDING: f64 = 1.5 / <$number>::EPSILON as f64;
         type Kind = $kind;
         type Lanes<S: Simd> = S::$lanes;
         type Kinds<S: Simd> = S::$kinds;
@@ -73,6 +78,25 @@ macro_rules! lanes_of {
         #[inline(always)]
         fn sqrt<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
             simd.$sqrt(a)
+        }
+        #[inline(always)]
+        fn exp<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
+            let least = Self::splat(simd, $exponential.least);
+            let x = simd.$max(simd.$min(a, Self::splat(simd, $exponential.most)), least);
+            let [n, factor] = $exponential.split::<S, Self>(simd, x);
+            let mut exponent: S::$kinds = bytemuck::cast(n);
+            for lane in bytemuck::cast_slice_mut::<_, $kind>(std::slice::from_mut(&mut exponent)) {
+                *lane <<= <$number>::MANTISSA_DIGITS - 1;
+            }
+            let result = bytemuck::cast(simd.$add_kind(bytemuck::cast(factor), exponent));
+            simd.$select(simd.$less(a, least), Self::splat(simd, 0.0), result)
+        }
+        #[inline(always)]
+        fn gather<S: Simd>(_: S, table: &[f64], mut index: S::$lanes) -> S::$lanes {
+            for lane in bytemuck::cast_slice_mut::<_, $number>(std::slice::from_mut(&mut index)) {
+                *lane = table.get(*lane as usize).copied().unwrap_or_default() as $number;
+            }
+            index
         }
         #[inline(always)]
         fn less_than<S: Simd>(

@@ -15,6 +15,7 @@
 #[macro_use]
 mod lanes;
 mod double;
+mod exp;
 mod quads;
 mod single;
 #[cfg(test)]
@@ -56,6 +57,8 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Kinds<S: Simd>: bytemuck::Pod;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
+    /// Adding it to a number up to 2^51 (in f32 2^22) rounds that to an integer, which its last bits are then.
+    const ROUNDING: f64;
     /// Where the forces of clusters add up.
     const CLUSTER_FORCES: ClusterForces;
 
@@ -97,6 +100,16 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn neg<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Square root.
     fn sqrt<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// The nearest integer, of numbers up to 2^51 (in f32 2^22).
+    #[inline(always)]
+    fn round<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S> {
+        let rounding = Self::splat(simd, Self::ROUNDING);
+        Self::sub(simd, Self::add(simd, a, rounding), rounding)
+    }
+    /// e^a to the last bit or two; 0 below -708 (in f32 -87), e^709 (e^88) beyond that.
+    fn exp<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// The numbers in a table at indices that are integers; 0 beyond its end. Lane by lane.
+    fn gather<S: Simd>(simd: S, table: &[f64], index: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a < b for numbers that are not negative, among the lanes whose bits are set, given [`Self::lane_bits`]. What is not a
     /// number is never less; from fixed point it does not arise.
     fn less_than<S: Simd>(

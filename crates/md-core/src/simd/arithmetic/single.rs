@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
 use pulp::Simd;
 
 /// What both shapes of a row have in common.
@@ -33,6 +33,10 @@ macro_rules! in_single_precision {
             bits: b16,
             and_kind: and_u32s,
             less_whole: less_than_i32s,
+            add_kind: add_u32s,
+            min: min_f32s,
+            max: max_f32s,
+            exponential: exp::SINGLE,
         }
     };
 }

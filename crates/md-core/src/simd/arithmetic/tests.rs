@@ -121,3 +121,61 @@ fn inverses_by_division_and_by_newton_steps() {
         at_every_level(Inverses::<Single>(inversion, f64::from(f32::EPSILON), PhantomData));
     }
 }
+
+#[derive(Clone, Copy)]
+struct Exponentials<P>([f64; 2], f64, PhantomData<P>);
+
+impl<P: Arithmetic> WithSimd for Exponentials<P> {
+    type Output = ();
+
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self([least, most], precision, _) = self;
+        let steps = 5000;
+        for step in 0..=steps {
+            let first = least + (most - least) * f64::from(step) / f64::from(steps);
+            let x = P::mul(simd, counting::<P, S>(simd, 0.0), P::splat(simd, 1.0 / 64.0));
+            let x = P::sub(simd, P::splat(simd, first), x);
+            let exponential = P::exp(simd, x);
+            for number in 0..P::lanes::<S>() {
+                let [x, exponential] = [x, exponential].map(|numbers| lane::<P, S>(simd, numbers, number));
+                let error = if x < least { exponential } else { exponential / x.exp() - 1.0 };
+                assert!(error.abs() <= 2.0 * precision, "exp({x}) is off by {error}");
+            }
+        }
+        for (x, expected) in [(0.0, 1.0), (-1e4, 0.0), (f64::from(f32::MIN), 0.0)] {
+            assert_eq!(lane::<P, S>(simd, P::exp(simd, P::splat(simd, x)), 0), expected);
+        }
+        let beyond = lane::<P, S>(simd, P::exp(simd, P::splat(simd, 2.0 * most)), 0);
+        assert!((beyond / most.exp() - 1.0).abs() <= 2.0 * precision, "{beyond}");
+    }
+}
+
+#[test]
+fn exponentials_over_their_range() {
+    at_every_level(Exponentials::<Double>([-708.0, 709.0], f64::EPSILON, PhantomData));
+    at_every_level(Exponentials::<Single>([-87.0, 88.0], f64::from(f32::EPSILON), PhantomData));
+    at_every_level(Exponentials::<Quads>([-87.0, 88.0], f64::from(f32::EPSILON), PhantomData));
+}
+
+#[derive(Clone, Copy)]
+struct Gathered<P>(PhantomData<P>);
+
+impl<P: Arithmetic> WithSimd for Gathered<P> {
+    type Output = ();
+
+    fn with_simd<S: Simd>(self, simd: S) {
+        let table = [10.0, 11.0, 12.0, 13.0];
+        let index = P::round(simd, counting::<P, S>(simd, 0.75));
+        let gathered = P::gather(simd, &table, index);
+        for number in 0..P::lanes::<S>() {
+            let expected = table.get(number + 1).copied().unwrap_or(0.0);
+            assert_eq!(lane::<P, S>(simd, gathered, number), expected);
+        }
+    }
+}
+
+#[test]
+fn numbers_from_a_table() {
+    at_every_level(Gathered::<Double>(PhantomData));
+    at_every_level(Gathered::<Single>(PhantomData));
+}
