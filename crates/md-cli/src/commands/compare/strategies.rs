@@ -1,16 +1,16 @@
-//! Which strategies are compared: names from the command line, and all combinations of them.
+//! Which strategies are compared: names from the command line, all combinations of them, their scenarios, and who is
+//! measured together.
 
 use std::fmt;
 
-use md_comm::Backend;
+use md_comm::{Backend, Blocking, Refusal};
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use serde::Serialize;
 
-use super::fitted::{Fitted, leave_out_refused};
 use crate::args::CompareArgs;
-use crate::scenario::{Parallel, Scenario, fault, listed, name_of, nearest};
+use crate::scenario::{Parallel, Rma, Scenario, fault, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
 const ALL: &str = "all";
@@ -164,6 +164,49 @@ fn unknown(option: &str, name: &str, valid: &[String]) -> String {
     format!("{option} has no `{name}`{meant}\nvalid: {}", listed(names()))
 }
 
+/// A scenario with one strategy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
+    pub left_out: Vec<Refusal>,
+}
+
+impl Fitted {
+    /// What has been left out and why, in words; empty if nothing.
+    pub fn note(&self) -> String {
+        let line = |Refusal { key, reason }: &Refusal| {
+            format!("`parallel.rma.{}` left at its default: {reason}", key.name())
+        };
+        self.left_out.iter().map(line).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Sets the options that a backend does not take back to their defaults; what they were refused for.
+pub(super) fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
+    let mut left_out = Vec::new();
+    while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering()) {
+        rma.reset(refusal.key);
+        left_out.push(refusal);
+    }
+    left_out
+}
+
+/// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
+/// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
+/// strategies come first that can hang least.
+pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> [(Blocking, Vec<usize>); 3] {
+    Blocking::ALL.map(|blocking| {
+        let belongs = |&number: &usize| blocking_of(strategies[number], between_nodes) == blocking;
+        (blocking, (0..strategies.len()).filter(belongs).collect())
+    })
+}
+
+fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
+    strategy.mover(between_nodes).blocking()
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -225,5 +268,48 @@ pub(super) mod tests {
         assert_eq!(own.scenario(&base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
         let stripe = Strategy { partition: PartitionKind::Stripe, ..own }.scenario(&base).unwrap();
         assert_eq!(stripe.scenario.parallel.grid, None);
+    }
+
+    #[cfg(feature = "mpi")]
+    #[test]
+    fn only_options_that_a_backend_refuses_are_left_out() {
+        let options = "[parallel.rma]\nwindows = \"per-edge\"\noperation = \"get\"\nslots = 1\n";
+        let base = scenario(&format!(
+            "[parallel]\nbackend = \"rma-fence\"\nbetween_nodes = \"rma-lock\"\n{options}"
+        ));
+        let fitted = |backend| Strategy { backend, ..Strategy::of(&base.parallel) }.scenario(&base).unwrap();
+        let keys = |backend| -> Vec<&str> {
+            fitted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
+        };
+        assert_eq!(keys(Backend::RmaFence), [""; 0]);
+        assert_eq!(keys(Backend::Hybrid), [""; 0], "they are for its backend between nodes");
+        assert_eq!(keys(Backend::RmaPscw), ["operation"]);
+        assert_eq!(keys(Backend::P2p), ["windows", "operation"]);
+        let Rma { windows, operation, slots, .. } = fitted(Backend::RmaPscw).scenario.parallel.rma;
+        assert_eq!((windows, slots), (base.parallel.rma.windows, 1));
+        assert_eq!(operation, Rma::default().operation);
+        let note = fitted(Backend::RmaBarrier).note();
+        assert!(
+            note.starts_with("`parallel.rma.operation` left at its default: its barrier comes after"),
+            "{note}"
+        );
+    }
+
+    fn grouped(between_nodes: Backend) -> [Vec<usize>; 3] {
+        let backends =
+            [Backend::RmaFence, Backend::P2p, Backend::RmaRing, Backend::Hybrid, Backend::RmaBarrier];
+        let own = Strategy::of(&Parallel::default());
+        let strategies = backends.map(|backend| Strategy { backend, ..own });
+        groups(&strategies, between_nodes).map(|(_, numbers)| numbers)
+    }
+
+    #[test]
+    fn what_can_hang_comes_later() {
+        assert_eq!(grouped(Backend::P2p), [vec![1, 3], vec![2, 4], vec![0]]);
+    }
+
+    #[test]
+    fn hybrid_hangs_where_its_backend_between_nodes_does() {
+        assert_eq!(grouped(Backend::RmaPscw), [vec![1], vec![2, 4], vec![0, 3]]);
     }
 }

@@ -6,7 +6,7 @@ use md_comm::{Backend, CommError, RmaOptions, World};
 pub trait Transports {
     /// The world in which the ranks agree on what has become of a strategy. Strategies never use it, so it is in step
     /// whatever they leave behind.
-    fn referee(&self) -> &dyn World;
+    fn agreement(&self) -> &dyn World;
 
     /// A world apart for one strategy. *Collective.*
     ///
@@ -26,7 +26,7 @@ pub trait Transports {
 pub struct Threads<'w>(pub &'w dyn World);
 
 impl Transports for Threads<'_> {
-    fn referee(&self) -> &dyn World {
+    fn agreement(&self) -> &dyn World {
         self.0
     }
 
@@ -54,7 +54,7 @@ pub struct Processes<'w>(pub &'w md_comm::mpi::MpiWorld);
 
 #[cfg(feature = "mpi")]
 impl Transports for Processes<'_> {
-    fn referee(&self) -> &dyn World {
+    fn agreement(&self) -> &dyn World {
         self.0
     }
 

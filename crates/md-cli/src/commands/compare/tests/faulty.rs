@@ -43,7 +43,7 @@ const FAULTS: [(Backend, Fault); 5] = [
 pub(super) struct Workshop<'w>(pub(super) &'w dyn World);
 
 impl Transports for Workshop<'_> {
-    fn referee(&self) -> &dyn World {
+    fn agreement(&self) -> &dyn World {
         self.0
     }
     fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
