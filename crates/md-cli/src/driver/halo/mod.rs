@@ -185,7 +185,7 @@ impl HaloExchange {
     /// Messages and bytes sent so far through all contexts.
     pub fn traffic(&self) -> Traffic {
         let stages = self.stages.iter().flat_map(StageContexts::all);
-        let contexts = stages.chain([&self.migrate]).map(|context| context.traffic());
+        let contexts = stages.chain([&self.migrate]).map(Exchange::traffic);
         contexts.fold(Traffic::default(), |sum, one| Traffic {
             messages: sum.messages + one.messages,
             bytes: sum.bytes + one.bytes,
