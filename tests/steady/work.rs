@@ -86,18 +86,18 @@ fn exchanges(world: &dyn World, flow: Flow, buffering: Buffering) -> Result<Play
     let spec = ExchangeSpec { name: "steady", edges, sizes: Sizes::Fixed, buffering };
     let said = |error: CommError| error.to_string();
     let mut exchange = world.open(spec).map_err(said)?;
-    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
+    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut exchange)).map_err(said);
     repeat(1)?;
     let needs: Vec<usize> = exchange.spec().edges.iter().map(|edge| edge.send_capacity).collect();
     exchange.negotiate(&needs).map_err(said)?;
-    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut *exchange)).map_err(said);
+    let mut repeat = |times| (0..times).try_for_each(|_| once(&mut exchange)).map_err(said);
     repeat(WARM_UP)?;
     let played = counted(|| repeat(EXCHANGES))?;
     exchange.finalise().map_err(said)?;
     Ok(played)
 }
 
-fn once(exchange: &mut dyn Exchange) -> Result<(), CommError> {
+fn once(exchange: &mut Exchange) -> Result<(), CommError> {
     for i in 0..exchange.spec().edges.len() {
         if exchange.spec().edges[i].flow.sends() {
             exchange.send_buffer(EdgeId(i), BYTES)?.fill(1);

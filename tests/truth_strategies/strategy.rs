@@ -101,7 +101,7 @@ impl Transport {
     }
 
     fn plain(backend: Backend) -> Self {
-        Self { backend, options: RmaOptions::default(), buffering: Buffering::Double }
+        Self { backend, options: RmaOptions::default(), slots: Buffering::Double }
     }
 
     /// All others that run over MPI, with the options that they take: unless everything is wanted, each option alone.

@@ -76,7 +76,7 @@ fn measure(world: &dyn World, plan: &Plan, (bytes, exchanges): (usize, u32)) -> 
     let mut memory = Private { out: AlignedBuffer::new(bytes), into: AlignedBuffer::new(bytes) };
     memory.out.bytes_mut().fill(mark(world.rank()));
     for _ in 0..plan.samples {
-        let seconds = sample(world, &mut *context, &mut memory, exchanges)?;
+        let seconds = sample(world, &mut context, &mut memory, exchanges)?;
         if world.rank() == 0 {
             println!("{},{bytes},{exchanges},{seconds:.9e}", plan.backend.name());
         }
@@ -101,7 +101,7 @@ struct Private {
 /// Seconds per exchange, of the slower rank.
 fn sample(
     world: &dyn World,
-    context: &mut dyn Exchange,
+    context: &mut Exchange,
     memory: &mut Private,
     exchanges: u32,
 ) -> Result<f64, CommError> {
@@ -118,7 +118,7 @@ fn sample(
     Ok(slowest[0])
 }
 
-fn exchange(context: &mut dyn Exchange, memory: &mut Private) -> Result<(), CommError> {
+fn exchange(context: &mut Exchange, memory: &mut Private) -> Result<(), CommError> {
     let bytes = memory.out.bytes();
     context.send_buffer(EdgeId(0), bytes.len())?.copy_from_slice(bytes);
     context.start(EdgeId(0))?;

@@ -56,6 +56,18 @@ impl Blocking {
     pub const ALL: [Self; 3] = [Self::Never, Self::InFlush, Self::InSynchronisation];
 }
 
+/// What a backend is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Runs.
+    Production,
+    /// Experiments: known to be slower, it shows what something costs.
+    Control {
+        /// What it shows.
+        shows: &'static str,
+    },
+}
+
 named!(Backend);
 
 impl Default for Backend {
@@ -82,11 +94,33 @@ impl Backend {
             Self::RmaPscw => "MPI_Put between post/start and complete/test, among neighbours",
             Self::RmaLock => "MPI_Put under one lock_all, flush, then an empty message (MONC)",
             Self::RmaLockEpoch => "MPI_Put in a lock_all/unlock_all per exchange, then an empty message",
-            Self::RmaBarrier => "MPI_Put and flush between global barriers; the negative control",
+            Self::RmaBarrier => "MPI_Put and flush between global barriers",
             Self::RmaNotify => "MPI_Put, flush, then a flag by MPI_Accumulate, which the receiver polls",
             Self::RmaRing => "MPI_Put into a circular buffer, flag as rma-notify",
             Self::Hybrid => "shm inside a node, between nodes what parallel.between_nodes says",
             Self::Auto => "times the others on the real exchange during the first steps, keeps the best",
+        }
+    }
+
+    /// Whether it is meant for runs, or is a control for experiments.
+    pub fn purpose(self) -> Purpose {
+        match self {
+            Self::RmaBarrier => Purpose::Control { shows: "what waiting for all ranks costs" },
+            Self::RmaLockEpoch => {
+                Purpose::Control { shows: "what a lock and an unlock in every exchange cost beside rma-lock" }
+            }
+            Self::Local
+            | Self::P2p
+            | Self::P2pPersistent
+            | Self::NeighborCollective
+            | Self::Shm
+            | Self::RmaFence
+            | Self::RmaPscw
+            | Self::RmaLock
+            | Self::RmaNotify
+            | Self::RmaRing
+            | Self::Hybrid
+            | Self::Auto => Purpose::Production,
         }
     }
 

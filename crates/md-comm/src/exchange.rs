@@ -8,7 +8,7 @@
 //! initiate()                                                                  everything is packed; never blocks
 //! progress() ...                                                              optional, from inside computation
 //! while let Some(arrival) = next()? { unpack(arrival) }                       blocks; yields edges in arrival order
-//! complete()                                                                  releases slots, opens the next epoch
+//! complete()                                                                  releases buffers, opens the next epoch
 //! ```
 //!
 //! `init` is [`crate::World::open`]. Every sending edge is started exactly once per exchange, a message of zero bytes
@@ -16,10 +16,17 @@
 //! `initiate`/`next`, a notified put flushes and raises flags in `initiate` and polls them in `next`.
 //!
 //! Capacities are what transports are prepared for. A message of [`crate::Sizes::Variable`] may be longer: it arrives
-//! like any other, only later, because it takes another way where its slot or posted receive is too small. The next
+//! like any other, only later, because it takes another way where its buffer or posted receive is too small. The next
 //! `negotiate` makes room for the longest one sent so far, whatever it is asked for: a need that cannot be known in
 //! advance is met by sending, and negotiating zeros at the next point where nothing is in flight.
 
+use std::fmt;
+#[cfg(feature = "conformance")]
+use std::rc::Rc;
+
+use crate::auto::Auto;
+use crate::ledger::Ledger;
+use crate::transport::{Poll, Transport};
 use crate::{Choice, CommError, EdgeId, ExchangeSpec};
 
 /// A message that has arrived: borrowed from the transport until the next call on the context.
@@ -49,61 +56,222 @@ pub enum Growth {
     Grown,
 }
 
+/// Opens a context of the same kind.
+type Opener = Box<dyn Fn(ExchangeSpec) -> Result<Exchange, CommError>>;
+
+/// Wraps a transport.
+#[cfg(feature = "conformance")]
+type Decorator = dyn Fn(&ExchangeSpec, Box<dyn Transport>) -> Box<dyn Transport>;
+
 /// A halo-exchange context. Methods marked *collective* are called by all ranks of the world in the same order.
-pub trait Exchange {
+///
+/// Every method fails with [`CommError::Misuse`] if the contract does not allow the call at this point; such a call
+/// changes nothing. All but the collective ones also fail as the transport does: [`CommError::Timeout`],
+/// [`CommError::Mpi`], [`CommError::PeerFailed`].
+pub struct Exchange {
+    ledger: Ledger,
+    transport: Box<dyn Transport>,
+    /// Chooses the transport, for backend `auto`.
+    auto: Option<Box<Auto>>,
+    /// Last, so that MPI is finalised after the transports are gone.
+    opener: Opener,
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}
+
+impl Exchange {
+    /// A context whose transport was opened on these terms; `opener` opens its reverse.
+    pub(crate) fn new(
+        ledger: Ledger,
+        transport: Box<dyn Transport>,
+        opener: impl Fn(ExchangeSpec) -> Result<Self, CommError> + 'static,
+    ) -> Self {
+        Self { ledger, transport, auto: None, opener: Box::new(opener) }
+    }
+
+    /// The same context with a choice of transports, of which the present one is the first.
+    #[cfg(any(feature = "mpi", test))]
+    pub(crate) fn with_choice(self, auto: Auto) -> Self {
+        Self { auto: Some(Box::new(auto)), ..self }
+    }
+
+    /// The same context, and its reverse, with a decorated transport.
+    #[cfg(feature = "conformance")]
+    pub(crate) fn decorated(self, decorate: Rc<Decorator>) -> Self {
+        let Self { ledger, transport, auto, opener } = self;
+        let transport = decorate(ledger.spec(), transport);
+        let opener = Box::new(move |spec| Ok(opener(spec)?.decorated(Rc::clone(&decorate))));
+        Self { ledger, transport, auto, opener }
+    }
+
     /// The spec as negotiated so far (capacities included).
-    fn spec(&self) -> &ExchangeSpec;
+    pub fn spec(&self) -> &ExchangeSpec {
+        self.ledger.spec()
+    }
 
     /// The buffer of the edge's next message, exactly `bytes` long and 64-byte aligned. Its content is unspecified.
     ///
     /// # Errors
     /// [`CommError::CapacityExceeded`] if `bytes` is more than negotiated for [`crate::Sizes::Fixed`],
     /// [`CommError::Misuse`] if it is less, if the edge does not send, or was started already in this exchange.
-    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError>;
+    pub fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        self.ledger.pack(edge, bytes)?;
+        // The clock runs on until the message is packed: where it is packed in place, that is part of moving it.
+        self.run_clock();
+        self.transport.send_buffer(edge, bytes)
+    }
 
     /// Declares the edge packed: its message may leave now. Never blocks.
-    fn start(&mut self, edge: EdgeId) -> Result<(), CommError>;
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] if the edge was not packed or was started already; the transport's errors.
+    pub fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let bytes = self.ledger.start(edge)?;
+        self.timed(|transport| transport.start(edge, bytes))
+    }
 
     /// Declares all sending edges started. Never blocks.
-    fn initiate(&mut self) -> Result<(), CommError>;
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] if an edge was not started, or the exchange was initiated already; the transport's errors.
+    pub fn initiate(&mut self) -> Result<(), CommError> {
+        self.ledger.initiate()?;
+        self.timed(|transport| transport.initiate())
+    }
 
     /// Gives the transport a chance to move data; to be called from long computations.
-    fn progress(&mut self) -> Result<(), CommError>;
-
-    /// Whether [`Self::next`] has a message at hand. Lets the transport work; never blocks.
-    fn has_arrival(&mut self) -> Result<bool, CommError>;
-
-    /// The next arrived message if one is there: never blocks. `Ok(None)` means "none now", also after the last one.
-    fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        if self.has_arrival()? { self.next() } else { Ok(None) }
+    ///
+    /// # Errors
+    /// The transport's errors.
+    pub fn progress(&mut self) -> Result<(), CommError> {
+        self.transport.poll(&self.ledger, Poll::Progress).map(drop)
     }
 
     /// The next arrived message; waits for it. `Ok(None)` once every receiving edge has delivered.
     ///
     /// # Errors
-    /// [`CommError::Timeout`] names the edges still awaited when the watchdog's limit has passed.
-    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError>;
+    /// [`CommError::Timeout`] names the edges still awaited when the watchdog's limit has passed;
+    /// [`CommError::Misuse`] before [`Self::initiate`].
+    #[expect(clippy::should_implement_trait, reason = "an arrival borrows from the context")]
+    pub fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        match self.poll(Poll::Wait)? {
+            Some(edge) => self.message(edge).map(Some),
+            None => Ok(None),
+        }
+    }
 
-    /// Ends the exchange: finishes the sends, releases the receive slots, opens the next epoch or pre-posts the next
+    /// The next arrived message if one is there: never blocks. `Ok(None)` means "none now", also after the last one.
+    #[cfg(feature = "conformance")]
+    pub(crate) fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        match self.poll(Poll::Probe)? {
+            Some(edge) => self.message(edge).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The edge whose [`Self::message`] has arrived, for contexts that are part of another.
+    pub(crate) fn poll(&mut self, poll: Poll) -> Result<Option<EdgeId>, CommError> {
+        self.ledger.expect_initiated()?;
+        self.run_clock();
+        let poll = if poll == Poll::Wait && self.ledger.all_arrived() { Poll::Finish } else { poll };
+        let edge = self.transport.poll(&self.ledger, poll)?;
+        // The clock runs on while an arrival is read, in place or not.
+        if edge.is_none() {
+            self.pause_clock();
+        }
+        Ok(edge)
+    }
+
+    #[cfg(feature = "mpi")]
+    pub(crate) fn receive_capacity(&self, edge: EdgeId) -> usize {
+        self.ledger.receive_capacity(edge)
+    }
+
+    pub(crate) fn message(&mut self, edge: EdgeId) -> Result<Arrival<'_>, CommError> {
+        self.ledger.arrive(edge, self.transport.message(edge)?)
+    }
+
+    /// Ends the exchange: finishes the sends, releases the receive buffers, opens the next epoch or pre-posts the next
     /// receives, so that a fast peer never waits for this rank to come back.
-    fn complete(&mut self) -> Result<(), CommError>;
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] if a message has not been taken; the transport's errors.
+    pub fn complete(&mut self) -> Result<(), CommError> {
+        self.ledger.complete()?;
+        self.timed(|transport| transport.complete())?;
+        if let Some(auto) = &mut self.auto {
+            auto.end_exchange(&mut self.transport);
+        }
+        Ok(())
+    }
 
     /// A context along the same edges the other way (returned forces); capacities are the peers'. *Collective.*
-    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError>;
+    ///
+    /// # Errors
+    /// As [`crate::World::open`].
+    pub fn reverse(&self) -> Result<Self, CommError> {
+        (self.opener)(self.ledger.reversed_spec())
+    }
 
     /// Makes every sending edge's capacity at least `need[edge]` bytes (entries of receiving edges are ignored). For
     /// [`crate::Sizes::Fixed`] the message length becomes exactly `need`; for [`crate::Sizes::Variable`] there is also
     /// room for the longest message sent so far. Called between exchanges only. *Collective.*
-    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError>;
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] inside an exchange, or if there is not one need per edge; communication.
+    pub fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
+        self.ledger.expect_needs(need)?;
+        let Some(auto) = &mut self.auto else { return self.transport.negotiate(&mut self.ledger, need) };
+        auto.negotiate(&mut self.ledger, &mut self.transport, need)
+    }
 
     /// What this rank has sent so far.
-    fn traffic(&self) -> Traffic;
+    pub fn traffic(&self) -> Traffic {
+        self.ledger.traffic()
+    }
 
     /// For a context that chooses its transport by itself: what it chose and why, the same on all ranks.
-    fn choice(&self) -> Option<Choice> {
-        None
+    pub fn choice(&self) -> Option<Choice> {
+        self.auto.as_ref().map(|auto| auto.choice(self.spec().name))
     }
 
     /// Ends the context. Not done in `Drop`: window backends must free collectively. *Collective.*
-    fn finalise(self: Box<Self>) -> Result<(), CommError>;
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] inside an exchange; communication.
+    pub fn finalise(self) -> Result<(), CommError> {
+        self.ledger.expect_idle("finalised")?;
+        self.transport.finalise()?;
+        self.auto.map_or(Ok(()), |auto| auto.finalise())
+    }
+
+    #[inline]
+    fn run_clock(&mut self) {
+        if let Some(auto) = &mut self.auto {
+            auto.clock.run();
+        }
+    }
+
+    #[inline]
+    fn pause_clock(&mut self) {
+        if let Some(auto) = &mut self.auto {
+            auto.clock.pause();
+        }
+    }
+
+    /// A call that the clock of `auto` covers.
+    #[inline]
+    fn timed<T>(
+        &mut self,
+        call: impl FnOnce(&mut dyn Transport) -> Result<T, CommError>,
+    ) -> Result<T, CommError> {
+        self.run_clock();
+        let outcome = call(&mut *self.transport);
+        self.pause_clock();
+        outcome
+    }
 }

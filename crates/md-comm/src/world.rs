@@ -19,15 +19,15 @@ pub trait World {
     fn set_watchdog(&self, _limit: Duration) {}
 
     /// Opens an exchange context. *Collective.*
-    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>;
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError>;
 
     /// Another world of the same ranks and the same transport, whose messages and collectives never meet this one's:
     /// what breaks in one leaves the other whole, and the ranks can still agree on what to do. *Collective.*
     ///
     /// # Errors
-    /// Communication; a world that cannot be doubled.
-    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
-        Err(CommError::Setup("this world cannot be doubled".to_owned()))
+    /// Communication; a world that cannot be duplicated.
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Err(CommError::Setup("this world cannot be duplicated".to_owned()))
     }
 
     /// Whether all ranks must use their contexts in the same order: transports whose exchange is a blocking collective

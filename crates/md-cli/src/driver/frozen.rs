@@ -28,7 +28,7 @@ pub struct FrozenHalo<'s> {
 
 /// One context with its messages.
 pub(super) struct FrozenLeg<'s> {
-    context: &'s mut dyn Exchange,
+    context: &'s mut Exchange,
     outgoing: Vec<(EdgeId, AlignedBuffer)>,
     /// Per edge: what arrived.
     incoming: Vec<AlignedBuffer>,
@@ -80,7 +80,7 @@ impl FrozenHalo<'_> {
 
 impl<'s> FrozenLeg<'s> {
     /// Packs every message once; `pack` fills the message of an edge.
-    pub(super) fn new(context: &'s mut dyn Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
+    pub(super) fn new(context: &'s mut Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
         let spec = context.spec();
         debug_assert_eq!(spec.sizes, Sizes::Fixed, "the length of a message is its capacity");
         let sending = spec.edges.iter().enumerate().filter(|(_, edge)| edge.flow.sends());

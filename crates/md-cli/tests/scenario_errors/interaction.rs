@@ -76,10 +76,11 @@ fn negative_sigma_of_a_pair() {
 
 /// [`MELT`] with a Morse potential, and its parameters as given.
 fn morse(parameters: &str) -> String {
-    let (before, rest) = MELT.split_once("[interaction]\n").unwrap();
-    let (_, after) = rest.split_once("[neighbor]").unwrap();
+    let start = MELT.find("[interaction]\n").unwrap_or_default();
+    let end = MELT.find("[neighbor]").unwrap_or_default();
+    let (before, after) = (&MELT[..start], &MELT[end..]);
     let before = before.replace("epsilon = 0.5\nsigma = 1.1\n", "");
-    format!("{before}[interaction]\nkind = \"morse\"\n{parameters}\n[neighbor]{after}")
+    format!("{before}[interaction]\nkind = \"morse\"\n{parameters}\n{after}")
 }
 
 #[test]

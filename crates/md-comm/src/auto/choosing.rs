@@ -1,99 +1,119 @@
 //! From times to a choice, and back to a new trial.
 
-use super::field::{Field, Market, Runner};
-use super::verdict::{judge, median};
+use super::decision::{decide, median};
+use super::entries::open_all;
 use super::waiting::{Role, without_waiting};
-use super::{Auto, Stage};
-use crate::{Backend, CommError, Outcome, Traffic};
+use super::{Auto, Phase};
+use crate::ledger::Ledger;
+use crate::transport::Transport;
+use crate::{Backend, CommError, Outcome};
 
 /// Bytes per exchange that differ by more than this part from those at the choice call for a new trial.
 const CHANGED_BYTES: f64 = 0.5;
 /// So does a time per exchange that is so many times as long.
 const SLOWER: f64 = 2.0;
 
-impl<M: Market> Auto<M> {
-    /// Books an exchange and finds out whose turn the next one is.
-    pub(super) fn end_exchange(&mut self) {
+impl Auto {
+    /// Books an exchange and gives the next one to whose turn it is.
+    pub(crate) fn end_exchange(&mut self, transport: &mut Box<dyn Transport>) {
         self.exchanges += 1;
-        let times_s = &mut self.field.runners[self.current].times_s;
+        let times_s = &mut self.entries[self.current].times_s;
         times_s.extend(self.clock.lap_s());
         if !self.exchanges.is_multiple_of(self.trials.exchanges_per_block()) {
             return;
         }
-        match self.stage {
-            Stage::Unused => (),
-            Stage::Trial => {
-                let turn = self.trials.turn(self.exchanges, self.field.runners.len());
-                self.current = turn.unwrap_or_default();
+        match self.phase {
+            Phase::Unused => (),
+            Phase::Trial => {
+                let turn = self.trials.turn(self.exchanges, self.entries.len());
+                self.change_to(turn.unwrap_or_default(), transport);
                 self.clock.reset(turn.is_some());
             }
-            Stage::Settled { .. } => {
+            Phase::Settled { .. } => {
                 let room = times_s.len() < self.trials.watched_times();
                 self.clock.reset(room && self.trials.is_watched(self.exchanges));
             }
         }
     }
 
-    pub(super) fn trial_is_over(&self) -> bool {
-        self.exchanges >= self.trials.exchanges(self.field.runners.len())
+    /// Lets another entry have the next exchange.
+    fn change_to(&mut self, turn: usize, transport: &mut Box<dyn Transport>) {
+        if let Some(next) = self.entries[turn].waiting.take() {
+            self.entries[self.current].waiting = Some(std::mem::replace(transport, next));
+            self.current = turn;
+        }
+    }
+
+    fn trial_is_over(&self) -> bool {
+        self.exchanges >= self.trials.exchanges(self.entries.len())
     }
 
     /// After the capacities were negotiated: nothing is in flight anywhere. *Collective.*
-    pub(super) fn reconsider(&mut self) -> Result<(), CommError> {
-        match self.stage {
-            Stage::Unused if self.exchanges == 0 => Ok(()),
-            Stage::Unused => self.try_all(),
-            Stage::Trial if self.trial_is_over() => self.choose(),
-            Stage::Trial => Ok(()),
-            Stage::Settled { bytes, median_s } => {
-                let reason = self.reason_for_trial(bytes, median_s)?;
-                reason.map_or(Ok(()), |reason| self.try_again(reason))
+    pub(super) fn reconsider(
+        &mut self,
+        ledger: &Ledger,
+        transport: &mut Box<dyn Transport>,
+    ) -> Result<(), CommError> {
+        match self.phase {
+            Phase::Unused if self.exchanges == 0 => Ok(()),
+            Phase::Unused => self.try_all(ledger, transport),
+            Phase::Trial if self.trial_is_over() => self.choose(ledger, transport),
+            Phase::Trial => Ok(()),
+            Phase::Settled { bytes, median_s } => {
+                let reason = self.reason_for_trial(ledger, bytes, median_s)?;
+                reason.map_or(Ok(()), |reason| {
+                    self.rechecks += 1;
+                    self.reason = reason;
+                    self.try_all(ledger, transport)
+                })
             }
         }
     }
 
     /// Agrees on the best candidate and ends the others.
-    fn choose(&mut self) -> Result<(), CommError> {
-        let runners = &self.field.runners;
-        let mine_s: Vec<f64> = runners.iter().flat_map(|runner| &runner.times_s).copied().collect();
-        let times_s = without_waiting(self.market.world(), self.role(), &mine_s)?;
+    fn choose(&mut self, ledger: &Ledger, transport: &mut Box<dyn Transport>) -> Result<(), CommError> {
+        let mine_s: Vec<f64> = self.entries.iter().flat_map(|entry| &entry.times_s).copied().collect();
+        let times_s = without_waiting(self.candidates.world(), role(ledger), &mine_s)?;
         let blocks_s: Vec<f64> = times_s.chunks(self.trials.times_per_block()).map(median).collect();
-        let backends: Vec<Backend> = runners.iter().map(|runner| runner.backend).collect();
-        let verdict = judge(&backends, &blocks_s);
-        for (&backend, &median_s) in backends.iter().zip(&verdict.medians_s) {
-            let tried = self.field.tried.iter_mut().find(|tried| tried.backend == backend);
+        let backends: Vec<Backend> = self.entries.iter().map(|entry| entry.backend).collect();
+        let decision = decide(&backends, &blocks_s);
+        for (&backend, &median_s) in backends.iter().zip(&decision.medians_s) {
+            let tried = self.results.iter_mut().find(|tried| tried.backend == backend);
             tried.into_iter().for_each(|tried| tried.outcome = Outcome::Timed { median_s });
         }
-        let mut losers: Vec<Runner> = std::mem::take(&mut self.field.runners);
-        let mut winner = losers.remove(verdict.chosen);
-        winner.times_s.clear();
-        self.chosen = Some(winner.backend);
-        self.field.runners.push(winner);
-        for loser in losers {
-            self.ended = sum(self.ended, loser.exchange.traffic());
-            loser.exchange.finalise()?;
-        }
-        let bytes = self.bytes()?;
-        let median_s = verdict.medians_s[verdict.chosen];
-        self.reason = verdict.reason;
-        self.enter(Stage::Settled { bytes, median_s });
+        self.change_to(decision.chosen, transport);
+        let mut others = std::mem::take(&mut self.entries);
+        let mut best = others.remove(decision.chosen);
+        best.times_s.clear();
+        self.chosen = Some(best.backend);
+        self.entries.push(best);
+        others.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)?;
+        let bytes = self.bytes(ledger)?;
+        let median_s = decision.medians_s[decision.chosen];
+        self.reason = decision.reason;
+        self.current = 0;
+        self.enter(Phase::Settled { bytes, median_s });
         Ok(())
     }
 
     /// What has changed since the choice, if it is much. The same on all ranks.
-    fn reason_for_trial(&mut self, bytes_then: f64, median_then_s: f64) -> Result<Option<String>, CommError> {
-        let bytes = self.bytes()?;
+    fn reason_for_trial(
+        &mut self,
+        ledger: &Ledger,
+        bytes_then: f64,
+        median_then_s: f64,
+    ) -> Result<Option<String>, CommError> {
+        let bytes = self.bytes(ledger)?;
         if (bytes - bytes_then).abs() > CHANGED_BYTES * bytes_then {
             return Ok(Some(format!(
                 "an exchange has {bytes:.0} bytes, at the choice it had {bytes_then:.0}"
             )));
         }
-        let role = self.role();
-        let times_s = &mut self.field.runners[self.current].times_s;
+        let times_s = &mut self.entries[self.current].times_s;
         if bytes == 0.0 || times_s.len() < self.trials.watched_times() {
             return Ok(None);
         }
-        let median_s = median(&without_waiting(self.market.world(), role, times_s)?);
+        let median_s = median(&without_waiting(self.candidates.world(), role(ledger), times_s)?);
         times_s.clear();
         let slower = median_s > SLOWER * median_then_s;
         Ok(slower.then(|| {
@@ -101,58 +121,40 @@ impl<M: Market> Auto<M> {
         }))
     }
 
-    /// Lets all candidates run again.
-    fn try_again(&mut self, reason: String) -> Result<(), CommError> {
-        self.rechecks += 1;
-        self.reason = reason;
-        self.try_all()
-    }
-
-    fn try_all(&mut self) -> Result<(), CommError> {
-        if let Some(Runner { backend, exchange, .. }) = self.field.runners.pop() {
-            self.field = Field::open(&self.market, self.trials, (backend, exchange))?;
-        }
-        self.enter(Stage::Trial);
+    /// Begins a trial of all candidates.
+    fn try_all(&mut self, ledger: &Ledger, transport: &mut Box<dyn Transport>) -> Result<(), CommError> {
+        let opened = self.entries[self.current].backend;
+        (self.entries, self.results) = open_all(&*self.candidates, self.trials, opened, ledger)?;
+        self.current = self.entries.iter().position(|entry| entry.backend == opened).unwrap_or_default();
+        self.change_to(0, transport);
+        self.enter(Phase::Trial);
         Ok(())
     }
 
-    fn enter(&mut self, stage: Stage) {
-        (self.stage, self.exchanges, self.current) = (stage, 0, 0);
+    fn enter(&mut self, phase: Phase) {
+        (self.phase, self.exchanges) = (phase, 0);
         self.clock.reset(true);
     }
 
-    /// What this rank does in an exchange.
-    fn role(&self) -> Role {
-        let edges = &self.field.runners[self.current].exchange.spec().edges;
-        if edges.iter().any(|edge| edge.flow.receives()) {
-            Role::Receives
-        } else if edges.is_empty() {
-            Role::Absent
-        } else {
-            Role::SendsOnly
-        }
-    }
-
     /// Bytes that all ranks send in an exchange. *Collective.*
-    fn bytes(&self) -> Result<f64, CommError> {
-        let edges = &self.field.runners[self.current].exchange.spec().edges;
-        let mine = edges.iter().filter(|edge| edge.flow.sends()).map(|edge| edge.send_capacity as f64).sum();
-        let mut bytes = [mine];
-        self.market.world().sum(&mut bytes)?;
+    fn bytes(&self, ledger: &Ledger) -> Result<f64, CommError> {
+        let sending = ledger.spec().edges.iter().filter(|edge| edge.flow.sends());
+        let mut bytes = [sending.map(|edge| edge.send_capacity as f64).sum()];
+        self.candidates.world().sum(&mut bytes)?;
         Ok(bytes[0])
     }
 
     /// The choice in words.
     pub(super) fn account(&self) -> String {
-        match self.stage {
-            Stage::Settled { .. } => return self.reason.clone(),
-            Stage::Unused if self.exchanges == 0 => return "the run had no such exchange".to_owned(),
-            Stage::Unused => {
+        match self.phase {
+            Phase::Settled { .. } => return self.reason.clone(),
+            Phase::Unused if self.exchanges == 0 => return "the run had no such exchange".to_owned(),
+            Phase::Unused => {
                 return "the run was too short: a trial begins at the neighbour rebuild after the first exchange".to_owned();
             }
-            Stage::Trial => (),
+            Phase::Trial => (),
         }
-        let total = self.trials.exchanges(self.field.runners.len());
+        let total = self.trials.exchanges(self.entries.len());
         let done = self.exchanges.min(total);
         let state = if done < total {
             format!("the run was too short: {done} of the {total} exchanges of a trial were made")
@@ -160,7 +162,7 @@ impl<M: Market> Auto<M> {
             format!(
                 "all {total} exchanges of the trial were made, but no neighbour rebuild followed, at which the ranks \
                  agree; `{}` goes on until then",
-                self.field.runners[self.current].backend.name()
+                self.entries[self.current].backend.name()
             )
         };
         if self.reason.is_empty() {
@@ -171,6 +173,14 @@ impl<M: Market> Auto<M> {
     }
 }
 
-pub(super) fn sum(a: Traffic, b: Traffic) -> Traffic {
-    Traffic { messages: a.messages + b.messages, bytes: a.bytes + b.bytes }
+/// What this rank does in an exchange.
+fn role(ledger: &Ledger) -> Role {
+    let edges = &ledger.spec().edges;
+    if edges.iter().any(|edge| edge.flow.receives()) {
+        Role::Receives
+    } else if edges.is_empty() {
+        Role::Absent
+    } else {
+        Role::SendsOnly
+    }
 }

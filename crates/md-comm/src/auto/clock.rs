@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// A clock that can be switched off, so that exchanges whose time nobody wants do not pay for it.
 #[derive(Debug, Default)]
-pub(super) struct TransportClock {
+pub(crate) struct TransportClock {
     on: bool,
     running_since: Option<Instant>,
     spent: Duration,
@@ -18,7 +18,7 @@ impl TransportClock {
 
     /// Runs from now on, if it is on and does not run already.
     #[inline]
-    pub(super) fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         if self.on && self.running_since.is_none() {
             self.running_since = Some(Instant::now());
         }
@@ -26,7 +26,7 @@ impl TransportClock {
 
     /// Stands still from now on.
     #[inline]
-    pub(super) fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         if let Some(since) = self.running_since.take() {
             self.spent += since.elapsed();
         }

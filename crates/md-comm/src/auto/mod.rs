@@ -1,14 +1,14 @@
 //! `auto`: times the candidates on the real exchange and keeps the best.
 //!
-//! Structure: a context begins with `p2p`. At the first negotiation after it has been used, one context per candidate is
-//! opened along the same edges. The candidates take turns, a block of exchanges each, for several rounds; only the time
-//! that moving messages takes counts, packing and reading in place included, not the caller's computation. Turns follow
-//! from the number of exchanges alone, so that the ranks need not talk about them. At the first negotiation after the
+//! Structure: a context begins with `p2p`. At the first negotiation after it has been used, one transport per candidate
+//! is opened along the same edges. They take turns, a block of exchanges each, for several rounds; only the time that
+//! moving messages takes counts, packing and reading in place included, not the caller's computation. Turns follow from
+//! the number of exchanges alone, so that the ranks need not communicate about them. At the first negotiation after the
 //! trial, where all ranks meet and nothing is in flight, they agree: per exchange the time of a rank that did not have
 //! to wait for others counts (`waiting`), per block and per candidate the median. The best is kept, the others are
-//! ended; if it does not lead in nearly every round, a candidate that comes earlier in the market's order of preference
-//! (`p2p` first) is kept (`verdict`). Later negotiations compare bytes and time per exchange with those at the choice,
-//! and begin a new trial if the bytes have changed by half or the time has doubled over many exchanges.
+//! ended; if it does not lead in nearly every round, a candidate earlier in the order of preference (`p2p` first) is
+//! kept (`decision`). Later negotiations compare bytes and time per exchange with those at the choice, and begin a new
+//! trial if the bytes have changed by half or the time has doubled over many exchanges.
 //! Relies on: negotiations are collective and come again and again (neighbour rebuilds); all backends give the same
 //! bits, so that a result does not depend on the choice.
 //! Cost: memory and windows of all candidates during a trial, and exchanges with slow ones; afterwards a branch per call,
@@ -19,26 +19,27 @@
 
 mod choosing;
 mod clock;
-mod exchange;
-mod field;
+mod decision;
+mod entries;
 #[cfg(test)]
 mod tests;
 mod trials;
-mod verdict;
 mod waiting;
 
-use crate::{Backend, CommError, Exchange, ExchangeSpec, Sizes, Traffic};
+use crate::ledger::Ledger;
+use crate::transport::Transport;
+use crate::{Backend, Choice, CommError, Growth, Tried};
 use clock::TransportClock;
-use field::Field;
-pub(crate) use field::Market;
+pub(crate) use entries::Candidates;
+use entries::Entry;
 pub use trials::Trials;
 
 /// First in every order of preference, and used where no choice is made.
-const PREFERRED: Backend = Backend::P2p;
+pub(crate) const PREFERRED: Backend = Backend::P2p;
 
 /// How far the choice has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Stage {
+enum Phase {
     /// Candidates cost memory and negotiations: none is opened for a context that nobody uses.
     Unused,
     /// The candidates take turns.
@@ -47,55 +48,74 @@ enum Stage {
     Settled { bytes: f64, median_s: f64 },
 }
 
-/// A context that chooses its transport by itself.
-struct Auto<M> {
-    market: M,
+/// The choice of a context's transport.
+pub(crate) struct Auto {
+    candidates: Box<dyn Candidates>,
     trials: Trials,
-    field: Field,
-    /// The runner that has the present exchange.
+    /// Candidates that are open, in the order of preference; never empty.
+    entries: Vec<Entry>,
+    /// Number of the entry that has the present exchange.
     current: usize,
-    stage: Stage,
-    /// Exchanges of this stage that are complete.
+    /// What is known of each candidate.
+    results: Vec<Tried>,
+    phase: Phase,
+    /// Exchanges of this phase that are complete.
     exchanges: u64,
-    clock: TransportClock,
-    /// Winner of the last trial.
+    pub(crate) clock: TransportClock,
+    /// Chosen in the last trial.
     chosen: Option<Backend>,
-    /// Why it won, or why there is another trial.
+    /// Why, or why there is another trial.
     reason: String,
     rechecks: u32,
-    /// What the candidates that were ended have sent.
-    ended: Traffic,
 }
 
-/// Opens a context with the best of the market's candidates. *Collective.*
-pub(crate) fn open<M: Market>(
-    market: &M,
-    trials: Trials,
-    spec: ExchangeSpec,
-) -> Result<Box<dyn Exchange>, CommError> {
-    let sizes = spec.sizes;
-    let first = market.open_candidate(PREFERRED, spec)?;
-    match sizes {
-        Sizes::Variable => Ok(first),
-        Sizes::Fixed => Ok(Box::new(Auto::unused(market.clone(), trials, (PREFERRED, first)))),
-    }
-}
-
-impl<M: Market> Auto<M> {
-    /// With the preferred transport for now.
-    fn unused(market: M, trials: Trials, first: (Backend, Box<dyn Exchange>)) -> Self {
+impl Auto {
+    /// For a context that has been opened with the preferred transport.
+    pub(crate) fn new(candidates: Box<dyn Candidates>, trials: Trials) -> Self {
         Self {
-            market,
+            candidates,
             trials,
-            field: Field::alone(trials, first),
+            entries: vec![Entry::new(trials, PREFERRED, None)],
             current: 0,
-            stage: Stage::Unused,
+            results: Vec::new(),
+            phase: Phase::Unused,
             exchanges: 0,
             clock: TransportClock::default(),
             chosen: None,
             reason: String::new(),
             rechecks: 0,
-            ended: Traffic::default(),
         }
+    }
+
+    /// Negotiates for all candidates, then considers the choice. *Collective.*
+    pub(crate) fn negotiate(
+        &mut self,
+        ledger: &mut Ledger,
+        transport: &mut Box<dyn Transport>,
+        need: &[usize],
+    ) -> Result<Growth, CommError> {
+        let before = ledger.clone();
+        let growth = transport.negotiate(ledger, need)?;
+        for waiting in self.entries.iter_mut().filter_map(|entry| entry.waiting.as_mut()) {
+            waiting.negotiate(&mut before.clone(), need)?;
+        }
+        self.reconsider(ledger, transport)?;
+        Ok(growth)
+    }
+
+    /// What was chosen and why.
+    pub(crate) fn choice(&self, context: &str) -> Choice {
+        Choice {
+            context: context.to_owned(),
+            chosen: self.chosen,
+            candidates: self.results.clone(),
+            reason: self.account(),
+            rechecks: self.rechecks,
+        }
+    }
+
+    /// Ends the candidates whose turn it is not. *Collective.*
+    pub(crate) fn finalise(self) -> Result<(), CommError> {
+        self.entries.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)
     }
 }

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::*;
+use crate::conformance::{Call, Fault, Faulty, Then};
 use crate::local::{LocalWorld, run_on};
-use crate::{Arrival, Buffering, Choice, Edge, EdgeId, Flow, Growth, Outcome, World};
+use crate::{Buffering, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Outcome, Sizes, World};
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_blocks: 1 };
@@ -14,34 +15,57 @@ const TRIALS: Trials = Trials { exchanges_per_block: 2, blocks: 3, watched_block
 const SLOW: Duration = Duration::from_millis(20);
 const RANKS: usize = 2;
 /// p2p, shm and rma-ring run; rma-lock is refused everywhere, rma-pscw on one rank.
-const RUNNERS: usize = 3;
+const ENTRIES: usize = 3;
 /// Exchanges of a trial.
-const TRIAL: u64 = 2 * 3 * RUNNERS as u64;
+const TRIAL: u64 = 2 * 3 * ENTRIES as u64;
 
 #[derive(Clone)]
 struct Stalls {
     world: LocalWorld,
     /// Delay of p2p, shm, rma-ring; may change while contexts are open.
-    delays: Rc<Cell<[Duration; RUNNERS]>>,
+    delays: Rc<Cell<[Duration; ENTRIES]>>,
 }
 
-struct Stalling {
-    inner: Box<dyn Exchange>,
-    delays: Rc<Cell<[Duration; RUNNERS]>>,
+impl Stalls {
+    fn exchange(&self, spec: ExchangeSpec) -> Exchange {
+        let sizes = spec.sizes;
+        let mut ledger = Ledger::new(self.world.rank(), self.world.ranks(), spec).unwrap();
+        let transport = Candidates::open(self, PREFERRED, &mut ledger).unwrap();
+        let world = self.clone();
+        let exchange = Exchange::new(ledger, transport, move |spec| Ok(world.exchange(spec)));
+        match sizes {
+            Sizes::Variable => exchange,
+            Sizes::Fixed => exchange.with_choice(Auto::new(Box::new(self.clone()), TRIALS)),
+        }
+    }
+}
+
+/// Delays a candidate.
+struct Stall {
+    delays: Rc<Cell<[Duration; ENTRIES]>>,
     which: usize,
 }
 
-impl Market for Stalls {
+impl Fault for Stall {
+    fn before(&mut self, call: Call) -> Result<Then, CommError> {
+        if call == Call::Initiate {
+            std::thread::sleep(self.delays.get()[self.which]);
+        }
+        Ok(Then::Proceed)
+    }
+}
+
+impl Candidates for Stalls {
     fn world(&self) -> &dyn World {
         &self.world
     }
 
-    fn candidates(&self) -> Result<Vec<Backend>, CommError> {
+    fn list(&self) -> Result<Vec<Backend>, CommError> {
         use Backend::{P2p, RmaLock, RmaPscw, RmaRing, Shm};
         Ok(vec![P2p, Shm, RmaLock, RmaPscw, RmaRing])
     }
 
-    fn open_candidate(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+    fn open(&self, backend: Backend, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError> {
         let refuse =
             |reason: &str| Err(CommError::Unavailable { backend: backend.name(), reason: reason.to_owned() });
         let which = match backend {
@@ -50,76 +74,35 @@ impl Market for Stalls {
             Backend::RmaRing => 2,
             // Opening is collective, also where only one rank has a reason to refuse.
             Backend::RmaPscw => {
-                let opened = self.world.open(spec)?;
+                let opened = self.world.transport(ledger)?;
                 return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
             }
             _ => return refuse("there are no locks here"),
         };
-        let (inner, delays) = (self.world.open(spec)?, Rc::clone(&self.delays));
-        Ok(Box::new(Stalling { inner, delays, which }))
-    }
-}
-
-impl Exchange for Stalling {
-    fn spec(&self) -> &ExchangeSpec {
-        self.inner.spec()
-    }
-    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        self.inner.send_buffer(edge, bytes)
-    }
-    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        self.inner.start(edge)
-    }
-    fn initiate(&mut self) -> Result<(), CommError> {
-        std::thread::sleep(self.delays.get()[self.which]);
-        self.inner.initiate()
-    }
-    fn progress(&mut self) -> Result<(), CommError> {
-        self.inner.progress()
-    }
-    fn has_arrival(&mut self) -> Result<bool, CommError> {
-        self.inner.has_arrival()
-    }
-    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        self.inner.next()
-    }
-    fn complete(&mut self) -> Result<(), CommError> {
-        self.inner.complete()
-    }
-    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
-        let (inner, delays) = (self.inner.reverse()?, Rc::clone(&self.delays));
-        Ok(Box::new(Self { inner, delays, which: self.which }))
-    }
-    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
-        self.inner.negotiate(need)
-    }
-    fn traffic(&self) -> Traffic {
-        self.inner.traffic()
-    }
-    fn finalise(self: Box<Self>) -> Result<(), CommError> {
-        self.inner.finalise()
+        let stall = Stall { delays: Rc::clone(&self.delays), which };
+        Ok(Box::new(Faulty::new(self.world.transport(ledger)?, Box::new(stall))))
     }
 }
 
 /// One rank of a pair that exchanges messages of eight bytes.
 struct Player {
-    exchange: Box<dyn Exchange>,
+    exchange: Exchange,
     rank: u8,
     bytes: usize,
 }
 
 impl Player {
-    fn open(market: &Stalls, sizes: Sizes) -> Self {
+    fn open(stalls: &Stalls, sizes: Sizes) -> Self {
         let edge = Edge {
-            peer: 1 - market.world.rank(),
+            peer: 1 - stalls.world.rank(),
             send_channel: 0,
             receive_channel: 0,
             flow: Flow::Both,
             send_capacity: 8,
         };
         let spec = ExchangeSpec { name: "pair", edges: vec![edge], sizes, buffering: Buffering::Double };
-        let exchange = open(market, TRIALS, spec).unwrap();
-        Self { exchange, rank: market.world.rank() as u8, bytes: 8 }
+        let exchange = stalls.exchange(spec);
+        Self { exchange, rank: stalls.world.rank() as u8, bytes: 8 }
     }
 
     fn play(&mut self, exchanges: u64) {
@@ -172,8 +155,8 @@ fn why(choice: &Choice, backend: Backend) -> String {
 
 #[test]
 fn the_fastest_is_chosen_and_the_refused_are_named() {
-    let choice = on_both(|market| {
-        let mut pair = Player::open(market, Sizes::Fixed);
+    let choice = on_both(|stalls| {
+        let mut pair = Player::open(stalls, Sizes::Fixed);
         pair.begin_trial();
         pair.play(TRIAL);
         pair.negotiate(8);
@@ -193,8 +176,8 @@ fn the_fastest_is_chosen_and_the_refused_are_named() {
 
 #[test]
 fn a_run_that_is_too_short_says_so() {
-    let (none, first, short, waiting) = on_both(|market| {
-        let mut pair = Player::open(market, Sizes::Fixed);
+    let (none, first, short, waiting) = on_both(|stalls| {
+        let mut pair = Player::open(stalls, Sizes::Fixed);
         pair.negotiate(8);
         pair.negotiate(8);
         let none = pair.choice();
@@ -219,8 +202,8 @@ fn a_run_that_is_too_short_says_so() {
 
 #[test]
 fn other_sizes_bring_a_new_trial() {
-    let choices = on_both(|market| {
-        let mut pair = Player::open(market, Sizes::Fixed);
+    let choices = on_both(|stalls| {
+        let mut pair = Player::open(stalls, Sizes::Fixed);
         pair.begin_trial();
         pair.play(TRIAL);
         pair.negotiate(8);
@@ -228,7 +211,7 @@ fn other_sizes_bring_a_new_trial() {
         let slightly = pair.choice();
         pair.negotiate(40);
         let much = pair.choice();
-        market.delays.set([SLOW, Duration::ZERO, SLOW]);
+        stalls.delays.set([SLOW, Duration::ZERO, SLOW]);
         pair.play(TRIAL);
         pair.negotiate(40);
         pair.play(3);
@@ -243,12 +226,12 @@ fn other_sizes_bring_a_new_trial() {
 
 #[test]
 fn a_backend_that_has_become_slow_is_tried_again() {
-    let choice = on_both(|market| {
-        let mut pair = Player::open(market, Sizes::Fixed);
+    let choice = on_both(|stalls| {
+        let mut pair = Player::open(stalls, Sizes::Fixed);
         pair.begin_trial();
         pair.play(TRIAL);
         pair.negotiate(8);
-        market.delays.set([Duration::ZERO, SLOW, SLOW]);
+        stalls.delays.set([Duration::ZERO, SLOW, SLOW]);
         pair.play(2);
         pair.negotiate(8);
         let why = pair.choice().reason;
@@ -264,8 +247,8 @@ fn a_backend_that_has_become_slow_is_tried_again() {
 
 #[test]
 fn a_reverse_context_has_a_trial_of_its_own() {
-    let choices = on_both(|market| {
-        let mut forward = Player::open(market, Sizes::Fixed);
+    let choices = on_both(|stalls| {
+        let mut forward = Player::open(stalls, Sizes::Fixed);
         forward.begin_trial();
         forward.play(TRIAL);
         forward.negotiate(8);
@@ -286,8 +269,8 @@ fn a_reverse_context_has_a_trial_of_its_own() {
 
 #[test]
 fn varying_lengths_are_not_worth_a_trial() {
-    let chosen = on_both(|market| {
-        let mut pair = Player::open(market, Sizes::Variable);
+    let chosen = on_both(|stalls| {
+        let mut pair = Player::open(stalls, Sizes::Variable);
         pair.play(2);
         let choice = pair.exchange.choice();
         pair.exchange.finalise().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::{CommError, World};
 
-/// Speaks for all.
+/// Computes for all.
 const ROOT: usize = 0;
 /// Divides the ranks, in the order of their times.
 const QUARTERS: usize = 4;

@@ -9,6 +9,7 @@
 //! [`CommError`] where none belongs ends the suite; the caller must then call [`World::abort`].
 
 mod collectives;
+mod fault;
 #[cfg(test)]
 mod faulty;
 mod flaws;
@@ -24,6 +25,9 @@ mod topologies;
 mod topology;
 
 use crate::{CommError, World};
+#[cfg(test)]
+pub(crate) use fault::Faulty;
+pub use fault::{Call, Delivery, Fault, Then};
 pub use flaws::Flaws;
 #[cfg(feature = "mpi")]
 pub(crate) use random::Random;

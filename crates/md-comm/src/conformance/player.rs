@@ -37,7 +37,7 @@ pub(super) enum Receive {
 /// One context being exercised on one rank.
 pub(super) struct Player<'w> {
     flaws: &'w Flaws,
-    pub(super) exchange: Box<dyn Exchange>,
+    pub(super) exchange: Exchange,
     pub(super) script: Script,
     pub(super) pace: Pace,
     random: Random,
@@ -89,7 +89,7 @@ impl<'w> Player<'w> {
         Ok(Self::new(flaws, exchange, script))
     }
 
-    fn new(flaws: &'w Flaws, exchange: Box<dyn Exchange>, script: Script) -> Self {
+    fn new(flaws: &'w Flaws, exchange: Exchange, script: Script) -> Self {
         let random = Random::keyed(&[script.salt, script.rank as u64]);
         let seen = vec![false; script.edges.len()];
         let longest_sent = vec![0; script.edges.len()];

@@ -1,49 +1,32 @@
 //! The ledger's part in opening, negotiating and reversing a context.
 
+use std::rc::Rc;
+
 use super::Ledger;
-use crate::negotiation::{Change, decode_length, grown_capacity};
-use crate::{CommError, Edge, EdgeId, ExchangeSpec, Flow};
+use crate::negotiation::{Change, grown_capacity};
+use crate::{CommError, Edge, ExchangeSpec, Flow};
 
 impl Ledger {
-    /// The largest message (for fixed sizes: the exact one) that may arrive along an edge.
-    pub(crate) fn receive_capacity(&self, edge: EdgeId) -> usize {
-        self.receive_capacity[edge.0]
-    }
-
-    /// Takes note of what the sender of an edge said about its capacity.
-    pub(crate) fn learn_capacity(&mut self, edge: EdgeId, message: &[u8]) -> Result<(), CommError> {
-        let length = decode_length(message);
-        let length = length.ok_or_else(|| self.mismatch(edge, "is no capacity".to_owned()))?;
-        self.receive_capacity[edge.0] = length;
-        Ok(())
-    }
-
-    /// The same for all edges at once, already decoded.
-    #[cfg(feature = "mpi")]
+    /// Takes note of what the senders told about the capacities of their edges.
     pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
-        self.receive_capacity.copy_from_slice(capacities);
+        Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
     }
 
-    /// The sending edge whose messages arrive along a receiving edge, if both ends are this rank.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn source(&self, receiving: usize) -> Option<usize> {
-        let edges = &self.spec.edges;
-        let Edge { peer, receive_channel, flow, .. } = edges[receiving];
-        let sends_here =
-            |edge: &Edge| edge.peer == peer && edge.flow.sends() && edge.send_channel == receive_channel;
-        if peer == self.rank && flow.receives() { edges.iter().position(sends_here) } else { None }
-    }
-
-    /// `negotiate`: what `need` would change on this rank. Changes nothing.
-    pub(crate) fn change(&self, need: &[usize]) -> Result<Change, CommError> {
+    /// `negotiate`: nothing is in flight, and there is a need for every edge.
+    pub(crate) fn expect_needs(&self, need: &[usize]) -> Result<(), CommError> {
         self.expect_idle("negotiated")?;
-        if need.len() != self.spec.edges.len() {
-            let what = format!("negotiated {} lengths for {} edges", need.len(), self.spec.edges.len());
-            return Err(self.misuse(what));
+        if need.len() == self.spec().edges.len() {
+            return Ok(());
         }
-        let sending = self.with_longest(need).zip(&self.spec.edges).filter(|(_, edge)| edge.flow.sends());
-        let change = sending.map(|(need, edge)| Change::of(self.spec.sizes, edge.send_capacity, need));
-        Ok(change.max().unwrap_or(Change::None))
+        let what = format!("negotiated {} lengths for {} edges", need.len(), self.spec().edges.len());
+        Err(self.misuse(what))
+    }
+
+    /// What `need` would change on this rank. Changes nothing.
+    pub(crate) fn change(&self, need: &[usize]) -> Change {
+        let sending = self.with_longest(need).zip(&self.spec().edges).filter(|(_, edge)| edge.flow.sends());
+        let change = sending.map(|(need, edge)| Change::of(self.spec().sizes, edge.send_capacity, need));
+        change.max().unwrap_or(Change::None)
     }
 
     /// What has been needed already counts, whatever the caller expects.
@@ -52,22 +35,20 @@ impl Ledger {
     }
 
     /// The capacities that [`Self::apply`] would make (0 for edges that do not send).
-    #[cfg(feature = "mpi")]
     pub(crate) fn capacities_for(&self, need: &[usize]) -> impl Iterator<Item = usize> {
-        let sizes = self.spec.sizes;
+        let sizes = self.spec().sizes;
         let capacity = move |(edge, need): (&Edge, usize)| {
             if edge.flow.sends() { grown_capacity(sizes, edge.send_capacity, need) } else { 0 }
         };
-        self.spec.edges.iter().zip(self.with_longest(need)).map(capacity)
+        self.spec().edges.iter().zip(self.with_longest(need)).map(capacity)
     }
 
     /// Makes `need` valid for the sending edges.
     pub(crate) fn apply(&mut self, need: &[usize]) {
-        let needs = need.iter().zip(&self.longest_sent);
-        for (edge, (&need, &longest)) in
-            self.spec.edges.iter_mut().zip(needs).filter(|(edge, _)| edge.flow.sends())
-        {
-            edge.send_capacity = grown_capacity(self.spec.sizes, edge.send_capacity, need.max(longest));
+        let capacities: Vec<usize> = self.capacities_for(need).collect();
+        let edges = Rc::make_mut(&mut self.terms).spec.edges.iter_mut().zip(capacities);
+        for (edge, capacity) in edges.filter(|(edge, _)| edge.flow.sends()) {
+            edge.send_capacity = capacity;
         }
     }
 
@@ -80,7 +61,7 @@ impl Ledger {
             flow: edge.flow.reversed(),
             send_capacity: if edge.flow == Flow::SendOnly { 0 } else { send_capacity },
         };
-        let edges = self.spec.edges.iter().zip(&self.receive_capacity).map(reversed).collect();
-        ExchangeSpec { edges, ..self.spec.clone() }
+        let edges = self.spec().edges.iter().zip(&self.terms.receive_capacity).map(reversed).collect();
+        ExchangeSpec { edges, ..self.spec().clone() }
     }
 }

@@ -1,16 +1,17 @@
-//! The bookkeeping every transport shares: which edge is in which state of the current exchange, who may call what when.
+//! The bookkeeping of a context: which edge is in which state of the current exchange, who may call what when.
 //!
-//! Structure: a small state machine without any data movement. A transport asks the ledger first and moves bytes only
-//! if it agrees, so that all transports reject the same misuse with the same words. A refused call changes nothing: the
-//! caller may go on as if it had not been made. Advantage: a new backend cannot forget a rule. Disadvantage: one branch
-//! per call that a production-only transport could skip; it does not show next to a message.
+//! Structure: a small state machine without any data movement. [`crate::Exchange`] asks it before it hands a call on to
+//! the transport, so that misuse is refused with the same words whatever the transport. A refused call changes nothing:
+//! the caller may go on as if it had not been made.
 
 mod capacities;
-#[cfg(feature = "mpi")]
-mod relayed;
-mod words;
+mod terms;
+
+use std::ops::Deref;
+use std::rc::Rc;
 
 use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Rank, Sizes, Traffic};
+pub(crate) use terms::Terms;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outgoing {
@@ -28,11 +29,9 @@ enum Phase {
 }
 
 /// State of one context on one rank.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ledger {
-    rank: Rank,
-    spec: ExchangeSpec,
-    receive_capacity: Vec<usize>,
+    terms: Rc<Terms>,
     /// Longest message sent so far, for variable sizes: the next negotiation makes room for it.
     longest_sent: Vec<usize>,
     outgoing: Vec<Outgoing>,
@@ -48,9 +47,7 @@ impl Ledger {
         spec.check(ranks)?;
         let edges = spec.edges.len();
         let mut ledger = Self {
-            rank,
-            spec,
-            receive_capacity: vec![0; edges],
+            terms: Rc::new(Terms { rank, spec, receive_capacity: vec![0; edges] }),
             longest_sent: vec![0; edges],
             outgoing: vec![Outgoing::Idle; edges],
             arrived: vec![false; edges],
@@ -62,37 +59,32 @@ impl Ledger {
         Ok(ledger)
     }
 
-    pub(crate) fn spec(&self) -> &ExchangeSpec {
-        &self.spec
+    /// For the transport to keep until the next negotiation.
+    pub(crate) fn terms(&self) -> Rc<Terms> {
+        Rc::clone(&self.terms)
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// Takes back what a rehearsal has counted.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn set_traffic(&mut self, traffic: Traffic) {
-        self.traffic = traffic;
-    }
-
-    pub(crate) fn edge(&self, edge: EdgeId) -> Result<&Edge, CommError> {
-        self.spec.edges.get(edge.0).ok_or_else(|| self.misuse(format!("there is no edge {}", edge.0)))
+    fn existing(&self, edge: EdgeId) -> Result<&Edge, CommError> {
+        self.spec().edges.get(edge.0).ok_or_else(|| self.misuse(format!("there is no edge {}", edge.0)))
     }
 
     /// `send_buffer`: may this edge be packed with so many bytes? Packing it again before `start` is allowed. A variable
     /// message may be longer than the capacity.
     pub(crate) fn pack(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
-        let Edge { peer, flow, send_capacity: capacity, .. } = *self.edge(edge)?;
+        let Edge { peer, flow, send_capacity: capacity, .. } = *self.existing(edge)?;
         if !flow.sends() {
             return Err(self.misuse(format!("edge {} does not send", edge.0)));
         }
         if self.outgoing[edge.0] == Outgoing::Started {
             return Err(self.misuse(format!("edge {} was started already", edge.0)));
         }
-        let fixed = self.spec.sizes == Sizes::Fixed;
+        let fixed = self.spec().sizes == Sizes::Fixed;
         if fixed && bytes > capacity {
-            return Err(CommError::CapacityExceeded { context: self.spec.name, peer, bytes, capacity });
+            return Err(CommError::CapacityExceeded { context: self.spec().name, peer, bytes, capacity });
         }
         if fixed && bytes != capacity {
             let what = format!("edge {} sends exactly {capacity} bytes, not {bytes}", edge.0);
@@ -104,11 +96,11 @@ impl Ledger {
 
     /// `start`: the length of the message that may leave now.
     pub(crate) fn start(&mut self, edge: EdgeId) -> Result<usize, CommError> {
-        self.edge(edge)?;
+        self.existing(edge)?;
         match self.outgoing[edge.0] {
             Outgoing::Packing { bytes } => {
                 self.outgoing[edge.0] = Outgoing::Started;
-                if self.spec.sizes == Sizes::Variable {
+                if self.spec().sizes == Sizes::Variable {
                     self.longest_sent[edge.0] = self.longest_sent[edge.0].max(bytes);
                 }
                 self.traffic.messages += 1;
@@ -126,16 +118,16 @@ impl Ledger {
         }
         let late = self
             .edge_ids()
-            .find(|&EdgeId(i)| self.spec.edges[i].flow.sends() && self.outgoing[i] != Outgoing::Started);
+            .find(|&EdgeId(i)| self.spec().edges[i].flow.sends() && self.outgoing[i] != Outgoing::Started);
         if let Some(EdgeId(i)) = late {
-            let what = format!("initiated before edge {i} (rank {}) was started", self.spec.edges[i].peer);
+            let what = format!("initiated before edge {i} (rank {}) was started", self.spec().edges[i].peer);
             return Err(self.misuse(what));
         }
         self.phase = Phase::Receiving;
         Ok(())
     }
 
-    /// `next`, `try_next`: only after `initiate`, because active-target epochs cannot deliver earlier.
+    /// `next`: only after `initiate`, because active-target epochs cannot deliver earlier.
     pub(crate) fn expect_initiated(&self) -> Result<(), CommError> {
         match self.phase {
             Phase::Receiving => Ok(()),
@@ -144,7 +136,7 @@ impl Ledger {
     }
 
     pub(crate) fn awaits(&self, edge: EdgeId) -> bool {
-        self.spec.edges[edge.0].flow.receives() && !self.arrived[edge.0]
+        self.spec().edges[edge.0].flow.receives() && !self.arrived[edge.0]
     }
 
     pub(crate) fn all_arrived(&self) -> bool {
@@ -154,7 +146,7 @@ impl Ledger {
     /// Books an arrival after checking its length; a variable one may be longer than the capacity.
     pub(crate) fn arrive<'a>(&mut self, edge: EdgeId, bytes: &'a [u8]) -> Result<Arrival<'a>, CommError> {
         let capacity = self.receive_capacity(edge);
-        if self.spec.sizes == Sizes::Fixed && bytes.len() != capacity {
+        if self.spec().sizes == Sizes::Fixed && bytes.len() != capacity {
             return Err(self.mismatch(edge, format!("has {} bytes, agreed were {capacity}", bytes.len())));
         }
         if !self.awaits(edge) {
@@ -181,14 +173,27 @@ impl Ledger {
         if idle { Ok(()) } else { Err(self.misuse(format!("{operation} inside an exchange"))) }
     }
 
-    pub(crate) fn edge_ids(&self) -> impl Iterator<Item = EdgeId> + use<> {
-        (0..self.spec.edges.len()).map(EdgeId)
+    /// `rank 3 (channel 0), rank 5 (channel 0)`: the edges that have not delivered yet.
+    pub(crate) fn awaited_edges(&self) -> String {
+        let name = |edge: EdgeId| {
+            let Edge { peer, receive_channel, .. } = self.edge(edge);
+            format!("rank {peer} (channel {receive_channel})")
+        };
+        self.edge_ids().filter(|&edge| self.awaits(edge)).map(name).collect::<Vec<_>>().join(", ")
     }
 
     fn forget_exchange(&mut self) {
         self.phase = Phase::Packing;
         self.outgoing.fill(Outgoing::Idle);
         self.arrived.fill(false);
-        self.awaited = self.spec.edges.iter().filter(|edge| edge.flow.receives()).count();
+        self.awaited = self.spec().edges.iter().filter(|edge| edge.flow.receives()).count();
+    }
+}
+
+impl Deref for Ledger {
+    type Target = Terms;
+
+    fn deref(&self) -> &Terms {
+        &self.terms
     }
 }

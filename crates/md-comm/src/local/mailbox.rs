@@ -13,8 +13,8 @@ use crate::{Channel, Rank};
 pub(super) enum Kind {
     /// An exchange's message.
     Payload,
-    /// A buffer coming back to its sender: the slot is free again.
-    FreeSlot,
+    /// A buffer coming back to its sender: the sender may pack it again.
+    FreeBuffer,
     /// A capacity, at opening or negotiation.
     Capacity,
     GatherAll,

@@ -5,12 +5,12 @@
 //! the contract in a few lines, and whole runs can be tested and debugged in one process. Disadvantage: one mutex per
 //! rank; for tests and small runs, not for speed.
 
-mod exchange;
 #[cfg(loom)]
 #[cfg(test)]
 mod loom_model;
 mod mailbox;
 mod sync;
+mod transport;
 mod world;
 
 use std::any::Any;

@@ -7,7 +7,7 @@ const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
 
 /// Every rank awaits a message from the next one.
-fn open_ring(world: &dyn World) -> Result<Box<dyn crate::Exchange>, CommError> {
+fn open_ring(world: &dyn World) -> Result<crate::Exchange, CommError> {
     let next = (world.rank() + 1) % world.ranks();
     let previous = (world.rank() + world.ranks() - 1) % world.ranks();
     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: 8 };
@@ -16,7 +16,7 @@ fn open_ring(world: &dyn World) -> Result<Box<dyn crate::Exchange>, CommError> {
     world.open(spec)
 }
 
-fn send(exchange: &mut dyn crate::Exchange) {
+fn send(exchange: &mut crate::Exchange) {
     exchange.send_buffer(crate::EdgeId(1), 8).unwrap();
     exchange.start(crate::EdgeId(1)).unwrap();
     exchange.initiate().unwrap();
@@ -43,7 +43,7 @@ fn an_abort_on_one_rank_ends_the_waits_of_the_others() {
             world.abort(3);
             return Ok(());
         }
-        send(&mut *ring);
+        send(&mut ring);
         while ring.next()?.is_some() {}
         world.barrier()
     });
@@ -59,23 +59,23 @@ fn the_watchdog_names_the_awaited_edge() {
         if world.rank() == 1 {
             return String::new();
         }
-        send(&mut *ring);
+        send(&mut ring);
         ring.next().unwrap_err().to_string()
     });
     assert!(ends[0].as_ref().unwrap().ends_with("for rank 1 (channel 0)"), "{ends:?}");
 }
 
 #[test]
-fn a_sender_without_a_free_slot_waits() {
+fn a_sender_without_a_free_buffer_waits() {
     let ends = run(2, SHORT, |world| {
         let mut ring = open_ring(world).unwrap();
-        send(&mut *ring);
+        send(&mut ring);
         ring.next().unwrap();
         ring.complete().unwrap();
         if world.rank() == 1 {
             return String::new();
         }
-        send(&mut *ring);
+        send(&mut ring);
         ring.next().unwrap_err().to_string()
     });
     assert!(ends[0].as_ref().unwrap().contains("rank 1"), "{ends:?}");
@@ -88,7 +88,7 @@ fn buffers_return_to_their_sender() {
         let mut starts = Vec::new();
         for _ in 0..3 {
             starts.push(ring.send_buffer(crate::EdgeId(1), 8).unwrap().as_ptr() as usize);
-            send(&mut *ring);
+            send(&mut ring);
             ring.next().unwrap().unwrap();
             ring.complete().unwrap();
         }
@@ -101,11 +101,11 @@ fn buffers_return_to_their_sender() {
 #[test]
 fn what_breaks_in_one_world_leaves_another_whole() {
     let ends = run(2, LONG, |world| {
-        let broken = world.apart().unwrap();
+        let broken = world.duplicate().unwrap();
         broken.set_watchdog(SHORT);
         // The ranks are out of step: one of them leaves bytes behind, or waits in vain.
         let left = if world.rank() == 0 { broken.barrier() } else { Ok(()) };
-        let next = world.apart().unwrap();
+        let next = world.duplicate().unwrap();
         let mut numbers = [[world.rank() as f64], [world.rank() as f64]];
         world.sum(&mut numbers[0]).unwrap();
         next.sum(&mut numbers[1]).unwrap();

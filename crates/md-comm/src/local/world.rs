@@ -5,9 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::exchange::LocalExchange;
 use super::mailbox::{Address, Kind, NoMessage, Shared};
+use super::transport::LocalTransport;
 use crate::buffer::AlignedBuffer;
+use crate::ledger::Ledger;
+use crate::transport::Transport;
 use crate::{CommError, Exchange, ExchangeSpec, Rank, World};
 
 /// Every world has this many context numbers: the first for its collectives, the others for its exchanges.
@@ -95,7 +97,7 @@ impl Kind {
             Self::GatherAll => "gather_all",
             Self::Gather => "gather",
             Self::Broadcast => "broadcast",
-            Self::Payload | Self::FreeSlot | Self::Capacity => "exchange",
+            Self::Payload | Self::FreeBuffer | Self::Capacity => "exchange",
         }
     }
 }
@@ -105,6 +107,11 @@ impl LocalWorld {
         let watchdog = Rc::new(Cell::new(watchdog));
         let (contexts, worlds) = (Rc::default(), Rc::default());
         Self { member: Member { rank, shared, watchdog, collectives: 0, contexts, worlds } }
+    }
+
+    /// *Collective.*
+    pub(crate) fn transport(&self, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError> {
+        Ok(Box::new(LocalTransport::open(self.member.clone(), ledger)?))
     }
 }
 
@@ -121,7 +128,7 @@ impl World for LocalWorld {
         self.member.watchdog.set(limit);
     }
 
-    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
         let Member { rank, shared, watchdog, worlds, .. } = self.member.clone();
         worlds.set(worlds.get() + 1);
         let collectives = worlds.get() * CONTEXTS_PER_WORLD;
@@ -130,8 +137,11 @@ impl World for LocalWorld {
         Ok(Box::new(Self { member: Member { rank, shared, watchdog, collectives, contexts, worlds } }))
     }
 
-    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
-        Ok(Box::new(LocalExchange::open(self.member.clone(), spec)?))
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
+        let mut ledger = Ledger::new(self.rank(), self.ranks(), spec)?;
+        let transport = self.transport(&mut ledger)?;
+        let world = self.clone();
+        Ok(Exchange::new(ledger, transport, move |spec| world.open(spec)))
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {

@@ -29,6 +29,13 @@ pub enum Adversity {
     NoWindow,
 }
 
+impl Adversity {
+    /// Whether this rank gets no window.
+    pub(super) fn refuses_window(self, rank: Rank, ranks: usize) -> bool {
+        self == Self::NoWindow && rank + 1 == ranks
+    }
+}
+
 /// What one context bears.
 #[derive(Debug)]
 pub(super) struct Jitter {
@@ -46,9 +53,14 @@ impl Jitter {
         Self { adversity, random, read: Vec::new() }
     }
 
-    /// What it is.
-    pub(super) fn adversity(&self) -> Adversity {
-        self.adversity
+    /// Whether the messages of this exchange are streamed into shared memory, if that is not left to what is faster.
+    pub(super) fn forces_streaming(&self, sequence: u64) -> Option<bool> {
+        match self.adversity {
+            Adversity::None | Adversity::NoWindow => None,
+            Adversity::Rough => Some(sequence.is_multiple_of(2)),
+            // Who raises the flag first packs into the buffer afterwards.
+            Adversity::FlagFirst => Some(false),
+        }
     }
 
     /// A place where the other ranks may get far ahead.

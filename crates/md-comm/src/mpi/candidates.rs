@@ -6,8 +6,10 @@
 
 use super::node::Layout;
 use super::world::MpiWorld;
-use crate::auto::Market;
-use crate::{Backend, CommError, Exchange, ExchangeSpec, World};
+use crate::auto::Candidates;
+use crate::ledger::Ledger;
+use crate::transport::Transport;
+use crate::{Backend, CommError, World};
 
 /// Most trusted first: two-sided messages are what libraries test best; shared memory has no library in its way; then
 /// one-sided schemes by how little they ask of the library.
@@ -23,14 +25,14 @@ const ORDER: [Backend; 9] = [
     Backend::RmaLockEpoch,
 ];
 
-impl Market for MpiWorld {
+impl Candidates for MpiWorld {
     fn world(&self) -> &dyn World {
         self
     }
 
     /// `hybrid` takes the place of `shm` where there are several nodes and some node has several ranks. With one rank per
     /// node neither can gain anything: `shm` then says itself why it is refused.
-    fn candidates(&self) -> Result<Vec<Backend>, CommError> {
+    fn list(&self) -> Result<Vec<Backend>, CommError> {
         let layout = self.inner().find_node()?.layout;
         let fits = |backend: &Backend| match backend {
             Backend::Shm => layout != Layout::SharedNodes,
@@ -40,13 +42,13 @@ impl Market for MpiWorld {
         Ok(ORDER.into_iter().filter(fits).collect())
     }
 
-    fn open_candidate(&self, backend: Backend, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+    fn open(&self, backend: Backend, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError> {
         let between = self.between_nodes();
         if backend == Backend::Hybrid && between.needs_same_order() {
             let reason =
                 format!("with `{}` between nodes all contexts must be used in one order", between.name());
             return Err(CommError::Unavailable { backend: backend.name(), reason });
         }
-        self.open_with(backend, spec)
+        self.transport(backend, ledger)
     }
 }

@@ -3,14 +3,19 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
-use crate::patience::Patience;
+use crate::negotiation::{Change, LENGTH_BYTES, decode_length, encode_length};
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
 /// Longest piece of a broadcast; MPI counts are `int`.
 const PIECE_BYTES: usize = 1 << 30;
 
 impl Inner {
+    /// What the capacities of some rank need. *Collective.*
+    pub(super) fn agree_on_change(&self, mine: Change) -> Result<Change, CommError> {
+        Ok(Change::from_level(self.control.highest(mine.level().into(), self.limit())?))
+    }
+
     /// First the length, then the bytes in pieces.
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();
@@ -59,14 +64,14 @@ impl Inner {
         outgoing: &mut Transfers,
         incoming: &mut Transfers,
     ) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.watchdog());
+        let mut wait = SpinWait::new(self.watchdog());
         loop {
             outgoing.poll(|_| ())?;
             incoming.poll(|_| ())?;
             if !outgoing.any_active() && !incoming.any_active() {
                 return Ok(());
             }
-            if let Err(expired) = patience.pause() {
+            if let Err(expired) = wait.pause() {
                 let late = (0..self.ranks).filter(|&from| self.rank == root && incoming.is_active(from));
                 let late: Vec<_> = late.map(|from| format!("rank {from}")).collect();
                 let awaited = if late.is_empty() { format!("rank {root}") } else { late.join(", ") };

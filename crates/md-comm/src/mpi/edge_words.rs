@@ -7,9 +7,9 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Terms};
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId};
 
 /// Which way the numbers go.
@@ -22,68 +22,80 @@ pub(super) enum Along {
 }
 
 impl Along {
-    fn tells(self, edge: &Edge) -> bool {
+    fn sends(self, edge: &Edge) -> bool {
         if self == Self::Forward { edge.flow.sends() } else { edge.flow.receives() }
     }
 
-    fn hears(self, edge: &Edge) -> bool {
+    fn receives(self, edge: &Edge) -> bool {
         if self == Self::Forward { edge.flow.receives() } else { edge.flow.sends() }
     }
 
-    /// Channels for telling and hearing.
+    /// Channels for sending and receiving.
     fn channels(self, edge: &Edge) -> [u16; 2] {
         let [send, receive] = [edge.send_channel, edge.receive_channel];
         if self == Self::Forward { [send, receive] } else { [receive, send] }
     }
 }
 
-/// Tells `word(edge)` to the other end and returns what the other ends told (0 where none does). *Collective.*
+/// Every sender tells its receiver the edge's capacity. *Collective.*
+pub(super) fn tell_capacities(
+    world: &Inner,
+    ledger: &mut Ledger,
+    number: ContextNumber,
+) -> Result<(), CommError> {
+    let edges = &ledger.spec().edges;
+    let capacities = tell(world, ledger, number, Along::Forward, |i| edges[i].send_capacity)?;
+    ledger.learn_capacities(&capacities);
+    Ok(())
+}
+
+/// Sends `word(edge)` to the other end and returns what the other ends sent (0 where none does). *Collective.*
 pub(super) fn tell(
     world: &Inner,
-    ledger: &Ledger,
+    terms: &Terms,
     number: ContextNumber,
     along: Along,
     word: impl Fn(usize) -> usize,
 ) -> Result<Vec<usize>, CommError> {
-    let edges = &ledger.spec().edges;
-    let mut told = Transfers::outgoing(edges.iter().map(|_| LENGTH_BYTES));
-    let mut heard = Transfers::incoming(edges.iter().map(|_| LENGTH_BYTES));
+    let edges = &terms.spec().edges;
+    let mut outgoing = Transfers::outgoing(edges.iter().map(|_| LENGTH_BYTES));
+    let mut incoming = Transfers::incoming(edges.iter().map(|_| LENGTH_BYTES));
     for (i, edge) in edges.iter().enumerate() {
-        let [tell, hear] = along.channels(edge).map(|channel| number.tag(channel));
-        if along.hears(edge) {
-            heard.receive(i, &world.control, (edge.peer, hear, LENGTH_BYTES))?;
+        let [send, receive] = along.channels(edge).map(|channel| number.tag(channel));
+        if along.receives(edge) {
+            incoming.receive(i, &world.control, (edge.peer, receive, LENGTH_BYTES))?;
         }
-        if along.tells(edge) {
-            told.bytes_mut(i, LENGTH_BYTES)?.copy_from_slice(&encode_length(word(i)));
-            told.send(i, &world.control, (edge.peer, tell))?;
+        if along.sends(edge) {
+            outgoing.bytes_mut(i, LENGTH_BYTES)?.copy_from_slice(&encode_length(word(i)));
+            outgoing.send(i, &world.control, (edge.peer, send))?;
         }
     }
-    finish(world, ledger, &mut told, &mut heard)?;
+    finish(world, terms, &mut outgoing, &mut incoming)?;
     let number = |(i, edge): (usize, &Edge)| {
-        if !along.hears(edge) {
+        if !along.receives(edge) {
             return Ok(0);
         }
-        let number = decode_length(heard.bytes(i)?);
-        number.ok_or_else(|| ledger.mismatch(EdgeId(i), "is no number".to_owned()))
+        let number = decode_length(incoming.bytes(i)?);
+        number.ok_or_else(|| terms.mismatch(EdgeId(i), "is no number".to_owned()))
     };
     edges.iter().enumerate().map(number).collect()
 }
 
 fn finish(
     world: &Inner,
-    ledger: &Ledger,
-    told: &mut Transfers,
-    heard: &mut Transfers,
+    terms: &Terms,
+    outgoing: &mut Transfers,
+    incoming: &mut Transfers,
 ) -> Result<(), CommError> {
-    let mut patience = Patience::new(world.watchdog());
-    while told.any_active() || heard.any_active() {
-        told.poll(|_| ())?;
-        heard.poll(|_| ())?;
-        patience.pause().map_err(|expired| {
-            let edges = ledger.spec().edges.iter().enumerate();
-            let late = edges.filter(|&(i, _)| heard.is_active(i) || told.is_active(i));
+    let mut wait = SpinWait::new(world.watchdog());
+    while outgoing.any_active() || incoming.any_active() {
+        outgoing.poll(|_| ())?;
+        incoming.poll(|_| ())?;
+        wait.pause().map_err(|expired| {
+            let edges = terms.spec().edges.iter().enumerate();
+            let late = edges.filter(|&(i, _)| incoming.is_active(i) || outgoing.is_active(i));
             let late = late.map(|(_, edge)| format!("rank {}", edge.peer)).collect::<Vec<_>>();
-            ledger.timeout(expired.waited_s, format!("the capacities of {}", late.join(", ")))
+            terms.timeout(expired.waited_s, format!("the capacities of {}", late.join(", ")))
         })?;
     }
     Ok(())

@@ -5,6 +5,10 @@
 //! one-sided ones, one file each; `hybrid` is made of two others, `candidates` is what `auto` chooses from. A further
 //! backend is a file there and a line in [`MpiWorld`]'s `open_with`.
 
+#[cfg(feature = "conformance")]
+mod adversity;
+#[cfg(not(feature = "conformance"))]
+#[path = "no_adversity.rs"]
 mod adversity;
 mod candidates;
 mod collective;
@@ -21,6 +25,8 @@ mod shared_fate;
 mod survey;
 mod world;
 
+pub use ::mpi as rsmpi;
+#[cfg(feature = "conformance")]
 pub use adversity::Adversity;
 pub use survey::{Survey, WindowFacts, WindowSurvey};
-pub use world::{MpiWorld, abort, start};
+pub use world::{MpiWorld, abort, start, start_with};

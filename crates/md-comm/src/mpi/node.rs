@@ -27,7 +27,7 @@ pub(super) enum Layout {
     /// On several, some of which have several ranks.
     SharedNodes,
     /// Each on its own.
-    Apart,
+    OneRankPerNode,
 }
 
 impl Node {
@@ -67,7 +67,7 @@ impl Inner {
         let ranks = ranks.into_iter().map(|rank| rank as Rank).collect();
         let layout = match self.control.highest(members as u64, self.limit())? as usize {
             most if most == self.ranks => Layout::OneNode,
-            1 => Layout::Apart,
+            1 => Layout::OneRankPerNode,
             _ => Layout::SharedNodes,
         };
         Ok(self.node.get_or_init(|| Node { communicator, ranks, layout }))

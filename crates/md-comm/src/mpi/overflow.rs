@@ -11,8 +11,8 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::ledger::Ledger;
-use crate::patience::Patience;
+use crate::ledger::Terms;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId};
 
 /// The way round of one context.
@@ -29,10 +29,10 @@ pub(super) struct Overflow {
 
 impl Overflow {
     /// Takes a context number. *Collective.*
-    pub(super) fn open(world: &Inner, ledger: &Ledger) -> Result<Self, CommError> {
-        let many = ledger.spec().edges.len();
+    pub(super) fn open(world: &Inner, terms: &Terms) -> Result<Self, CommError> {
+        let many = terms.spec().edges.len();
         let nothing = || (0..many).map(|_| 0);
-        let sends = (0..ledger.spec().buffering.count()).map(|_| Transfers::outgoing(nothing())).collect();
+        let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(nothing())).collect();
         let number = world.numbers.borrow_mut().take()?;
         let receives = Transfers::incoming(nothing());
         Ok(Self { number, sends, slot: 0, receives, expected: vec![None; many] })
@@ -42,20 +42,20 @@ impl Overflow {
     pub(super) fn buffer(
         &mut self,
         world: &Inner,
-        ledger: &Ledger,
+        terms: &Terms,
         (edge, bytes): (EdgeId, usize),
     ) -> Result<&mut [u8], CommError> {
-        let mut patience = Patience::new(world.watchdog());
+        let mut wait = SpinWait::new(world.watchdog());
         while self.sends[self.slot].is_active(edge.0) {
             self.poll_sends()?;
-            patience.pause().map_err(|expired| late(ledger, edge, expired.waited_s))?;
+            wait.pause().map_err(|expired| late(terms, edge, expired.waited_s))?;
         }
         self.sends[self.slot].bytes_mut(edge.0, bytes)
     }
 
     /// Sends what was packed.
-    pub(super) fn send(&mut self, world: &Inner, ledger: &Ledger, edge: EdgeId) -> Result<(), CommError> {
-        let Edge { peer, send_channel, .. } = *ledger.edge(edge)?;
+    pub(super) fn send(&mut self, world: &Inner, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
+        let Edge { peer, send_channel, .. } = *terms.edge(edge);
         self.sends[self.slot].send(edge.0, &world.data, (peer, self.number.tag(send_channel)))
     }
 
@@ -63,10 +63,10 @@ impl Overflow {
     pub(super) fn expect(
         &mut self,
         world: &Inner,
-        ledger: &Ledger,
+        terms: &Terms,
         (edge, bytes): (EdgeId, usize),
     ) -> Result<(), CommError> {
-        let Edge { peer, receive_channel, .. } = *ledger.edge(edge)?;
+        let Edge { peer, receive_channel, .. } = *terms.edge(edge);
         self.expected[edge.0] = Some(bytes);
         self.receives.receive(edge.0, &world.data, (peer, self.number.tag(receive_channel), bytes))
     }
@@ -82,13 +82,13 @@ impl Overflow {
     }
 
     /// This exchange's message along the edge, if it has come this way.
-    pub(super) fn message(&self, ledger: &Ledger, edge: EdgeId) -> Result<Option<&[u8]>, CommError> {
+    pub(super) fn message(&self, terms: &Terms, edge: EdgeId) -> Result<Option<&[u8]>, CommError> {
         let Some(expected) = self.expected[edge.0] else { return Ok(None) };
         let bytes = self.receives.bytes(edge.0)?;
         if bytes.len() == expected {
             return Ok(Some(bytes));
         }
-        Err(ledger.mismatch(edge, format!("has {} bytes, announced were {expected}", bytes.len())))
+        Err(terms.mismatch(edge, format!("has {} bytes, announced were {expected}", bytes.len())))
     }
 
     /// The exchange is over.
@@ -98,14 +98,14 @@ impl Overflow {
     }
 
     /// Waits until everything sent has been received.
-    pub(super) fn finish(&mut self, world: &Inner, ledger: &Ledger) -> Result<(), CommError> {
-        let mut patience = Patience::new(world.watchdog());
+    pub(super) fn finish(&mut self, world: &Inner, terms: &Terms) -> Result<(), CommError> {
+        let mut wait = SpinWait::new(world.watchdog());
         while self.sends.iter().any(Transfers::any_active) {
             self.poll_sends()?;
-            patience.pause().map_err(|expired| {
+            wait.pause().map_err(|expired| {
                 let stuck = |edge: &EdgeId| self.sends.iter().any(|sends| sends.is_active(edge.0));
-                let edge = ledger.edge_ids().find(stuck).unwrap_or(EdgeId(0));
-                late(ledger, edge, expired.waited_s)
+                let edge = terms.edge_ids().find(stuck).unwrap_or(EdgeId(0));
+                late(terms, edge, expired.waited_s)
             })?;
         }
         Ok(())
@@ -117,9 +117,9 @@ impl Overflow {
     }
 }
 
-fn late(ledger: &Ledger, EdgeId(i): EdgeId, waited_s: f64) -> CommError {
-    let awaited = ledger.spec().edges.get(i).map_or_else(String::new, |edge| {
+fn late(terms: &Terms, EdgeId(i): EdgeId, waited_s: f64) -> CommError {
+    let awaited = terms.spec().edges.get(i).map_or_else(String::new, |edge| {
         format!("rank {} (channel {}) to receive a long message", edge.peer, edge.send_channel)
     });
-    ledger.timeout(waited_s, awaited)
+    terms.timeout(waited_s, awaited)
 }

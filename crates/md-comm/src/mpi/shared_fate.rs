@@ -3,7 +3,6 @@
 //! The library may refuse a window on some ranks only, for instance where memory is short. A rank that then gave up
 //! alone would leave the others waiting in what comes next; so all agree right after the attempt.
 
-use super::adversity::Adversity;
 use super::ffi::{Communicator, Request, Window};
 use super::world::Inner;
 use crate::CommError;
@@ -22,7 +21,10 @@ impl Inner {
         on: &Communicator,
         request: Request,
     ) -> Result<Result<Window, String>, CommError> {
-        let made = self.under_adversity(Window::new(on, request));
+        let mut made = Window::new(on, request);
+        if self.adversity.get().refuses_window(self.rank, self.ranks) {
+            made = Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });
+        }
         let weight = match &made {
             Ok(_) => 0,
             Err(CommError::Mpi { .. }) => ANOTHER_FAILED + (self.ranks - self.rank) as u64,
@@ -39,12 +41,5 @@ impl Inner {
         self.broadcast(speaker, &mut reason)?;
         let reason = String::from_utf8_lossy(&reason).into_owned();
         Ok(Err(if speaker == 0 { reason } else { format!("on rank {speaker}: {reason}") }))
-    }
-
-    fn under_adversity(&self, made: Result<Window, CommError>) -> Result<Window, CommError> {
-        if self.adversity.get() == Adversity::NoWindow && self.rank + 1 == self.ranks {
-            return Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });
-        }
-        made
     }
 }

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use md_comm::mpi::{Adversity, MpiWorld};
+use md_comm::mpi::rsmpi::topology::Color;
+use md_comm::mpi::rsmpi::traits::{Communicator, CommunicatorCollectives};
+use md_comm::mpi::{Adversity, MpiWorld, rsmpi};
 use md_comm::{
     Backend, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, Trials, World, launch,
     mpi,
@@ -54,6 +56,7 @@ pub(crate) fn run_if_child() -> Option<ExitCode> {
         "absent" => absent_peer(),
         "drop" => drop_in_flight(),
         "refused" => refused_window(),
+        "embedded" => embedded(),
         "ahead" => start(WATCHDOG).and_then(|world| ahead::two_exchanges(&world)),
         other => Err(CommError::Setup(format!("unknown role {other}"))),
     };
@@ -90,6 +93,24 @@ fn suite() -> Result<ExitCode, CommError> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
+/// A program that has initialised MPI itself lends every second rank to a world each, and goes on afterwards.
+fn embedded() -> Result<ExitCode, CommError> {
+    let setup = || CommError::Setup("MPI cannot be initialised".to_owned());
+    let (universe, _) = rsmpi::initialize_with_threading(rsmpi::Threading::Funneled).ok_or_else(setup)?;
+    let whole = universe.world();
+    let half = whole.split_by_color(Color::with_value(whole.rank() % 2)).ok_or_else(setup)?;
+    let outcome = {
+        let world = mpi::start_with(&half, WATCHDOG)?.with_backend(backend_of(BACKEND)?)?;
+        // No panic hook: a panic that is caught ends nobody.
+        let caught = std::panic::catch_unwind(|| panic!("deliberate panic")).is_err();
+        let right_ranks = world.rank() == half.rank() as usize && world.ranks() == half.size() as usize;
+        describe(&run_suite(&world)).is_ok() && caught && right_ranks
+    };
+    whole.barrier();
+    println!("rank {}: embedded {}", whole.rank(), if outcome { "passed" } else { "failed" });
+    Ok(ExitCode::from(u8::from(!outcome)))
+}
+
 /// The world with the backend under test. Trials are so short that `auto` chooses several times in the suite.
 fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let trials = Trials { exchanges_per_block: 1, blocks: 1, watched_blocks: 1 };
@@ -117,7 +138,7 @@ fn refused_window() -> Result<ExitCode, CommError> {
     };
     let world = world.with_backend(Backend::P2p)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     ring.complete()?;
     ring.finalise()?;
@@ -144,7 +165,7 @@ fn abort_on_one_rank() -> Result<ExitCode, CommError> {
     if world.rank() == 1 {
         world.abort(ABORT_CODE);
     }
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     world.barrier()?;
     Ok(ExitCode::SUCCESS)
@@ -155,7 +176,7 @@ fn silent_peer() -> Result<ExitCode, CommError> {
     let world = start(SHORT_WATCHDOG)?;
     let mut ring = open_ring(&world, SMALL_BYTES)?;
     keep_silent_on_rank_1(&world);
-    send(&mut *ring)?;
+    send(&mut ring)?;
     let error = loop {
         match ring.next() {
             Ok(Some(_)) => {}
@@ -222,12 +243,12 @@ fn drop_in_flight() -> Result<ExitCode, CommError> {
     let world = start(WATCHDOG)?;
     for bytes in [SMALL_BYTES, LARGE_BYTES] {
         let mut ring = open_ring(&world, bytes)?;
-        send(&mut *ring)?;
+        send(&mut ring)?;
         drop(ring);
         world.barrier()?;
     }
     let mut ring = open_ring(&world, SMALL_BYTES)?;
-    send(&mut *ring)?;
+    send(&mut ring)?;
     while ring.next()?.is_some() {}
     ring.complete()?;
     ring.finalise()?;
@@ -235,7 +256,7 @@ fn drop_in_flight() -> Result<ExitCode, CommError> {
 }
 
 /// Every rank sends to the next one.
-fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommError> {
+fn open_ring(world: &dyn World, bytes: usize) -> Result<Exchange, CommError> {
     let next = (world.rank() + 1) % world.ranks();
     let previous = (world.rank() + world.ranks() - 1) % world.ranks();
     let edge = |peer, flow| Edge { peer, send_channel: 0, receive_channel: 0, flow, send_capacity: bytes };
@@ -243,7 +264,7 @@ fn open_ring(world: &dyn World, bytes: usize) -> Result<Box<dyn Exchange>, CommE
     world.open(ExchangeSpec { name: "ring", edges, sizes: Sizes::Variable, buffering: Buffering::Single })
 }
 
-fn send(ring: &mut dyn Exchange) -> Result<(), CommError> {
+fn send(ring: &mut Exchange) -> Result<(), CommError> {
     let bytes = ring.spec().edges[0].send_capacity;
     ring.send_buffer(EdgeId(0), bytes)?.fill(1);
     ring.start(EdgeId(0))?;

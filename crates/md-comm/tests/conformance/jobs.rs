@@ -99,6 +99,10 @@ fn small_nodes(tally: &mut Tally, (backend, between): (Backend, Backend)) {
 fn failures(tally: &mut Tally) {
     tally.judge("a panic ends the job", panic_ends_job());
     tally.judge("an abort ends the job with its code", abort_ends_job());
+    for backend in [Backend::P2p, Backend::Shm, Backend::RmaLock] {
+        let name = format!("inside a program that has initialised MPI itself, {}", backend.name());
+        tally.judge(&name, embedded(backend));
+    }
     // A fence blocks inside the library, where the watchdog does not see it. The others wait in a few ways only.
     let typical = [Backend::Shm, Backend::RmaLock, Backend::RmaNotify, Backend::NeighborCollective];
     let chosen = |&backend: &Backend| backend != Backend::RmaFence && (full() || typical.contains(&backend));
@@ -168,6 +172,14 @@ pub(crate) fn suite(mut command: Command, (backend, ranks): (Backend, usize)) ->
 fn panic_ends_job() -> Result<(), String> {
     let finished = play(under_launcher(3)?, "panic", FAILURE_LIMIT)?;
     expect(!finished.succeeded() && finished.stderr.contains("deliberate panic"), &finished)
+}
+
+/// Worlds of two ranks and of one.
+fn embedded(backend: Backend) -> Result<(), String> {
+    let mut command = under_launcher(3)?;
+    command.env(BACKEND, backend.name());
+    let finished = play(command, "embedded", suite_limit())?;
+    expect(finished.succeeded() && finished.stdout.matches("embedded passed").count() == 3, &finished)
 }
 
 fn abort_ends_job() -> Result<(), String> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 #[cfg(feature = "mpi")]
 use md_comm::mpi::{MpiWorld, WindowSurvey};
-use md_comm::{Backend, Library, known_problems};
+use md_comm::{Backend, Library, Purpose, known_problems};
 
 /// What the MPI library was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub fn backends(library: &str, findings: &Findings) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{:width$}  {}", backend.name(), state_of(backend, findings));
         let _ = writeln!(text, "{:width$}  {}", "", backend.description());
+        if let Purpose::Control { shows } = backend.purpose() {
+            let _ = writeln!(text, "{:width$}  control for experiments: shows {shows}", "");
+        }
     }
     let _ = writeln!(text, "\nMPI library: {}", library.lines().next().unwrap_or_default());
     for (name, value) in &findings.lines {
@@ -121,6 +124,14 @@ mod tests {
         let (library, problems) =
             (text.find("MPI library: Open MPI v4.1.4"), text.find("known problems of Open MPI 4.1.4:"));
         assert!(library.is_some() && library < problems, "{text}");
+    }
+
+    #[test]
+    fn controls_say_that_they_are() {
+        let text = backends("", &no_findings());
+        let controls = |line: &&str| line.contains("control for experiments");
+        assert_eq!(text.lines().filter(controls).count(), 2, "{text}");
+        assert!(text.contains("control for experiments: shows what waiting for all ranks costs"), "{text}");
     }
 
     #[test]

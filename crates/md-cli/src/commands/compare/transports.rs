@@ -32,7 +32,7 @@ impl Transports for Threads<'_> {
 
     fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
         if backend == Backend::Local {
-            return self.0.apart();
+            return self.0.duplicate();
         }
         let reason = "the ranks of this run are threads of one process; start it with mpirun, or with an MPI backend \
                       in the scenario";
@@ -59,7 +59,7 @@ impl Transports for Processes<'_> {
     }
 
     fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
-        Ok(Box::new(self.0.double()?.with_backend(backend)?.with_options(options)?))
+        Ok(Box::new(self.0.duplicate()?.with_backend(backend)?.with_options(options)?))
     }
 
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.

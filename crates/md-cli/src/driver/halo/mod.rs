@@ -28,7 +28,7 @@ const VECTOR_BYTES: usize = 3 * size_of::<f64>();
 
 /// The exchange contexts of one rank.
 pub struct HaloExchange {
-    migrate: Box<dyn Exchange>,
+    migrate: Exchange,
     /// One set per stage of the plan.
     stages: Vec<StageContexts>,
     outgoing: Vec<Vec<Particle>>,
@@ -86,7 +86,7 @@ impl HaloExchange {
             self.migrate.start(EdgeId(index))?;
         }
         self.migrate.initiate()?;
-        stage_arrivals(&mut *self.migrate, &mut self.staged)?;
+        stage_arrivals(&mut self.migrate, &mut self.staged)?;
         self.migrate.complete()?;
         for message in &self.staged[..self.outgoing.len()] {
             halo::unpack_migrants(message).for_each(|particle| particles.push(particle));
@@ -103,7 +103,7 @@ impl HaloExchange {
             contexts.selections.rebuild(stage, cells, domain);
             contexts.send_border(stage, particles, cells, &mut self.needs)?;
             halo::copy_images(stage, &contexts.selections.images, particles, (cells, threads));
-            stage_arrivals(&mut *contexts.border, &mut self.staged)?;
+            stage_arrivals(&mut contexts.border, &mut self.staged)?;
             contexts.border.complete()?;
             for (edge, message) in
                 stage.edges.iter().zip(&self.staged).filter(|(edge, _)| flow(edge).receives())
@@ -142,7 +142,7 @@ impl HaloExchange {
         let HaloState { particles, cells, plan, threads, .. } = state;
         for (contexts, stage) in self.stages.iter_mut().zip(&plan.stages).rev() {
             let StageContexts { forces: Some(context), selections, .. } = contexts else { continue };
-            let context = &mut **context;
+            let context = &mut *context;
             send_forces(context, stage, (particles, cells), clock)?;
             clock.time(Phase::ForceReturn, || {
                 halo::add_returned_image_forces(stage, &selections.images, particles, (cells, threads));
@@ -172,11 +172,11 @@ impl HaloExchange {
             let pack_positions = |index: usize, message: &mut [f64]| {
                 halo::pack_positions(message, &selections[index], particles);
             };
-            out.push(FrozenLeg::new(&mut *contexts.positions, pack_positions));
+            out.push(FrozenLeg::new(&mut contexts.positions, pack_positions));
             let pack_forces = |index: usize, message: &mut [f64]| {
                 halo::pack_forces(message, &stage.edges[index], particles, cells);
             };
-            home.extend(contexts.forces.as_mut().map(|forces| FrozenLeg::new(&mut **forces, pack_forces)));
+            home.extend(contexts.forces.as_mut().map(|forces| FrozenLeg::new(forces, pack_forces)));
         }
         out.extend(home.into_iter().rev());
         out
@@ -185,7 +185,7 @@ impl HaloExchange {
     /// Messages and bytes sent so far through all contexts.
     pub fn traffic(&self) -> Traffic {
         let stages = self.stages.iter().flat_map(StageContexts::all);
-        let contexts = stages.chain([&self.migrate]).map(|context| context.traffic());
+        let contexts = stages.chain([&self.migrate]).map(Exchange::traffic);
         contexts.fold(Traffic::default(), |sum, one| Traffic {
             messages: sum.messages + one.messages,
             bytes: sum.bytes + one.bytes,
@@ -223,7 +223,7 @@ fn spec(name: &'static str, edges: Vec<Edge>, sizes: Sizes, slots: Buffering) ->
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.
-fn stage_arrivals(context: &mut dyn Exchange, staged: &mut [Vec<u64>]) -> Result<(), RunError> {
+fn stage_arrivals(context: &mut Exchange, staged: &mut [Vec<u64>]) -> Result<(), RunError> {
     while let Some(arrival) = context.next()? {
         let message = &mut staged[arrival.edge.0];
         message.clear();

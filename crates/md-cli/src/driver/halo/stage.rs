@@ -12,9 +12,9 @@ use crate::report::Phase;
 
 /// The contexts along the edges of one stage.
 pub(super) struct StageContexts {
-    pub(super) border: Box<dyn Exchange>,
-    pub(super) positions: Box<dyn Exchange>,
-    pub(super) forces: Option<Box<dyn Exchange>>,
+    pub(super) border: Exchange,
+    pub(super) positions: Exchange,
+    pub(super) forces: Option<Exchange>,
     pub(super) selections: StageSelections,
 }
 
@@ -35,7 +35,7 @@ impl StageContexts {
         Ok(Self { border, positions, forces, selections: StageSelections::default() })
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Box<dyn Exchange>> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Exchange> {
         [&self.border, &self.positions].into_iter().chain(&self.forces)
     }
 
@@ -85,7 +85,7 @@ impl StageContexts {
         clock: &mut PhaseClock,
     ) -> Result<(), RunError> {
         let HaloState { particles, cells, threads, .. } = state;
-        let context = &mut *self.positions;
+        let context = &mut self.positions;
         for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
             let selection = &self.selections.edges[index];
             let bytes = VECTOR_BYTES * selection.len();
@@ -110,7 +110,7 @@ impl StageContexts {
         clock: &mut PhaseClock,
     ) -> Result<(), RunError> {
         let HaloState { particles, cells, .. } = state;
-        let context = &mut *self.positions;
+        let context = &mut self.positions;
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
             clock.time(Phase::HaloUnpack, || {
                 let edge = &stage.edges[arrival.edge.0];
@@ -124,7 +124,7 @@ impl StageContexts {
 }
 
 pub(super) fn send_forces(
-    context: &mut dyn Exchange,
+    context: &mut Exchange,
     stage: &Stage,
     (particles, cells): (&Particles, &LocalCells),
     clock: &mut PhaseClock,

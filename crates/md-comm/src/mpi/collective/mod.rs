@@ -13,12 +13,12 @@
 //! contexts must be used in the same order on all ranks; and a library that schedules nothing only adds its overhead.
 
 mod blocks;
-mod exchange;
+mod transport;
 
 use super::ffi::Neighbours;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::ledger::Ledger;
+use crate::ledger::Terms;
 use crate::{AlignedBuffer, CommError};
 use blocks::Blocks;
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ enum Stage {
 /// A context over a neighbourhood collective.
 #[derive(Debug)]
 pub(super) struct Collective {
-    ledger: Ledger,
+    terms: Rc<Terms>,
     number: ContextNumber,
     neighbours: Neighbours,
     blocks: Blocks,

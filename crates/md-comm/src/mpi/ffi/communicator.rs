@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use mpi::environment::Universe;
-use mpi::ffi;
+use mpi::{ffi, topology};
 
 use super::{blank_status, byte, check, count, null_request, word};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
 /// How long to wait, and for whom to report it.
@@ -19,7 +19,7 @@ pub(in crate::mpi) struct Limit {
     pub(in crate::mpi) rank: Rank,
 }
 
-/// A duplicate of the world's communicator: its messages never match anybody else's. Freed by `MPI_Finalize`, because
+/// A duplicate of a communicator of the program: its messages never match anybody else's. Freed by `MPI_Finalize`, because
 /// `MPI_Comm_free` is collective and `Drop` also runs when another rank is gone.
 #[derive(Debug)]
 pub(in crate::mpi) struct Communicator {
@@ -29,16 +29,25 @@ pub(in crate::mpi) struct Communicator {
 }
 
 impl Communicator {
-    /// Duplicates the world's communicator. *Collective.* MPI-3.1 sections 6.4.2, 8.3.1.
-    pub(in crate::mpi) fn duplicate_world(_running: &Universe) -> Result<Self, CommError> {
-        // SAFETY: MPI is running (witness); errors are returned from here on; `raw` receives the new handle.
-        let raw = unsafe {
-            let mut raw = ffi::RSMPI_COMM_NULL;
+    /// Makes errors come back from calls that have no communicator of ours. MPI-3.1 section 8.3.1.
+    pub(in crate::mpi) fn return_errors(_running: &Universe) -> Result<(), CommError> {
+        // SAFETY: MPI is running (witness); both handles are predefined.
+        unsafe {
             for handle in [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] {
                 let code = ffi::MPI_Comm_set_errhandler(handle, ffi::RSMPI_ERRORS_RETURN);
                 check("MPI_Comm_set_errhandler", code)?;
             }
-            check("MPI_Comm_dup", ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &raw mut raw))?;
+        }
+        Ok(())
+    }
+
+    /// Duplicates a communicator; errors come back from calls on the duplicate. *Collective.* MPI-3.1 sections 6.4.2,
+    /// 8.3.1.
+    pub(in crate::mpi) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
+        // SAFETY: the handle is valid (witness); `raw` receives the new one.
+        let raw = unsafe {
+            let mut raw = ffi::RSMPI_COMM_NULL;
+            check("MPI_Comm_dup", ffi::MPI_Comm_dup(original.as_raw(), &raw mut raw))?;
             check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN))?;
             raw
         };
@@ -77,7 +86,7 @@ impl Communicator {
     /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
     /// of ours. To be called on a communicator that carries no messages: where Open MPI finds a message it returns at once
     /// and moves nothing, and what the rank waits for might never come. MPI-3.1 sections 3.8.1, 11.7.3.
-    pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {
+    pub(in crate::mpi) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
         let code = unsafe {
@@ -218,7 +227,7 @@ fn finish<T>(
     kept: T,
     Limit { watchdog, rank }: Limit,
 ) -> Result<T, CommError> {
-    let mut patience = Patience::new(watchdog);
+    let mut wait = SpinWait::new(watchdog);
     loop {
         let (mut done, mut status) = (0, blank_status());
         // SAFETY: the request is active and ours alone; its buffers are in `kept`.
@@ -230,7 +239,7 @@ fn finish<T>(
         if done != 0 {
             return Ok(kept);
         }
-        if let Err(expired) = patience.pause() {
+        if let Err(expired) = wait.pause() {
             std::mem::forget(kept);
             let awaited = "all ranks".to_owned();
             return Err(CommError::Timeout { context: call, rank, waited_s: expired.waited_s, awaited });

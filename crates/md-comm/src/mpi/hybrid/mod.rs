@@ -2,15 +2,14 @@
 //!
 //! Structure: one context made of two, over disjoint sets of the edges: `shm` has those whose peer is on this rank's node
 //! (also those that lead back to the rank itself), the backend of `parallel.between_nodes` the rest. Every rank opens,
-//! negotiates and ends both, because that is collective, even if one has no edges here. A ledger of the whole
-//! checks every call first, so that no half is left in an exchange that the other one refuses.
+//! negotiates and ends both, because that is collective, even if one has no edges here.
 //! Relies on: the two ends of an edge find the same half, because being on one node is mutual.
 //! Cost: per message that of its half; a wait looks at both halves in turn.
 //! Advantage: each edge takes its fastest way; on one node it is `shm`, with one rank per node the other backend.
 //! Disadvantage: waiting means polling both; two windows or sets of requests per context.
 
-mod exchange;
 mod routes;
+mod transport;
 
 use std::rc::Rc;
 
@@ -20,35 +19,24 @@ use crate::{CommError, Exchange, ExchangeSpec};
 use routes::{Half, Routes};
 
 /// A context of two halves.
+#[derive(Debug)]
 pub(super) struct Hybrid {
-    /// Books of the whole.
-    ledger: Ledger,
     routes: Routes,
     /// Indexed by [`Half`].
-    halves: [Box<dyn Exchange>; 2],
+    halves: [Exchange; 2],
     /// The half to look at first: the one that was not looked at last.
     first: Half,
     world: Rc<Inner>,
-}
-
-impl std::fmt::Debug for Hybrid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hybrid")
-            .field("ledger", &self.ledger)
-            .field("routes", &self.routes)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Hybrid {
     /// Opens both halves, `inside` first. *Collective.*
     pub(super) fn open(
         world: Rc<Inner>,
-        spec: ExchangeSpec,
-        inside: impl FnOnce(ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>,
-        between: impl FnOnce(ExchangeSpec) -> Result<Box<dyn Exchange>, CommError>,
+        ledger: &mut Ledger,
+        inside: impl FnOnce(ExchangeSpec) -> Result<Exchange, CommError>,
+        between: impl FnOnce(ExchangeSpec) -> Result<Exchange, CommError>,
     ) -> Result<Self, CommError> {
-        let ledger = Ledger::new(world.rank, world.ranks, spec)?;
         let spec = ledger.spec();
         let node = world.find_node()?;
         let half = |peer| if node.member(peer).is_some() { Half::Inside } else { Half::Between };
@@ -57,6 +45,8 @@ impl Hybrid {
             inside(routes.part_of_spec(Half::Inside, spec))?,
             between(routes.part_of_spec(Half::Between, spec))?,
         ];
-        Ok(Self { ledger, routes, halves, first: Half::Inside, world })
+        let hybrid = Self { routes, halves, first: Half::Inside, world };
+        hybrid.learn_capacities(ledger);
+        Ok(hybrid)
     }
 }

@@ -16,7 +16,7 @@ impl Half {
 }
 
 /// Edge numbers of the whole context and of its halves, both ways.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Routes {
     /// Per edge of the whole: its half, and its number there.
     there: Vec<(Half, EdgeId)>,
@@ -60,12 +60,6 @@ impl Routes {
     pub(super) fn part_of_spec(&self, half: Half, spec: &ExchangeSpec) -> ExchangeSpec {
         ExchangeSpec { edges: self.part(half, &spec.edges), ..spec.clone() }
     }
-
-    /// The whole again from the specs of the halves.
-    pub(super) fn merge(&self, parts: [&ExchangeSpec; 2]) -> ExchangeSpec {
-        let edge = |&(half, EdgeId(i)): &(Half, EdgeId)| parts[half as usize].edges[i].clone();
-        ExchangeSpec { edges: self.there.iter().map(edge).collect(), ..parts[0].clone() }
-    }
 }
 
 #[cfg(test)]
@@ -100,12 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn parts_keep_the_order_of_the_whole_and_merge_to_it() {
+    fn parts_keep_the_order_of_the_whole() {
         let (routes, spec) = (routes(), spec());
         let [inside, between] = Half::BOTH.map(|half| routes.part_of_spec(half, &spec));
         let peers = |part: &ExchangeSpec| part.edges.iter().map(|edge| edge.peer).collect::<Vec<_>>();
         assert_eq!((peers(&inside), peers(&between)), (vec![1, 0], vec![4, 3]));
-        assert_eq!(routes.merge([&inside, &between]), spec);
         assert_eq!(routes.part(Half::Inside, &[1, 2, 3, 4]), [2, 4]);
     }
 }

@@ -19,14 +19,16 @@ mod receives;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use super::edge_words;
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::overflow::Overflow;
 use super::world::Inner;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Terms};
 use crate::negotiation::{Change, LENGTH_BYTES, encode_length};
-use crate::patience::Patience;
-use crate::{Arrival, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Growth, Traffic};
+use crate::spin_wait::SpinWait;
+use crate::transport::{Poll, Transport};
+use crate::{CommError, Edge, EdgeId, Flow, Growth};
 
 /// How much longer than the capacity a notice is.
 const NOTICE_BYTES: usize = LENGTH_BYTES;
@@ -50,9 +52,8 @@ impl Requests {
 /// A context over `MPI_Isend`/`MPI_Irecv`.
 #[derive(Debug)]
 pub(super) struct P2p {
-    ledger: Ledger,
+    terms: Rc<Terms>,
     number: ContextNumber,
-    requests: Requests,
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
     /// The set this exchange packs.
@@ -60,7 +61,7 @@ pub(super) struct P2p {
     receives: Transfers,
     overflow: Overflow,
     /// Received, not looked at yet.
-    told: VecDeque<usize>,
+    completed_receives: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     /// Last, so that MPI is finalised after the requests are gone.
@@ -69,31 +70,30 @@ pub(super) struct P2p {
 
 impl P2p {
     /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
-    pub(super) fn open(world: Rc<Inner>, spec: ExchangeSpec, requests: Requests) -> Result<Self, CommError> {
-        let ledger = Ledger::new(world.rank, world.ranks, spec)?;
+    pub(super) fn open(world: Rc<Inner>, ledger: &mut Ledger, requests: Requests) -> Result<Self, CommError> {
         let number = world.numbers.borrow_mut().take()?;
-        let edges = &ledger.spec().edges;
-        let slots = ledger.spec().buffering.count();
+        edge_words::tell_capacities(&world, ledger, number)?;
+        let terms = ledger.terms();
+        let edges = &terms.spec().edges;
         let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
-        let sends = (0..slots).map(|_| outgoing()).collect();
+        let sends = (0..terms.spec().buffering.count()).map(|_| outgoing()).collect();
         let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));
-        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
-        let overflow = Overflow::open(&world, &ledger)?;
+        let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
+        let overflow = Overflow::open(&world, &terms)?;
         let mut context =
-            Self { ledger, number, requests, sends, slot: 0, receives, overflow, told, ready, world };
-        context.tell_capacities()?;
+            Self { terms, number, sends, slot: 0, receives, overflow, completed_receives, ready, world };
         context.post_receives()?;
         Ok(context)
     }
 
     /// Notes what has arrived and lets MPI move what is under way. Asking for receives moves sends too, so that sends
     /// are asked for only where nothing else is awaited: every question shows beside a small message.
-    fn poll(&mut self) -> Result<(), CommError> {
+    fn collect(&mut self) -> Result<(), CommError> {
         let awaits_receives = self.receives.any_active();
-        self.receives.poll(|i| self.told.push_back(i))?;
-        while let Some(i) = self.told.pop_front() {
+        self.receives.poll(|i| self.completed_receives.push_back(i))?;
+        while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
-                Some(bytes) => self.overflow.expect(&self.world, &self.ledger, (EdgeId(i), bytes))?,
+                Some(bytes) => self.overflow.expect(&self.world, &self.terms, (EdgeId(i), bytes))?,
                 None => self.ready.push_back(i),
             }
         }
@@ -106,10 +106,10 @@ impl P2p {
 
     /// Waits until the messages sent from a set of buffers along some of the edges have left it.
     fn finish_sends(&mut self, slot: usize, along: fn(&Edge) -> bool) -> Result<(), CommError> {
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         loop {
             self.sends[slot].poll(|_| ())?;
-            let edges = self.ledger.spec().edges.iter().enumerate();
+            let edges = self.terms.spec().edges.iter().enumerate();
             let mut stuck =
                 edges.filter(|&(i, edge)| along(edge) && self.sends[slot].is_active(i)).peekable();
             if stuck.peek().is_none() {
@@ -118,122 +118,96 @@ impl P2p {
             let name = |(_, edge): (usize, &Edge)| {
                 format!("rank {} (channel {}) to receive", edge.peer, edge.send_channel)
             };
-            patience.pause().map_err(|expired| {
+            wait.pause().map_err(|expired| {
                 let stuck: Vec<_> = stuck.map(name).collect();
-                self.ledger.timeout(expired.waited_s, stuck.join(", "))
+                self.terms.timeout(expired.waited_s, stuck.join(", "))
             })?;
         }
     }
 
     fn finish_all_sends(&mut self) -> Result<(), CommError> {
         (0..self.sends.len()).try_for_each(|slot| self.finish_sends(slot, |_| true))?;
-        self.overflow.finish(&self.world, &self.ledger)
-    }
-
-    fn deliver(&mut self, edge: usize) -> Result<Option<Arrival<'_>>, CommError> {
-        let bytes = match self.overflow.message(&self.ledger, EdgeId(edge))? {
-            Some(bytes) => bytes,
-            None => self.receives.bytes(edge)?,
-        };
-        self.ledger.arrive(EdgeId(edge), bytes).map(Some)
+        self.overflow.finish(&self.world, &self.terms)
     }
 }
 
-impl Exchange for P2p {
-    fn spec(&self) -> &ExchangeSpec {
-        self.ledger.spec()
-    }
-
+impl Transport for P2p {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        self.ledger.pack(edge, bytes)?;
-        if bytes > self.ledger.edge(edge)?.send_capacity {
-            return self.overflow.buffer(&self.world, &self.ledger, (edge, bytes));
+        if bytes > self.terms.edge(edge).send_capacity {
+            return self.overflow.buffer(&self.world, &self.terms, (edge, bytes));
         }
         self.sends[self.slot].bytes_mut(edge.0, bytes)
     }
 
-    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        let bytes = self.ledger.start(edge)?;
-        let Edge { peer, send_channel, send_capacity, .. } = *self.ledger.edge(edge)?;
+    fn start(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
+        let Edge { peer, send_channel, send_capacity, .. } = *self.terms.edge(edge);
         if bytes > send_capacity {
             let notice = self.sends[self.slot].bytes_mut(edge.0, send_capacity + NOTICE_BYTES)?;
             notice[send_capacity..].copy_from_slice(&encode_length(bytes));
-            self.overflow.send(&self.world, &self.ledger, edge)?;
+            self.overflow.send(&self.world, &self.terms, edge)?;
         }
         self.sends[self.slot].send(edge.0, &self.world.data, (peer, self.number.tag(send_channel)))
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
-        self.ledger.initiate()
+        Ok(())
     }
 
-    fn progress(&mut self) -> Result<(), CommError> {
-        self.poll()
-    }
-
-    fn has_arrival(&mut self) -> Result<bool, CommError> {
-        self.ledger.expect_initiated()?;
-        if self.ready.is_empty() {
-            self.poll()?;
-        }
-        Ok(!self.ready.is_empty())
-    }
-
-    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        self.ledger.expect_initiated()?;
-        if self.ledger.all_arrived() {
+    fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
+        match poll {
+            Poll::Progress => return self.collect().map(|()| None),
             // A peer that has answered is about to take this rank's message. To go on before it has done so would make
             // the next large message meet a receive that is not posted yet: half as slow again.
-            self.finish_sends(self.slot, |edge| edge.flow == Flow::Both)?;
-            return Ok(None);
+            Poll::Finish => {
+                return self.finish_sends(self.slot, |edge| edge.flow == Flow::Both).map(|()| None);
+            }
+            Poll::Probe | Poll::Wait => (),
         }
-        let mut patience = Patience::new(self.world.watchdog());
+        let mut wait = SpinWait::new(self.world.watchdog());
         loop {
             if let Some(edge) = self.ready.pop_front() {
-                return self.deliver(edge);
+                return Ok(Some(EdgeId(edge)));
             }
-            self.poll()?;
+            self.collect()?;
             if self.ready.is_empty() {
-                let awaited = || self.ledger.awaited_edges();
-                patience.pause().map_err(|expired| self.ledger.timeout(expired.waited_s, awaited()))?;
+                if poll == Poll::Probe {
+                    return Ok(None);
+                }
+                wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
             }
         }
     }
 
-    /// With two slots the sends of this exchange may still be under way; those of the last one, whose buffers come next,
-    /// are finished.
+    fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
+        match self.overflow.message(&self.terms, edge)? {
+            Some(bytes) => Ok(bytes),
+            None => self.receives.bytes(edge.0),
+        }
+    }
+
+    /// With two buffers per edge the sends of this exchange may still be under way; those of the last one, whose
+    /// buffers come next, are finished.
     fn complete(&mut self) -> Result<(), CommError> {
-        self.ledger.complete()?;
         self.overflow.next_exchange();
         self.post_receives()?;
         self.slot = (self.slot + 1) % self.sends.len();
         self.finish_sends(self.slot, |_| true)
     }
 
-    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
-        Ok(Box::new(Self::open(Rc::clone(&self.world), self.ledger.reversed_spec(), self.requests)?))
-    }
-
-    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
-        let mine = self.ledger.change(need)?;
+    fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         self.finish_all_sends()?;
         self.withdraw_receives()?;
-        let level = self.world.control.highest(mine.level().into(), self.world.limit())?;
-        let change = Change::from_level(level);
+        let change = self.world.agree_on_change(ledger.change(need))?;
         if change != Change::None {
-            self.ledger.apply(need);
-            self.tell_capacities()?;
+            ledger.apply(need);
+            edge_words::tell_capacities(&self.world, ledger, self.number)?;
+            self.terms = ledger.terms();
         }
         self.post_receives()?;
         Ok(change.growth())
     }
 
-    fn traffic(&self) -> Traffic {
-        self.ledger.traffic()
-    }
-
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
-        self.ledger.expect_idle("finalised")?;
         self.finish_all_sends()?;
         self.withdraw_receives()?;
         self.world.control.barrier(self.world.limit())?;

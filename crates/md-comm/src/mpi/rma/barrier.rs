@@ -11,7 +11,7 @@
 
 use super::super::ffi::Barriers;
 use super::{Parts, Scheme};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Where this exchange is.
@@ -49,11 +49,11 @@ impl Barrier {
 
     /// Waits for the barrier that was entered last.
     fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while self.stage != Stage::Open || !self.barriers.passed()? {
             self.advance(parts)?;
             let awaited = || "all ranks".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }

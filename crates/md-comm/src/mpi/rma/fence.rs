@@ -46,7 +46,7 @@ fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
 /// given `NOPRECEDE` although it ends no accesses, because it must be a barrier.
 fn read(parts: &mut Parts) -> Result<(), CommError> {
     parts.arena.window.fence(&[Promise::NoPut])?;
-    for edge in parts.ledger.edge_ids() {
+    for edge in parts.terms.edge_ids() {
         if parts.receives_from_others(edge) {
             parts.get(edge)?;
         }

@@ -12,7 +12,7 @@ impl Parts {
         &mut self,
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
     ) -> Result<(), CommError> {
-        for edge in (0..self.ledger.spec().edges.len()).map(EdgeId) {
+        for edge in (0..self.terms.spec().edges.len()).map(EdgeId) {
             if !self.edge(edge).flow.receives() || self.leads_home(edge) || self.is_noticed(edge) {
                 continue;
             }

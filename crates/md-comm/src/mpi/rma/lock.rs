@@ -14,7 +14,7 @@
 
 use super::signals::Signals;
 use super::{Parts, Scheme};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Passive target; `HELD`: one epoch for the whole life of the context.
@@ -65,7 +65,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
         let arrivals = Signals::open(parts, false, parts.receiving().collect())?;
         let credits = Signals::open(parts, true, credited.clone())?;
-        let free = vec![parts.arena.slots; parts.ledger.spec().edges.len()];
+        let free = vec![parts.arena.slots; parts.terms.spec().edges.len()];
         Ok(Self { arrivals, credits, free, credited, crediting })
     }
 
@@ -117,14 +117,14 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
 
     /// Every credit comes home first.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         loop {
             self.collect_credits(parts)?;
             if self.all_free(parts) {
                 break;
             }
             let awaited = || "the last credits".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         self.arrivals.close(parts)?;
         self.credits.close(parts)?;

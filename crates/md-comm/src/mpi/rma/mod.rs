@@ -18,8 +18,8 @@
 
 mod arena;
 mod barrier;
-mod exchange;
 mod fence;
+#[cfg(feature = "conformance")]
 mod flag_first;
 mod flags;
 mod lock;
@@ -32,13 +32,14 @@ mod shared_part;
 mod shared_ring;
 mod shm;
 mod signals;
+mod transport;
 
 use super::ffi::Memory;
 use crate::{Backend, CommError, EdgeId};
 use arena::Form;
 pub(super) use barrier::Barrier;
-pub(super) use exchange::OneSided;
 pub(super) use fence::Fence;
+#[cfg(feature = "conformance")]
 pub(super) use flag_first::FlagFirst;
 pub(super) use lock::Lock;
 pub(super) use notify::Notify;
@@ -47,6 +48,7 @@ pub(super) use pscw::Pscw;
 pub(super) use ring::Ring;
 pub(super) use shared_ring::SharedRing;
 pub(super) use shm::Shm;
+pub(super) use transport::OneSided;
 
 /// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
 /// for other ranks; `open` and `close` are *collective*.

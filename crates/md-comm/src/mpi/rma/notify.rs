@@ -69,7 +69,7 @@ impl<const STRICT: bool> Scheme for Notify<STRICT> {
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.poll_flags(read::<STRICT>)?;
-        if parts.any_told() && !parts.arena.window.is_unified() {
+        if parts.any_noticed() && !parts.arena.window.is_unified() {
             parts.arena.window.sync()?;
         }
         Ok(())

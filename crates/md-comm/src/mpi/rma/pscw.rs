@@ -12,7 +12,7 @@
 
 use super::super::ffi::{Group, Promise};
 use super::{Parts, Scheme};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Epochs of one context.
@@ -102,10 +102,10 @@ impl Scheme for Pscw {
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access(parts)?;
         self.end_access(parts)?;
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while !self.end_exposure(parts)? {
             let awaited = || "the end of the last epoch".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }

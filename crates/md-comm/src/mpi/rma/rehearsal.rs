@@ -12,10 +12,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::adversity::Adversity;
 use super::super::ffi::Memory;
 use super::{OneSided, Parts, Scheme};
-use crate::{AlignedBuffer, CommError, EdgeId, Exchange, Sizes};
+use crate::ledger::Ledger;
+use crate::transport::{Poll, Transport};
+use crate::{AlignedBuffer, CommError, Edge, Sizes};
 
 /// How a slot in shared memory is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,19 +37,22 @@ const INTERVAL: u32 = 32;
 impl Parts {
     /// How the slots of this exchange are written.
     pub(super) fn stores(&self) -> Stores {
-        match self.jitter.adversity() {
-            Adversity::None | Adversity::NoWindow => self.stores,
-            Adversity::Rough if self.sequence.is_multiple_of(2) => Stores::Streaming,
-            // Who raises the flag first packs into the slot afterwards.
-            Adversity::Rough | Adversity::FlagFirst => Stores::Cached,
+        match self.jitter.forces_streaming(self.sequence) {
+            None => self.stores,
+            Some(true) => Stores::Streaming,
+            Some(false) => Stores::Cached,
         }
     }
 }
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// Rehearses if it is time to and there is a choice. *Collective*, with nothing in flight.
-    pub(super) fn rehearse_now_and_then(&mut self, is_new_window: bool) -> Result<(), CommError> {
-        if S::MEMORY != Memory::Shared || self.parts.ledger.spec().sizes != Sizes::Fixed {
+    pub(super) fn rehearse_now_and_then(
+        &mut self,
+        ledger: &Ledger,
+        is_new_window: bool,
+    ) -> Result<(), CommError> {
+        if S::MEMORY != Memory::Shared || self.parts.terms.spec().sizes != Sizes::Fixed {
             return Ok(());
         }
         self.until_rehearsal = if is_new_window { 0 } else { self.until_rehearsal.saturating_sub(1) };
@@ -63,9 +67,7 @@ impl<S: Scheme + 'static> OneSided<S> {
             self.parts.stores = Stores::Cached;
             return Ok(());
         }
-        let traffic = self.parts.ledger.traffic();
-        let [cached, streaming] = self.rehearse()?;
-        self.parts.ledger.set_traffic(traffic);
+        let [cached, streaming] = self.rehearse(ledger)?;
         let [cached, streaming] =
             [self.highest(cached.as_nanos() as u64)?, self.highest(streaming.as_nanos() as u64)?];
         self.parts.stores = if streaming < cached { Stores::Streaming } else { Stores::Cached };
@@ -77,14 +79,14 @@ impl<S: Scheme + 'static> OneSided<S> {
     }
 
     /// The shortest exchange each way.
-    fn rehearse(&mut self) -> Result<[Duration; 2], CommError> {
+    fn rehearse(&mut self, ledger: &Ledger) -> Result<[Duration; 2], CommError> {
         let mut scratch = AlignedBuffer::default();
         let mut shortest = [Duration::MAX; 2];
         for _ in 0..ROUNDS {
             for (stores, shortest) in [Stores::Cached, Stores::Streaming].into_iter().zip(&mut shortest) {
                 self.parts.stores = stores;
                 let begun = Instant::now();
-                self.exchange_anything(&mut scratch)?;
+                self.exchange_anything(ledger, &mut scratch)?;
                 *shortest = begun.elapsed().min(*shortest);
             }
         }
@@ -92,20 +94,21 @@ impl<S: Scheme + 'static> OneSided<S> {
     }
 
     /// An exchange of messages of the agreed lengths that mean nothing.
-    fn exchange_anything(&mut self, scratch: &mut AlignedBuffer) -> Result<(), CommError> {
-        for i in 0..self.parts.ledger.spec().edges.len() {
-            let edge = EdgeId(i);
-            let (sends, length) = (self.parts.edge(edge).flow.sends(), self.parts.edge(edge).send_capacity);
-            if sends {
+    fn exchange_anything(&mut self, ledger: &Ledger, scratch: &mut AlignedBuffer) -> Result<(), CommError> {
+        for edge in ledger.edge_ids() {
+            let Edge { flow, send_capacity: length, .. } = *ledger.edge(edge);
+            if flow.sends() {
                 scratch.set_length(length);
                 self.send_buffer(edge, length)?.copy_from_slice(scratch.bytes());
-                self.start(edge)?;
+                self.start(edge, length)?;
             }
         }
         self.initiate()?;
-        while let Some(arrival) = self.next()? {
-            scratch.set_length(arrival.bytes.len());
-            scratch.bytes_mut().copy_from_slice(arrival.bytes);
+        for _ in ledger.spec().edges.iter().filter(|edge| edge.flow.receives()) {
+            let Some(edge) = self.poll(ledger, Poll::Wait)? else { continue };
+            let message = self.parts.deliver(edge)?;
+            scratch.set_length(message.len());
+            scratch.bytes_mut().copy_from_slice(message);
         }
         self.complete()
     }

@@ -76,14 +76,14 @@ impl Scheme for Ring {
     /// The tickets begin again, hence also those returned.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
-        for edge in parts.ledger.edge_ids() {
+        for edge in parts.terms.edge_ids() {
             parts.arena.window.own_word(parts.arena.ring_credit_here(edge.0))?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
         let tickets =
             |_| Tickets { under_way: VecDeque::with_capacity(MOST_UNDER_WAY), ..Tickets::default() };
-        let out = parts.ledger.edge_ids().map(tickets).collect();
-        let into = parts.ledger.edge_ids().map(|_| Tickets::default()).collect();
+        let out = parts.terms.edge_ids().map(tickets).collect();
+        let into = parts.terms.edge_ids().map(|_| Tickets::default()).collect();
         Ok(Self { out, into, receiving: parts.receiving().collect(), sending: parts.sending().collect() })
     }
 

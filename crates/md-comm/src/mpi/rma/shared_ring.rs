@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use super::arena::{Form, ORIGIN_HEAD};
 use super::flags::{flag, length_in};
 use super::{Parts, Scheme};
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
 /// State of one context.
@@ -196,7 +196,7 @@ impl Scheme for SharedRing {
             parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
-        let edges = parts.ledger.spec().edges.len();
+        let edges = parts.terms.spec().edges.len();
         let slots = parts.arena.slots as usize;
         parts.held.resize_with(edges * slots, Default::default);
         let (sending, receiving): (Vec<_>, Vec<_>) = (parts.sending().collect(), parts.receiving().collect());
@@ -253,13 +253,13 @@ impl Scheme for SharedRing {
 
     /// What has not left does so now.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while !self.waiting.is_empty() {
             self.send_what_fits(parts)?;
             self.drain(parts)?;
-            parts.poke()?;
+            parts.drive_progress()?;
             let awaited = || "room in the rings of other ranks".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         if self.crediting.is_empty() {
             return Ok(());

@@ -8,7 +8,7 @@
 //! Relies on: `MPI_Win_allocate_shared` gives memory that loads and stores reach (MPI-3.1 section 11.2.3), unified
 //! there; release and acquire order data and flag between processes as between threads, and a fence orders streamed data.
 //! Cost: one copy (streamed: two) and one or two transfers of a cache line, 0.1 to 0.3 microseconds; no MPI call but a
-//! rare poke.
+//! rare call that drives progress.
 //! Advantage: the fastest way inside a node. Disadvantage: only there; memory in /dev/shm (2 MiB per context of every
 //! step), which containers keep small; polling occupies a core.
 

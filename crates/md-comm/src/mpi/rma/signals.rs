@@ -5,7 +5,7 @@
 use super::super::ffi::{Cancelled, Transfers};
 use super::super::numbers::ContextNumber;
 use super::Parts;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId};
 
 /// One direction of signals.
@@ -24,7 +24,7 @@ impl Signals {
     /// Listens on the given edges. Backward signals have numbers of their own, or they would match forward ones of
     /// another edge with the same channel.
     pub(super) fn open(parts: &Parts, backward: bool, listened: Vec<EdgeId>) -> Result<Self, CommError> {
-        let edges = parts.ledger.spec().edges.len();
+        let edges = parts.terms.spec().edges.len();
         let number = if backward { parts.backward_number } else { parts.number };
         let (leaving, coming) =
             (Transfers::outgoing((0..edges).map(|_| 0)), Transfers::incoming((0..edges).map(|_| 0)));
@@ -70,11 +70,11 @@ impl Signals {
 
     /// Waits until all signals have left. They have no content, so that the library sends them at once.
     pub(super) fn finish(&mut self, parts: &Parts) -> Result<(), CommError> {
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while self.leaving.any_active() {
             self.leaving.poll(|_| ())?;
             let awaited = || "signals to leave".to_owned();
-            patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
+            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Signals {
             if self.coming.is_active(edge.0)
                 && self.coming.cancel(edge.0, parts.world.watchdog())? == Cancelled::Delivered
             {
-                return Err(parts.ledger.mismatch(edge, "came between two exchanges".to_owned()));
+                return Err(parts.terms.mismatch(edge, "came between two exchanges".to_owned()));
             }
         }
         Ok(())

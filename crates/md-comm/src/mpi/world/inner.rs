@@ -21,7 +21,7 @@ pub(in crate::mpi) struct Inner {
     pub(in crate::mpi) data: Communicator,
     /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
     pub(in crate::mpi) control: Communicator,
-    /// Carries nothing, for [`Self::poke`].
+    /// Carries nothing, for [`Self::drive_progress`].
     pub(super) quiet: Communicator,
     pub(in crate::mpi) numbers: RefCell<Numbers>,
     /// The ranks that share memory with this one, once somebody has asked.
@@ -68,8 +68,8 @@ impl Inner {
     }
 
     /// Lets the library move data.
-    pub(in crate::mpi) fn poke(&self) -> Result<(), CommError> {
-        self.quiet.poke()
+    pub(in crate::mpi) fn drive_progress(&self) -> Result<(), CommError> {
+        self.quiet.drive_progress()
     }
 
     pub(in crate::mpi) fn limit(&self) -> Limit {

@@ -3,7 +3,7 @@
 //! One owner ([`running::Running`]) holds rsmpi's `Universe`, whose drop calls `MPI_Finalize`; all worlds and contexts share
 //! it, so that finalisation comes after the last of them. Finalising is collective: a rank that fails must call
 //! [`World::abort`] before it drops its world, or the others wait for it until their watchdog bites. A panic does so by
-//! itself, through the panic hook.
+//! itself, through the panic hook. A program that has initialised MPI itself ([`start_with`]) keeps all of this to itself.
 //!
 //! | file | has |
 //! | --- | --- |
@@ -18,12 +18,13 @@ mod running;
 use std::rc::Rc;
 use std::time::Duration;
 
+#[cfg(feature = "conformance")]
 use super::adversity::Adversity;
 use super::ffi;
 use crate::auto::Trials;
 use crate::{Backend, Buffering, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
 pub(in crate::mpi) use inner::Inner;
-pub use running::{abort, start};
+pub use running::{abort, start, start_with};
 
 /// This process as a rank of an MPI run.
 #[derive(Debug, Clone)]
@@ -64,7 +65,8 @@ impl MpiWorld {
         }
     }
 
-    /// The same world under bad circumstances, for the contexts opened from now on. For tests.
+    /// The same world under bad circumstances, for the contexts opened from now on.
+    #[cfg(feature = "conformance")]
     pub fn under(self, adversity: Adversity) -> Self {
         self.inner.adversity.set(adversity);
         self
@@ -97,11 +99,11 @@ impl MpiWorld {
         &self.inner
     }
 
-    /// [`World::apart`] with this world's backend: a world with communicators of its own. *Collective.*
+    /// [`World::duplicate`] with this world's backend: a world with communicators of its own. *Collective.*
     ///
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
-    pub fn double(&self) -> Result<Self, CommError> {
+    pub fn duplicate(&self) -> Result<Self, CommError> {
         let Inner { data, control, quiet, running, .. } = &*self.inner;
         let own = [data.duplicate()?, control.duplicate()?, quiet.duplicate()?];
         let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog())?;
@@ -122,11 +124,11 @@ impl World for MpiWorld {
         self.inner.watchdog.set(limit);
     }
 
-    fn apart(&self) -> Result<Box<dyn World + '_>, CommError> {
-        Ok(Box::new(self.double()?))
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
+        Ok(Box::new(MpiWorld::duplicate(self)?))
     }
 
-    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         self.open_with(self.backend, spec)
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mpi::Threading;
 use mpi::environment::Universe;
+use mpi::traits::Communicator as Communicates;
 
 use super::{Inner, MpiWorld};
 use crate::auto::Trials;
@@ -23,15 +24,58 @@ const PANIC_EXIT_CODE: i32 = 1;
 /// [`CommError::Setup`] if MPI was initialised already or cannot be used from threads, [`CommError::Mpi`] if a call
 /// fails.
 pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
-    let setup = |what: &str| CommError::Setup(what.to_owned());
-    let (universe, level) = mpi::initialize_with_threading(Threading::Funneled)
-        .ok_or_else(|| setup("MPI was initialised already in this process"))?;
+    let (universe, level) = mpi::initialize_with_threading(Threading::Funneled).ok_or_else(|| {
+        CommError::Setup("MPI was initialised already in this process; use `start_with`".to_owned())
+    })?;
     abort_on_panic();
-    if level < Threading::Funneled {
-        return Err(setup("the MPI library does not support MPI_THREAD_FUNNELED"));
+    expect_funneled(level)?;
+    Communicator::return_errors(&universe)?;
+    let world = universe.world();
+    world_over(&world, Rc::new(Running(Some(universe))), watchdog)
+}
+
+/// The same in a program that has initialised MPI itself, for the ranks of one of its communicators (an
+/// intracommunicator), which is duplicated three times. *Collective* over the communicator.
+///
+/// ```no_run
+/// use md_comm::World;
+/// use md_comm::mpi::rsmpi::{self, Threading, traits::Communicator};
+///
+/// let (universe, _) = rsmpi::initialize_with_threading(Threading::Funneled).expect("the first to initialise MPI");
+/// let node = universe.world().split_shared(0);
+/// let world = md_comm::mpi::start_with(&node, std::time::Duration::from_secs(60))?;
+/// println!("rank {} of {}", world.rank(), world.ranks());
+/// # Ok::<(), md_comm::CommError>(())
+/// ```
+///
+/// MPI stays the program's own: it is not finalised here, and no panic hook is installed. The program must drop the world
+/// and everything opened from it before it finalises MPI, and see to it that a panic on one rank ends the others.
+/// [`World::abort`](crate::World::abort) ends all processes of `MPI_COMM_WORLD`. What the library reports outside of the
+/// communicator, for instance about requests, goes to the program's own error handler.
+///
+/// # Errors
+/// [`CommError::Setup`] if MPI was initialised without thread support (`MPI_THREAD_FUNNELED` is needed),
+/// [`CommError::Mpi`] if a call fails.
+pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Result<MpiWorld, CommError> {
+    expect_funneled(mpi::environment::threading_support())?;
+    world_over(communicator, Rc::new(Running(None)), watchdog)
+}
+
+fn expect_funneled(level: Threading) -> Result<(), CommError> {
+    if level >= Threading::Funneled {
+        return Ok(());
     }
-    let [data, control, quiet] = [(); 3].map(|()| Communicator::duplicate_world(&universe));
-    let running = Rc::new(Running(Some(universe)));
+    Err(CommError::Setup(
+        "MPI was initialised without MPI_THREAD_FUNNELED, or does not support it".to_owned(),
+    ))
+}
+
+fn world_over(
+    communicator: &impl Communicates,
+    running: Rc<Running>,
+    watchdog: Duration,
+) -> Result<MpiWorld, CommError> {
+    let [data, control, quiet] = [(); 3].map(|()| Communicator::duplicate_of(communicator));
     let inner = Rc::new(Inner::new(running, [data?, control?, quiet?], watchdog)?);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
@@ -52,13 +96,13 @@ fn abort_on_panic() {
     }));
 }
 
-/// The initialised library. `None` only while dropping.
+/// The library if it was initialised here; `None` if the program has done so, and while dropping.
 pub(super) struct Running(Option<Universe>);
 
 impl Drop for Running {
     /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic hook replaced.
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if self.0.is_some() && std::thread::panicking() {
             ffi::abort_all(PANIC_EXIT_CODE);
         } else {
             drop(self.0.take());

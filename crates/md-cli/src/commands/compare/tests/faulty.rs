@@ -1,14 +1,10 @@
 //! Transports that are broken on purpose.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use md_comm::{
-    AlignedBuffer, Arrival, Backend, CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, RmaOptions,
-    Traffic, World,
-};
+use md_comm::conformance::{self, Call, Delivery, Then};
+use md_comm::{Backend, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
 
 use crate::commands::compare::Transports;
 
@@ -47,7 +43,7 @@ impl Transports for Workshop<'_> {
         self.0
     }
     fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
-        let inner = self.0.apart()?;
+        let inner = self.0.duplicate()?;
         let fault = FAULTS.iter().find(|(faulty, _)| *faulty == backend).map(|(_, fault)| *fault);
         Ok(match fault {
             Some(fault) => Box::new(FaultyWorld { inner, fault }),
@@ -67,87 +63,53 @@ struct FaultyWorld<'w> {
     fault: Fault,
 }
 
-struct FaultyExchange {
-    inner: Box<dyn Exchange>,
+/// The fault in one context.
+struct Wrong {
     fault: Fault,
     rank: Rank,
-    exchanges: Rc<Cell<u32>>,
-    falsified: AlignedBuffer,
+    exchanges: u32,
 }
 
-impl FaultyExchange {
-    fn boxed(inner: Box<dyn Exchange>, fault: Fault, rank: Rank) -> Box<dyn Exchange> {
-        Box::new(Self { inner, fault, rank, exchanges: Rc::default(), falsified: AlignedBuffer::default() })
-    }
-
+impl Wrong {
     fn acts(&self, fault: Fault) -> bool {
-        self.fault == fault && self.inner.spec().name == "positions"
-    }
-
-    fn hang(&self) {
-        while !ENDED.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("the job is ended");
+        self.fault == fault && self.rank == 1
     }
 }
 
-impl Exchange for FaultyExchange {
-    fn spec(&self) -> &ExchangeSpec {
-        self.inner.spec()
-    }
-    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        self.inner.send_buffer(edge, bytes)
-    }
-    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        if self.acts(Fault::Silent) && self.rank == 1 { Ok(()) } else { self.inner.start(edge) }
-    }
-    fn initiate(&mut self) -> Result<(), CommError> {
-        if self.acts(Fault::Silent) && self.rank == 1 {
-            let (context, rank, awaited) = ("positions", self.rank, "itself".to_owned());
-            return Err(CommError::Timeout { context, rank, waited_s: 0.0, awaited });
+impl conformance::Fault for Wrong {
+    fn before(&mut self, call: Call) -> Result<Then, CommError> {
+        match call {
+            Call::Start if self.acts(Fault::Silent) => return Ok(Then::Skip),
+            Call::Initiate if self.acts(Fault::Silent) => {
+                let (context, rank, awaited) = ("positions", self.rank, "itself".to_owned());
+                return Err(CommError::Timeout { context, rank, waited_s: 0.0, awaited });
+            }
+            Call::Initiate if self.acts(Fault::Hangs) => hang(),
+            Call::Complete => {
+                self.exchanges += 1;
+                if self.acts(Fault::FailsOnRank1) && self.exchanges > 70 {
+                    return Err(CommError::Mpi { call: "MPI_Win_wait", message: "deliberate".to_owned() });
+                }
+            }
+            _ => (),
         }
-        if self.acts(Fault::Hangs) && self.rank == 1 {
-            self.hang();
-        }
-        self.inner.initiate()
+        Ok(Then::Proceed)
     }
-    fn progress(&mut self) -> Result<(), CommError> {
-        self.inner.progress()
-    }
-    fn has_arrival(&mut self) -> Result<bool, CommError> {
-        self.inner.has_arrival()
-    }
-    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        let acts = self.acts(Fault::BitFlipped);
-        let Some(Arrival { edge, bytes }) = self.inner.next()? else { return Ok(None) };
-        self.falsified.set_length(bytes.len());
-        self.falsified.bytes_mut().copy_from_slice(bytes);
-        if acts && !bytes.is_empty() {
+
+    fn falsify(&mut self, Delivery { bytes, .. }: &mut Delivery) {
+        if self.fault == Fault::BitFlipped && !bytes.is_empty() {
             // Bit 40 of a mantissa of 52: about the third digit.
-            self.falsified.bytes_mut()[8 * (bytes.len() / 16) + 5] ^= 1;
+            let middle = 8 * (bytes.len() / 16) + 5;
+            bytes[middle] ^= 1;
         }
-        Ok(Some(Arrival { edge, bytes: self.falsified.bytes() }))
     }
-    fn complete(&mut self) -> Result<(), CommError> {
-        self.exchanges.set(self.exchanges.get() + 1);
-        if self.acts(Fault::FailsOnRank1) && self.rank == 1 && self.exchanges.get() > 70 {
-            return Err(CommError::Mpi { call: "MPI_Win_wait", message: "deliberate".to_owned() });
-        }
-        self.inner.complete()
+}
+
+fn hang() {
+    while !ENDED.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(10));
     }
-    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
-        Ok(Self::boxed(self.inner.reverse()?, self.fault, self.rank))
-    }
-    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
-        self.inner.negotiate(need)
-    }
-    fn traffic(&self) -> Traffic {
-        self.inner.traffic()
-    }
-    fn finalise(self: Box<Self>) -> Result<(), CommError> {
-        self.inner.finalise()
-    }
+    panic!("the job is ended");
 }
 
 impl World for FaultyWorld<'_> {
@@ -160,12 +122,17 @@ impl World for FaultyWorld<'_> {
     fn set_watchdog(&self, limit: Duration) {
         self.inner.set_watchdog(limit);
     }
-    fn open(&self, spec: ExchangeSpec) -> Result<Box<dyn Exchange>, CommError> {
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         if self.fault == Fault::Refuses {
             let reason = "these ranks share nothing".to_owned();
             return Err(CommError::Unavailable { backend: "shm", reason });
         }
-        Ok(FaultyExchange::boxed(self.inner.open(spec)?, self.fault, self.rank()))
+        let exchange = self.inner.open(spec)?;
+        if exchange.spec().name != "positions" {
+            return Ok(exchange);
+        }
+        let (fault, rank) = (self.fault, self.rank());
+        Ok(exchange.with_fault(move |_| Box::new(Wrong { fault, rank, exchanges: 0 })))
     }
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
         self.inner.gather_all(mine)

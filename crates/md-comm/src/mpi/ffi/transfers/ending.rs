@@ -8,7 +8,7 @@ use mpi::ffi;
 use super::super::{blank_status, check, is_running};
 use super::{Transfers, Way};
 use crate::CommError;
-use crate::patience::Patience;
+use crate::spin_wait::SpinWait;
 
 /// How long `Drop` waits for a cancelled receive before it gives the buffer up.
 const RECEIVE_DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ impl Transfers {
     /// message is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
     /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
     fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
-        let mut patience = Patience::new(limit);
+        let mut wait = SpinWait::new(limit);
         let request = &raw mut self.requests[i];
         if self.way == Way::In {
             // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
@@ -53,7 +53,7 @@ impl Transfers {
                     return Ok(Some(if cancelled == 0 { Cancelled::Delivered } else { Cancelled::Clean }));
                 }
             }
-            if patience.pause().is_err() {
+            if wait.pause().is_err() {
                 return Ok(None);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, depth, strides, wanted};
 use super::{Arena, Form, HEAD, PAGE_BYTES, Plan};
-use crate::ledger::Ledger;
+use crate::ledger::Terms;
 use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
 use crate::mpi::numbers::ContextNumber;
@@ -14,15 +14,14 @@ impl Arena {
     /// Makes the window and tells the peers where to put. `member` is a rank's number in `on`. *Collective.*
     pub(in crate::mpi::rma) fn new(
         world: &Inner,
-        ledger: &Ledger,
+        terms: &Terms,
         number: ContextNumber,
         (on, plan): (&Communicator, Plan),
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
-        let spec = ledger.spec();
+        let spec = terms.spec();
         let slots = spec.buffering.count();
-        let tell =
-            |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, ledger, number, along, word);
+        let tell = |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, terms, number, along, word);
         let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
         let room_in = tell(Along::Forward, &|i| room_out[i])?;
         let ring = plan.form == Form::SharedRing;

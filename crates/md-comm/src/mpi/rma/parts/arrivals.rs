@@ -1,7 +1,7 @@
 //! What becomes of a message that has arrived.
 //!
 //! ```text
-//! notice     by flag, epoch or poll: it is there          -> told
+//! notice     by flag, epoch or poll: it is there          -> noticed_edges
 //! settle     its length: it fits, or comes by overflow    -> ready
 //! deliver    its bytes, wherever they are
 //! ```
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::Parts;
 use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
-use crate::{Arrival, CommError, EdgeId, Sizes};
+use crate::{CommError, EdgeId, Sizes};
 
 /// Where a message that has arrived is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Parts {
     /// A message has arrived; its length is known if its flag told it.
     pub(in crate::mpi::rma) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {
-            self.told_lengths[edge.0] = length;
-            self.told.push_back(edge.0);
+            self.flagged_lengths[edge.0] = length;
+            self.noticed_edges.push_back(edge.0);
         }
     }
 
@@ -50,7 +50,7 @@ impl Parts {
 
     /// All messages from other ranks have arrived.
     pub(in crate::mpi::rma) fn notice_all(&mut self) {
-        for edge in self.ledger.edge_ids() {
+        for edge in self.terms.edge_ids() {
             if self.receives_from_others(edge) {
                 self.notice(edge, None);
             }
@@ -67,39 +67,39 @@ impl Parts {
         }
     }
 
-    pub(in crate::mpi::rma) fn any_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
     /// Whether there is notice of messages that have not been looked at.
-    pub(in crate::mpi::rma) fn any_told(&self) -> bool {
-        !self.told.is_empty()
+    pub(in crate::mpi::rma) fn any_noticed(&self) -> bool {
+        !self.noticed_edges.is_empty()
     }
 
     /// Looks at the messages noticed since the last call: they are ready, or come by overflow.
     pub(in crate::mpi::rma) fn settle(&mut self) -> Result<(), CommError> {
-        while let Some(i) = self.told.pop_front() {
-            let (length, sizes) = (self.find_length(EdgeId(i))?, self.ledger.spec().sizes);
+        while let Some(i) = self.noticed_edges.pop_front() {
+            let (length, sizes) = (self.find_length(EdgeId(i))?, self.terms.spec().sizes);
             self.arrived_lengths[i] = length;
             match (length > self.arena.room_in(i), sizes) {
                 (false, _) => self.ready.push_back(i),
                 (true, Sizes::Variable) => {
-                    self.overflow.expect(&self.world, &self.ledger, (EdgeId(i), length))?;
+                    self.overflow.expect(&self.world, &self.terms, (EdgeId(i), length))?;
                 }
                 (true, Sizes::Fixed) => {
-                    return Err(self.ledger.mismatch(EdgeId(i), format!("claims to have {length} bytes")));
+                    return Err(self.terms.mismatch(EdgeId(i), format!("claims to have {length} bytes")));
                 }
             }
         }
         self.overflow.poll(|i| self.ready.push_back(i))
     }
 
-    /// Hands out the next message that has arrived.
-    pub(in crate::mpi::rma) fn deliver(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        let Some(i) = self.ready.pop_front() else { return Ok(None) };
-        let edge = EdgeId(i);
+    /// The edge of the next message that is ready.
+    pub(in crate::mpi::rma) fn take_ready(&mut self) -> Option<EdgeId> {
+        self.ready.pop_front().map(EdgeId)
+    }
+
+    /// Hands out a message that has arrived.
+    pub(in crate::mpi::rma) fn deliver(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
+        let EdgeId(i) = edge;
         let length = self.arrived_lengths[i];
-        let bytes = match (self.source[i], self.overflow.message(&self.ledger, edge)?) {
+        Ok(match (self.source[i], self.overflow.message(&self.terms, edge)?) {
             (Some(source), _) => &self.arena.window.origin(source)?[ORIGIN_HEAD..],
             (None, Some(message)) => message,
             (None, None) if self.gets() => {
@@ -113,8 +113,7 @@ impl Parts {
                     self.arena.window.arrived(payload, length)?
                 }
             },
-        };
-        self.ledger.arrive(edge, bytes).map(Some)
+        })
     }
 
     /// Makes what has been read unreadable if a test wants it; the slots are not released yet.
@@ -135,9 +134,9 @@ impl Parts {
 
     /// The length of a message: known, told by its flag, or beside its payload.
     fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
-        match (self.told_lengths[edge.0], self.ledger.spec().sizes) {
+        match (self.flagged_lengths[edge.0], self.terms.spec().sizes) {
             (Some(length), _) => return Ok(length),
-            (None, Sizes::Fixed) => return Ok(self.ledger.receive_capacity(edge)),
+            (None, Sizes::Fixed) => return Ok(self.terms.receive_capacity(edge)),
             (None, Sizes::Variable) => (),
         }
         let word = if self.gets() {

@@ -11,23 +11,23 @@ use std::rc::Rc;
 use super::arena::{Arena, Plan};
 use super::rehearsal::Stores;
 use crate::flag_protocol::{Answer, needs_credit};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
-use crate::mpi::edge_words::{self, Along};
+use crate::mpi::edge_words;
 use crate::mpi::ffi::Memory;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
 use crate::mpi::world::Inner;
-use crate::{AlignedBuffer, CommError, Edge, EdgeId, ExchangeSpec, Operation, RmaOptions};
+use crate::{AlignedBuffer, CommError, Edge, EdgeId, Operation};
 use arrivals::Whereabouts;
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
-const POLLS_PER_POKE: u32 = 16;
+const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
 /// Ledger, window and addresses of one context.
 #[derive(Debug)]
 pub(in crate::mpi) struct Parts {
-    pub(in crate::mpi::rma) ledger: Ledger,
+    pub(in crate::mpi::rma) terms: Rc<Terms>,
     pub(in crate::mpi::rma) number: ContextNumber,
     /// For messages against the direction of the edges.
     pub(in crate::mpi::rma) backward_number: ContextNumber,
@@ -38,14 +38,14 @@ pub(in crate::mpi) struct Parts {
     plan: Plan,
     /// How slots in shared memory are written.
     pub(in crate::mpi::rma) stores: Stores,
-    /// Told to have arrived, not looked at yet.
-    told: VecDeque<usize>,
+    /// Noticed, not looked at yet.
+    noticed_edges: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
     /// Lengths of the messages packed, of those whose arrival told a length, and of all that have arrived.
     lengths: Vec<usize>,
-    told_lengths: Vec<Option<usize>>,
+    flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
     whereabouts: Vec<Whereabouts>,
     /// Messages that were copied out of the window.
@@ -63,22 +63,22 @@ impl Parts {
     /// *Collective.*
     pub(in crate::mpi::rma) fn open(
         world: Rc<Inner>,
-        spec: ExchangeSpec,
+        ledger: &mut Ledger,
         plan: Plan,
     ) -> Result<Self, CommError> {
-        let mut ledger = Ledger::new(world.rank, world.ranks, spec)?;
         if plan.memory == Memory::Shared {
             world.expect_on_node(ledger.spec())?;
         }
         let number = world.numbers.borrow_mut().take()?;
         let backward_number = world.numbers.borrow_mut().take()?;
-        tell_capacities(&world, &mut ledger, number)?;
-        let arena = arena(&world, &ledger, number, plan)?;
-        let edges = ledger.spec().edges.len();
+        edge_words::tell_capacities(&world, ledger, number)?;
+        let terms = ledger.terms();
+        let arena = arena(&world, &terms, number, plan)?;
+        let edges = terms.spec().edges.len();
         let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
-        let source = (0..edges).map(|i| ledger.source(i)).collect();
-        let overflow = Overflow::open(&world, &ledger)?;
-        let [told, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
+        let source = (0..edges).map(|i| terms.source(i)).collect();
+        let overflow = Overflow::open(&world, &terms)?;
+        let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
         Ok(Self {
             number,
             backward_number,
@@ -86,11 +86,11 @@ impl Parts {
             sequence: 1,
             plan,
             stores: Stores::Cached,
-            told,
+            noticed_edges,
             ready,
             noticed: vec![false; edges],
             lengths: vec![0; edges],
-            told_lengths: vec![None; edges],
+            flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
             whereabouts: vec![Whereabouts::Slot; edges],
             held: Vec::new(),
@@ -98,18 +98,23 @@ impl Parts {
             polls: 0,
             overflow,
             jitter,
-            ledger,
+            terms,
             world,
         })
     }
 
     /// Learns the peers' new capacities; a new window if some rank's slots have become too small. Nothing is in flight:
     /// all epochs are closed. *Collective.*
-    pub(in crate::mpi::rma) fn resize(&mut self, new_window: bool) -> Result<(), CommError> {
-        tell_capacities(&self.world, &mut self.ledger, self.number)?;
+    pub(in crate::mpi::rma) fn resize(
+        &mut self,
+        ledger: &mut Ledger,
+        new_window: bool,
+    ) -> Result<(), CommError> {
+        edge_words::tell_capacities(&self.world, ledger, self.number)?;
+        self.terms = ledger.terms();
         if new_window {
             self.arena.window.free()?;
-            self.arena = arena(&self.world, &self.ledger, self.number, self.plan)?;
+            self.arena = arena(&self.world, &self.terms, self.number, self.plan)?;
             self.sequence = 1;
         }
         Ok(())
@@ -120,12 +125,8 @@ impl Parts {
         self.plan.options.operation == Operation::Get
     }
 
-    pub(in crate::mpi::rma) fn options(&self) -> RmaOptions {
-        self.plan.options
-    }
-
-    pub(in crate::mpi::rma) fn edge(&self, EdgeId(i): EdgeId) -> &Edge {
-        &self.ledger.spec().edges[i]
+    pub(in crate::mpi::rma) fn edge(&self, edge: EdgeId) -> &Edge {
+        self.terms.edge(edge)
     }
 
     pub(in crate::mpi::rma) fn leads_home(&self, edge: EdgeId) -> bool {
@@ -134,12 +135,12 @@ impl Parts {
 
     /// Edges to other ranks on which messages leave.
     pub(in crate::mpi::rma) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.ledger.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.leads_home(edge))
+        self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.leads_home(edge))
     }
 
     /// Edges to other ranks on which messages arrive.
     pub(in crate::mpi::rma) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.ledger.edge_ids().filter(|&edge| self.receives_from_others(edge))
+        self.terms.edge_ids().filter(|&edge| self.receives_from_others(edge))
     }
 
     pub(in crate::mpi::rma) fn receives_from_others(&self, edge: EdgeId) -> bool {
@@ -152,7 +153,7 @@ impl Parts {
         let peer = self.edge(edge).peer;
         let answers =
             |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
-        let answered = self.ledger.spec().edges.iter().any(answers);
+        let answered = self.terms.spec().edges.iter().any(answers);
         needs_credit(self.arena.slots, if answered { Answer::Message } else { Answer::Nothing })
     }
 
@@ -164,25 +165,18 @@ impl Parts {
     }
 
     /// To be called after each poll that found nothing: lets MPI work now and then.
-    pub(in crate::mpi::rma) fn poke(&mut self) -> Result<(), CommError> {
+    pub(in crate::mpi::rma) fn drive_progress(&mut self) -> Result<(), CommError> {
         self.polls = self.polls.wrapping_add(1);
-        if self.polls.is_multiple_of(POLLS_PER_POKE) { self.world.poke() } else { Ok(()) }
+        if self.polls.is_multiple_of(POLLS_PER_PROGRESS_CALL) { self.world.drive_progress() } else { Ok(()) }
     }
 }
 
-fn tell_capacities(world: &Inner, ledger: &mut Ledger, number: ContextNumber) -> Result<(), CommError> {
-    let capacity = |i: usize| ledger.spec().edges[i].send_capacity;
-    let capacities = edge_words::tell(world, ledger, number, Along::Forward, capacity)?;
-    ledger.learn_capacities(&capacities);
-    Ok(())
-}
-
-fn arena(world: &Inner, ledger: &Ledger, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
+fn arena(world: &Inner, terms: &Terms, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
     match (plan.memory, world.node.get()) {
         (Memory::Shared, Some(node)) => {
             let member = |rank| node.member(rank).unwrap_or_default();
-            Arena::new(world, ledger, number, (&node.communicator, plan), member)
+            Arena::new(world, terms, number, (&node.communicator, plan), member)
         }
-        _ => Arena::new(world, ledger, number, (&world.data, plan), |rank| rank),
+        _ => Arena::new(world, terms, number, (&world.data, plan), |rank| rank),
     }
 }

@@ -55,7 +55,7 @@ impl Parts {
         let (told, length) = (self.length(edge) as u64, self.slot_length(edge));
         let end = ORIGIN_HEAD + length;
         let mut to = self.arena.payload_there(edge.0, self.sequence);
-        match self.ledger.spec().sizes {
+        match self.terms.spec().sizes {
             Sizes::Fixed if length == 0 => Ok(()),
             Sizes::Fixed => self.arena.window.put(edge.0, ORIGIN_HEAD..end, to),
             Sizes::Variable => {
@@ -70,7 +70,7 @@ impl Parts {
 
     /// Completes the slot that the receiver gets from: the payload is there, the length is not.
     pub(in crate::mpi::rma) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        if self.ledger.spec().sizes == Sizes::Variable {
+        if self.terms.spec().sizes == Sizes::Variable {
             let (told, word) = (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
             let word = self.arena.window.own_slot(word - LENGTH_BYTES, LENGTH_BYTES)?;
             word.copy_from_slice(&told.to_ne_bytes());
@@ -82,8 +82,8 @@ impl Parts {
     pub(in crate::mpi::rma) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
         self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);
-        match self.ledger.spec().sizes {
-            Sizes::Fixed => match self.ledger.receive_capacity(edge) {
+        match self.terms.spec().sizes {
+            Sizes::Fixed => match self.terms.receive_capacity(edge) {
                 0 => Ok(()),
                 length => self.arena.window.get(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, from),
             },

@@ -1,4 +1,4 @@
-//! The contract, for every scheme.
+//! The transport, for every scheme.
 
 use std::rc::Rc;
 
@@ -6,11 +6,13 @@ use super::super::ffi::Memory;
 use super::super::world::Inner;
 use super::arena::Plan;
 use super::{Parts, Scheme};
+use crate::ledger::Ledger;
 use crate::negotiation::Change;
-use crate::patience::Patience;
-use crate::{Arrival, CommError, EdgeId, Exchange, ExchangeSpec, Growth, RmaOptions, Traffic, WindowKind};
+use crate::spin_wait::SpinWait;
+use crate::transport::{Poll, Transport};
+use crate::{CommError, EdgeId, Growth, RmaOptions, WindowKind};
 
-/// What the ranks agree on in a negotiation if some slot is too small; above all levels of [`Change`].
+/// What the ranks agree on in a negotiation if some buffer is too small; above all levels of [`Change`].
 const NEW_WINDOW: u64 = 3;
 
 /// A context over a window.
@@ -18,7 +20,7 @@ const NEW_WINDOW: u64 = 3;
 pub(in crate::mpi) struct OneSided<S> {
     pub(super) parts: Parts,
     scheme: S,
-    /// Negotiations until writing into slots is rehearsed again.
+    /// Negotiations until writing into shared memory is timed again.
     pub(super) until_rehearsal: u32,
 }
 
@@ -26,7 +28,7 @@ impl<S: Scheme + 'static> OneSided<S> {
     /// *Collective.*
     pub(in crate::mpi) fn open(
         world: Rc<Inner>,
-        spec: ExchangeSpec,
+        ledger: &mut Ledger,
         options: RmaOptions,
     ) -> Result<Self, CommError> {
         let memory = match (S::MEMORY, options.window) {
@@ -37,7 +39,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         };
         let mut parts = Parts::open(
             world,
-            spec,
+            ledger,
             Plan { backend: S::BACKEND, memory, flags: S::FLAGS, form: S::FORM, options },
         )?;
         let scheme = begin(&mut parts)?;
@@ -52,43 +54,36 @@ fn begin<S: Scheme>(parts: &mut Parts) -> Result<S, CommError> {
     Ok(scheme)
 }
 
-impl<S: Scheme + 'static> Exchange for OneSided<S> {
-    fn spec(&self) -> &ExchangeSpec {
-        self.parts.ledger.spec()
-    }
-
-    /// Waits for a free slot.
+impl<S: Scheme + 'static> Transport for OneSided<S> {
+    /// Waits for a free buffer.
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let Self { parts, scheme, .. } = self;
-        parts.ledger.pack(edge, bytes)?;
         parts.book_length(edge, bytes);
         if parts.leads_home(edge) {
             return parts.origin(edge, bytes);
         }
-        let mut patience = Patience::new(parts.world.watchdog());
+        let mut wait = SpinWait::new(parts.world.watchdog());
         while !scheme.may_pack(parts, edge)? {
-            parts.poke()?;
-            patience.pause().map_err(|expired| {
+            parts.drive_progress()?;
+            wait.pause().map_err(|expired| {
                 let (peer, channel) = (parts.edge(edge).peer, parts.edge(edge).send_channel);
-                parts
-                    .ledger
-                    .timeout(expired.waited_s, format!("a free slot of rank {peer} (channel {channel})"))
+                let awaited = format!("a free buffer of rank {peer} (channel {channel})");
+                parts.terms.timeout(expired.waited_s, awaited)
             })?;
         }
         if parts.overflows(edge) {
-            return parts.overflow.buffer(&parts.world, &parts.ledger, (edge, bytes));
+            return parts.overflow.buffer(&parts.world, &parts.terms, (edge, bytes));
         }
         scheme.buffer(parts, edge, bytes)
     }
 
-    fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
+    fn start(&mut self, edge: EdgeId, _: usize) -> Result<(), CommError> {
         let Self { parts, scheme, .. } = self;
-        parts.ledger.start(edge)?;
         if parts.leads_home(edge) {
             return Ok(());
         }
         if parts.overflows(edge) {
-            parts.overflow.send(&parts.world, &parts.ledger, edge)?;
+            parts.overflow.send(&parts.world, &parts.terms, edge)?;
         }
         parts.jitter.pause();
         scheme.start(parts, edge)
@@ -96,51 +91,43 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
 
     fn initiate(&mut self) -> Result<(), CommError> {
         let Self { parts, scheme, .. } = self;
-        parts.ledger.initiate()?;
         parts.notice_own();
         parts.jitter.pause();
         scheme.initiate(parts)
     }
 
-    fn progress(&mut self) -> Result<(), CommError> {
-        self.parts.world.poke()
-    }
-
-    fn has_arrival(&mut self) -> Result<bool, CommError> {
+    fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
         let Self { parts, scheme, .. } = self;
-        parts.ledger.expect_initiated()?;
-        if !parts.any_ready() && !parts.ledger.all_arrived() {
+        match poll {
+            Poll::Progress => return parts.world.drive_progress().map(|()| None),
+            Poll::Finish => return Ok(None),
+            Poll::Probe if ledger.all_arrived() => return Ok(None),
+            Poll::Probe | Poll::Wait => (),
+        }
+        let mut wait = SpinWait::new(parts.world.watchdog());
+        loop {
+            if let Some(edge) = parts.take_ready() {
+                return Ok(Some(edge));
+            }
             scheme.poll(parts)?;
             parts.settle()?;
-            if !parts.any_ready() {
-                parts.poke()?;
+            if let Some(edge) = parts.take_ready() {
+                return Ok(Some(edge));
             }
+            parts.drive_progress()?;
+            if poll == Poll::Probe {
+                return Ok(None);
+            }
+            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
         }
-        Ok(parts.any_ready())
     }
 
-    fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
-        let Self { parts, scheme, .. } = self;
-        parts.ledger.expect_initiated()?;
-        if parts.ledger.all_arrived() {
-            return Ok(None);
-        }
-        let mut patience = Patience::new(parts.world.watchdog());
-        while !parts.any_ready() {
-            scheme.poll(parts)?;
-            parts.settle()?;
-            if !parts.any_ready() {
-                parts.poke()?;
-                let awaited = || parts.ledger.awaited_edges();
-                patience.pause().map_err(|expired| parts.ledger.timeout(expired.waited_s, awaited()))?;
-            }
-        }
-        parts.deliver()
+    fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
+        self.parts.deliver(edge)
     }
 
     fn complete(&mut self) -> Result<(), CommError> {
         let Self { parts, scheme, .. } = self;
-        parts.ledger.complete()?;
         parts.poison_read()?;
         parts.jitter.pause();
         scheme.complete(parts)?;
@@ -148,38 +135,27 @@ impl<S: Scheme + 'static> Exchange for OneSided<S> {
         Ok(())
     }
 
-    fn reverse(&self) -> Result<Box<dyn Exchange>, CommError> {
-        let parts = &self.parts;
-        let (world, spec) = (Rc::clone(&parts.world), parts.ledger.reversed_spec());
-        Ok(Box::new(Self::open(world, spec, parts.options())?))
-    }
-
-    fn negotiate(&mut self, need: &[usize]) -> Result<Growth, CommError> {
+    fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let Self { parts, scheme, .. } = self;
-        let mine = parts.ledger.change(need)?;
-        parts.overflow.finish(&parts.world, &parts.ledger)?;
+        let mine = ledger.change(need);
+        parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
-        let fits = parts.arena.has_room(parts.ledger.capacities_for(need));
+        let fits = parts.arena.has_room(ledger.capacities_for(need));
         let mine = if fits { mine.level().into() } else { NEW_WINDOW };
         let level = parts.world.control.highest(mine, parts.world.limit())?;
         let change = Change::from_level(level);
         if change != Change::None {
-            parts.ledger.apply(need);
-            parts.resize(level == NEW_WINDOW)?;
+            ledger.apply(need);
+            parts.resize(ledger, level == NEW_WINDOW)?;
         }
         *scheme = begin(parts)?;
-        self.rehearse_now_and_then(level == NEW_WINDOW)?;
+        self.rehearse_now_and_then(ledger, level == NEW_WINDOW)?;
         Ok(change.growth())
     }
 
-    fn traffic(&self) -> Traffic {
-        self.parts.ledger.traffic()
-    }
-
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
-        self.parts.ledger.expect_idle("finalised")?;
         let Self { parts, scheme, .. } = &mut *self;
-        parts.overflow.finish(&parts.world, &parts.ledger)?;
+        parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
         let Parts { arena, number, backward_number, overflow, world, .. } = parts;
         world.control.barrier(world.limit())?;

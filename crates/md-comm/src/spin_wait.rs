@@ -18,13 +18,13 @@ pub(crate) struct Expired {
 
 /// One wait.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct SpinWait {
     limit: Duration,
     begun: Option<Instant>,
     polls: u32,
 }
 
-impl Patience {
+impl SpinWait {
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, begun: None, polls: 0 }
     }
@@ -54,10 +54,10 @@ mod tests {
 
     #[test]
     fn expires_after_its_limit() {
-        let mut patience = Patience::new(Duration::from_millis(5));
+        let mut wait = SpinWait::new(Duration::from_millis(5));
         let begun = Instant::now();
         let expired = loop {
-            if let Err(expired) = patience.pause() {
+            if let Err(expired) = wait.pause() {
                 break expired;
             }
         };

@@ -1,17 +1,17 @@
-//! Which candidate is best, judged from block times that are the same on all ranks.
+//! Which candidate is best, from block times that are the same on all ranks.
 
 use crate::Backend;
 
 /// Microseconds per second.
 const US_PER_S: f64 = 1e6;
 
-/// Of so many rounds the winner may have lost one. By chance alone an equal one wins seven or more of eight in 4 % of all
+/// Of so many rounds the best may have lost one. By chance alone an equal one wins seven or more of eight in 4 % of all
 /// trials.
 const ROUNDS_PER_LOSS: usize = 8;
 
 /// The outcome of a trial.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct Decision {
     /// Index of the chosen candidate.
     pub(super) chosen: usize,
     /// Median seconds per exchange of each.
@@ -32,13 +32,13 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The candidates challenge the champion one after another, in the order of preference, of which the first is the champion
-/// to begin with. A challenger wins if it was faster in the same round, in all rounds but at most one in
+/// The candidates are compared with the best so far, in the order of preference, of which the first is the best to begin
+/// with. A candidate is better if it was faster in the same round, in all rounds but at most one in
 /// [`ROUNDS_PER_LOSS`]. Rounds are compared one by one and by their order alone, because the load of the machine is in all
 /// times of a round, and can be many times as long as an exchange.
 ///
 /// `blocks_s` has the same number of block times, in seconds per exchange, for every candidate.
-pub(super) fn judge(candidates: &[Backend], blocks_s: &[f64]) -> Verdict {
+pub(super) fn decide(candidates: &[Backend], blocks_s: &[f64]) -> Decision {
     let rounds = (blocks_s.len() / candidates.len().max(1)).max(1);
     let times: Vec<&[f64]> = blocks_s.chunks(rounds).collect();
     let medians_s: Vec<f64> = times.iter().map(|times| median(times)).collect();
@@ -46,39 +46,28 @@ pub(super) fn judge(candidates: &[Backend], blocks_s: &[f64]) -> Verdict {
     by_time.sort_by(|&a, &b| medians_s[a].total_cmp(&medians_s[b]));
     let wins = |a: usize, b: usize| times[a].iter().zip(times[b]).filter(|(a, b)| a < b).count();
     let beats = |a: usize, b: usize| rounds - wins(a, b) <= rounds / ROUNDS_PER_LOSS;
-    // Twice, because a champion that fell later may have stood in the way of an earlier challenger.
-    let challengers = (1..times.len()).chain(1..times.len());
-    let chosen = challengers.fold(0, |champion, one| if beats(one, champion) { one } else { champion });
-    let time = |i: usize| (candidates[i], medians_s[i]);
+    // Twice, because a best that was replaced later may have stood in the way of an earlier candidate.
+    let all_twice = (1..times.len()).chain(1..times.len());
+    let chosen = all_twice.fold(0, |best, one| if beats(one, best) { one } else { best });
+    let in_words = |i: usize| (candidates[i].name(), medians_s[i] * US_PER_S);
     let reason = match by_time[..] {
         [] | [_] => "no other candidate could be opened".to_owned(),
-        [fastest, second, ..] if fastest == chosen => fastest_in_words(time(fastest), time(second)),
-        [fastest, ..] => preferred_in_words(time(chosen), time(fastest), (wins(fastest, chosen), rounds)),
+        [fastest, second, ..] if fastest == chosen => {
+            let [(fastest, fastest_us), (second, second_us)] = [fastest, second].map(in_words);
+            format!(
+                "`{fastest}` was the fastest: {fastest_us:.2} us per exchange, then `{second}` with {second_us:.2} us"
+            )
+        }
+        [fastest, ..] => {
+            let wins = wins(fastest, chosen);
+            let [(chosen, chosen_us), (fastest, fastest_us)] = [chosen, fastest].map(in_words);
+            format!(
+                "`{chosen}` is preferred: {chosen_us:.2} us per exchange; `{fastest}` with {fastest_us:.2} us was faster \
+                 in only {wins} of {rounds} rounds"
+            )
+        }
     };
-    Verdict { chosen, medians_s, reason }
-}
-
-fn preferred_in_words(
-    (preferred, preferred_s): (Backend, f64),
-    (fastest, fastest_s): (Backend, f64),
-    (wins, rounds): (usize, usize),
-) -> String {
-    let [preferred_us, fastest_us] = [preferred_s, fastest_s].map(|seconds| seconds * US_PER_S);
-    format!(
-        "`{}` is preferred: {preferred_us:.2} us per exchange; `{}` with {fastest_us:.2} us was faster in only {wins} of \
-         {rounds} rounds",
-        preferred.name(),
-        fastest.name()
-    )
-}
-
-fn fastest_in_words((fastest, fastest_s): (Backend, f64), (second, second_s): (Backend, f64)) -> String {
-    let [fastest_us, second_us] = [fastest_s, second_s].map(|seconds| seconds * US_PER_S);
-    format!(
-        "`{}` was the fastest: {fastest_us:.2} us per exchange, then `{}` with {second_us:.2} us",
-        fastest.name(),
-        second.name()
-    )
+    Decision { chosen, medians_s, reason }
 }
 
 #[cfg(test)]
@@ -93,32 +82,32 @@ mod tests {
 
     #[test]
     fn a_clear_winner_is_chosen() {
-        let verdict = judge(&THREE, &us([9.0, 10.0, 11.0, 2.0, 2.0, 2.1, 4.0, 4.0, 5.0]));
-        assert_eq!(verdict.chosen, 1);
+        let decision = decide(&THREE, &us([9.0, 10.0, 11.0, 2.0, 2.0, 2.1, 4.0, 4.0, 5.0]));
+        assert_eq!(decision.chosen, 1);
         assert_eq!(
-            verdict.reason,
+            decision.reason,
             "`shm` was the fastest: 2.00 us per exchange, then `rma-ring` with 4.00 us"
         );
     }
 
     #[test]
     fn whoever_does_not_win_round_by_round_is_not_preferred() {
-        let verdict = judge(&THREE, &us([9.0, 10.0, 6.0, 9.5, 9.0, 10.0, 8.0, 8.0, 7.0]));
-        assert_eq!(verdict.chosen, 0);
+        let decision = decide(&THREE, &us([9.0, 10.0, 6.0, 9.5, 9.0, 10.0, 8.0, 8.0, 7.0]));
+        assert_eq!(decision.chosen, 0);
         assert_eq!(
-            verdict.reason,
+            decision.reason,
             "`p2p` is preferred: 9.00 us per exchange; `rma-ring` with 8.00 us was faster in only 2 of 3 rounds"
         );
     }
 
     /// The ring has the smallest median, but not always; `shm` beats `p2p` in every round.
     #[test]
-    fn a_challenger_that_fails_leaves_the_champion() {
+    fn a_candidate_that_is_not_better_changes_nothing() {
         let ring = [2.0, 2.0, 70.0, 2.0, 70.0, 2.0, 2.0, 2.0];
-        let verdict = judge(&THREE, &[us([9.0; 8]), us([2.05; 8]), us(ring)].concat());
-        assert_eq!(verdict.chosen, 1);
+        let decision = decide(&THREE, &[us([9.0; 8]), us([2.05; 8]), us(ring)].concat());
+        assert_eq!(decision.chosen, 1);
         assert_eq!(
-            verdict.reason,
+            decision.reason,
             "`shm` is preferred: 2.05 us per exchange; `rma-ring` with 2.00 us was faster in only 6 of 8 rounds"
         );
     }
@@ -128,8 +117,8 @@ mod tests {
     fn a_middling_one_does_not_protect_the_slow_one() {
         let [late, early] =
             [[9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 2.0, 2.0], [2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0]];
-        let verdict = judge(&THREE, &[us([8.0; 8]), us(late), us(early)].concat());
-        assert_eq!(verdict.chosen, 2);
+        let decision = decide(&THREE, &[us([8.0; 8]), us(late), us(early)].concat());
+        assert_eq!(decision.chosen, 2);
     }
 
     #[test]
@@ -137,7 +126,7 @@ mod tests {
         let p2p = [9.0, 10.0, 60.0, 9.0, 9.0, 9.0, 9.0, 1.0];
         let with_losses = |losses: usize| {
             let shm = (0..8).map(|round| if round < losses { 70.0 } else { 0.5 });
-            judge(&THREE[..2], &p2p.into_iter().chain(shm).collect::<Vec<_>>()).chosen
+            decide(&THREE[..2], &p2p.into_iter().chain(shm).collect::<Vec<_>>()).chosen
         };
         assert_eq!([0, 1, 2].map(with_losses), [1, 1, 0]);
     }
@@ -146,21 +135,21 @@ mod tests {
     fn what_all_times_of_a_round_have_in_common_does_not_count() {
         let late = [0.0, 50.0, 100.0, 70.0];
         let [p2p, shm] = [9.0, 3.0].map(|own| late.map(|late| late + own));
-        let verdict = judge(&THREE[..2], &us([p2p, shm].concat().try_into().unwrap_or([0.0; 8])));
-        assert_eq!(verdict.chosen, 1, "{verdict:?}");
+        let decision = decide(&THREE[..2], &us([p2p, shm].concat().try_into().unwrap_or([0.0; 8])));
+        assert_eq!(decision.chosen, 1, "{decision:?}");
     }
 
     #[test]
     fn one_outlier_of_each_among_eight_blocks_changes_nothing() {
         let p2p = [5.0, 5.0, 5.1, 5.0, 900.0, 5.0, 5.0, 5.0];
         let shm = [2.0, 2.0, 2.0, 800.0, 2.1, 2.0, 2.0, 2.0];
-        let verdict = judge(&THREE[..2], &[us(p2p), us(shm)].concat());
-        assert_eq!((verdict.chosen, verdict.medians_s), (1, us([5.0, 2.0]).to_vec()));
+        let decision = decide(&THREE[..2], &[us(p2p), us(shm)].concat());
+        assert_eq!((decision.chosen, decision.medians_s), (1, us([5.0, 2.0]).to_vec()));
     }
 
     #[test]
     fn a_single_candidate_wins() {
-        assert_eq!(judge(&THREE[..1], &[1.0]).reason, "no other candidate could be opened");
+        assert_eq!(decide(&THREE[..1], &[1.0]).reason, "no other candidate could be opened");
     }
 
     #[test]

@@ -1,0 +1,176 @@
+//! Transports that are wrong on purpose: the suite must catch every one of them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{Delivery, Fault, Report, run};
+use crate::{CommError, EdgeId, Exchange, ExchangeSpec, Growth, Rank, Sizes, World, local};
+
+/// How a transport is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flaw {
+    None,
+    /// Delivers the bytes of the exchange before.
+    Stale,
+    /// Delivers the first two edges' messages under each other's name.
+    Swapped,
+    /// Loses the last byte.
+    Truncated,
+    /// Flips one bit in the middle.
+    BitFlipped,
+    /// Cuts messages that have outgrown their edge's capacity.
+    Clipped,
+    /// Delivers bytes that are not aligned.
+    Shifted,
+    /// Swallows the growth report.
+    GrowthUnreported,
+    /// Returns from barriers at once.
+    NoBarrier,
+    /// Sums from the last rank to the first.
+    SumReversed,
+    /// Broadcasts rank 0's bytes whoever is root.
+    WrongRoot,
+}
+
+struct FaultyWorld<'w> {
+    inner: &'w dyn World,
+    flaw: Flaw,
+}
+
+struct Wrong {
+    flaw: Flaw,
+    /// What arrived last along an edge.
+    last: HashMap<usize, Vec<u8>>,
+}
+
+impl Fault for Wrong {
+    fn falsify(&mut self, Delivery { edge, bytes, capacity, misalignment }: &mut Delivery) {
+        let late = self.last.insert(edge.0, bytes.clone());
+        let middle = bytes.len() / 2;
+        match self.flaw {
+            Flaw::Stale => *bytes = late.unwrap_or_else(|| bytes.clone()),
+            Flaw::Swapped => *edge = EdgeId(edge.0 ^ 1),
+            Flaw::Truncated => drop(bytes.pop()),
+            Flaw::BitFlipped => bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 0x10),
+            Flaw::Clipped => bytes.truncate(*capacity),
+            Flaw::Shifted => *misalignment = 1,
+            _ => (),
+        }
+    }
+
+    fn report(&mut self, growth: Growth) -> Growth {
+        if self.flaw == Flaw::GrowthUnreported { Growth::Unchanged } else { growth }
+    }
+}
+
+impl World for FaultyWorld<'_> {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+    fn ranks(&self) -> usize {
+        self.inner.ranks()
+    }
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
+        // Fixed lengths are checked before the caller gets a message.
+        let is_checked = self.flaw == Flaw::Truncated && spec.sizes == Sizes::Fixed;
+        let flaw = if is_checked { Flaw::None } else { self.flaw };
+        Ok(self.inner.open(spec)?.with_fault(move |_| Box::new(Wrong { flaw, last: HashMap::new() })))
+    }
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.gather_all(mine)
+    }
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        let root = if self.flaw == Flaw::WrongRoot { 0 } else { root };
+        self.inner.broadcast(root, bytes)
+    }
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.inner.gather(root, mine)
+    }
+    fn barrier(&self) -> Result<(), CommError> {
+        if self.flaw == Flaw::NoBarrier { Ok(()) } else { self.inner.barrier() }
+    }
+    fn abort(&self, exit_code: i32) {
+        self.inner.abort(exit_code);
+    }
+    fn library(&self) -> String {
+        self.inner.library()
+    }
+    fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
+        if self.flaw != Flaw::SumReversed {
+            return self.inner.sum(values);
+        }
+        let mine = values.to_vec();
+        let all = self.inner.gather_all(bytemuck::cast_slice(&mine))?;
+        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&all);
+        let sum = |i: usize| all.iter().skip(i).step_by(mine.len()).rev().copied().reduce(|sum, x| sum + x);
+        values.iter_mut().enumerate().for_each(|(i, value)| *value = sum(i).unwrap_or(*value));
+        Ok(())
+    }
+}
+
+/// What rank 0 reports about a faulty world of three ranks.
+fn report_of(flaw: Flaw) -> Report {
+    let reports = local::run(3, Duration::from_secs(20), |inner| {
+        let report = run(&FaultyWorld { inner, flaw });
+        if report.broken.is_some() {
+            inner.abort(1);
+        }
+        report
+    });
+    reports.into_iter().next().unwrap().unwrap()
+}
+
+fn caught(flaw: Flaw, by: &str) {
+    let report = report_of(flaw);
+    let failed: Vec<_> = report.failed.iter().map(|failure| failure.check).collect();
+    assert!(failed.contains(&by), "{flaw:?} failed only {failed:?}");
+}
+
+#[test]
+fn a_right_transport_passes_through_the_wrapper() {
+    let report = report_of(Flaw::None);
+    assert_eq!((report.failed, report.broken), (Vec::new(), None));
+}
+
+#[test]
+fn stale_bytes_are_caught() {
+    caught(Flaw::Stale, "ring both ways");
+    assert!(report_of(Flaw::Stale).failed[0].what.contains("sequence number"));
+}
+
+#[test]
+fn swapped_edges_are_caught() {
+    caught(Flaw::Swapped, "ring both ways");
+}
+
+#[test]
+fn truncation_is_caught() {
+    caught(Flaw::Truncated, "half shell");
+}
+
+#[test]
+fn what_is_cut_at_the_capacity_is_caught() {
+    caught(Flaw::Clipped, "messages outgrow their capacity");
+}
+
+#[test]
+fn a_flipped_bit_is_caught() {
+    caught(Flaw::BitFlipped, "one-way chain");
+}
+
+#[test]
+fn lost_alignment_is_caught() {
+    caught(Flaw::Shifted, "ring both ways");
+}
+
+#[test]
+fn unreported_growth_is_caught() {
+    caught(Flaw::GrowthUnreported, "a capacity of one byte grows");
+}
+
+#[test]
+fn wrong_collectives_are_caught() {
+    caught(Flaw::NoBarrier, "barrier holds everybody");
+    caught(Flaw::SumReversed, "sum is in rank order, bit by bit");
+    caught(Flaw::WrongRoot, "broadcast from every root");
+}

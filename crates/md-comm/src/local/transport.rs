@@ -1,0 +1,182 @@
+//! The transport over mailboxes.
+//!
+//! Each sending edge owns one or two buffers. Sending moves a buffer to the receiver; the receiver keeps it while the
+//! caller reads it and gives it back in `complete`. A sender without a buffer at hand waits for one in `send_buffer`:
+//! that is all the flow control there is.
+
+use super::mailbox::{Address, Kind, NoMessage};
+use super::world::{Member, copy_of};
+use std::rc::Rc;
+
+use crate::buffer::AlignedBuffer;
+use crate::ledger::{Ledger, Terms};
+use crate::negotiation::{Change, decode_length, encode_length};
+use crate::transport::{Poll, Transport};
+use crate::{CommError, Edge, EdgeId, Growth};
+
+#[derive(Debug)]
+pub(super) struct LocalTransport {
+    member: Member,
+    context: u64,
+    terms: Rc<Terms>,
+    /// Per edge: buffers at hand.
+    free: Vec<Vec<AlignedBuffer>>,
+    /// Per edge: the buffer being packed.
+    packing: Vec<Option<AlignedBuffer>>,
+    /// Per edge: the message of this exchange, until `complete` sends the buffer back.
+    arrived: Vec<Option<AlignedBuffer>>,
+}
+
+impl LocalTransport {
+    pub(super) fn open(member: Member, ledger: &mut Ledger) -> Result<Self, CommError> {
+        let terms = ledger.terms();
+        let buffers = terms.spec().buffering.count();
+        let buffers_of = |edge: &Edge| {
+            if edge.flow.sends() { vec![AlignedBuffer::new(edge.send_capacity); buffers] } else { Vec::new() }
+        };
+        let free: Vec<_> = terms.spec().edges.iter().map(buffers_of).collect();
+        let edges = free.len();
+        let context = member.next_context();
+        let (packing, arrived) = (vec![None; edges], vec![None; edges]);
+        let mut exchange = Self { member, context, terms, free, packing, arrived };
+        exchange.tell_capacities(ledger)?;
+        Ok(exchange)
+    }
+
+    /// Every sender tells its receiver the edge's capacity.
+    fn tell_capacities(&mut self, ledger: &mut Ledger) -> Result<(), CommError> {
+        self.terms = ledger.terms();
+        for edge in self.terms.edge_ids() {
+            let Edge { flow, send_capacity, .. } = *self.terms.edge(edge);
+            if flow.sends() {
+                let message = copy_of(&encode_length(send_capacity));
+                self.post_to_receiver(Kind::Capacity, edge, message);
+            }
+        }
+        let capacity = |edge: EdgeId| {
+            if !self.terms.edge(edge).flow.receives() {
+                return Ok(0);
+            }
+            let message = self.take_from_sender(Kind::Capacity, edge)?;
+            let length = decode_length(message.bytes());
+            length.ok_or_else(|| self.terms.mismatch(edge, "is no capacity".to_owned()))
+        };
+        let capacities = self.terms.edge_ids().map(capacity).collect::<Result<Vec<_>, _>>()?;
+        ledger.learn_capacities(&capacities);
+        self.terms = ledger.terms();
+        Ok(())
+    }
+
+    fn post_to_receiver(&self, kind: Kind, edge: EdgeId, message: AlignedBuffer) {
+        let Edge { peer, send_channel: channel, .. } = *self.terms.edge(edge);
+        let address = Address { kind, context: self.context, from: self.member.rank, channel };
+        self.member.shared.post(peer, address, message);
+    }
+
+    fn take_from_sender(&self, kind: Kind, edge: EdgeId) -> Result<AlignedBuffer, CommError> {
+        let Edge { peer, receive_channel, .. } = *self.terms.edge(edge);
+        let address = Address { kind, context: self.context, from: peer, channel: receive_channel };
+        let found = self.member.take(|| [(0, address)].into_iter());
+        let awaited = || format!("rank {peer} (channel {receive_channel})");
+        found.map(|(_, message)| message).map_err(|none| self.error(none, awaited()))
+    }
+
+    /// A buffer at hand, or the next one that comes back.
+    fn free_buffer(&mut self, edge: EdgeId) -> Result<AlignedBuffer, CommError> {
+        if let Some(buffer) = self.free[edge.0].pop() {
+            return Ok(buffer);
+        }
+        let Edge { peer, send_channel: channel, .. } = *self.terms.edge(edge);
+        let address = Address { kind: Kind::FreeBuffer, context: self.context, from: peer, channel };
+        let found = self.member.take(|| [(0, address)].into_iter());
+        let awaited = || format!("a free buffer of rank {peer} (channel {channel})");
+        found.map(|(_, buffer)| buffer).map_err(|none| self.error(none, awaited()))
+    }
+
+    /// The queues that may hold messages still awaited.
+    fn awaited(&self, ledger: &Ledger) -> impl Iterator<Item = (usize, Address)> {
+        let edges = self.terms.edge_ids().filter(|&edge| ledger.awaits(edge));
+        edges.map(|edge| {
+            let Edge { peer: from, receive_channel: channel, .. } = *self.terms.edge(edge);
+            (edge.0, Address { kind: Kind::Payload, context: self.context, from, channel })
+        })
+    }
+
+    fn error(&self, none: NoMessage, awaited: String) -> CommError {
+        match none {
+            NoMessage::PeerFailed(rank) => CommError::PeerFailed { rank },
+            NoMessage::Expired { waited_s } => self.terms.timeout(waited_s, awaited),
+        }
+    }
+}
+
+impl Transport for LocalTransport {
+    fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        let buffer = match self.packing[edge.0].take() {
+            Some(buffer) => buffer,
+            None => self.free_buffer(edge)?,
+        };
+        let buffer = self.packing[edge.0].insert(buffer);
+        buffer.set_length(bytes);
+        Ok(buffer.bytes_mut())
+    }
+
+    fn start(&mut self, edge: EdgeId, _: usize) -> Result<(), CommError> {
+        if let Some(message) = self.packing[edge.0].take() {
+            self.post_to_receiver(Kind::Payload, edge, message);
+        }
+        Ok(())
+    }
+
+    fn initiate(&mut self) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// Messages move by themselves.
+    fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
+        let error = |none| self.error(none, ledger.awaited_edges());
+        match poll {
+            Poll::Progress | Poll::Finish => return Ok(None),
+            Poll::Probe => {
+                if !self.member.shared.holds(self.member.rank, self.awaited(ledger)).map_err(error)? {
+                    return Ok(None);
+                }
+            }
+            Poll::Wait => (),
+        }
+        let (edge, message) = self.member.take(|| self.awaited(ledger)).map_err(error)?;
+        self.arrived[edge] = Some(message);
+        Ok(Some(EdgeId(edge)))
+    }
+
+    fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
+        let message = self.arrived[edge.0].as_ref().map(AlignedBuffer::bytes);
+        message.ok_or_else(|| self.terms.mismatch(edge, "is not there".to_owned()))
+    }
+
+    fn complete(&mut self) -> Result<(), CommError> {
+        for (edge, message) in self.terms.spec().edges.iter().zip(&mut self.arrived) {
+            let Some(message) = message.take() else { continue };
+            let (context, from) = (self.context, self.member.rank);
+            let address = Address { kind: Kind::FreeBuffer, context, from, channel: edge.receive_channel };
+            self.member.shared.post(edge.peer, address, message);
+        }
+        Ok(())
+    }
+
+    fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
+        let mine = ledger.change(need);
+        let change = Change::from_level(self.member.highest(mine.level())?.into());
+        if change != Change::None {
+            ledger.apply(need);
+            self.tell_capacities(ledger)?;
+        }
+        Ok(change.growth())
+    }
+
+    fn finalise(self: Box<Self>) -> Result<(), CommError> {
+        self.member.barrier()?;
+        self.member.shared.forget(self.member.rank, self.context);
+        Ok(())
+    }
+}

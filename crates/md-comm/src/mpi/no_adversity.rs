@@ -1,0 +1,33 @@
+//! In place of [`adversity`](super::adversity) outside of tests: nothing happens.
+
+use crate::Rank;
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Adversity;
+
+impl Adversity {
+    pub(super) fn refuses_window(self, _: Rank, _: usize) -> bool {
+        false
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Jitter;
+
+impl Jitter {
+    pub(super) fn new(_: Adversity, _: (Rank, u64)) -> Self {
+        Self
+    }
+
+    pub(super) fn forces_streaming(&self, _: u64) -> Option<bool> {
+        None
+    }
+
+    pub(super) fn pause(&self) {}
+
+    pub(super) fn note_read(&mut self, _: usize, _: usize) {}
+
+    pub(super) fn take_read(&mut self) -> Option<(usize, usize)> {
+        None
+    }
+}
