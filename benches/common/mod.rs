@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use md_core::force::{CellWork, ClusterWork, PairSums, Precision, System};
 use md_core::grid::most_cells;
-use md_core::halo::{self, HaloPlan, Region, Route, StageSelections};
+use md_core::halo::{self, ExchangePattern, HaloPlan, Region, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
@@ -125,7 +125,7 @@ impl Sample {
         let all = all_particles(scenario, &lattice, &domain);
         let is_here = |particle: &Particle| partition.owner(&grid, grid.cell_of(particle.position)) == rank;
         let particles = (0..all.owned()).map(|index| all.get(index)).filter(is_here).collect();
-        let plan = HaloPlan::new(&grid, &partition, shell, Route::Direct, rank);
+        let plan = HaloPlan::new(&grid, &partition, shell, ExchangePattern::Direct, rank);
         let potential = LennardJones::new(wells, Mixing::LorentzBerthelot, &[], cutoff, Shift::None);
         let potential = Potential::LennardJones(potential.expect("there are no overrides"));
         let (cells, selections) = (LocalCells::default(), StageSelections::default());

@@ -6,8 +6,7 @@ use crate::support::{Backend, RESTLESS_MELT, Run, p2p_available};
 fn mpi_backends() -> Vec<&'static str> {
     let over_mpi = |backend: &&md_comm::Backend| **backend != md_comm::Backend::Local;
     let names = md_comm::Backend::ALL.iter().filter(over_mpi).map(|backend| backend.name());
-    let known: Vec<String> = md_cli::scenario::Backend::ALL.map(md_cli::scenario::name_of).into();
-    names.filter(|name| known.iter().any(|other| other == name)).collect()
+    names.collect()
 }
 
 fn thermo_text(run: &Run) -> String {

@@ -9,6 +9,7 @@ mod identity;
 mod lammps_runs;
 mod lattice;
 mod mixed;
+mod morse;
 mod nist;
 mod random;
 mod ranks;

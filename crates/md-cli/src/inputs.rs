@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use md_comm::World;
 
 use crate::args::ScenarioArgs;
-use crate::driver::RunError;
+use crate::error::RunError;
 use crate::input::{self, InputParticles};
 use crate::scenario::{self, InputFormat, Scenario, ScenarioSource};
 

@@ -3,7 +3,9 @@
 mod scenario_common;
 
 use insta::assert_snapshot;
-use md_cli::scenario::{Backend, Rebuild, ScenarioError, Shell, effective_toml, load, schema};
+use md_cli::scenario::{Rebuild, ScenarioError, effective_toml, load, schema};
+use md_comm::Backend;
+use md_core::Shell;
 use scenario_common::{MELT, layer, source, valid};
 
 #[test]
@@ -100,9 +102,9 @@ fn the_effective_scenario_looks_like_one_a_user_writes() {
 
     [interaction]
     kind = "lennard-jones"
+    mixing = "lorentz-berthelot"
     cutoff = 2.5
     shift = "none"
-    mixing = "lorentz-berthelot"
     tail_correction = false
 
     [[interaction.pair]]
@@ -172,9 +174,9 @@ fn what_is_left_out_gets_its_default() {
 
     [interaction]
     kind = "lennard-jones"
+    mixing = "lorentz-berthelot"
     cutoff = 2.5
     shift = "none"
-    mixing = "lorentz-berthelot"
     tail_correction = false
 
     [neighbor]

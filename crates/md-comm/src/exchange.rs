@@ -59,6 +59,10 @@ pub enum Growth {
 /// Opens a context of the same kind.
 type Opener = Box<dyn Fn(ExchangeSpec) -> Result<Exchange, CommError>>;
 
+/// Wraps a transport.
+#[cfg(feature = "conformance")]
+type Decorator = dyn Fn(&ExchangeSpec, Box<dyn Transport>) -> Box<dyn Transport>;
+
 /// A halo-exchange context. Methods marked *collective* are called by all ranks of the world in the same order.
 ///
 /// Every method fails with [`CommError::Misuse`] if the contract does not allow the call at this point; such a call
@@ -97,10 +101,7 @@ impl Exchange {
 
     /// The same context, and its reverse, with a decorated transport.
     #[cfg(feature = "conformance")]
-    pub(crate) fn decorated(
-        self,
-        decorate: Rc<dyn Fn(&ExchangeSpec, Box<dyn Transport>) -> Box<dyn Transport>>,
-    ) -> Self {
+    pub(crate) fn decorated(self, decorate: Rc<Decorator>) -> Self {
         let Self { ledger, transport, auto, opener } = self;
         let transport = decorate(ledger.spec(), transport);
         let opener = Box::new(move |spec| Ok(opener(spec)?.decorated(Rc::clone(&decorate))));

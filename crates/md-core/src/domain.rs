@@ -24,11 +24,17 @@ impl Dimension {
 }
 
 /// What happens at a pair of opposite faces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Boundary {
-    /// A particle that leaves comes back on the other side.
+    /// Particles leave on one side and come back on the other.
+    #[default]
     Periodic,
-    /// A particle bounces off elastically.
+    /// Particles bounce off elastically.
     Reflecting,
 }
 

@@ -4,16 +4,21 @@ use crate::domain::Dimension;
 
 /// A unit cell: edge lengths in units of the lattice constant and sites in units of the edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum LatticeKind {
-    /// Face-centred cubic, 4 sites.
+    /// Face-centred cubic, 4 sites per cell.
     Fcc,
-    /// Body-centred cubic, 2 sites.
+    /// Body-centred cubic, 2 sites per cell.
     Bcc,
-    /// Simple cubic, 1 site.
+    /// Simple cubic, 1 site per cell.
     Sc,
-    /// Hexagonal, 2D: 2 sites in a cell of 1 x sqrt(3).
+    /// Hexagonal (2D), 2 sites per cell of a x sqrt(3) a.
     Hex,
-    /// Square, 2D: 1 site.
+    /// Square (2D), 1 site per cell.
     Sq,
 }
 

@@ -14,16 +14,22 @@
 
 use crate::grid::{Cell, storage_order};
 
-/// An import shell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which neighbouring cells are imported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Shell {
-    /// Import all neighbours, compute pairs across ranks twice, return nothing.
+    /// All 26; every rank computes all pairs of its particles; no forces return.
     Full,
-    /// Import forward neighbours, compute every pair once, return forces.
+    /// 13; the owner of the lower cell computes, forces return.
+    #[default]
     Half,
-    /// Import the 7 neighbours on the upper side: the owner of the base corner (the component-wise lower cell) computes a
-    /// pair (Liem, Brown & Clarke 1991; the default of GROMACS). Least to import, but the ghosts' pairs among each other
-    /// are computed here too.
+    /// 7; the owner of the base corner computes, forces return.
+    // The base corner is the component-wise lower cell (Liem, Brown & Clarke 1991; the default of GROMACS). Least to
+    // import, but pairs of two ghosts are computed here too.
     Eighth,
 }
 
@@ -46,6 +52,9 @@ pub enum ForceReturn {
 }
 
 impl Shell {
+    /// All of them, in the order of their declaration.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+
     /// The rules around one anchor, in storage order of the partner; the cell with itself comes first.
     pub fn rules(self, flat: bool) -> Vec<PairRule> {
         let origin = [0; 3];

@@ -299,8 +299,7 @@ impl Setup {
             Division::new(domain, list_radius, config.particles.len(), ranks, (partition, rank_grid))?;
         if precision == Precision::Mixed {
             if !config.potential.fits_single_precision() {
-                let what = "single precision cannot hold the pair forces of this potential".to_owned();
-                return Err(EngineError::Config(what));
+                return Err(EngineError::SinglePrecision);
             }
             if let Some(problem) = mixed_precision_problem(&division.grid, list_radius) {
                 return Err(EngineError::MixedPrecision(problem));
@@ -313,6 +312,12 @@ impl Setup {
             threads: Threads::new(threads)?,
             config,
         })
+    }
+
+    /// The same with [displaced](Config::displaced) lattice sites.
+    #[must_use]
+    pub fn displaced(&self, diameter: f64) -> Self {
+        Self { config: self.config.clone().displaced(diameter), ..self.clone() }
     }
 
     /// Number of particles of the whole system.

@@ -22,6 +22,9 @@ pub enum EngineError {
     /// Pairs in f32 would lose digits.
     #[error("mixed precision would lose digits: {0}")]
     MixedPrecision(String),
+    /// The potential's numbers are too large or too small for f32.
+    #[error("mixed precision cannot hold the pair forces of this potential")]
+    SinglePrecision,
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
@@ -105,6 +108,7 @@ impl EngineError {
             Self::Communication(CommError::Unavailable { .. })
             | Self::Grid(_)
             | Self::MixedPrecision(_)
+            | Self::SinglePrecision
             | Self::Config(_)
             | Self::NotOnGhosts(_)
             | Self::Lost { .. }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use md_core::force::{Method, PairWork, System};
 use md_core::potential::{PairPotential, Tail};
 use md_core::{
-    CellGrid, Dimension, Domain, Field, HaloPlan, LocalCells, PairSums, Particles, Region, SimdLevel, Evaluation,
-    Threads,
+    CellGrid, Dimension, Domain, Evaluation, Field, HaloPlan, LocalCells, PairSums, Particles, Region,
+    SimdLevel, Threads,
 };
 
 use crate::clock::{Phase, PhaseClock};
@@ -135,7 +135,11 @@ pub trait Interaction {
     ///
     /// # Errors
     /// Communication.
-    fn add_forces(&mut self, context: &mut ForceContext, evaluation: Evaluation) -> Result<PairSums, EngineError>;
+    fn add_forces(
+        &mut self,
+        context: &mut ForceContext,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError>;
 }
 
 /// Forces from a pair potential.
@@ -190,7 +194,11 @@ impl Interaction for PairForces {
 
     /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go home. The order of the sums
     /// is the same with and without overlap, and so are the bits.
-    fn add_forces(&mut self, context: &mut ForceContext, evaluation: Evaluation) -> Result<PairSums, EngineError> {
+    fn add_forces(
+        &mut self,
+        context: &mut ForceContext,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError> {
         context.start_gather(POSITIONS)?;
         if self.overlap == Overlap::Off {
             context.finish_gather(POSITIONS)?;

@@ -61,7 +61,7 @@ pub enum RowVector {
 }
 
 /// A particle as it appears in files.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ParticleRow {
     /// Global id, from 1.
     pub id: u64,

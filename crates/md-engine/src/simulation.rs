@@ -4,7 +4,7 @@ use md_comm::{Traffic, World};
 use md_core::integrate::HalfKicks;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{LocalCells, PairSums, Particles, SimdLevel, Evaluation, Threads};
+use md_core::{Evaluation, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Division, Setup, TailCorrection};
@@ -137,7 +137,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             let needs = observers.iter().filter_map(|observer| observer.due(next));
             let wants_sums =
                 needs.fold(Needs::NOTHING, |all, one| all | one).contains(Needs::ENERGY_AND_VIRIAL);
-            self.step(if wants_sums || next == last { Evaluation::WithEnergyAndVirial } else { Evaluation::ForcesOnly })?;
+            self.step(if wants_sums || next == last {
+                Evaluation::WithEnergyAndVirial
+            } else {
+                Evaluation::ForcesOnly
+            })?;
             self.observe(observers)?;
         }
         Ok(())
@@ -195,9 +199,14 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Adds up all forces; those on owned particles must be zero before, as new particles' are and the drift leaves them.
-    pub(crate) fn compute_forces(&mut self, ghosts: GhostPositions, evaluation: Evaluation) -> Result<(), EngineError> {
+    pub(crate) fn compute_forces(
+        &mut self,
+        ghosts: GhostPositions,
+        evaluation: Evaluation,
+    ) -> Result<(), EngineError> {
         debug_assert!(self.state.particles.owned_forces_are_zero());
-        let pairs = self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, evaluation))?;
+        let pairs =
+            self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, evaluation))?;
         if evaluation == Evaluation::WithEnergyAndVirial {
             self.pairs = pairs;
         }

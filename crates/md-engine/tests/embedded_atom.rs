@@ -5,7 +5,9 @@ mod common;
 
 use common::{largest_difference, melt, on_ranks};
 use md_core::force::{Newton, Pair};
-use md_core::{ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, Shell, Evaluation};
+use md_core::{
+    Evaluation, ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, Shell,
+};
 use md_engine::{
     EngineError, ForceContext, Interaction, Needs, ParticleRow, RowVector, Setup, Simulation, every,
 };

@@ -5,7 +5,7 @@ mod common;
 use common::{melt, on_ranks};
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
-use md_core::{Dimension, PairSums, SimdLevel, Evaluation};
+use md_core::{Dimension, Evaluation, PairSums, SimdLevel};
 use md_engine::integrator::Motion;
 use md_engine::{
     EngineError, Integrate, Integrator, Needs, Observer, ObserverError, RunsOn, Setup, Simulation, Snapshot,
@@ -149,7 +149,11 @@ fn an_interaction_may_be_none_at_all() {
             1.0
         }
 
-        fn add_forces(&mut self, _: &mut md_engine::ForceContext, _: Evaluation) -> Result<PairSums, EngineError> {
+        fn add_forces(
+            &mut self,
+            _: &mut md_engine::ForceContext,
+            _: Evaluation,
+        ) -> Result<PairSums, EngineError> {
             Ok(PairSums::default())
         }
     }

@@ -1,14 +1,15 @@
 //! `md-cli check`: everything that `run` checks before it starts, and the effective scenario.
 
-use crate::driver::{RunError, Setup};
+use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::effective_toml;
+use crate::setup;
 
 /// The effective scenario of checked inputs, for `ranks` ranks.
 ///
 /// # Errors
-/// What [`Setup::new`] finds.
+/// What [`setup::of_inputs`] finds.
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
-    Setup::new(&inputs.source, &inputs.scenario, inputs.particles.clone(), ranks)?;
+    setup::of_inputs(inputs, ranks)?;
     Ok(effective_toml(&inputs.scenario))
 }

@@ -1,32 +1,35 @@
 //! `md-cli forces`: one force evaluation, no motion.
 
 use md_comm::World;
+use md_engine::{RowVector, Simulation};
 
-use super::{context, facts, open_on_root, output_directory};
-use crate::driver::{RowVector, RunError, Setup, Simulation};
+use super::{RunSummary, context, facts, open_on_root, output_directory};
+use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::KnownFile;
 use crate::output::forces::forces_csv;
 use crate::output::summary::forces_summary_json;
+use crate::setup;
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///
 /// # Errors
 /// See [`RunError`].
 pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
-    let setup = Setup::new(&inputs.source, &inputs.scenario, inputs.particles.clone(), world.ranks())?;
+    let setup = setup::of_inputs(inputs, world.ranks())?;
     let directory = open_on_root(world, || output_directory(inputs))?;
-    let mut simulation = Simulation::new(world, &setup, &inputs.scenario)?;
+    let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;
     let timings = simulation.timings()?;
-    let mut rows = simulation.gather_rows(RowVector::Force)?;
+    let rows = simulation.gather_rows(RowVector::Force)?;
     if let Some(directory) = directory {
-        let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &sums, 0.0, 0.0);
+        let summary = RunSummary { sums, wall_s: 0.0, drift_per_atom: 0.0 };
+        let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &summary);
         let context = context(world, &inputs.scenario, &setup, 0);
         let totals = simulation.force_totals(&sums);
-        directory.write_whole(KnownFile::Forces, &forces_csv(&mut rows)?)?;
+        directory.write_whole(KnownFile::Forces, &forces_csv(&rows)?)?;
         let summary = forces_summary_json(&timings, &context, &facts, &totals)?;
         directory.write_whole(KnownFile::Summary, &summary)?;
     }
-    simulation.finalise()
+    Ok(simulation.finalise()?)
 }

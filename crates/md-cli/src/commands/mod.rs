@@ -8,14 +8,15 @@ pub mod run;
 
 use std::path::Path;
 
-use md_comm::World;
+use md_comm::{Backend, World};
+use md_core::observables::SystemSums;
+use md_engine::{Setup, Simulation};
 
-use crate::driver::{RunError, Setup, Simulation};
+use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts};
-use crate::scenario::{Backend, Parallel, Scenario, effective_toml, name_of};
-use md_core::observables::SystemSums;
+use crate::scenario::{Parallel, Scenario, effective_toml, name_of};
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -62,7 +63,7 @@ fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) ->
 fn context_of(world: &dyn World, scenario: &Scenario, grid: String, atoms: u64, steps: u64) -> RunContext {
     let parallel = &scenario.parallel;
     RunContext {
-        backend: name_of(parallel.backend),
+        backend: parallel.backend.name().to_owned(),
         shell: name_of(parallel.shell),
         exchange: name_of(parallel.exchange),
         partition: name_of(parallel.partition),
@@ -79,15 +80,23 @@ fn context_of(world: &dyn World, scenario: &Scenario, grid: String, atoms: u64, 
     }
 }
 
+/// What a run has come to, beside its timings.
+struct RunSummary {
+    sums: SystemSums,
+    /// Seconds of the step loop.
+    wall_s: f64,
+    /// Total energy, last minus first.
+    drift_per_atom: f64,
+}
+
 fn facts(
     world: &dyn World,
     simulation: &Simulation,
     parallel: &Parallel,
     setup: &Setup,
-    sums: &SystemSums,
-    wall_s: f64,
-    drift: f64,
+    summary: &RunSummary,
 ) -> RunFacts {
+    let RunSummary { sums, wall_s, drift_per_atom } = *summary;
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
@@ -97,7 +106,7 @@ fn facts(
         rebuilds: simulation.rebuilds(),
         dangerous_rebuilds: simulation.dangerous_rebuilds(),
         lost_particles: 0,
-        energy_drift_per_atom: drift,
+        energy_drift_per_atom: drift_per_atom,
         rma_component: match parallel.backend {
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()

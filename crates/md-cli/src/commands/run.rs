@@ -1,11 +1,16 @@
-//! `md-cli run`: the step loop and its outputs.
+//! `md-cli run`: the simulation, and the files and the screen as its observers.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use md_comm::World;
-use md_core::Evaluation;
+use md_engine::{
+    Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo,
+};
 
-use super::{context, facts, open_on_root, output_directory, species_labels};
+use super::{RunSummary, context, facts, open_on_root, output_directory, species_labels};
 use crate::args::RunArgs;
-use crate::driver::{RowVector, RunError, Setup, Simulation};
+use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
@@ -14,81 +19,60 @@ use crate::output::timing::{timing_csv, timing_ranks_csv};
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
 };
-use crate::report::{ParticleRow, Phase, RankTiming, RunContext, RunFacts, Thermo};
+use crate::setup;
 
 /// Runs the scenario on this rank. *Collective.*
 ///
 /// # Errors
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), RunError> {
-    let setup = Setup::new(&inputs.source, &inputs.scenario, inputs.particles.clone(), world.ranks())?;
-    let mut outputs = open_on_root(world, || Outputs::open(inputs, &setup, args))?;
-    let mut simulation = Simulation::new(world, &setup, &inputs.scenario)?;
-    simulation.start_measuring();
-    let first = record(&mut simulation, &mut outputs, inputs)?;
-    let mut last = first;
+    let setup = setup::of_inputs(inputs, world.ranks())?;
+    let opened = open_on_root(world, || Outputs::open(inputs, &setup, args))?;
+    let (directory, thermo, trajectory, console) = match opened {
+        Some(Outputs { directory, thermo, trajectory, console }) => {
+            (Some(directory), Some(thermo), trajectory, Some(Rc::new(RefCell::new(console))))
+        }
+        None => (None, None, None, None),
+    };
     let steps = inputs.scenario.simulation.steps;
-    for step in 1..=steps {
-        let is_thermo_step = step % inputs.scenario.output.thermo.every == 0 || step == steps;
-        simulation.step(if is_thermo_step {
-            Evaluation::WithEnergyAndVirial
-        } else {
-            Evaluation::ForcesOnly
-        })?;
-        if is_thermo_step {
-            last = record(&mut simulation, &mut outputs, inputs)?;
-        }
-        write_frame(&mut simulation, &mut outputs, inputs, step)?;
-        if let Some(outputs) = &mut outputs {
-            outputs.progress.tick(step);
-        }
-    }
+    let output = &inputs.scenario.output;
+    let mut thermo = ThermoTable {
+        interval: output.thermo.every,
+        last_step: steps,
+        rows: thermo.zip(console.clone()),
+        first: None,
+        last: None,
+    };
+    let interval = output.trajectory.as_ref().map(|trajectory| trajectory.every);
+    let mut trajectory = Trajectory { interval, writer: trajectory };
+    let mut ticks = Ticks { console: console.clone() };
+    let mut simulation = Simulation::new(world, &setup)?;
+    simulation.start_measuring()?;
+    simulation.run(steps, &mut [&mut thermo, &mut trajectory, &mut ticks])?;
     let timings = simulation.timings()?;
     let sums = simulation.system_sums()?;
-    let wall_s = timings.iter().map(|rank| rank.phases[Phase::Total as usize].seconds).fold(0.0, f64::max);
-    let drift = last.total_per_atom - first.total_per_atom;
-    let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &sums, wall_s, drift);
-    let context = context(world, &inputs.scenario, &setup, steps);
-    if let Some(outputs) = outputs {
-        outputs.finish(&timings, &context, &facts)?;
+    if let (Some(directory), Some(console)) = (directory, console) {
+        console.borrow_mut().progress.finish();
+        let wall_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds;
+        let summary = RunSummary {
+            sums,
+            wall_s: timings.iter().map(wall_s).fold(0.0, f64::max),
+            drift_per_atom: thermo.drift_per_atom(),
+        };
+        let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &summary);
+        let context = context(world, &inputs.scenario, &setup, steps);
+        if let Some((writer, _)) = thermo.rows {
+            writer.finish()?;
+        }
+        if let Some(writer) = trajectory.writer {
+            writer.finish()?;
+        }
+        directory.write_whole(KnownFile::Timing, &timing_csv(&timings, &context)?)?;
+        directory.write_whole(KnownFile::TimingRanks, &timing_ranks_csv(&timings, &context)?)?;
+        directory.write_whole(KnownFile::Summary, &run_summary_json(&timings, &context, &facts)?)?;
+        console.borrow_mut().screen.print(&run_report(&timings, &context, &facts));
     }
-    simulation.finalise()
-}
-
-/// Measures the present state, shows and writes it. *Collective.*
-fn record(
-    simulation: &mut Simulation,
-    outputs: &mut Option<Outputs>,
-    inputs: &Inputs,
-) -> Result<Thermo, RunError> {
-    let sums = simulation.system_sums()?;
-    let thermo = simulation.thermo(&sums);
-    if let Some(outputs) = outputs {
-        simulation.time(Phase::Output, || outputs.thermo(&thermo))?;
-    }
-    if thermo.step == 0 {
-        write_frame(simulation, outputs, inputs, 0)?;
-    }
-    Ok(thermo)
-}
-
-/// Writes a trajectory frame if one is due. *Collective.*
-fn write_frame(
-    simulation: &mut Simulation,
-    outputs: &mut Option<Outputs>,
-    inputs: &Inputs,
-    step: u64,
-) -> Result<(), RunError> {
-    let due = inputs.scenario.output.trajectory.as_ref().is_some_and(|t| step.is_multiple_of(t.every));
-    if !due {
-        return Ok(());
-    }
-    let mut rows = simulation.gather_timed(RowVector::Velocity)?;
-    let time = step as f64 * simulation.timestep();
-    if let Some(outputs) = outputs {
-        simulation.time(Phase::Output, || outputs.frame(step, time, &mut rows))?;
-    }
-    Ok(())
+    Ok(simulation.finalise()?)
 }
 
 /// What rank 0 writes and shows.
@@ -96,6 +80,11 @@ struct Outputs {
     directory: OutputDirectory,
     thermo: ThermoWriter,
     trajectory: Option<TrajectoryWriter>,
+    console: Console,
+}
+
+/// The screen and the progress bar above which rows are printed.
+struct Console {
     screen: Screen,
     progress: Progress,
 }
@@ -108,44 +97,96 @@ impl Outputs {
             let domain = &setup.domain;
             let periodic = [0, 1, 2].map(|dim| domain.is_periodic(dim));
             let frame_box = FrameBox { origin: domain.origin, lengths: domain.lengths, periodic };
-            let labels = species_labels(scenario, &setup.masses);
+            let labels = species_labels(scenario, &setup.config.masses);
             TrajectoryWriter::create(&directory, &trajectory.path, frame_box, &labels)
         });
         let mut screen = Screen::stdout(args.verbosity());
         screen.print(&thermo_header());
+        let progress = Progress::new(args.progress, scenario.simulation.steps, setup.atoms());
         Ok(Self {
             thermo: ThermoWriter::create(&directory)?,
             trajectory: trajectory.transpose()?,
-            progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
-            screen,
+            console: Console { screen, progress },
             directory,
         })
     }
+}
 
-    fn thermo(&mut self, row: &Thermo) -> Result<(), OutputError> {
-        self.progress.print(&mut self.screen, &thermo_row(row));
-        self.thermo.write(row)
+/// thermo.csv and the table on the screen.
+struct ThermoTable {
+    interval: u64,
+    last_step: u64,
+    rows: Option<(ThermoWriter, Rc<RefCell<Console>>)>,
+    first: Option<Thermo>,
+    last: Option<Thermo>,
+}
+
+impl ThermoTable {
+    fn drift_per_atom(&self) -> f64 {
+        let drift = self.first.zip(self.last).map(|(first, last)| last.total_per_atom - first.total_per_atom);
+        drift.unwrap_or_default()
+    }
+}
+
+impl Observer for ThermoTable {
+    fn due(&self, step: u64) -> Option<Needs> {
+        let is_due = step.is_multiple_of(self.interval) || step == self.last_step;
+        is_due.then_some(Needs::ENERGY_AND_VIRIAL)
     }
 
-    fn frame(&mut self, step: u64, time: f64, rows: &mut [ParticleRow]) -> Result<(), OutputError> {
-        self.trajectory.as_mut().map_or(Ok(()), |trajectory| trajectory.write(step, time, rows))
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let (Some((writer, console)), Some(thermo)) = (&mut self.rows, now.thermo) else { return Ok(()) };
+        self.first.get_or_insert(*thermo);
+        self.last = Some(*thermo);
+        let Console { screen, progress } = &mut *console.borrow_mut();
+        progress.print(screen, &thermo_row(thermo));
+        Ok(writer.write(thermo)?)
     }
 
-    fn finish(
-        mut self,
-        timings: &[RankTiming],
-        context: &RunContext,
-        facts: &RunFacts,
-    ) -> Result<(), OutputError> {
-        self.progress.finish();
-        self.thermo.finish()?;
-        if let Some(trajectory) = self.trajectory {
-            trajectory.finish()?;
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
+    }
+}
+
+/// The trajectory, where the scenario asks for one.
+struct Trajectory {
+    interval: Option<u64>,
+    writer: Option<TrajectoryWriter>,
+}
+
+impl Observer for Trajectory {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.interval.filter(|&interval| step.is_multiple_of(interval)).map(|_| Needs::GATHERED_PARTICLES)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let (Some(writer), Some(rows)) = (&mut self.writer, now.gathered) else { return Ok(()) };
+        Ok(writer.write(now.step, now.time, rows)?)
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
+    }
+}
+
+/// The progress bar.
+struct Ticks {
+    console: Option<Rc<RefCell<Console>>>,
+}
+
+impl Observer for Ticks {
+    fn due(&self, _: u64) -> Option<Needs> {
+        Some(Needs::NOTHING)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        if let Some(console) = &self.console {
+            console.borrow_mut().progress.tick(now.step);
         }
-        self.directory.write_whole(KnownFile::Timing, &timing_csv(timings, context)?)?;
-        self.directory.write_whole(KnownFile::TimingRanks, &timing_ranks_csv(timings, context)?)?;
-        self.directory.write_whole(KnownFile::Summary, &run_summary_json(timings, context, facts)?)?;
-        self.screen.print(&run_report(timings, context, facts));
         Ok(())
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
     }
 }

@@ -1,7 +1,8 @@
 //! One line of advice after a run in which ranks waited much for each other.
 
+use md_engine::{Phase, RankTiming};
+
 use super::statistics::{Spread, percent, spread};
-use crate::report::{Phase, RankTiming};
 
 /// Waiting below this share of the run is not worth a word.
 const WORTH_MENTIONING_PERCENT: f64 = 10.0;

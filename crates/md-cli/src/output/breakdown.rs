@@ -1,11 +1,13 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
+use md_engine::RankTiming;
+
 use super::advice::advice;
 use super::choices::choice_lines;
 use super::number::significant;
 use super::rates::{atom_steps_per_s, ns_per_atom_step, steps_per_s};
 use super::statistics::{PhaseStatistics, Spread, percent, phase_statistics, spread};
-use crate::report::{RankTiming, RunContext, RunFacts};
+use crate::report::{RunContext, RunFacts};
 
 /// Significant digits, as in LAMMPS's table.
 const DIGITS: usize = 5;

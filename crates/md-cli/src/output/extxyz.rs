@@ -20,7 +20,7 @@ use super::directory::OutputDirectory;
 use super::elements::atomic_numbers;
 use super::error::OutputError;
 use super::record_file::RecordFile;
-use crate::report::ParticleRow;
+use md_engine::ParticleRow;
 
 const PROPERTIES: &str = "species:S:1:pos:R:3:velo:R:3:id:I:1:type:I:1:Z:I:1:masses:R:1:momenta:R:3";
 
@@ -66,8 +66,8 @@ impl TrajectoryWriter {
         Ok(Self { file, format: FrameFormat::new(frame_box, species) })
     }
 
-    /// Appends a frame; `vector` of a row is the velocity. Sorts the rows by id.
-    pub fn write(&mut self, step: u64, time: f64, rows: &mut [ParticleRow]) -> Result<(), OutputError> {
+    /// Appends a frame; `vector` of a row is the velocity.
+    pub fn write(&mut self, step: u64, time: f64, rows: &[ParticleRow]) -> Result<(), OutputError> {
         self.file.append(self.format.frame(step, time, rows)?.as_bytes(), step)
     }
 
@@ -113,8 +113,7 @@ impl FrameFormat {
         }
     }
 
-    fn frame(&self, step: u64, time: f64, rows: &mut [ParticleRow]) -> Result<String, OutputError> {
-        rows.sort_unstable_by_key(|row| row.id);
+    fn frame(&self, step: u64, time: f64, rows: &[ParticleRow]) -> Result<String, OutputError> {
         let Self { head, tail, .. } = self;
         let mut text = String::with_capacity(TYPICAL_LINE_BYTES * (rows.len() + 2));
         text.push_str(&format!("{}\n{head} Time={time:?} Step={step} {tail}\n", rows.len()));
@@ -125,7 +124,7 @@ impl FrameFormat {
     }
 
     fn push_particle(&self, text: &mut String, row: &ParticleRow) -> Result<(), OutputError> {
-        let &ParticleRow { id, kind, position: [x, y, z], vector: [vx, vy, vz] } = row;
+        let &ParticleRow { id, kind, position: [x, y, z], vector: [vx, vy, vz], .. } = row;
         let failed = |reason: String| OutputError::Encode { file: "trajectory".to_owned(), reason };
         let species = (kind as usize).checked_sub(1).and_then(|index| self.species.get(index));
         let Some(&SpeciesColumns { ref name, mass, atomic_number }) = species else {
@@ -163,14 +162,26 @@ mod tests {
 
     fn rows() -> [ParticleRow; 2] {
         [
-            ParticleRow { id: 2, kind: 2, position: [0.1 + 0.2, 0.0, 0.0], vector: [-0.5, 1e-7, 0.0] },
-            ParticleRow { id: 1, kind: 1, position: [1.0, 2.0, 3.0], vector: [0.25, 0.0, 1.0] },
+            ParticleRow {
+                id: 1,
+                kind: 1,
+                position: [1.0, 2.0, 3.0],
+                vector: [0.25, 0.0, 1.0],
+                ..ParticleRow::default()
+            },
+            ParticleRow {
+                id: 2,
+                kind: 2,
+                position: [0.1 + 0.2, 0.0, 0.0],
+                vector: [-0.5, 1e-7, 0.0],
+                ..ParticleRow::default()
+            },
         ]
     }
 
     #[test]
     fn a_frame() {
-        let text = FrameFormat::new(BOX, &species()).frame(100, 0.5, &mut rows()).unwrap();
+        let text = FrameFormat::new(BOX, &species()).frame(100, 0.5, &rows()).unwrap();
         insta::assert_snapshot!(text, @r#"
         2
         Lattice="10.0 0.0 0.0 0.0 8.0 0.0 0.0 0.0 0.5" Origin="0.0 0.0 0.0" Properties=species:S:1:pos:R:3:velo:R:3:id:I:1:type:I:1:Z:I:1:masses:R:1:momenta:R:3 Time=0.5 Step=100 pbc="T T F"
@@ -185,7 +196,7 @@ mod tests {
         let directory = OutputDirectory::create(folder.path()).unwrap();
         let mut writer = TrajectoryWriter::create(&directory, "traj.extxyz", BOX, &species()).unwrap();
         for step in [0, 10, 20] {
-            writer.write(step, step as f64 * 0.005, &mut rows()).unwrap();
+            writer.write(step, step as f64 * 0.005, &rows()).unwrap();
             let text = std::fs::read_to_string(folder.path().join("traj.extxyz")).unwrap();
             assert_eq!(text.lines().count(), 4 * (step as usize / 10 + 1));
         }
@@ -195,8 +206,8 @@ mod tests {
     #[test]
     fn a_type_without_species_is_an_error() {
         let mut rows = rows();
-        rows[0].kind = 3;
-        let error = FrameFormat::new(BOX, &species()).frame(0, 0.0, &mut rows).unwrap_err().to_string();
+        rows[1].kind = 3;
+        let error = FrameFormat::new(BOX, &species()).frame(0, 0.0, &rows).unwrap_err().to_string();
         assert!(error.contains("particle 2 is of type 3"), "{error}");
     }
 
@@ -204,7 +215,7 @@ mod tests {
     fn a_full_disk_says_which_frames_are_intact() {
         let file = RecordFile::on_full_disk(Intact::UpToStep(50));
         let mut writer = TrajectoryWriter { file, format: FrameFormat::new(BOX, &species()) };
-        let error = writer.write(60, 0.3, &mut rows()).unwrap_err().to_string();
+        let error = writer.write(60, 0.3, &rows()).unwrap_err().to_string();
         assert!(error.contains("up to step 50 is intact"), "{error}");
     }
 }

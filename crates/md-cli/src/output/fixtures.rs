@@ -1,6 +1,8 @@
 //! Fixed data for the tests of the formatting functions.
 
-use crate::report::{Phase, PhaseTime, RankTiming, RunContext, RunFacts, Thermo};
+use md_engine::{Phase, RankTiming, Thermo, clock::PhaseTime};
+
+use crate::report::{RunContext, RunFacts};
 
 pub(super) fn thermo_rows() -> [Thermo; 2] {
     let start = Thermo {

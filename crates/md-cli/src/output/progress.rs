@@ -80,8 +80,8 @@ impl Progress {
     }
 
     /// Takes the bar away: the report follows.
-    pub fn finish(self) {
-        if let Display::Bar(bar) = self.display {
+    pub fn finish(&self) {
+        if let Display::Bar(bar) = &self.display {
             bar.finish_and_clear();
         }
     }

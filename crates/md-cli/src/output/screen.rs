@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::error::{Intact, OutputError};
 use super::number::significant;
-use crate::report::Thermo;
+use md_engine::Thermo;
 
 /// Significant digits of the thermo table, as LAMMPS prints them.
 const THERMO_DIGITS: usize = 8;

@@ -1,6 +1,6 @@
 //! Times of the phases, reduced over ranks.
 
-use crate::report::{Phase, RankTiming};
+use md_engine::{Phase, RankTiming};
 
 /// One phase over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +72,8 @@ pub(super) fn percent(part: f64, whole: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use md_engine::{Phase, RankTiming};
+
     use super::*;
     use crate::output::fixtures::two_ranks;
 

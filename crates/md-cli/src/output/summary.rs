@@ -9,7 +9,8 @@ use super::directory::KnownFile;
 use super::error::OutputError;
 use super::rates::{atom_steps_per_s, ns_per_atom_step};
 use super::statistics::{PhaseStatistics, phase_statistics};
-use crate::report::{ForceTotals, RankTiming, RunContext, RunFacts};
+use crate::report::{RunContext, RunFacts};
+use md_engine::{ForceTotals, RankTiming};
 
 /// The summary of a run.
 pub fn run_summary_json(
@@ -179,7 +180,7 @@ fn key_of_null(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use crate::output::fixtures::{context, facts, two_ranks};
-    use crate::report::Phase;
+    use md_engine::Phase;
 
     const TOTALS: ForceTotals =
         ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };

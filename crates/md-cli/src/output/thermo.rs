@@ -1,10 +1,11 @@
 //! `thermo.csv`: the thermodynamic state over time.
 
+use md_engine::Thermo;
+
 use super::csv_bytes;
 use super::directory::{KnownFile, OutputDirectory};
 use super::error::OutputError;
 use super::record_file::RecordFile;
-use crate::report::Thermo;
 
 const COLUMNS: [&str; 7] =
     ["step", "time", "temperature", "potential_per_atom", "kinetic_per_atom", "total_per_atom", "pressure"];

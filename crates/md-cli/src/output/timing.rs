@@ -6,7 +6,8 @@ use super::csv_bytes;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::phase_statistics;
-use crate::report::{Phase, RankTiming, RunContext};
+use crate::report::RunContext;
+use md_engine::{Phase, RankTiming};
 
 /// Columns of `timing.csv` before those of the context.
 const PHASE_COLUMNS: [&str; 7] =

@@ -1,6 +1,9 @@
-//! What is wrong with a scenario, before it is known where in the text that stands.
+//! What is wrong with a scenario, before it is known where in the text that stands; and checks that several tables share.
+
+use std::fmt::Display;
 
 use super::path::KeyPath;
+use super::wording::float;
 
 /// Which part of a `key = value` an error points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,3 +70,38 @@ impl Finding {
 
 /// Outcome of a check.
 pub(super) type Checked = Result<(), Finding>;
+
+/// Refuses anything but a finite number above 0.
+pub(super) fn positive(path: &str, value: f64, help: &str) -> Checked {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    let message = format!("`{path}` must be a finite number above 0, found {}", float(value));
+    Err(Finding::new(path, message, help))
+}
+
+/// Refuses anything but a finite number of at least 0.
+pub(super) fn not_negative(path: &str, value: f64, help: &str) -> Checked {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    let message = format!("`{path}` must be a finite number of at least 0, found {}", float(value));
+    Err(Finding::new(path, message, help))
+}
+
+/// Refuses 0.
+pub(super) fn at_least_one<T: Copy + Display + Default + PartialEq>(
+    path: &str,
+    value: T,
+    help: &str,
+) -> Checked {
+    if value != T::default() {
+        return Ok(());
+    }
+    Err(Finding::new(path, format!("`{path}` must be at least 1, found {value}"), help))
+}
+
+/// A key or value that a later version brings.
+pub(super) fn not_yet(path: &str, value: &str, help: &str) -> Finding {
+    Finding::new(path, format!("`{path} = {value}` is not available yet"), help).label("not available yet")
+}

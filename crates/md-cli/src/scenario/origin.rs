@@ -1,13 +1,13 @@
-//! The text an error comes from: the file or an override.
+//! The text an error comes from, the file or an override, and the place of a key in it.
 
 use std::ops::Range;
 
 use miette::NamedSource;
+use toml_edit::{Document, Item, Table, TableLike, Value};
 
 use super::finding::Part;
-use super::locate;
 use super::overrides::Override;
-use super::path::KeyPath;
+use super::path::{KeyPath, Segment};
 use super::source::ScenarioSource;
 
 /// What stands before an override where a file's text would stand.
@@ -40,9 +40,9 @@ impl Origin {
         let text = source.text.as_str();
         let in_file = |span| Self::file(source, span);
         setting(source, paths, part)
-            .or_else(|| paths.iter().find_map(|path| locate::exact(text, path, part)).map(in_file))
+            .or_else(|| paths.iter().find_map(|path| exact(text, path, part)).map(in_file))
             .or_else(|| paths.iter().find_map(|path| creation(source, path, part)))
-            .or_else(|| paths.iter().find_map(|path| locate::parent(text, path)).map(in_file))
+            .or_else(|| paths.iter().find_map(|path| parent(text, path)).map(in_file))
     }
 }
 
@@ -56,7 +56,7 @@ fn setting(source: &ScenarioSource, paths: &[KeyPath], part: Part) -> Option<Ori
 /// it; where its default is at fault, an override of another key beside it has nothing to do with that.
 fn creation(source: &ScenarioSource, path: &KeyPath, part: Part) -> Option<Origin> {
     let around = path.truncated(path.segments().len().saturating_sub(1));
-    let in_file = around.segments().is_empty() || locate::exact(&source.text, &around, Part::Value).is_some();
+    let in_file = around.segments().is_empty() || exact(&source.text, &around, Part::Value).is_some();
     let is_missing = part == Part::Absence && !in_file;
     let made = |set: &KeyPath| path.contains(set) || (is_missing && around.contains(set));
     last_override(source, made, Part::Key)
@@ -71,4 +71,79 @@ fn last_override(source: &ScenarioSource, matches: impl Fn(&KeyPath) -> bool, pa
         };
         Some(Origin::set(text, span))
     })
+}
+
+/// The bytes of a key or its value; `None` when the text does not have it.
+fn exact(text: &str, path: &KeyPath, part: Part) -> Option<Range<usize>> {
+    let document = Document::parse(text).ok()?;
+    let mut place = Place::Item(document.as_item());
+    let mut key_span = None;
+    for segment in path.segments() {
+        (place, key_span) = match segment {
+            Segment::Key(key) => {
+                let (key, item) = place.table()?.get_key_value(key)?;
+                (Place::Item(item), key.span())
+            }
+            Segment::Index(index) => (place.entry(*index)?, None),
+        };
+    }
+    let span = match part {
+        Part::Key | Part::Absence => key_span.or_else(|| place.span()),
+        Part::Value => place.span().or(key_span),
+    };
+    span.map(|span| first_line(text, span))
+}
+
+/// The bytes of the nearest table above `path` that the text has.
+fn parent(text: &str, path: &KeyPath) -> Option<Range<usize>> {
+    let depths = (1..path.segments().len()).rev();
+    depths.into_iter().find_map(|depth| exact(text, &path.truncated(depth), Part::Value))
+}
+
+/// A table's span covers its content; its first line is enough to show which one is meant.
+fn first_line(text: &str, span: Range<usize>) -> Range<usize> {
+    let length = text.get(span.clone()).and_then(|content| content.find('\n'));
+    span.start..length.map_or(span.end, |length| span.start + length)
+}
+
+enum Place<'d> {
+    Item(&'d Item),
+    Value(&'d Value),
+    Table(&'d Table),
+}
+
+impl<'d> Place<'d> {
+    fn table(&self) -> Option<&'d dyn TableLike> {
+        match self {
+            Self::Item(item) => item.as_table_like(),
+            Self::Value(value) => value.as_inline_table().map(|table| table as &dyn TableLike),
+            Self::Table(table) => Some(*table),
+        }
+    }
+
+    fn entry(&self, index: usize) -> Option<Self> {
+        match self {
+            Self::Item(Item::ArrayOfTables(tables)) => tables.get(index).map(Self::Table),
+            Self::Item(item) => item.as_array()?.get(index).map(Self::Value),
+            Self::Value(value) => value.as_array()?.get(index).map(Self::Value),
+            Self::Table(_) => None,
+        }
+    }
+
+    fn span(&self) -> Option<Range<usize>> {
+        match self {
+            // An array of tables has no text of its own: its first table stands for it.
+            Self::Item(Item::ArrayOfTables(tables)) => tables.get(0)?.span(),
+            Self::Item(Item::Table(table)) => table_span(table),
+            Self::Table(table) => table_span(table),
+            Self::Item(item) => item.span(),
+            Self::Value(value) => value.span(),
+        }
+    }
+}
+
+/// A table that only its sub-tables or dotted keys make has no span: the first of its keys stands for it.
+fn table_span(table: &Table) -> Option<Range<usize>> {
+    let first = || table.iter().next().and_then(|(key, _)| table.get_key_value(key));
+    table.span().or_else(|| first().and_then(|(key, _)| key.span()))
 }

@@ -120,7 +120,7 @@ impl<'t> Place<'t> {
             (Self::Table(_) | Self::Value(Value::Table(_)), Segment::Index(_)) => {
                 Err("is a table and has no numbered entries".to_owned())
             }
-            (Self::Value(value), _) => Err(format!("is {}", super::describe::found(value))),
+            (Self::Value(value), _) => Err(format!("is {}", super::wording::found(value))),
         }
     }
 }

@@ -1,8 +1,12 @@
 //! The JSON Schema of the scenario, for editors and for [`super::shape`].
 
-use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
-use super::model::Scenario;
+use schemars::Schema;
+use serde_json::{Value as Json, json};
+use toml::Table;
+
+use super::Scenario;
 
 /// The JSON Schema of a scenario, for editors.
 pub fn schema() -> String {
@@ -13,11 +17,50 @@ pub fn schema() -> String {
 #[derive(Debug)]
 pub(super) struct ModelSchema(Json);
 
+/// The key that chooses which further keys a table has.
+const KIND: &str = "kind";
+
+/// For tables whose further keys depend on their `kind`: gives the table itself a `kind` with the names of all variants,
+/// and lets the first variant be chosen by leaving it out. Unknown keys are refused.
+pub(super) fn lift_kind(schema: &mut Schema) {
+    let mut names = Vec::new();
+    for (index, variant) in
+        schema.get_mut("oneOf").and_then(Json::as_array_mut).into_iter().flatten().enumerate()
+    {
+        if index == 0
+            && let Some(required) = variant.get_mut("required").and_then(Json::as_array_mut)
+        {
+            required.retain(|key| key != KIND);
+        }
+        names.push(json!({ "const": kind_of(variant), "description": variant.get("description") }));
+    }
+    let default = names.first().and_then(|first| first.get("const")).cloned();
+    let kind =
+        json!({ "oneOf": names, "default": default, "description": "Chooses the table's other keys." });
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("unevaluatedProperties".to_owned(), json!(false));
+    match schema.get_mut("properties").and_then(Json::as_object_mut) {
+        Some(properties) => {
+            properties.insert(KIND.to_owned(), kind);
+        }
+        None => {
+            schema.insert("properties".to_owned(), json!({ KIND: kind }));
+        }
+    }
+}
+
+/// The name of a variant of a table with a `kind`.
+fn kind_of(variant: &Json) -> Option<&str> {
+    variant.get("properties")?.get(KIND)?.get("const")?.as_str()
+}
+
 /// One place in the schema.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'s> {
     all: &'s Json,
     own: &'s Json,
+    /// The chosen variant of a table with a `kind`; the keys of all variants count where none is chosen.
+    variant: Option<&'s Json>,
 }
 
 /// What may stand at a place.
@@ -58,14 +101,32 @@ impl ModelSchema {
 
     /// The place of the whole scenario.
     pub(super) fn root(&self) -> Node<'_> {
-        Node { all: &self.0, own: &self.0 }
+        Node { all: &self.0, own: &self.0, variant: None }
     }
 }
 
 impl<'s> Node<'s> {
+    /// The same place for the keys that go with the `kind` of `table`.
+    pub(super) fn of_kind_in(self, table: &Table) -> Self {
+        let name = table.get(KIND).and_then(toml::Value::as_str).or_else(|| self.default_kind());
+        let variant = self.variants().find(|variant| name.is_some() && kind_of(variant) == name);
+        Self { variant, ..self }
+    }
+
+    /// The `kind` of a table that does not say it.
+    pub(super) fn default_kind(self) -> Option<&'s str> {
+        self.variants().next().and_then(kind_of)
+    }
+
+    /// The chosen kind and the one that has `key`, for keys of a kind that is not chosen.
+    pub(super) fn other_kind_with(self, key: &str) -> Option<[&'s str; 2]> {
+        let has_key = |variant: &&Json| variant.get("properties").is_some_and(|keys| keys.get(key).is_some());
+        Some([kind_of(self.variant?)?, self.variants().find(has_key).and_then(kind_of)?])
+    }
+
     /// The place of `key` in a table.
     pub(super) fn key(self, key: &str) -> Option<Self> {
-        Some(self.at(self.target().get("properties")?.get(key)?))
+        Some(self.at(self.parts().find_map(|part| part.get("properties")?.get(key))?))
     }
 
     /// The place of the entries of an array.
@@ -74,14 +135,15 @@ impl<'s> Node<'s> {
     }
 
     /// All keys of a table.
-    pub(super) fn keys(self) -> Vec<&'s str> {
-        let keys = self.target().get("properties").and_then(Json::as_object);
-        keys.into_iter().flatten().map(|(key, _)| key.as_str()).collect()
+    pub(super) fn keys(self) -> BTreeSet<&'s str> {
+        let keys = self.parts().filter_map(|part| part.get("properties")?.as_object());
+        keys.flatten().map(|(key, _)| key.as_str()).collect()
     }
 
     /// The keys a table cannot do without.
     pub(super) fn required(self) -> Vec<&'s str> {
-        strings(self.target().get("required"))
+        let parts = std::iter::once(self.target()).chain(self.variant);
+        parts.flat_map(|part| strings(part.get("required"))).collect()
     }
 
     /// What the documentation says about this place: its first sentence.
@@ -122,8 +184,21 @@ impl<'s> Node<'s> {
         pointer.and_then(|pointer| self.all.pointer(pointer)).unwrap_or(node)
     }
 
+    /// The variants of a table with a `kind`.
+    fn variants(self) -> impl Iterator<Item = &'s Json> {
+        let variants = self.target().get("oneOf").and_then(Json::as_array);
+        variants.into_iter().flatten().filter(|variant| kind_of(variant).is_some())
+    }
+
+    /// Where the keys of a table are listed.
+    fn parts(self) -> impl Iterator<Item = &'s Json> {
+        let variants =
+            self.variants().filter(move |own| self.variant.is_none_or(|chosen| std::ptr::eq(chosen, *own)));
+        std::iter::once(self.target()).chain(variants)
+    }
+
     fn at(self, own: &'s Json) -> Self {
-        Node { all: self.all, own }
+        Node { all: self.all, own, variant: None }
     }
 }
 

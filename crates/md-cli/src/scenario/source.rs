@@ -1,14 +1,14 @@
-//! From the text of a scenario to a checked [`Scenario`].
+//! From the text of a scenario to a checked [`Scenario`], and back to text.
 
 use toml::{Table, Value};
+use toml_edit::{DocumentMut, Item};
 
 use super::error::ScenarioError;
 use super::finding::Finding;
-use super::model::Scenario;
 use super::overrides;
 use super::schema::ModelSchema;
 use super::shape::{self, Missing};
-use super::validate::validate;
+use super::{Scenario, validate};
 
 /// A scenario before it is read. Holds text and not a path, since under MPI only rank 0 reads the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +37,7 @@ pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
             .map_err(|fault| ScenarioError::from_override(text, fault))?;
     }
     refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
+    shape::fill_kinds(&mut tree, &schema);
     let scenario: Scenario = Value::Table(tree)
         .try_into()
         .map_err(|error: toml::de::Error| ScenarioError::from_decoding(source, &error))?;
@@ -53,4 +54,44 @@ pub fn fault(scenario: &Scenario) -> Option<String> {
 fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioError> {
     let errors = findings.iter().map(|finding| ScenarioError::locate(source, finding));
     errors.min_by_key(ScenarioError::offset).map_or(Ok(()), Err)
+}
+
+/// Keys that users write into one line.
+const MOST_INLINE: usize = 4;
+
+/// The scenario with all defaults filled in. Floats read back exactly.
+pub fn effective_toml(scenario: &Scenario) -> String {
+    match toml_edit::ser::to_document(scenario) {
+        Ok(document) => laid_out(document),
+        // Only integers beyond TOML's range get here, and those cannot come from a TOML file.
+        Err(error) => format!("# the scenario cannot be written as TOML: {error}\n"),
+    }
+}
+
+/// The serialiser makes everything below the top inline; users write one header per table.
+fn laid_out(mut document: DocumentMut) -> String {
+    for (_, item) in document.as_table_mut().iter_mut() {
+        expand(item);
+        if let Item::Table(table) = item {
+            for (_, below) in table.iter_mut() {
+                let is_long = below.as_inline_table().is_some_and(|table| table.len() > MOST_INLINE);
+                if is_long
+                    || below
+                        .as_array()
+                        .is_some_and(|array| array.iter().any(toml_edit::Value::is_inline_table))
+                {
+                    expand(below);
+                }
+            }
+        }
+    }
+    document.to_string().trim_start().to_owned()
+}
+
+/// `key = {...}` becomes `[key]`, `key = [{...}]` becomes `[[key]]`; anything else stays.
+fn expand(item: &mut Item) {
+    *item = match std::mem::take(item).into_table() {
+        Ok(table) => Item::Table(table),
+        Err(other) => other.into_array_of_tables().map_or_else(|same| same, Item::ArrayOfTables),
+    };
 }

@@ -18,14 +18,14 @@ mod speak;
 use std::time::Duration;
 
 use clap::Parser;
-use md_comm::{CommError, World, launch, local};
+use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{Cli, Command, CompareArgs, RunArgs, ScenarioArgs};
 use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, check::check};
-use crate::driver::RunError;
+use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::scenario::{Backend, schema};
+use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, is_first_process, on_first_process, print_error, refuse, show, warn_of_threads,

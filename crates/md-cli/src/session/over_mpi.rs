@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use md_comm::mpi::MpiWorld;
-use md_comm::{CommError, World};
+use md_comm::{Backend, World};
 
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
 use crate::args::CompareArgs;
 use crate::commands::backends;
 use crate::commands::compare::{Choices, Processes, compare};
-use crate::driver::RunError;
+use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::scenario::{Backend, name_of};
 
 /// Runs `work` over MPI with the scenario's backend and limit on waiting.
 pub(super) fn over_mpi(
@@ -26,29 +25,16 @@ pub(super) fn over_mpi(
             warn_of_threads(1, &inputs);
         }
         let parallel = &inputs.scenario.parallel;
-        let world = with_between_nodes(world, parallel.between_nodes)?;
-        match transport(parallel.backend) {
+        let world = world.clone().with_between_nodes(parallel.between_nodes)?;
+        match parallel.backend {
             // Under a launcher with one rank: any transport is as good.
-            Some(md_comm::Backend::Local) | None => work(&world, &inputs),
-            Some(backend) => {
+            Backend::Local => work(&world, &inputs),
+            backend => {
                 let options = inputs.scenario.parallel.rma.options();
                 work(&world.with_backend(backend)?.with_options(options)?, &inputs)
             }
         }
     })
-}
-
-/// The same world, with what `hybrid` is to use between nodes.
-fn with_between_nodes(world: &MpiWorld, between_nodes: Backend) -> Result<MpiWorld, CommError> {
-    match transport(between_nodes) {
-        Some(between_nodes) => world.clone().with_between_nodes(between_nodes),
-        None => Ok(world.clone()),
-    }
-}
-
-/// The transport that a scenario names.
-fn transport(backend: Backend) -> Option<md_comm::Backend> {
-    md_comm::Backend::from_name(&name_of(backend))
 }
 
 fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
@@ -73,7 +59,7 @@ pub(super) fn compare_over_mpi(
         if world.rank() == 0 {
             warn_of_threads(1, &inputs);
         }
-        let world = with_between_nodes(world, inputs.scenario.parallel.between_nodes)?;
+        let world = world.clone().with_between_nodes(inputs.scenario.parallel.between_nodes)?;
         compare(&Processes(&world), &inputs, args, choices)
     })
 }

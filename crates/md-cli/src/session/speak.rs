@@ -7,7 +7,7 @@ use md_comm::World;
 
 use super::BAD_INPUT;
 use crate::cores;
-use crate::driver::{RunError, Scope};
+use crate::error::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
 

@@ -7,7 +7,7 @@ use super::speak::{print_error, show};
 use crate::args::CompareArgs;
 use crate::commands::backends;
 use crate::commands::compare::Choices;
-use crate::driver::RunError;
+use crate::error::RunError;
 use crate::inputs::Inputs;
 
 /// Says that there is no MPI.

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::scenario_common::error_after;
+use crate::scenario_common::{MELT, error, error_after};
 
 #[test]
 fn zero_cutoff() {
@@ -72,4 +72,126 @@ fn negative_sigma_of_a_pair() {
        ╰────
      help: parameters of this pair, in place of the mixed ones
     ");
+}
+
+/// [`MELT`] with a Morse potential, and its parameters as given.
+fn morse(parameters: &str) -> String {
+    let start = MELT.find("[interaction]\n").unwrap_or_default();
+    let end = MELT.find("[neighbor]").unwrap_or_default();
+    let (before, after) = (&MELT[..start], &MELT[end..]);
+    let before = before.replace("epsilon = 0.5\nsigma = 1.1\n", "");
+    format!("{before}[interaction]\nkind = \"morse\"\n{parameters}\n{after}")
+}
+
+#[test]
+fn unknown_kind() {
+    assert_snapshot!(error_after("\"lennard-jones\"", "\"mors\""), @r#"
+     × `interaction.kind` cannot be "mors"
+       ╭─[melt.toml:25:8]
+    24 │ [interaction]
+    25 │ kind = "mors"
+       ·        ───┬──
+       ·           ╰── unknown name
+    26 │ cutoff = 2.5
+       ╰────
+     help: did you mean `morse`? Allowed: `lennard-jones`, `morse`
+    "#);
+}
+
+#[test]
+fn key_of_another_kind() {
+    assert_snapshot!(error_after("mixing = \"lorentz-berthelot\"", "depth = 1.0"), @r#"
+     × unknown key `depth` in [interaction] of kind `lennard-jones`
+       ╭─[melt.toml:28:1]
+    27 │ shift = "none"
+    28 │ depth = 1.0
+       · ──┬──
+       ·   ╰── unknown key
+    29 │ 
+       ╰────
+     help: `depth` is a key of kind `morse`; valid keys: `cutoff`, `kind`, `mixing`, `pair`, `shift`,
+           `tail_correction`
+    "#);
+    assert_snapshot!(error(&morse("depth = 1.0\nalpha = 6.0\nr0 = 1.0\nmixing = \"geometric\"")), @r#"
+     × unknown key `mixing` in [interaction] of kind `morse`
+       ╭─[melt.toml:27:1]
+    26 │ r0 = 1.0
+    27 │ mixing = "geometric"
+       · ───┬──
+       ·    ╰── unknown key
+    28 │ [neighbor]
+       ╰────
+     help: `mixing` is a key of kind `lennard-jones`; valid keys: `alpha`, `cutoff`, `depth`, `kind`,
+           `pair`, `r0`, `shift`, `tail_correction`
+    "#);
+    assert_snapshot!(error_after("epsilon = 1.5\n", "depth = 1.5\n"), @r#"
+     × unknown key `depth` in interaction.pair[0]
+       ╭─[melt.toml:32:1]
+    31 │ species = ["A", "B"]
+    32 │ depth = 1.5
+       · ──┬──
+       ·   ╰── unknown key
+    33 │ sigma = 0.8
+       ╰────
+     help: valid keys: `epsilon`, `sigma`, `species`
+    "#);
+}
+
+#[test]
+fn missing_depth() {
+    assert_snapshot!(error(&morse("alpha = 6.0\nr0 = 1.0")), @r#"
+     × missing key `depth` in [interaction]
+       ╭─[melt.toml:22:1]
+    21 │ 
+    22 │ [interaction]
+       · ──────┬──────
+       ·       ╰── `depth` is missing here
+    23 │ kind = "morse"
+       ╰────
+     help: `depth`, a number: Well depth D of all pairs of species.
+    "#);
+    assert_snapshot!(
+        error(&morse("depth = 1.0\nalpha = 6.0\nr0 = 1.0\n[[interaction.pair]]\nspecies = [\"A\", \"B\"]\nalpha = 6.0\nr0 = 1.0")),
+        @r#"
+         × missing key `depth` in interaction.pair[0]
+           ╭─[melt.toml:27:1]
+        26 │ r0 = 1.0
+        27 │ [[interaction.pair]]
+           · ──────────┬─────────
+           ·           ╰── `depth` is missing here
+        28 │ species = ["A", "B"]
+           ╰────
+         help: `depth`, a number: Well depth of this pair.
+        "#
+    );
+}
+
+#[test]
+fn negative_depth() {
+    assert_snapshot!(error(&morse("depth = -1.0\nalpha = 6.0\nr0 = 1.0")), @r#"
+     × `interaction.depth` must be a finite number of at least 0, found -1.0
+       ╭─[melt.toml:24:9]
+    23 │ kind = "morse"
+    24 │ depth = -1.0
+       ·         ────
+    25 │ alpha = 6.0
+       ╰────
+     help: the depth of the well, for example 1.0
+    "#);
+}
+
+#[test]
+fn wells_of_species_with_another_potential() {
+    let text =
+        morse("depth = 1.0\nalpha = 6.0\nr0 = 1.0").replace("mass = 2.0\n", "mass = 2.0\nsigma = 1.1\n");
+    assert_snapshot!(error(&text), @r#"
+     × `species[1].sigma` belongs to kind `lennard-jones`, but the interaction is `morse`
+       ╭─[melt.toml:21:1]
+    20 │ mass = 2.0
+    21 │ sigma = 1.1
+       · ─────
+    22 │ 
+       ╰────
+     help: leave it out; `depth`, `alpha` and `r0` of [interaction] are for all species
+    "#);
 }

@@ -87,10 +87,7 @@ impl Auto {
         best.times_s.clear();
         self.chosen = Some(best.backend);
         self.entries.push(best);
-        others
-            .into_iter()
-            .filter_map(|entry| entry.waiting)
-            .try_for_each(|transport| transport.finalise())?;
+        others.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)?;
         let bytes = self.bytes(ledger)?;
         let median_s = decision.medians_s[decision.chosen];
         self.reason = decision.reason;

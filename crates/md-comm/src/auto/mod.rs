@@ -116,6 +116,6 @@ impl Auto {
 
     /// Ends the candidates whose turn it is not. *Collective.*
     pub(crate) fn finalise(self) -> Result<(), CommError> {
-        self.entries.into_iter().filter_map(|entry| entry.waiting).try_for_each(|waiting| waiting.finalise())
+        self.entries.into_iter().filter_map(|entry| entry.waiting).try_for_each(<dyn Transport>::finalise)
     }
 }

@@ -58,10 +58,10 @@ pub enum Evaluation {
     serde(rename_all = "kebab-case")
 )]
 pub enum Precision {
-    /// f64.
+    /// 64-bit throughout.
     #[default]
     Double,
-    /// f32.
+    /// 32-bit pairs, 64-bit sums.
     Mixed,
 }
 

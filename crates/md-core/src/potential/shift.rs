@@ -10,12 +10,12 @@ use super::PairTerm;
     serde(rename_all = "kebab-case")
 )]
 pub enum Shift {
-    /// Nothing: plain truncation.
+    /// Plain truncation.
     #[default]
     None,
-    /// A constant: the energy is zero at the cutoff.
+    /// Energy is zero at the cutoff.
     Energy,
-    /// A line: energy and force are zero at the cutoff.
+    /// Energy and force are zero at the cutoff.
     Force,
 }
 

@@ -5,8 +5,8 @@ use md_core::grid::most_cells;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::Rect;
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, Evaluation, ExchangePattern, HaloPlan, LocalCells, Method, PairPotential, PairSums,
-    Particle, Particles, Partition, Region, Shell, SimdLevel, Threads, random,
+    Boundary, CellGrid, Dimension, Domain, Evaluation, ExchangePattern, HaloPlan, LocalCells, Method,
+    PairPotential, PairSums, Particle, Particles, Partition, Region, Shell, SimdLevel, Threads, random,
 };
 
 const SKIN: f64 = 0.3;
@@ -65,7 +65,8 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
     let mut cells = LocalCells::default();
     cells.sort(&mut particles, &grid, &plan, &threads);
     cells.clear_ghosts(&plan);
-    let system = System { grid: &grid, potential, plan: &plan, pairs: &pairs, cells: &cells, simd, threads: &threads };
+    let system =
+        System { grid: &grid, potential, plan: &plan, pairs: &pairs, cells: &cells, simd, threads: &threads };
     method.rebuild(system, &particles);
     particles.clear_forces(&threads);
     let mut sums = PairSums::default();

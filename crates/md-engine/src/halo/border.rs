@@ -1,6 +1,6 @@
 //! The border: ghost cells laid out and filled for the first time after a rebuild.
 
-use md_comm::{EdgeId, Exchange, Sizes, Buffering, World};
+use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 
 use super::{HaloView, collect_arrivals, edge, flow, open};
@@ -14,7 +14,11 @@ pub(super) struct Border {
 }
 
 impl Border {
-    pub(super) fn open(world: &dyn World, plan: &HaloPlan, buffering: Buffering) -> Result<Self, EngineError> {
+    pub(super) fn open(
+        world: &dyn World,
+        plan: &HaloPlan,
+        buffering: Buffering,
+    ) -> Result<Self, EngineError> {
         let context = |stage: &Stage| {
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
             open(world, "border", edges, (Sizes::Variable, buffering))

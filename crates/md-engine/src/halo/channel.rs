@@ -1,6 +1,6 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
-use md_comm::{EdgeId, Exchange, Sizes, Buffering, World};
+use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::halo::{self, HaloPlan, Stage, StageSelections};
 use md_core::{Field, LocalCells, OnGhosts, Particles};
 

@@ -1,6 +1,6 @@
 //! Particles that change hands: to neighbours at a rebuild, to any rank when the decomposition is replaced.
 
-use md_comm::{EdgeId, Exchange, Flow, Sizes, Buffering, World};
+use md_comm::{Buffering, EdgeId, Exchange, Flow, Sizes, World};
 use md_core::Particles;
 pub(crate) use md_core::migrate::Messages;
 use md_core::migrate::append_migrants;
@@ -18,7 +18,11 @@ pub(crate) struct Migration {
 
 impl Migration {
     /// With these ranks, ascending. *Collective.*
-    pub(crate) fn open(world: &dyn World, peers: Vec<usize>, buffering: Buffering) -> Result<Self, EngineError> {
+    pub(crate) fn open(
+        world: &dyn World,
+        peers: Vec<usize>,
+        buffering: Buffering,
+    ) -> Result<Self, EngineError> {
         let edges = peers.iter().map(|&peer| edge(peer, Flow::Both)).collect();
         let context = open(world, "migrate", edges, (Sizes::Variable, buffering))?;
         let (outgoing, needs) = (vec![Vec::new(); peers.len()], vec![0; peers.len()]);

@@ -16,7 +16,7 @@ mod border;
 mod channel;
 mod migration;
 
-use md_comm::{Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Buffering, Traffic, World};
+use md_comm::{Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
 use md_core::halo::{HaloEdge, HaloPlan};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, Field, LocalCells, Particles, Threads};

@@ -7,9 +7,7 @@ use std::fmt::Write as _;
 
 #[cfg(feature = "mpi")]
 use md_comm::mpi::{MpiWorld, WindowSurvey};
-use md_comm::{Library, Purpose, known_problems};
-
-use crate::scenario::{Backend, name_of};
+use md_comm::{Backend, Library, Purpose, known_problems};
 
 /// What the MPI library was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,24 +15,18 @@ pub struct Findings {
     /// As `name: value` lines below its own.
     lines: Vec<(&'static str, String)>,
     /// Backends of this build that can be used here in part or not at all, and why.
-    restrictions: Vec<(md_comm::Backend, String)>,
+    restrictions: Vec<(Backend, String)>,
 }
 
 /// One entry per backend, then the MPI library, what was found out about it, and its known problems.
 pub fn backends(library: &str, findings: &Findings) -> String {
     let mut text = String::new();
-    let names = Backend::ALL.map(name_of);
-    let width = names.iter().map(String::len).max().unwrap_or(0);
-    for name in &names {
-        let (state, description) = state_of(name, findings);
+    let width = Backend::ALL.iter().map(|backend| backend.name().len()).max().unwrap_or(0);
+    for &backend in Backend::ALL {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:width$}  {state}");
-        if let Some(description) = description {
-            let _ = writeln!(text, "{:width$}  {description}", "");
-        }
-        if let Some(Purpose::Control { shows }) =
-            md_comm::Backend::from_name(name).map(md_comm::Backend::purpose)
-        {
+        let _ = writeln!(text, "{:width$}  {}", backend.name(), state_of(backend, findings));
+        let _ = writeln!(text, "{:width$}  {}", "", backend.description());
+        if let Purpose::Control { shows } = backend.purpose() {
             let _ = writeln!(text, "{:width$}  control for experiments: shows {shows}", "");
         }
     }
@@ -45,17 +37,13 @@ pub fn backends(library: &str, findings: &Findings) -> String {
     text + &problems_of(&Library::from_text(library))
 }
 
-fn state_of(name: &str, findings: &Findings) -> (String, Option<&'static str>) {
-    let Some(backend) = md_comm::Backend::from_name(name) else {
-        return ("not available yet".to_owned(), None);
-    };
+fn state_of(backend: Backend, findings: &Findings) -> String {
     let restriction = findings.restrictions.iter().find(|(restricted, _)| *restricted == backend);
-    let state = match (backend.availability(), restriction) {
+    match (backend.availability(), restriction) {
         (Err(why), _) => format!("not available: {why}"),
         (Ok(()), Some((_, restriction))) => restriction.clone(),
         (Ok(()), None) => "available".to_owned(),
-    };
-    (state, Some(backend.description()))
+    }
 }
 
 fn problems_of(library: &Library) -> String {
@@ -154,7 +142,7 @@ mod tests {
     #[cfg(feature = "mpi")]
     #[test]
     fn what_is_restricted_here_is_not_called_available() {
-        let restrictions = vec![(md_comm::Backend::Shm, "not available: no shared windows".to_owned())];
+        let restrictions = vec![(Backend::Shm, "not available: no shared windows".to_owned())];
         let text = backends("", &Findings { restrictions, ..no_findings() });
         let state = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         assert_eq!(state("shm "), Some("not available: no shared windows"));

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use md_comm::{Traffic, World};
 use md_core::Evaluation;
+use md_engine::{FrozenHalo, Setup, Simulation};
 
 use super::monitor::Beat;
 use crate::comparison::StepPhases;
-use crate::driver::{FrozenHalo, RunError, Setup, Simulation};
-use crate::report::{Phase, RankTiming};
-use crate::scenario::Scenario;
+use crate::error::RunError;
+use md_engine::{Phase, RankTiming};
 
 /// Exchanges before the clock starts.
 const WARM_UP: usize = 5;
@@ -27,8 +27,6 @@ pub(super) struct Subject<'s> {
     pub(super) world: &'s dyn World,
     /// Everything that does not change.
     pub(super) setup: &'s Setup,
-    /// The scenario with the strategy in it.
-    pub(super) scenario: &'s Scenario,
 }
 
 impl Subject<'_> {
@@ -41,7 +39,7 @@ impl Subject<'_> {
         beat: &Beat,
         work: impl FnOnce(&mut Simulation) -> Result<T, RunError>,
     ) -> Result<T, RunError> {
-        let mut simulation = Simulation::new(self.world, self.setup, self.scenario)?;
+        let mut simulation = Simulation::new(self.world, self.setup)?;
         beat.beat();
         let result = work(&mut simulation);
         beat.beat();
@@ -141,12 +139,12 @@ fn time_steps(
     beat: &Beat,
 ) -> Result<Vec<RankTiming>, RunError> {
     world.barrier()?;
-    simulation.start_measuring();
+    simulation.start_measuring()?;
     for _ in 0..steps {
         simulation.step(Evaluation::ForcesOnly)?;
         beat.beat();
     }
-    simulation.timings()
+    Ok(simulation.timings()?)
 }
 
 /// Seconds per step, mean over ranks.

@@ -1,24 +1,22 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
 //!
 //! Structure: every strategy has a world of its own (its contexts and collectives), and the ranks agree in another one,
-//! the referee's, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
+//! that of their agreement, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
 //! behind, and the ranks still know what to do next: they leave it out. Repetitions are interleaved and their order is
 //! rotated, so that whatever drifts (clock frequency, neighbours on the machine) drifts for all alike.
-//! Strategies that can stand still inside the MPI library come later, group by group (`groups`), each group beside the
+//! Strategies that can stand still inside the MPI library come later, group by group, each group beside the
 //! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
 
-mod board;
-mod contest;
-mod fitted;
-mod groups;
 mod measure;
 mod monitor;
 mod outcome;
 mod reference;
+mod results;
 mod strategies;
 #[cfg(test)]
 mod tests;
 mod transports;
+mod trials;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,19 +27,18 @@ use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
 use crate::comparison::Status;
 use crate::cores;
-use crate::driver::{RunError, Scope};
+use crate::error::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::scenario::Neighbor;
-use board::Board;
-use contest::{Contest, Plan};
-pub use fitted::Fitted;
 use monitor::Monitor;
 use reference::Reference;
-pub use strategies::{Choices, Selection, Strategy};
+use results::Results;
+pub use strategies::{Choices, Fitted, Selection, Strategy};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;
 pub use transports::{Threads, Transports};
+use trials::{Plan, Trials};
 
 const WRONG_FORCES: u8 = 1;
 const COMMUNICATION_FAILED: u8 = 3;
@@ -50,7 +47,7 @@ const COMMUNICATION_FAILED: u8 = 3;
 const STEPS: u64 = 20;
 
 /// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
-const SHORTEST_REFEREE_WATCHDOG: Duration = Duration::from_secs(600);
+const SHORTEST_AGREEMENT_WATCHDOG: Duration = Duration::from_secs(600);
 
 /// Compares strategies on this rank. *Collective.*
 ///
@@ -62,41 +59,41 @@ pub fn compare(
     args: &CompareArgs,
     choices: &Choices,
 ) -> Result<(), RunError> {
-    let referee = transports.referee();
+    let agreement = transports.agreement();
     let strategies = choices.strategies(&inputs.scenario, &transports.backends());
     let timeout = Duration::from_secs_f64(args.timeout);
-    referee.set_watchdog(SHORTEST_REFEREE_WATCHDOG.max(4 * timeout));
+    agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
     let plan = Plan {
         repeat: args.repeat as usize,
         steps: args.scenario.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),
         timeout,
     };
-    let ranks_per_core = ranks_per_core(referee)?;
-    let board = open_on_root(referee, || open_board(inputs, args, &strategies, ranks_per_core))?;
-    let reference = open_on_root(referee, || Reference::compute(inputs))?;
-    let mut contest = Contest::new(transports, inputs, plan, board.clone(), reference);
-    let monitor = board.as_ref().map(|board| watch(board, &contest, transports.end_job()));
-    let outcome = contest.run(&strategies);
+    let ranks_per_core = ranks_per_core(agreement)?;
+    let results = open_on_root(agreement, || open_results(inputs, args, &strategies, ranks_per_core))?;
+    let reference = open_on_root(agreement, || Reference::compute(inputs))?;
+    let mut trials = Trials::new(transports, inputs, plan, results.clone(), reference);
+    let monitor = results.as_ref().map(|results| watch(results, &trials, transports.end_job()));
+    let outcome = trials.run(&strategies);
     drop(monitor);
     let statuses = outcome?;
-    if let Some(board) = &board {
-        lock(board).publish()?;
+    if let Some(results) = &results {
+        lock(results).publish()?;
     }
-    verdict(&strategies, &statuses)
+    exit_status(&strategies, &statuses)
 }
 
 /// On rank 0: files and table.
-fn open_board(
+fn open_results(
     inputs: &Inputs,
     args: &CompareArgs,
     strategies: &[Strategy],
     ranks_per_core: f64,
-) -> Result<Arc<Mutex<Board>>, OutputError> {
+) -> Result<Arc<Mutex<Results>>, OutputError> {
     let directory = output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?;
     let mut screen = Screen::stdout(if args.quiet { Verbosity::Quiet } else { Verbosity::Normal });
     screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
     let own = Strategy::of(&inputs.scenario.parallel);
-    Ok(Arc::new(Mutex::new(Board {
+    Ok(Arc::new(Mutex::new(Results {
         entries: Vec::new(),
         current: None,
         controls: Vec::new(),
@@ -109,22 +106,22 @@ fn open_board(
 }
 
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
-fn watch(board: &Arc<Mutex<Board>>, contest: &Contest, end_job: fn(u8)) -> Monitor {
+fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Monitor {
     // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
-    let limit = 2 * contest.plan().timeout;
-    let board = Arc::clone(board);
-    Monitor::start(limit, contest.beat(), move || {
-        let mut board = lock(&board);
+    let limit = 2 * trials.plan().timeout;
+    let results = Arc::clone(results);
+    Monitor::start(limit, trials.beat(), move || {
+        let mut results = lock(&results);
         let limit_s = limit.as_secs_f64();
-        board.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
+        results.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
         // The job ends with an error in any case; what could not be written has been shown.
-        let _ = board.publish();
+        let _ = results.publish();
         end_job(COMMUNICATION_FAILED);
     })
 }
 
-fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(results: &Mutex<Results>) -> MutexGuard<'_, Results> {
+    results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// So many that the neighbourhood is not rebuilt in between, where it is rebuilt on a schedule that leaves room.
@@ -143,7 +140,7 @@ fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
 }
 
 /// How the program ends.
-fn verdict(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(), RunError> {
+fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(), RunError> {
     let named = |wanted: Status| -> Vec<String> {
         let with = strategies.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
         with.map(|(strategy, _)| strategy.to_string()).collect()

@@ -4,7 +4,7 @@ use md_comm::{CommError, World};
 
 use crate::commands::ROOT;
 use crate::comparison::Status;
-use crate::driver::RunError;
+use crate::error::RunError;
 
 /// What kept a strategy from going on; the same on all ranks but for the note.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,23 +19,23 @@ pub(super) struct Trouble {
 const LEVELS: [Status; 4] = [Status::Ok, Status::Unavailable, Status::Timeout, Status::Failed];
 
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
-/// referee's world, which the work itself must not have used.
+/// agreement's world, which the work itself must not have used.
 ///
 /// # Errors
-/// The referee's world is broken too.
+/// The agreement's world is broken too.
 pub(super) fn agree<T>(
-    referee: &dyn World,
+    agreement: &dyn World,
     mine: Result<T, RunError>,
 ) -> Result<Result<T, Trouble>, CommError> {
     let level = LEVELS.iter().position(|&status| status == status_of(&mine)).unwrap_or(0);
     let mut gravest = [level as f64];
-    referee.max(&mut gravest)?;
+    agreement.max(&mut gravest)?;
     let status = LEVELS[gravest[0] as usize];
     match mine {
         Ok(result) if status == Status::Ok => Ok(Ok(result)),
         mine => {
             let text = mine.err().filter(|_| LEVELS[level] == status).map(|error| describe(&error));
-            let texts = referee.gather(ROOT, text.unwrap_or_default().as_bytes())?;
+            let texts = agreement.gather(ROOT, text.unwrap_or_default().as_bytes())?;
             let said = texts.iter().position(|text| !text.is_empty());
             let note = said.map(|rank| note(rank, &texts[rank], status)).unwrap_or_default();
             Ok(Err(Trouble { status, note }))

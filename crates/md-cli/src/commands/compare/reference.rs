@@ -8,12 +8,18 @@
 
 use std::time::Duration;
 
-use md_comm::{CommError, World, local};
+use md_comm::{Backend, CommError, World, local};
+use md_core::Shell;
+use md_core::force::{MethodKind, Precision};
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
+use md_engine::{RowVector, Setup, Simulation};
 
-use crate::driver::{RowVector, RunError, Setup, Simulation};
+use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::report::ParticleRow;
-use crate::scenario::{Backend, ExchangeKind, Method, Parallel, Partition, Precision, Scenario, Shell};
+use crate::scenario::Parallel;
+use crate::setup;
+use md_engine::ParticleRow;
 
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
@@ -26,7 +32,7 @@ fn force_bound(precision: Precision) -> f64 {
 /// Up to this many particles all pairs are computed.
 const DIRECT_SUM_LIMIT: u64 = 4000;
 
-/// The rms force is taken to be at least this share of epsilon / sigma: in a perfect lattice from a file there is none
+/// The rms force is taken to be at least this share of the potential's unit of force: in a perfect lattice from a file there is none
 /// but rounding.
 const LEAST_FORCE: f64 = 1e-3;
 
@@ -44,36 +50,30 @@ pub(super) struct Reference {
     bound: f64,
 }
 
-/// The diameter that [`Setup::displaced`] keeps particles apart by.
-pub(super) fn diameter(scenario: &Scenario) -> f64 {
-    scenario.species.iter().map(|species| species.sigma).fold(0.0, f64::max)
-}
-
 impl Reference {
     /// Computes the forces. Not collective.
     ///
     /// # Errors
-    /// As [`Setup::new`] and [`Simulation::new`].
+    /// As [`setup::of_inputs`] and [`Simulation::new`].
     pub(super) fn compute(inputs: &Inputs) -> Result<Self, RunError> {
         let mut scenario = inputs.scenario.clone();
         scenario.parallel = Parallel {
             backend: Backend::Local,
             shell: Shell::Full,
-            exchange: ExchangeKind::Direct,
-            partition: Partition::Rect,
+            exchange: ExchangePattern::Direct,
+            partition: PartitionKind::Rect,
             ..Parallel::default()
         };
-        let setup = Setup::new(&inputs.source, &scenario, inputs.particles.clone(), 1)?;
-        let setup = setup.displaced(diameter(&scenario));
         scenario.neighbor.precision = Precision::Double;
-        scenario.neighbor.method =
-            if setup.atoms() <= DIRECT_SUM_LIMIT { Method::DirectSum } else { Method::Cells };
-        let ended = local::run(1, WATCHDOG, |world| forces(world, &setup, &scenario));
+        let setup = setup::of_scenario(inputs, &scenario, 1)?;
+        let mut setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
+        setup.config.neighbor.method =
+            if setup.atoms() <= DIRECT_SUM_LIMIT { MethodKind::DirectSum } else { MethodKind::Cells };
+        let ended = local::run(1, WATCHDOG, |world| forces(world, &setup));
         let rows = ended.into_iter().next().unwrap_or_else(|| Ok(Ok(Vec::new())));
         let rows = rows.map_err(|panic| CommError::Setup(panic.to_string()))??;
-        let units = scenario.species.iter().map(|species| species.epsilon / species.sigma);
         let bound = force_bound(inputs.scenario.neighbor.precision);
-        Ok(Self::new(rows, LEAST_FORCE * units.fold(0.0, f64::max), bound))
+        Ok(Self::new(rows, LEAST_FORCE * scenario.interaction.force_unit(&scenario.species), bound))
     }
 
     fn new(mut rows: Vec<ParticleRow>, least_force: f64, bound: f64) -> Self {
@@ -118,8 +118,8 @@ impl Reference {
     }
 }
 
-fn forces(world: &dyn World, setup: &Setup, scenario: &Scenario) -> Result<Vec<ParticleRow>, RunError> {
-    let mut simulation = Simulation::new(world, setup, scenario)?;
+fn forces(world: &dyn World, setup: &Setup) -> Result<Vec<ParticleRow>, RunError> {
+    let mut simulation = Simulation::new(world, setup)?;
     let rows = simulation.gather_rows(RowVector::Force)?;
     simulation.finalise()?;
     Ok(rows)
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn rows(forces: &[[f64; 3]]) -> Vec<ParticleRow> {
-        let row = |(id, &vector)| ParticleRow { id, kind: 1, position: [0.0; 3], vector };
+        let row = |(id, &vector)| ParticleRow { id, kind: 1, vector, ..ParticleRow::default() };
         (1..).zip(forces).map(row).collect()
     }
 

@@ -1,14 +1,16 @@
-//! Which strategies are compared: names from the command line, and all combinations of them.
+//! Which strategies are compared: names from the command line, all combinations of them, their scenarios, and who is
+//! measured together.
 
 use std::fmt;
 
+use md_comm::{Backend, Blocking, Refusal};
+use md_core::Shell;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
 use serde::Serialize;
 
-use super::fitted::{Fitted, leave_out_refused};
 use crate::args::CompareArgs;
-use crate::scenario::{
-    Backend, ExchangeKind, Parallel, Partition, Scenario, Shell, fault, listed, name_of, nearest,
-};
+use crate::scenario::{Parallel, Rma, Scenario, fault, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
 const ALL: &str = "all";
@@ -29,8 +31,8 @@ pub enum Selection<T> {
 pub struct Choices {
     backends: Selection<Backend>,
     shells: Selection<Shell>,
-    exchanges: Selection<ExchangeKind>,
-    partitions: Selection<Partition>,
+    exchanges: Selection<ExchangePattern>,
+    partitions: Selection<PartitionKind>,
 }
 
 /// One way to move the halo.
@@ -41,15 +43,15 @@ pub struct Strategy {
     /// Which cells are imported.
     pub shell: Shell,
     /// Direct or staged.
-    pub exchange: ExchangeKind,
+    pub exchange: ExchangePattern,
     /// Who owns which cell.
-    pub partition: Partition,
+    pub partition: PartitionKind,
 }
 
 impl fmt::Display for Strategy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { backend, shell, exchange, partition } = self;
-        let [backend, shell] = [name_of(backend), name_of(shell)];
+        let [backend, shell] = [backend.name().to_owned(), name_of(shell)];
         write!(formatter, "{backend} ({shell}, {}, {})", name_of(exchange), name_of(partition))
     }
 }
@@ -61,24 +63,24 @@ impl Choices {
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
         Ok(Self {
-            backends: select("--backends", &args.backends, &Backend::ALL)?,
-            shells: select("--shells", &args.shells, &Shell::ALL)?,
-            exchanges: select("--exchanges", &args.exchanges, &ExchangeKind::ALL)?,
-            partitions: select("--partitions", &args.partitions, &Partition::ALL)?,
+            backends: select("--backends", &args.backends, Backend::ALL)?,
+            shells: select("--shells", &args.shells, Shell::ALL)?,
+            exchanges: select("--exchanges", &args.exchanges, ExchangePattern::ALL)?,
+            partitions: select("--partitions", &args.partitions, PartitionKind::ALL)?,
         })
     }
 
     /// All combinations, backends outermost; `all` backends are those that `here` names.
     pub fn strategies(&self, scenario: &Scenario, here: &[Backend]) -> Vec<Strategy> {
         let own = Strategy::of(&scenario.parallel);
-        let fits = |partition: &Partition| {
+        let fits = |partition: &PartitionKind| {
             let strategy = Strategy { partition: *partition, ..own };
             strategy.scenario(scenario).is_ok()
         };
-        let possible: Vec<_> = Partition::ALL.into_iter().filter(fits).collect();
+        let possible: Vec<_> = PartitionKind::ALL.iter().copied().filter(fits).collect();
         let partitions = self.partitions.resolve(own.partition, &possible);
-        let exchanges = self.exchanges.resolve(own.exchange, &ExchangeKind::ALL);
-        let shells = self.shells.resolve(own.shell, &Shell::ALL);
+        let exchanges = self.exchanges.resolve(own.exchange, ExchangePattern::ALL);
+        let shells = self.shells.resolve(own.shell, Shell::ALL);
         let mut strategies = Vec::new();
         for backend in self.backends.resolve(own.backend, here) {
             for &shell in &shells {
@@ -119,7 +121,7 @@ impl Strategy {
         let mut scenario = base.clone();
         let parallel = &mut scenario.parallel;
         (parallel.backend, parallel.shell, parallel.exchange) = (backend, shell, exchange);
-        if partition != Partition::Rect {
+        if partition != PartitionKind::Rect {
             parallel.grid = None;
         }
         parallel.partition = partition;
@@ -131,14 +133,9 @@ impl Strategy {
     }
 
     /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
-    pub(super) fn mover(self, between_nodes: Backend) -> Option<md_comm::Backend> {
-        transport(if self.backend == Backend::Hybrid { between_nodes } else { self.backend })
+    pub(super) fn mover(self, between_nodes: Backend) -> Backend {
+        if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
     }
-}
-
-/// The transport behind a scenario's name, if this version has it.
-pub(super) fn transport(backend: Backend) -> Option<md_comm::Backend> {
-    md_comm::Backend::from_name(&name_of(backend))
 }
 
 /// The values behind `names`, each once.
@@ -167,6 +164,49 @@ fn unknown(option: &str, name: &str, valid: &[String]) -> String {
     format!("{option} has no `{name}`{meant}\nvalid: {}", listed(names()))
 }
 
+/// A scenario with one strategy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
+    pub left_out: Vec<Refusal>,
+}
+
+impl Fitted {
+    /// What has been left out and why, in words; empty if nothing.
+    pub fn note(&self) -> String {
+        let line = |Refusal { key, reason }: &Refusal| {
+            format!("`parallel.rma.{}` left at its default: {reason}", key.name())
+        };
+        self.left_out.iter().map(line).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Sets the options that a backend does not take back to their defaults; what they were refused for.
+pub(super) fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
+    let mut left_out = Vec::new();
+    while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering()) {
+        rma.reset(refusal.key);
+        left_out.push(refusal);
+    }
+    left_out
+}
+
+/// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
+/// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
+/// strategies come first that can hang least.
+pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> [(Blocking, Vec<usize>); 3] {
+    Blocking::ALL.map(|blocking| {
+        let belongs = |&number: &usize| blocking_of(strategies[number], between_nodes) == blocking;
+        (blocking, (0..strategies.len()).filter(belongs).collect())
+    })
+}
+
+fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
+    strategy.mover(between_nodes).blocking()
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -175,7 +215,7 @@ pub(super) mod tests {
     fn choose(option: &str, names: &str) -> Result<Selection<Shell>, String> {
         let names: Vec<String> =
             names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        select(option, &names, &Shell::ALL)
+        select(option, &names, Shell::ALL)
     }
 
     pub(in crate::commands::compare) fn scenario(parallel: &str) -> Scenario {
@@ -216,7 +256,6 @@ pub(super) mod tests {
             partitions: Selection::All,
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);
-        // rect and stripe; the others are to come.
         assert_eq!(strategies.len(), 2 * 2 * 2 * 2);
         assert_eq!(strategies[0].backend, Backend::P2p);
         assert_eq!(strategies[15].backend, Backend::Shm);
@@ -227,9 +266,50 @@ pub(super) mod tests {
         let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
         let own = Strategy::of(&base.parallel);
         assert_eq!(own.scenario(&base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
-        let stripe = Strategy { partition: Partition::Stripe, ..own }.scenario(&base).unwrap();
+        let stripe = Strategy { partition: PartitionKind::Stripe, ..own }.scenario(&base).unwrap();
         assert_eq!(stripe.scenario.parallel.grid, None);
-        let reason = Strategy { partition: Partition::Metis, ..own }.scenario(&base).unwrap_err();
-        assert!(reason.contains("is not available yet"), "{reason}");
+    }
+
+    #[cfg(feature = "mpi")]
+    #[test]
+    fn only_options_that_a_backend_refuses_are_left_out() {
+        let options = "[parallel.rma]\nwindows = \"per-edge\"\noperation = \"get\"\nslots = 1\n";
+        let base = scenario(&format!(
+            "[parallel]\nbackend = \"rma-fence\"\nbetween_nodes = \"rma-lock\"\n{options}"
+        ));
+        let fitted = |backend| Strategy { backend, ..Strategy::of(&base.parallel) }.scenario(&base).unwrap();
+        let keys = |backend| -> Vec<&str> {
+            fitted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
+        };
+        assert_eq!(keys(Backend::RmaFence), [""; 0]);
+        assert_eq!(keys(Backend::Hybrid), [""; 0], "they are for its backend between nodes");
+        assert_eq!(keys(Backend::RmaPscw), ["operation"]);
+        assert_eq!(keys(Backend::P2p), ["windows", "operation"]);
+        let Rma { windows, operation, slots, .. } = fitted(Backend::RmaPscw).scenario.parallel.rma;
+        assert_eq!((windows, slots), (base.parallel.rma.windows, 1));
+        assert_eq!(operation, Rma::default().operation);
+        let note = fitted(Backend::RmaBarrier).note();
+        assert!(
+            note.starts_with("`parallel.rma.operation` left at its default: its barrier comes after"),
+            "{note}"
+        );
+    }
+
+    fn grouped(between_nodes: Backend) -> [Vec<usize>; 3] {
+        let backends =
+            [Backend::RmaFence, Backend::P2p, Backend::RmaRing, Backend::Hybrid, Backend::RmaBarrier];
+        let own = Strategy::of(&Parallel::default());
+        let strategies = backends.map(|backend| Strategy { backend, ..own });
+        groups(&strategies, between_nodes).map(|(_, numbers)| numbers)
+    }
+
+    #[test]
+    fn what_can_hang_comes_later() {
+        assert_eq!(grouped(Backend::P2p), [vec![1, 3], vec![2, 4], vec![0]]);
+    }
+
+    #[test]
+    fn hybrid_hangs_where_its_backend_between_nodes_does() {
+        assert_eq!(grouped(Backend::RmaPscw), [vec![1], vec![2, 4], vec![0, 3]]);
     }
 }

@@ -2,13 +2,11 @@
 
 use md_comm::{Backend, CommError, RmaOptions, World};
 
-use crate::scenario;
-
 /// Opens worlds with one backend or another over the same ranks.
 pub trait Transports {
     /// The world in which the ranks agree on what has become of a strategy. Strategies never use it, so it is in step
     /// whatever they leave behind.
-    fn referee(&self) -> &dyn World;
+    fn agreement(&self) -> &dyn World;
 
     /// A world apart for one strategy. *Collective.*
     ///
@@ -18,7 +16,7 @@ pub trait Transports {
     fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError>;
 
     /// Backends that run here, the baseline first.
-    fn backends(&self) -> Vec<scenario::Backend>;
+    fn backends(&self) -> Vec<Backend>;
 
     /// Ends all ranks with this exit code; callable from any thread, also while a call of this rank does not return.
     fn end_job(&self) -> fn(u8);
@@ -28,7 +26,7 @@ pub trait Transports {
 pub struct Threads<'w>(pub &'w dyn World);
 
 impl Transports for Threads<'_> {
-    fn referee(&self) -> &dyn World {
+    fn agreement(&self) -> &dyn World {
         self.0
     }
 
@@ -41,8 +39,8 @@ impl Transports for Threads<'_> {
         Err(CommError::Unavailable { backend: backend.name(), reason: reason.to_owned() })
     }
 
-    fn backends(&self) -> Vec<scenario::Backend> {
-        vec![scenario::Backend::Local]
+    fn backends(&self) -> Vec<Backend> {
+        vec![Backend::Local]
     }
 
     fn end_job(&self) -> fn(u8) {
@@ -56,7 +54,7 @@ pub struct Processes<'w>(pub &'w md_comm::mpi::MpiWorld);
 
 #[cfg(feature = "mpi")]
 impl Transports for Processes<'_> {
-    fn referee(&self) -> &dyn World {
+    fn agreement(&self) -> &dyn World {
         self.0
     }
 
@@ -65,10 +63,9 @@ impl Transports for Processes<'_> {
     }
 
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.
-    fn backends(&self) -> Vec<scenario::Backend> {
-        let built = |backend: &scenario::Backend| Backend::from_name(&scenario::name_of(*backend)).is_some();
-        let left_out = [scenario::Backend::Local, scenario::Backend::Auto];
-        scenario::Backend::ALL.into_iter().filter(|name| !left_out.contains(name)).filter(built).collect()
+    fn backends(&self) -> Vec<Backend> {
+        let can_compete = |backend: &Backend| !matches!(backend, Backend::Local | Backend::Auto);
+        Backend::ALL.iter().copied().filter(can_compete).collect()
     }
 
     fn end_job(&self) -> fn(u8) {

@@ -8,7 +8,7 @@ use crate::output::directory::KnownFile;
 use crate::output::error::OutputError;
 use crate::report::RunContext;
 
-/// The columns (INTERFACE), then those of the context that are not among them.
+/// The columns that users rely on (`docs/`, output files), then those of the context that are not among them.
 const COLUMNS: [&str; 32] = [
     "backend",
     "shell",

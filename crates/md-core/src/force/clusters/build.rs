@@ -6,9 +6,9 @@ use super::finder::Finder;
 use super::kernel::vectors;
 use super::lists::Lists;
 use crate::aligned::LINE;
+use crate::force::Newton;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::force::shares::{ReactionBuffer, Work};
-use crate::force::Newton;
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 

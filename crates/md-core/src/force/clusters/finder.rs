@@ -180,10 +180,10 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::force::Newton;
     use crate::force::cells::CellSpan;
     use crate::force::clusters::kernel::vectors;
     use crate::force::clusters::words::{IClusterList, IClusters};
-    use crate::force::Newton;
     use crate::random;
     use crate::simd::{Double, Quads, SimdLevel, Single};
     use pulp::WithSimd;

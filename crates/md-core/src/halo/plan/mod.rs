@@ -27,13 +27,26 @@ use cell_index::CellIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// How ghosts travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Direct or staged exchange.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 pub enum ExchangePattern {
-    /// From their owner, all at once: up to 26 partners, one latency.
+    /// One message per neighbour.
+    // Every ghost comes from its owner: up to 26 partners, one latency.
+    #[default]
     Direct,
-    /// Along x, then y, then z: up to two partners and one latency per dimension.
+    /// x, then y, then z; corners are forwarded.
+    // Up to two partners and one latency per dimension.
     Staged,
+}
+
+impl ExchangePattern {
+    /// All of them, in the order of their declaration.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// A cell to be sent, and by how many box lengths its image is displaced on arrival.

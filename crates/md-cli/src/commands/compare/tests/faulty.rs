@@ -7,7 +7,6 @@ use md_comm::conformance::{self, Call, Delivery, Then};
 use md_comm::{Backend, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
 
 use crate::commands::compare::Transports;
-use crate::scenario;
 
 /// Set when the job is ended. Only one test may hang.
 static ENDED: AtomicBool = AtomicBool::new(false);
@@ -40,7 +39,7 @@ const FAULTS: [(Backend, Fault); 5] = [
 pub(super) struct Workshop<'w>(pub(super) &'w dyn World);
 
 impl Transports for Workshop<'_> {
-    fn referee(&self) -> &dyn World {
+    fn agreement(&self) -> &dyn World {
         self.0
     }
     fn world(&self, backend: Backend, _: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
@@ -51,8 +50,8 @@ impl Transports for Workshop<'_> {
             None => inner,
         })
     }
-    fn backends(&self) -> Vec<scenario::Backend> {
-        vec![scenario::Backend::P2p]
+    fn backends(&self) -> Vec<Backend> {
+        vec![Backend::P2p]
     }
     fn end_job(&self) -> fn(u8) {
         |_| ENDED.store(true, Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What rank 0 knows of a comparison, at any time ready to be published.
+//! Results of a comparison so far, on rank 0, at any time ready to be published.
 
 use md_comm::Blocking;
 
@@ -39,7 +39,7 @@ pub(super) struct ControlEntry {
 
 /// All strategies so far, and where they are to be written.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct Results {
     /// In the order they were asked for.
     pub(super) entries: Vec<Entry>,
     /// The strategy that is at work.
@@ -58,7 +58,7 @@ pub(super) struct Board {
     pub(super) screen: Screen,
 }
 
-impl Board {
+impl Results {
     /// Writes all files and shows the table and the recommendation.
     ///
     /// # Errors

@@ -1,11 +1,50 @@
-//! `[neighbor]`
+//! `[neighbor]`: how pairs within the cutoff are found, and how often anew.
 
-use super::checks::{at_least_one, not_negative};
-use crate::scenario::finding::{Checked, Finding};
-use crate::scenario::model::{Method, Neighbor, Precision, Rebuild};
+use md_core::force::{MethodKind, Precision};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, not_negative};
+
+/// `[neighbor]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Neighbor {
+    /// How pairs within the cutoff are found.
+    pub method: MethodKind,
+    /// Extra distance, so that the neighbourhood holds for several steps, in units of sigma.
+    pub skin: f64,
+    /// When the neighbourhood is made anew.
+    pub rebuild: Rebuild,
+    /// Precision of the pair arithmetic.
+    pub precision: Precision,
+}
+
+impl Default for Neighbor {
+    fn default() -> Self {
+        Self {
+            method: MethodKind::default(),
+            skin: 0.3,
+            rebuild: Rebuild { every: None, displacement: Some(true) },
+            precision: Precision::default(),
+        }
+    }
+}
+
+/// `neighbor.rebuild`: `{ every = N }` or `{ displacement = true }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rebuild {
+    /// Rebuild every N steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<u64>,
+    /// Rebuild when a particle has moved by more than half the skin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub displacement: Option<bool>,
+}
 
 pub(super) fn check(neighbor: &Neighbor) -> Checked {
-    if neighbor.precision == Precision::Mixed && neighbor.method != Method::Clusters {
+    if neighbor.precision == Precision::Mixed && neighbor.method != MethodKind::Clusters {
         let message = "only `neighbor.method = \"clusters\"` computes in mixed precision";
         let help = "use method `clusters`, or precision `double`";
         return Err(Finding::new("neighbor.precision", message, help));

@@ -3,23 +3,24 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::{Blocking, CommError, World};
+use md_comm::{Backend, Blocking, CommError, World};
+use md_engine::{RowVector, Setup};
 
-use super::board::{Board, Entry};
-use super::groups::groups;
 use super::lock;
 use super::measure::{self, Subject};
 use super::monitor::Beat;
 use super::outcome::{Trouble, agree};
-use super::reference::{Reference, diameter};
-use super::strategies::{Strategy, transport};
+use super::reference::Reference;
+use super::results::{Entry, Results};
+use super::strategies::{Strategy, groups};
 use super::transports::Transports;
 use crate::commands::{context, context_of};
 use crate::comparison::Status;
-use crate::driver::{RowVector, RunError, Setup};
+use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::report::RunContext;
-use crate::scenario::{Backend, Scenario};
+use crate::scenario::Scenario;
+use crate::setup;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -32,18 +33,19 @@ pub(super) struct Plan {
     pub(super) timeout: Duration,
 }
 
-/// A strategy that takes part.
-struct Contestant<'c> {
+/// A strategy to be tried.
+struct Candidate<'c> {
     strategy: Strategy,
-    /// What it works with; `None` if it is out.
-    gear: Option<Gear<'c>>,
+    /// `None` if it is out.
+    prepared: Option<Prepared<'c>>,
     /// Why it is out; the same on all ranks.
     trouble: Option<Status>,
     /// Exchanges per sample.
     exchanges: usize,
 }
 
-struct Gear<'c> {
+/// Everything a trial of a strategy needs.
+struct Prepared<'c> {
     world: Box<dyn World + 'c>,
     setup: Setup,
     scenario: Scenario,
@@ -60,30 +62,30 @@ enum Purpose {
     Control(Blocking),
 }
 
-/// A comparison on one rank.
-pub(super) struct Contest<'c> {
+/// The trials of all candidates on one rank.
+pub(super) struct Trials<'c> {
     transports: &'c dyn Transports,
     inputs: &'c Inputs,
     plan: Plan,
     beat: Beat,
     /// On rank 0.
-    board: Option<Arc<Mutex<Board>>>,
+    results: Option<Arc<Mutex<Results>>>,
     /// On rank 0.
     reference: Option<Reference>,
-    contestants: Vec<Contestant<'c>>,
+    candidates: Vec<Candidate<'c>>,
 }
 
-impl<'c> Contest<'c> {
-    /// Nobody takes part yet.
+impl<'c> Trials<'c> {
+    /// Without candidates yet.
     pub(super) fn new(
         transports: &'c dyn Transports,
         inputs: &'c Inputs,
         plan: Plan,
-        board: Option<Arc<Mutex<Board>>>,
+        results: Option<Arc<Mutex<Results>>>,
         reference: Option<Reference>,
     ) -> Self {
-        let (beat, contestants) = (Beat::default(), Vec::new());
-        Self { transports, inputs, plan, beat, board, reference, contestants }
+        let (beat, candidates) = (Beat::default(), Vec::new());
+        Self { transports, inputs, plan, beat, results, reference, candidates }
     }
 
     /// How much is measured.
@@ -91,7 +93,7 @@ impl<'c> Contest<'c> {
         self.plan
     }
 
-    /// What shows that the contest goes on.
+    /// What shows that the trials go on.
     pub(super) fn beat(&self) -> Beat {
         self.beat.clone()
     }
@@ -99,7 +101,7 @@ impl<'c> Contest<'c> {
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
     ///
     /// # Errors
-    /// The referee's world is broken.
+    /// The agreement's world is broken.
     pub(super) fn run(&mut self, strategies: &[Strategy]) -> Result<Vec<Option<Status>>, RunError> {
         strategies.iter().try_for_each(|&strategy| self.admit(strategy))?;
         let mut measured = Vec::new();
@@ -111,41 +113,42 @@ impl<'c> Contest<'c> {
             self.measure(&rows.chain(control).collect::<Vec<_>>())?;
             measured.extend(passed);
         }
-        Ok(self.contestants.iter().map(|contestant| contestant.trouble).collect())
+        Ok(self.candidates.iter().map(|candidate| candidate.trouble).collect())
     }
 
     /// What later groups are measured beside: two-sided messages, or else the first that is still in.
     fn baseline(&self, measured: &[usize]) -> Option<usize> {
-        let mut valid = measured.iter().copied().filter(|&number| self.contestants[number].gear.is_some());
-        let two_sided = |&number: &usize| self.contestants[number].strategy.backend == Backend::P2p;
+        let mut valid = measured.iter().copied().filter(|&number| self.candidates[number].prepared.is_some());
+        let two_sided = |&number: &usize| self.candidates[number].strategy.backend == Backend::P2p;
         valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
     fn admit(&mut self, strategy: Strategy) -> Result<(), RunError> {
-        let referee = self.transports.referee();
+        let agreement = self.transports.agreement();
         self.beat.beat();
-        let outcome = agree(referee, self.gear(strategy))?;
-        if let Some(board) = &self.board {
+        let outcome = agree(agreement, self.prepare(strategy))?;
+        if let Some(results) = &self.results {
             let (context, note) = match &outcome {
-                Ok(gear) => {
-                    (context(referee, &gear.scenario, &gear.setup, self.plan.steps), gear.note.clone())
-                }
+                Ok(prepared) => (
+                    context(agreement, &prepared.scenario, &prepared.setup, self.plan.steps),
+                    prepared.note.clone(),
+                ),
                 Err(_) => (self.context_without_setup(strategy), String::new()),
             };
-            lock(board).entries.push(Entry::new(context, note));
+            lock(results).entries.push(Entry::new(context, note));
         }
-        let contestant = Contestant { strategy, gear: None, trouble: None, exchanges: 0 };
-        self.contestants.push(contestant);
-        let number = self.contestants.len() - 1;
+        let candidate = Candidate { strategy, prepared: None, trouble: None, exchanges: 0 };
+        self.candidates.push(candidate);
+        let number = self.candidates.len() - 1;
         match outcome {
-            Ok(gear) => self.contestants[number].gear = Some(gear),
+            Ok(prepared) => self.candidates[number].prepared = Some(prepared),
             Err(trouble) => self.leave_out(number, trouble),
         }
         Ok(())
     }
 
-    fn gear(&self, strategy: Strategy) -> Result<Gear<'c>, RunError> {
+    fn prepare(&self, strategy: Strategy) -> Result<Prepared<'c>, RunError> {
         let unavailable = |reason: String| CommError::Unavailable { backend: "compared", reason };
         if strategy.backend == Backend::Auto {
             // It chooses while it negotiates, which a frozen halo never does.
@@ -153,14 +156,12 @@ impl<'c> Contest<'c> {
         }
         let fitted = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
         let (note, scenario) = (fitted.note(), fitted.scenario);
-        let backend = transport(strategy.backend);
-        let backend = backend.ok_or_else(|| unavailable("this version does not have it yet".to_owned()))?;
-        backend.availability().map_err(unavailable)?;
-        let ranks = self.transports.referee().ranks();
-        let setup = Setup::new(&self.inputs.source, &scenario, self.inputs.particles.clone(), ranks)?;
-        let world = self.transports.world(backend, scenario.parallel.rma.options())?;
+        strategy.backend.availability().map_err(unavailable)?;
+        let ranks = self.transports.agreement().ranks();
+        let setup = setup::of_scenario(self.inputs, &scenario, ranks)?;
+        let world = self.transports.world(strategy.backend, scenario.parallel.rma.options())?;
         world.set_watchdog(self.plan.timeout);
-        Ok(Gear { world, setup, scenario, note })
+        Ok(Prepared { world, setup, scenario, note })
     }
 
     /// Of a strategy that cannot be.
@@ -170,8 +171,8 @@ impl<'c> Contest<'c> {
         (parallel.backend, parallel.shell) = (strategy.backend, strategy.shell);
         (parallel.exchange, parallel.partition) = (strategy.exchange, strategy.partition);
         let atoms = self.reference.as_ref().map_or(0, Reference::atoms);
-        let referee = self.transports.referee();
-        context_of(referee, &scenario, "-".to_owned(), atoms, self.plan.steps)
+        let agreement = self.transports.agreement();
+        context_of(agreement, &scenario, "-".to_owned(), atoms, self.plan.steps)
     }
 
     /// Checks strategies and finds out how many exchanges make a sample; those that pass. *Collective.*
@@ -182,7 +183,7 @@ impl<'c> Contest<'c> {
                 continue;
             }
             if let Some(exchanges) = self.attempt(number, measure::calibrate)? {
-                self.contestants[number].exchanges = exchanges;
+                self.candidates[number].exchanges = exchanges;
                 passed.push(number);
             }
         }
@@ -191,21 +192,22 @@ impl<'c> Contest<'c> {
 
     /// Compares a strategy's forces with the reference. *Collective.*
     fn check(&mut self, number: usize) -> Result<bool, RunError> {
-        let diameter = diameter(&self.inputs.scenario);
+        let Scenario { interaction, species, .. } = &self.inputs.scenario;
+        let diameter = interaction.diameter(species);
         let rows = self.attempt(number, |subject, beat| {
             let setup = subject.setup.displaced(diameter);
             Subject { setup: &setup, ..subject }.simulate(beat, |simulation| {
                 simulation.recompute_from_fresh_halo()?;
-                simulation.gather_rows(RowVector::Force)
+                Ok(simulation.gather_rows(RowVector::Force)?)
             })
         })?;
         let Some(rows) = rows else { return Ok(false) };
         let judged = self.reference.as_ref().map_or(Ok(()), |reference| reference.check(rows));
         let mut wrong = [f64::from(u8::from(judged.is_err()))];
-        self.transports.referee().max(&mut wrong)?;
+        self.transports.agreement().max(&mut wrong)?;
         let is_right = wrong[0] == 0.0;
-        if let Some(board) = &self.board {
-            lock(board).entries[number].correct = Some(is_right);
+        if let Some(results) = &self.results {
+            lock(results).entries[number].correct = Some(is_right);
         }
         if !is_right {
             let note = judged.err().unwrap_or_default();
@@ -220,14 +222,14 @@ impl<'c> Contest<'c> {
         for repetition in 0..self.plan.repeat {
             for turn in 0..lanes.len() {
                 let (number, purpose) = lanes[(turn + repetition) % lanes.len()];
-                let exchanges = self.contestants[number].exchanges;
+                let exchanges = self.candidates[number].exchanges;
                 let sample =
                     self.attempt(number, |subject, beat| measure::sample(subject, exchanges, steps, beat))?;
-                if let (Some(sample), Some(board)) = (sample, &self.board) {
-                    let mut board = lock(board);
+                if let (Some(sample), Some(results)) = (sample, &self.results) {
+                    let mut results = lock(results);
                     match purpose {
-                        Purpose::Row => board.entries[number].samples.push(sample),
-                        Purpose::Control(group) => board.add_control(group, number, sample),
+                        Purpose::Row => results.entries[number].samples.push(sample),
+                        Purpose::Control(group) => results.add_control(group, number, sample),
                     }
                 }
             }
@@ -241,16 +243,16 @@ impl<'c> Contest<'c> {
         number: usize,
         work: impl FnOnce(Subject, &Beat) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
-        let Some(Gear { world, setup, scenario, .. }) = &self.contestants[number].gear else {
+        let Some(Prepared { world, setup, .. }) = &self.candidates[number].prepared else {
             return Ok(None);
         };
-        if let Some(board) = &self.board {
-            lock(board).current = Some(number);
+        if let Some(results) = &self.results {
+            lock(results).current = Some(number);
         }
         self.beat.beat();
-        let mine = work(Subject { world: &**world, setup, scenario }, &self.beat);
+        let mine = work(Subject { world: &**world, setup }, &self.beat);
         self.beat.beat();
-        match agree(self.transports.referee(), mine)? {
+        match agree(self.transports.agreement(), mine)? {
             Ok(result) => Ok(Some(result)),
             Err(trouble) => {
                 self.leave_out(number, trouble);
@@ -260,10 +262,10 @@ impl<'c> Contest<'c> {
     }
 
     fn leave_out(&mut self, number: usize, Trouble { status, note }: Trouble) {
-        let contestant = &mut self.contestants[number];
-        (contestant.gear, contestant.trouble) = (None, Some(status));
-        if let Some(board) = &self.board {
-            lock(board).entries[number].fail(status, &note);
+        let candidate = &mut self.candidates[number];
+        (candidate.prepared, candidate.trouble) = (None, Some(status));
+        if let Some(results) = &self.results {
+            lock(results).entries[number].fail(status, &note);
         }
     }
 }

@@ -1,0 +1,140 @@
+//! Everything that can end a command, and how it ends.
+
+use md_comm::CommError;
+use md_engine::EngineError;
+
+use crate::input::InputError;
+use crate::output::OutputError;
+use crate::scenario::ScenarioError;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The particle file.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A file that cannot be read.
+    #[error("cannot read `{path}`: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The system's reason.
+        reason: String,
+    },
+    /// An environment variable that names no instruction set of this CPU.
+    #[error("{variable} is `{wanted}`, but this CPU has {available}")]
+    UnknownSimd {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        wanted: String,
+        /// What it may be.
+        available: String,
+    },
+    /// An output.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Another rank's output failed; that rank says why.
+    #[error("rank 0 could not set up the outputs")]
+    OutputElsewhere,
+    /// Communication.
+    #[error(transparent)]
+    Communication(#[from] CommError),
+    /// The simulation.
+    #[error(transparent)]
+    Engine(EngineError),
+    /// A comparison in which not all went well. Everything has been written.
+    #[error("{summary}")]
+    Compared {
+        /// Who did not do well.
+        summary: String,
+        /// Exit code of the program.
+        exit_code: u8,
+        /// [`Scope::AllRanks`] or [`Scope::AllRanksBroken`].
+        scope: Scope,
+    },
+}
+
+impl From<EngineError> for RunError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Communication(error) => Self::Communication(error),
+            // Ours have no other errors.
+            EngineError::Observer(error) => match error.downcast() {
+                Ok(error) => Self::Output(*error),
+                Err(error) => Self::Engine(EngineError::Observer(error)),
+            },
+            error => Self::Engine(error),
+        }
+    }
+}
+
+/// Which ranks have the same error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All: rank 0 speaks, and everybody ends by itself.
+    AllRanks,
+    /// All, and something is left in the transport that would keep it from ending in order: rank 0 speaks, then all
+    /// are ended.
+    AllRanksBroken,
+    /// This one: it speaks, and ends the others.
+    ThisRank,
+    /// Another one failed first and has spoken.
+    Elsewhere,
+}
+
+impl From<md_engine::Scope> for Scope {
+    fn from(scope: md_engine::Scope) -> Self {
+        match scope {
+            md_engine::Scope::AllRanks => Self::AllRanks,
+            md_engine::Scope::ThisRank => Self::ThisRank,
+            md_engine::Scope::Elsewhere => Self::Elsewhere,
+        }
+    }
+}
+
+impl RunError {
+    /// Exit code of the program: 1 a check of the run, 2 bad input, 3 communication (docs/reference/exit-codes.md).
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Scenario(_)
+            | Self::Input(_)
+            | Self::Unreadable { .. }
+            | Self::UnknownSimd { .. }
+            | Self::Engine(
+                EngineError::Threads(_)
+                | EngineError::Grid(_)
+                | EngineError::Config(_)
+                | EngineError::MixedPrecision(_)
+                | EngineError::SinglePrecision,
+            )
+            | Self::OutputElsewhere
+            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
+            Self::Communication(_) => 3,
+            Self::Compared { exit_code, .. } => *exit_code,
+            Self::Engine(_) | Self::Output(_) => 1,
+        }
+    }
+
+    /// Who has this error.
+    pub fn scope(&self) -> Scope {
+        match self {
+            Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
+            Self::Compared { scope, .. } => *scope,
+            Self::Engine(error) => error.scope().into(),
+            Self::Scenario(_)
+            | Self::Input(_)
+            | Self::Unreadable { .. }
+            | Self::UnknownSimd { .. }
+            | Self::Communication(CommError::Unavailable { .. })
+            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => {
+                Scope::AllRanks
+            }
+            Self::Communication(_) | Self::Output(_) => Scope::ThisRank,
+        }
+    }
+}

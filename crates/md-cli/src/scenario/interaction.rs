@@ -1,0 +1,224 @@
+//! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of species.
+
+use md_core::Potential;
+use md_core::potential::{self, LennardJones, Mixing, Morse, Shift, SpeciesPair, Well};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, not_negative, positive};
+use super::schema::lift_kind;
+use super::species::Species;
+use super::wording::{listed, nearest};
+use super::{ScenarioError, ScenarioSource};
+
+/// `[interaction]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(transform = lift_kind)]
+pub struct Interaction {
+    /// Which potential, and its parameters.
+    #[serde(flatten)]
+    pub kind: PotentialKind,
+    /// Cutoff radius in units of sigma.
+    pub cutoff: f64,
+    /// What is subtracted so that energy, or energy and force, vanish at the cutoff.
+    pub shift: Shift,
+    /// Adds the mean-field energy and pressure from beyond the cutoff.
+    pub tail_correction: bool,
+}
+
+impl Default for Interaction {
+    fn default() -> Self {
+        let kind = PotentialKind::LennardJones { mixing: Mixing::default(), pair: Vec::new() };
+        Self { kind, cutoff: 2.5, shift: Shift::default(), tail_correction: false }
+    }
+}
+
+/// Pair potentials with their own keys; the first is the default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PotentialKind {
+    /// 12-6 Lennard-Jones.
+    LennardJones {
+        /// How parameters of unlike species are made.
+        #[serde(default)]
+        mixing: Mixing,
+        /// Overrides mixing for single pairs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pair: Vec<LennardJonesPair>,
+    },
+    /// Morse: `D [exp(-2 a (r - r0)) - 2 exp(-a (r - r0))]`.
+    Morse {
+        /// Well depth D of all pairs of species.
+        depth: f64,
+        /// Inverse width a of the well.
+        alpha: f64,
+        /// Distance r0 of the minimum.
+        r0: f64,
+        /// Other parameters for single pairs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pair: Vec<MorsePair>,
+    },
+}
+
+/// `[[interaction.pair]]` of kind `lennard-jones`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LennardJonesPair {
+    /// Names of the two species.
+    pub species: [String; 2],
+    /// Well depth of this pair.
+    pub epsilon: f64,
+    /// Diameter of this pair.
+    pub sigma: f64,
+}
+
+/// `[[interaction.pair]]` of kind `morse`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MorsePair {
+    /// Names of the two species.
+    pub species: [String; 2],
+    /// Well depth of this pair.
+    pub depth: f64,
+    /// Inverse width of this pair's well.
+    pub alpha: f64,
+    /// Distance of this pair's minimum.
+    pub r0: f64,
+}
+
+impl Interaction {
+    /// The potential between these species.
+    ///
+    /// # Errors
+    /// Parameters that md-core refuses, such as a Morse well that is too narrow for its distance.
+    pub fn potential(
+        &self,
+        source: &ScenarioSource,
+        species: &[Species],
+    ) -> Result<Potential, ScenarioError> {
+        let index = |name: &String| species.iter().position(|own| own.name == *name).unwrap_or(usize::MAX);
+        let indices = |[a, b]: &[String; 2]| [index(a), index(b)];
+        let made = match &self.kind {
+            PotentialKind::LennardJones { mixing, pair } => {
+                let wells: Vec<Well> =
+                    species.iter().map(|own| Well { epsilon: own.epsilon, sigma: own.sigma }).collect();
+                let overrides = pair.iter().map(|&LennardJonesPair { ref species, epsilon, sigma }| {
+                    SpeciesPair { species: indices(species), parameters: Well { epsilon, sigma } }
+                });
+                LennardJones::new(&wells, *mixing, &overrides.collect::<Vec<_>>(), self.cutoff, self.shift)
+                    .map(Potential::from)
+            }
+            &PotentialKind::Morse { depth, alpha, r0, ref pair } => {
+                let all = potential::MorsePair { depth, alpha, r0 };
+                let with_each = |a: usize| (0..species.len()).map(move |b| [a, b]);
+                let defaults = (0..species.len()).flat_map(with_each);
+                let defaults = defaults.map(|species| SpeciesPair { species, parameters: all });
+                let own = pair.iter().map(|&MorsePair { ref species, depth, alpha, r0 }| {
+                    let parameters = potential::MorsePair { depth, alpha, r0 };
+                    SpeciesPair { species: indices(species), parameters }
+                });
+                let pairs: Vec<_> = defaults.chain(own).collect();
+                Morse::new(species.len(), &pairs, self.cutoff, self.shift).map(Potential::from)
+            }
+        };
+        made.map_err(|error| {
+            ScenarioError::at(source, "interaction", error.to_string(), "other parameters of pairs")
+        })
+    }
+
+    /// Distance that no two particles are brought closer to by a random displacement, in units of length.
+    pub fn diameter(&self, species: &[Species]) -> f64 {
+        match &self.kind {
+            PotentialKind::LennardJones { .. } => species.iter().map(|own| own.sigma).fold(0.0, f64::max),
+            PotentialKind::Morse { r0, pair, .. } => pair.iter().map(|pair| pair.r0).fold(*r0, f64::max),
+        }
+    }
+
+    /// Order of magnitude of a pair force.
+    pub fn force_unit(&self, species: &[Species]) -> f64 {
+        match &self.kind {
+            PotentialKind::LennardJones { .. } => {
+                species.iter().map(|own| own.epsilon / own.sigma).fold(0.0, f64::max)
+            }
+            PotentialKind::Morse { depth, alpha, .. } => depth * alpha,
+        }
+    }
+}
+
+pub(super) fn check(interaction: &Interaction, species: &[Species]) -> Checked {
+    positive("interaction.cutoff", interaction.cutoff, "2.5 is usual, in units of sigma")?;
+    if interaction.tail_correction && interaction.shift != Shift::None {
+        let message = "`tail_correction` adds what a plain cutoff leaves out, but the potential is shifted";
+        let help = "use `shift = \"none\"`, or leave `tail_correction` out";
+        let finding = Finding::new("interaction.tail_correction", message, help);
+        return Err(finding.or_at("interaction.shift"));
+    }
+    match &interaction.kind {
+        PotentialKind::LennardJones { pair, .. } => {
+            check_names(pair.iter().map(|pair| &pair.species), species)?;
+            let help = "parameters of this pair, in place of the mixed ones";
+            pair.iter().enumerate().try_for_each(|(index, pair)| {
+                not_negative(&format!("interaction.pair[{index}].epsilon"), pair.epsilon, help)?;
+                positive(&format!("interaction.pair[{index}].sigma"), pair.sigma, help)
+            })
+        }
+        PotentialKind::Morse { depth, alpha, r0, pair } => {
+            check_no_wells(species)?;
+            check_morse("interaction", *depth, *alpha, *r0)?;
+            check_names(pair.iter().map(|pair| &pair.species), species)?;
+            pair.iter().enumerate().try_for_each(|(index, pair)| {
+                check_morse(&format!("interaction.pair[{index}]"), pair.depth, pair.alpha, pair.r0)
+            })
+        }
+    }
+}
+
+fn check_morse(table: &str, depth: f64, alpha: f64, r0: f64) -> Checked {
+    not_negative(&format!("{table}.depth"), depth, "the depth of the well, for example 1.0")?;
+    positive(&format!("{table}.alpha"), alpha, "the inverse width of the well, for example 6.0")?;
+    positive(&format!("{table}.r0"), r0, "the distance of the minimum, for example 1.0")
+}
+
+/// `epsilon` and `sigma` of species would be ignored by other potentials than Lennard-Jones.
+fn check_no_wells(species: &[Species]) -> Checked {
+    for (index, own) in species.iter().enumerate() {
+        for (key, value) in [("epsilon", own.epsilon), ("sigma", own.sigma)] {
+            if value != 1.0 {
+                let path = format!("species[{index}].{key}");
+                let message =
+                    format!("`{path}` belongs to kind `lennard-jones`, but the interaction is `morse`");
+                let help = "leave it out; `depth`, `alpha` and `r0` of [interaction] are for all species";
+                return Err(Finding::new(path, message, help).at_key().or_at("interaction.kind"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Pairs name existing species, and no pair is given twice.
+fn check_names<'p>(pairs: impl Iterator<Item = &'p [String; 2]>, species: &[Species]) -> Checked {
+    let names = || species.iter().map(|own| own.name.as_str());
+    let mut before: Vec<&[String; 2]> = Vec::new();
+    for (index, pair @ [left, right]) in pairs.enumerate() {
+        let unknown = pair.iter().enumerate().find(|(_, name)| !names().any(|known| known == *name));
+        if let Some((side, name)) = unknown {
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean `{near}`? The species are {}", listed(names())),
+                None => format!("the species are {}", listed(names())),
+            };
+            let path = format!("interaction.pair[{index}].species[{side}]");
+            return Err(Finding::new(path, format!("there is no species `{name}`"), help));
+        }
+        let is_same = |[a, b]: &&[String; 2]| (a == left && b == right) || (a == right && b == left);
+        if let Some(first) = before.iter().position(is_same) {
+            let message = format!(
+                "the pair `{left}`, `{right}` is given twice: interaction.pair[{first}] and [{index}]"
+            );
+            let help = "keep one; the order of the two names does not matter";
+            return Err(Finding::new(format!("interaction.pair[{index}].species"), message, help));
+        }
+        before.push(pair);
+    }
+    Ok(())
+}

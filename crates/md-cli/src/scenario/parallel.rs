@@ -1,0 +1,200 @@
+//! `[parallel]`: ranks, partition and halo exchange. `[parallel.rma]`: options of the one-sided backends.
+
+use md_comm::{
+    Asserts, Backend, Buffering, Operation, Polling, RingForm, RmaKey, RmaOptions, WindowCount, WindowKind,
+};
+use md_core::Shell;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, positive};
+use super::simulation::Simulation;
+use super::wording::{listed, name_of};
+
+/// `[parallel]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parallel {
+    /// What moves the halo.
+    pub backend: Backend,
+    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes.
+    pub between_nodes: Backend,
+    /// Which neighbouring cells are imported, and who computes a pair across ranks.
+    pub shell: Shell,
+    /// One stage with up to 26 partners, or three stages with two each.
+    pub exchange: ExchangePattern,
+    /// Which rank owns which cell.
+    pub partition: PartitionKind,
+    /// For `rect`: ranks per dimension, instead of the choice of least surface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<[usize; 3]>,
+    /// Compute inner pairs while the halo is in flight.
+    pub overlap: bool,
+    /// Threads per rank.
+    #[schemars(range(min = 1))]
+    pub threads: usize,
+    /// For backend `local`: number of ranks, run as threads of this process.
+    #[schemars(range(min = 1))]
+    pub ranks: usize,
+    /// Seconds after which a rank that still waits for a message reports it and ends the run.
+    pub watchdog_s: f64,
+    /// Options of the one-sided backends.
+    pub rma: Rma,
+}
+
+impl Default for Parallel {
+    fn default() -> Self {
+        Self {
+            backend: Backend::default(),
+            between_nodes: Backend::P2p,
+            shell: Shell::default(),
+            exchange: ExchangePattern::default(),
+            partition: PartitionKind::default(),
+            grid: None,
+            overlap: true,
+            threads: 1,
+            ranks: 1,
+            watchdog_s: 60.0,
+            rma: Rma::default(),
+        }
+    }
+}
+
+/// `[parallel.rma]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rma {
+    /// Where a window's memory comes from.
+    pub window: WindowKind,
+    /// One window for all neighbours, or one for each.
+    pub windows: WindowCount,
+    /// Who moves the data: the sender by put, or the receiver by get.
+    pub operation: Operation,
+    /// Message buffers per neighbour: 1, or 2 (double buffering).
+    #[schemars(range(min = 1, max = 2))]
+    pub slots: u8,
+    /// Tell the MPI library what it may assume at synchronisation.
+    pub asserts: Asserts,
+    /// How `rma-notify` reads its flags.
+    pub polling: Polling,
+    /// Form of `rma-ring`.
+    pub ring: RingForm,
+}
+
+impl Default for Rma {
+    fn default() -> Self {
+        Self {
+            window: WindowKind::default(),
+            windows: WindowCount::default(),
+            operation: Operation::default(),
+            slots: 2,
+            asserts: Asserts::default(),
+            polling: Polling::default(),
+            ring: RingForm::default(),
+        }
+    }
+}
+
+impl Rma {
+    /// The options of the transport.
+    pub fn options(&self) -> RmaOptions {
+        let Self { window, windows, operation, asserts, polling, ring, slots: _ } = *self;
+        RmaOptions { window, windows, operation, asserts, polling, ring }
+    }
+
+    /// Sets one key back to its default.
+    pub fn reset(&mut self, key: RmaKey) {
+        let default = Self::default();
+        match key {
+            RmaKey::Window => self.window = default.window,
+            RmaKey::Windows => self.windows = default.windows,
+            RmaKey::Operation => self.operation = default.operation,
+            RmaKey::Slots => self.slots = default.slots,
+            RmaKey::Asserts => self.asserts = default.asserts,
+            RmaKey::Polling => self.polling = default.polling,
+            RmaKey::Ring => self.ring = default.ring,
+        }
+    }
+
+    /// The same as `slots`; validation has refused anything but 1 and 2.
+    pub fn buffering(&self) -> Buffering {
+        if self.slots == 1 { Buffering::Single } else { Buffering::Double }
+    }
+}
+
+pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
+    check_between_nodes(parallel.between_nodes)?;
+    check_rma(parallel)?;
+    check_grid(parallel, simulation)?;
+    check_ranks(parallel)?;
+    at_least_one("parallel.threads", parallel.threads, "threads per rank")?;
+    positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
+}
+
+fn check_rma(parallel: &Parallel) -> Checked {
+    let Rma { slots, .. } = parallel.rma;
+    if !matches!(slots, 1 | 2) {
+        let message = format!("`parallel.rma.slots` must be 1 or 2, found {slots}");
+        return Err(Finding::new("parallel.rma.slots", message, "2 is double buffering, the default"));
+    }
+    let (backend, key_of_backend) = match parallel.backend {
+        Backend::Hybrid => (parallel.between_nodes, "parallel.between_nodes"),
+        backend => (backend, "parallel.backend"),
+    };
+    let Some(refusal) = backend.refusal(&parallel.rma.options(), parallel.rma.buffering()) else {
+        return Ok(());
+    };
+    let key = refusal.key.name();
+    let message = format!("backend `{}` does not take this `{key}`", backend.name());
+    let finding = Finding::new(format!("parallel.rma.{key}"), message, refusal.reason);
+    Err(finding.or_at(key_of_backend))
+}
+
+fn check_between_nodes(backend: Backend) -> Checked {
+    const KEY: &str = "parallel.between_nodes";
+    let is_able = |backend: &Backend| {
+        !matches!(backend, Backend::Local | Backend::Shm | Backend::Hybrid | Backend::Auto)
+    };
+    if is_able(&backend) {
+        return Ok(());
+    }
+    let able = Backend::ALL.iter().copied().filter(is_able).map(Backend::name);
+    let help = format!("available: {}", listed(able));
+    let message = format!("`{KEY} = {:?}` cannot move messages between nodes by itself", backend.name());
+    Err(Finding::new(KEY, message, help))
+}
+
+fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {
+    let Some(grid) = parallel.grid else {
+        return Ok(());
+    };
+    if parallel.partition != PartitionKind::Rect {
+        let message = format!("partition `{}` takes no `grid`", name_of(parallel.partition));
+        let finding = Finding::new("parallel.grid", message, "leave it out, or use `partition = \"rect\"`");
+        return Err(finding.at_key().or_at("parallel.partition"));
+    }
+    for (axis, ranks) in grid.into_iter().enumerate() {
+        let help = "ranks along x, y and z; their product is the number of ranks";
+        at_least_one(&format!("parallel.grid[{axis}]"), ranks, help)?;
+    }
+    if simulation.dimension == 2 && grid[2] != 1 {
+        let message = format!("a 2D simulation cannot be divided in z, found {} ranks there", grid[2]);
+        let help = format!("write `grid = [{}, {}, 1]`", grid[0], grid[1]);
+        return Err(Finding::new("parallel.grid[2]", message, help));
+    }
+    Ok(())
+}
+
+fn check_ranks(parallel: &Parallel) -> Checked {
+    at_least_one("parallel.ranks", parallel.ranks, "ranks as threads of this process, for `local` only")?;
+    if parallel.ranks > 1 && parallel.backend != Backend::Local {
+        let backend = parallel.backend.name();
+        let message =
+            format!("`parallel.ranks = {}` needs backend `local`, found `{backend}`", parallel.ranks);
+        let help = format!("start `mpirun -n {}` for `{backend}`, or use `local`", parallel.ranks);
+        return Err(Finding::new("parallel.ranks", message, help).or_at("parallel.backend"));
+    }
+    Ok(())
+}

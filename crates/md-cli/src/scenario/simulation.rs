@@ -1,0 +1,67 @@
+//! `[simulation]`: title, time step, length of the run. `[integrator]`: how the equations of motion are integrated.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, positive};
+use super::schema::lift_kind;
+
+/// `[simulation]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulation {
+    /// A line that names the run in its outputs.
+    #[serde(default)]
+    pub title: String,
+    /// 2 (one layer in z, no motion in z) or 3.
+    #[serde(default = "three")]
+    #[schemars(range(min = 2, max = 3))]
+    pub dimension: u8,
+    /// Time step in units of tau = sigma sqrt(m / epsilon).
+    #[serde(default = "default_timestep")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub timestep: f64,
+    /// Number of time steps.
+    #[schemars(range(min = 1))]
+    pub steps: u64,
+    /// Key of everything random.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+fn three() -> u8 {
+    3
+}
+
+fn default_timestep() -> f64 {
+    0.005
+}
+
+/// `[integrator]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(transform = lift_kind)]
+pub enum Integrator {
+    /// Velocity Verlet: constant energy.
+    VelocityVerlet {},
+}
+
+impl Default for Integrator {
+    fn default() -> Self {
+        Self::VelocityVerlet {}
+    }
+}
+
+pub(super) fn check(simulation: &Simulation) -> Checked {
+    let dimension = simulation.dimension;
+    if !matches!(dimension, 2 | 3) {
+        let message = format!("`simulation.dimension` must be 2 or 3, found {dimension}");
+        return Err(Finding::new("simulation.dimension", message, "2 is one layer in z without motion in z"));
+    }
+    positive("simulation.timestep", simulation.timestep, "0.005 is usual for a Lennard-Jones liquid")?;
+    at_least_one(
+        "simulation.steps",
+        simulation.steps,
+        "`md-cli forces` evaluates the forces of the initial state without motion",
+    )
+}
