@@ -5,6 +5,8 @@ SCENARIO ?= configs/lj-melt.toml
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BOOK := target/book
 KEYS := docs/reference/scenario-keys.md
+# With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
 .PHONY: help setup build run test test-all test-libraries loom bench ase-venv docs docs-keys docs-check
 
@@ -69,12 +71,12 @@ docs: docs-keys
 
 # The reference of the scenario's keys is made from the schema, that is from the doc comments of the scenario's model.
 docs-keys: setup
-	cargo build --package md-cli
+	$(BUILD_MD_CLI)
 	scripts/scenario_reference.py $(TARGET)/debug/md-cli > $(TARGET)/scenario-keys.md
 	cp $(TARGET)/scenario-keys.md $(KEYS)
 
 # Whether that reference is up to date, and whether every link in the documentation leads somewhere.
 docs-check: setup
-	cargo build --package md-cli
+	$(BUILD_MD_CLI)
 	scripts/scenario_reference.py $(TARGET)/debug/md-cli | diff -u $(KEYS) - || { echo "run \`make docs-keys\`"; exit 1; }
 	scripts/check_docs.py
