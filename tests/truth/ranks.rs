@@ -91,7 +91,7 @@ fn run(system: &str) -> Run {
 fn frames(outcome: &Outcome) -> Vec<String> {
     let text = outcome.text("traj.extxyz");
     let lines: Vec<&str> = text.lines().collect();
-    let count: usize = lines[0].parse().expect("a number of particles");
+    let count: usize = lines[0].parse().unwrap_or_else(|_| panic!("`{}` is not a number", lines[0]));
     lines.chunks(count + 2).map(|frame| frame.join("\n")).collect()
 }
 
