@@ -3,8 +3,12 @@
 RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+BOOK := target/book
+KEYS := docs/reference/scenario-keys.md
+# With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test test-all test-libraries loom bench ase-venv
+.PHONY: help setup build run test test-all test-libraries loom bench ase-venv docs docs-keys docs-check
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
@@ -13,6 +17,7 @@ help:
 	@echo "make test-libraries  the conformance suite with every MPI library that can be installed; takes long"
 	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
 	@echo "make bench  micro-benchmarks"
+	@echo "make docs   the book (docs/), into $(BOOK)"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
 
 setup:
@@ -29,6 +34,7 @@ test: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
+	$(MAKE) docs-check
 	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance
 	cargo test --workspace --no-fail-fast --no-default-features --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::
@@ -56,3 +62,21 @@ bench: setup
 
 ase-venv:
 	scripts/test-ase.sh --only-venv
+
+# The book needs mdbook; `make docs` installs it if cargo can.
+docs: docs-keys
+	scripts/check_docs.py
+	command -v mdbook >/dev/null || cargo install mdbook --locked
+	mdbook build
+
+# The reference of the scenario's keys is made from the schema, that is from the doc comments of the scenario's model.
+docs-keys: setup
+	$(BUILD_MD_CLI)
+	scripts/scenario_reference.py $(TARGET)/debug/md-cli > $(TARGET)/scenario-keys.md
+	cp $(TARGET)/scenario-keys.md $(KEYS)
+
+# Whether that reference is up to date, and whether every link in the documentation leads somewhere.
+docs-check: setup
+	$(BUILD_MD_CLI)
+	scripts/scenario_reference.py $(TARGET)/debug/md-cli | diff -u $(KEYS) - || { echo "run \`make docs-keys\`"; exit 1; }
+	scripts/check_docs.py

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Desk, MELT, Said, Start, error, error_everywhere, md_cli, p2p_available, starts};
 use insta::assert_snapshot;
 
-/// Columns that users rely on (`docs/`, output files), then the context columns of timing.csv that are not among them.
+/// Columns as promised in docs/reference/outputs.md, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
     exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,\
     force_return_s,border_s,migrate_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";

@@ -38,10 +38,21 @@ pub(crate) fn text_of(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The fields of a line of reference data, all of them numbers.
-pub(crate) fn numbers<const COUNT: usize>(line: &str, separator: char) -> [f64; COUNT] {
-    let fields = line.split(separator).filter(|field| !field.is_empty());
-    let number = |field: &str| field.parse().unwrap_or_else(|_| panic!("`{field}` is not a number: {line}"));
-    let numbers: Vec<f64> = fields.map(number).collect();
-    numbers.try_into().unwrap_or_else(|all: Vec<f64>| panic!("{} numbers, not {COUNT}: {line}", all.len()))
+/// The rows of a table of reference data, as printed. Comments start with `#`; the columns must be those named.
+pub(crate) fn table<const COUNT: usize>(path: &str, columns: [&str; COUNT]) -> Vec<[String; COUNT]> {
+    let text = text_of(&data(path));
+    let mut lines = text.lines().skip_while(|line| line.starts_with('#'));
+    assert_eq!(lines.next(), Some(columns.join(",").as_str()), "columns of {path}");
+    let row = |line: &str| {
+        let fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        fields
+            .try_into()
+            .unwrap_or_else(|all: Vec<String>| panic!("{} fields, not {COUNT}: {line}", all.len()))
+    };
+    lines.map(row).collect()
+}
+
+/// The fields of a row of reference data, all of them numbers.
+pub(crate) fn numbers<const COUNT: usize>(row: &[String; COUNT]) -> [f64; COUNT] {
+    row.each_ref().map(|field| field.parse().unwrap_or_else(|_| panic!("`{field}` is not a number: {row:?}")))
 }

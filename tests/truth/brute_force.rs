@@ -1,4 +1,4 @@
-//! Truth 6, third part: both methods against sums worked out in this test (support/reference.rs), on configurations
+//! Both methods against sums worked out in this test (support/reference.rs), on configurations
 //! that are hard to divide: clusters, empty cells, boxes of one or two cells, walls, two dimensions.
 
 use std::collections::BTreeSet;

@@ -1,20 +1,18 @@
-//! Truth 4: LAMMPS's published log of `bench/in.lj`, and conservation of energy.
+//! LAMMPS's published log of `bench/in.lj`, and conservation of energy.
 
 use crate::support::{
-    Backend, Run, ThermoRow, assert_close, assert_printed, data, every_case, repository, text_of,
+    Backend, Run, ThermoRow, assert_close, assert_printed, every_case, repository, table, text_of,
 };
 
-/// The thermo table of a log: step, temperature, potential and total energy per atom, pressure, as printed.
-fn log(name: &str) -> Vec<[String; 5]> {
-    let text = text_of(&data("lammps").join(name));
-    let table = text.lines().skip_while(|line| !line.trim_start().starts_with("Step ")).skip(1);
-    let rows = table.take_while(|line| !line.starts_with("Loop time"));
-    let row = |line: &str| {
-        let fields: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let [step, temperature, pair, _molecular, total, pressure] = &fields[..] else { panic!("{line}") };
-        [step, temperature, pair, total, pressure].map(Clone::clone)
-    };
-    rows.map(row).collect()
+/// The thermo table of the log on so many processes: step, temperature, potential and total energy per atom, pressure,
+/// as printed.
+fn log(processes: &str) -> Vec<[String; 5]> {
+    let columns = ["processes", "step", "temperature", "potential_per_atom", "total_per_atom", "pressure"];
+    let rows = table("melt32000/thermo.csv", columns).into_iter().filter(|row| row[0] == processes);
+    rows.map(|[_, step, temperature, potential, total, pressure]| {
+        [step, temperature, potential, total, pressure]
+    })
+    .collect()
 }
 
 fn melt() -> String {
@@ -34,7 +32,7 @@ fn assert_first_row(row: &ThermoRow, printed: &[String; 5], case: &str) {
 /// Step 0 does not depend on the velocities, except for their scale.
 #[test]
 fn step_0_of_the_published_log() {
-    let logs = [log("log.15Jul25.lj.fixed.g++.1"), log("log.15Jul25.lj.fixed.g++.4")];
+    let logs = [log("1"), log("4")];
     assert_eq!(logs[0], logs[1], "both published logs say the same");
     let run = Run::new("run", melt()).argument("--steps").argument("1");
     // Every pair of 32,000 atoms would take minutes; small systems try that method.
@@ -49,7 +47,7 @@ fn step_0_of_the_published_log() {
 /// that cross the unshifted cutoff change the total energy in the same way: by -0.0089.
 #[test]
 fn step_100_of_the_published_log() {
-    let [_, end] = &log("log.15Jul25.lj.fixed.g++.1")[..] else { panic!("two rows") };
+    let [_, end] = &log("1")[..] else { panic!("two rows") };
     let published = end.each_ref().map(|field| field.parse::<f64>().unwrap());
     for (ranks, precision) in [(1, "double"), (8, "double"), (2, "mixed")] {
         let run = Run::new("run", melt()).set(format!("neighbor.precision={precision:?}"));
@@ -57,7 +55,7 @@ fn step_100_of_the_published_log() {
         let thermo = outcome.thermo();
         let last = thermo[thermo.len() - 1];
         assert_eq!(last.step as f64, published[0], "{}", outcome.case());
-        // miniMD, with other velocities again, is 0.0052 away in temperature (tests/data/miniMD/32k.lj).
+        // miniMD, with other velocities again, is 0.0052 away in temperature (tests/data/miniMD/32k.csv).
         let bands = [
             ("total energy", last.total, published[3], 2e-4),
             ("temperature", last.temperature, published[1], 0.015),

@@ -1,7 +1,7 @@
-//! Truth 5: miniMD's long runs. Its initial velocities are its own, but any correct program reaches the same equilibrium
+//! The long runs of miniMD. Its initial velocities are its own, but any correct program reaches the same equilibrium
 //! from the same density, temperature and start on a crystal.
 
-use crate::support::{Backend, Run, data, numbers, text_of};
+use crate::support::{Backend, Run, numbers, table};
 
 /// Temperature, potential energy, pressure of one step.
 type Sample = [f64; 3];
@@ -17,15 +17,13 @@ const BETWEEN_SAMPLES: u64 = 100;
 /// The probability of a false alarm is below one in a million.
 const SIGMAS: f64 = 5.0;
 
-/// `# Timestep T U P Time`.
 fn minimd() -> Vec<(u64, Sample)> {
-    let text = text_of(&data("miniMD/4k.lj"));
-    let rows = text.lines().skip_while(|line| !line.starts_with("# Timestep T U P Time")).skip(1);
-    let row = |line: &str| {
-        let [step, temperature, potential, pressure, _time] = numbers(line, ' ');
+    let rows = table("miniMD/4k.csv", ["step", "temperature", "potential_per_atom", "pressure"]);
+    let row = |fields: &[String; 4]| {
+        let [step, temperature, potential, pressure] = numbers(fields);
         (step as u64, [temperature, potential, pressure])
     };
-    rows.take_while(|line| line.starts_with(|letter: char| letter.is_ascii_digit())).map(row).collect()
+    rows.iter().map(row).collect()
 }
 
 fn ours(precision: &str) -> Vec<(u64, Sample)> {

@@ -1,4 +1,4 @@
-//! Truth 6, second part: what moves the bytes, and when, changes no bit of the result.
+//! What moves the bytes, and when, changes no bit of the result.
 
 use crate::support::{Backend, Case, Run, local_cases, mixed_cases, p2p_available};
 

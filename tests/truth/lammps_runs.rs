@@ -1,9 +1,9 @@
-//! Truth 3: runs of LAMMPS that anyone can repeat: forces of every atom at step 0, thermo output of the first 50 steps.
+//! Runs of LAMMPS that anyone can repeat: forces of every atom at step 0, thermo output of the first 50 steps.
 //! Beyond that rounding errors, which grow exponentially, differ too much for 1e-7.
 
 use crate::support::{
     Backend, Case, ForceRow, Run, ThermoRow, assert_close, assert_forces, assert_thermo, data, every_case,
-    mixed_cases, numbers, text_of,
+    mixed_cases, numbers, table,
 };
 
 /// Two species, without shift. The file has the masses too; a scenario may repeat them.
@@ -38,26 +38,26 @@ fn scenario(name: &str, interaction: &str) -> String {
     )
 }
 
-/// LAMMPS's `dump custom id type x y z fx fy fz`.
-fn dumped_forces(name: &str) -> Vec<ForceRow> {
-    let text = text_of(&data(name).join("forces.dump"));
-    let rows =
-        text.lines().skip_while(|line| !line.starts_with("ITEM: ATOMS id type x y z fx fy fz")).skip(1);
-    let row = |line: &str| {
-        let [id, kind, x, y, z, fx, fy, fz] = numbers(line, ' ');
+/// Positions and forces at step 0.
+fn lammps_forces(name: &str) -> Vec<ForceRow> {
+    let columns = ["id", "type", "x", "y", "z", "fx", "fy", "fz"];
+    let row = |fields: &[String; 8]| {
+        let [id, kind, x, y, z, fx, fy, fz] = numbers(fields);
         ForceRow { id: id as u64, kind: kind as u32, position: [x, y, z], force: [fx, fy, fz] }
     };
-    rows.map(row).collect()
+    table(&format!("{name}/forces.csv"), columns).iter().map(row).collect()
 }
 
 /// The rows up to step 50.
 fn printed_thermo(name: &str) -> Vec<ThermoRow> {
-    let row = |line: &str| {
-        let [step, temperature, potential, kinetic, total, pressure] = numbers(line, ',');
+    let columns =
+        ["step", "temperature", "potential_per_atom", "kinetic_per_atom", "total_per_atom", "pressure"];
+    let row = |fields: &[String; 6]| {
+        let [step, temperature, potential, kinetic, total, pressure] = numbers(fields);
         ThermoRow { step: step as u64, time: 0.005 * step, temperature, potential, kinetic, total, pressure }
     };
-    let rows: Vec<ThermoRow> = text_of(&data(name).join("thermo.csv")).lines().skip(1).map(row).collect();
-    rows.into_iter().filter(|row| row.step <= 50).collect()
+    let rows = table(&format!("{name}/thermo.csv"), columns);
+    rows.iter().map(row).filter(|row| row.step <= 50).collect()
 }
 
 /// Relative errors.
@@ -73,7 +73,7 @@ const MIXED: Allowed = Allowed { forces: 1e-5, energy: 1e-6, thermo_at_start: 1e
 
 fn check_forces(name: &str, interaction: &str, (cases, allowed): (impl Iterator<Item = Case>, Allowed)) {
     let run = Run::new("forces", scenario(name, interaction));
-    let expected = dumped_forces(name);
+    let expected = lammps_forces(name);
     let first = &printed_thermo(name)[0];
     // Relative to the largest component, which is smaller than the pair forces it is the sum of, so this is strict.
     // The melt starts as a perfect crystal, whose forces vanish: there the pair forces, about 1, are the scale.

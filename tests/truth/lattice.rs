@@ -1,4 +1,4 @@
-//! Truth 1: sums over a perfect fcc crystal, which anyone can work out.
+//! Sums over a perfect fcc crystal, which anyone can work out.
 
 use crate::support::{Pair, Run, Shift, assert_close, assert_printed, every_case, local_cases, mixed_cases};
 
@@ -58,7 +58,7 @@ fn check(run: &Run, pair: Pair, (relative, force): (f64, f64)) {
     assert!(largest < force, "{case}: a force of {largest}");
 }
 
-/// The sums of this test itself, against values worked out elsewhere (research notes, section 6.3; with kinetic energy
+/// The sums of this test itself, against values worked out elsewhere (with kinetic energy
 /// they are the pressures in LAMMPS's and miniMD's logs).
 #[test]
 fn the_reference_has_the_known_digits() {

@@ -1,11 +1,9 @@
-//! Truth 2: NIST's "Lennard-Jones Fluid Reference Calculations: Cuboid Cell". Particles at random places, so that every
+//! NIST's "Lennard-Jones Fluid Reference Calculations: Cuboid Cell". Particles at random places, so that every
 //! pair across every face counts; the boxes are so small that on 2 x 2 x 2 ranks both neighbours along an axis are one.
 
 use std::f64::consts::PI;
 
-use crate::support::{
-    Case, Run, assert_close, assert_printed, data, every_case, local_cases, mixed_cases, numbers, text_of,
-};
+use crate::support::{Case, Run, assert_close, assert_printed, every_case, local_cases, mixed_cases, table};
 
 /// A row of a table of reference values: configuration, cutoff, shift, energy, virial (sum of r . f), tail correction.
 type Row = (u8, f64, &'static str, &'static str, &'static str, Option<&'static str>);
@@ -22,8 +20,7 @@ const PUBLISHED: [Row; 4] = [
 const FORCE_SHIFTED: [Row; 2] =
     [(1, 3.0, "force", "-3870.9", "317.54", None), (2, 3.0, "force", "-620.12", "-445.33", None)];
 
-/// More digits and other cutoffs: worked out from the same files by an O(N^2) program that is not a part of this project
-/// (research notes, section 6.4).
+/// More digits and other cutoffs: worked out from the same files by an O(N^2) program that is not a part of this project.
 const DIGITS: [Row; 12] = [
     (1, 2.5, "none", "-4214.08529744", "253.95245717", None),
     (1, 3.0, "none", "-4351.54019454", "-568.66546532", None),
@@ -39,18 +36,15 @@ const DIGITS: [Row; 12] = [
     (2, 4.0, "energy", "-693.65384515", "-655.98756071", None),
 ];
 
-/// NIST's file as extended XYZ. The box is centred at the origin.
+/// NIST's positions as extended XYZ. The box is centred at the origin.
 fn extxyz(configuration: u8) -> String {
-    let text = text_of(&data(&format!("nist-lj/lj-{configuration}.xyz")));
-    let mut lines = text.lines();
-    let (count, comment) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let edges = comment.trim().trim_start_matches("cell:");
-    let [x, y, z] = numbers(edges, ' ');
-    let [ox, oy, oz] = [x, y, z].map(|edge| -0.5 * edge);
+    let rows = table(&format!("nist-lj/lj-{configuration}.csv"), ["x", "y", "z"]);
+    let (count, edge) = (rows.len(), edge(configuration));
+    let o = -0.5 * edge;
     let head = format!(
-        "{count}\nLattice=\"{x} 0 0 0 {y} 0 0 0 {z}\" Origin=\"{ox} {oy} {oz}\" Properties=species:S:1:pos:R:3\n"
+        "{count}\nLattice=\"{edge} 0 0 0 {edge} 0 0 0 {edge}\" Origin=\"{o} {o} {o}\" Properties=species:S:1:pos:R:3\n"
     );
-    head + &lines.map(|line| format!("{}\n", line.trim())).collect::<String>()
+    head + &rows.iter().map(|[x, y, z]| format!("H {x} {y} {z}\n")).collect::<String>()
 }
 
 /// The skin is left out: the box of configuration 2 is just two cutoffs of 4 long.

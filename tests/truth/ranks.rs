@@ -1,7 +1,7 @@
-//! Truth 6, first part: the physics does not depend on how the work is divided.
+//! The physics does not depend on how the work is divided.
 
 use crate::support::{
-    Backend, Case, Outcome, Run, assert_thermo, every_case, local_cases, mixed_cases, numbers, p2p_cases,
+    Backend, Case, Outcome, Run, assert_thermo, every_case, local_cases, mixed_cases, p2p_cases,
 };
 
 /// What every system here writes: five rows, and the first and the last frame.
@@ -91,8 +91,8 @@ fn run(system: &str) -> Run {
 fn frames(outcome: &Outcome) -> Vec<String> {
     let text = outcome.text("traj.extxyz");
     let lines: Vec<&str> = text.lines().collect();
-    let [count] = numbers(lines[0], ' ');
-    lines.chunks(count as usize + 2).map(|frame| frame.join("\n")).collect()
+    let count: usize = lines[0].parse().unwrap_or_else(|_| panic!("`{}` is not a number", lines[0]));
+    lines.chunks(count + 2).map(|frame| frame.join("\n")).collect()
 }
 
 /// Relative errors allowed after 20 steps.
