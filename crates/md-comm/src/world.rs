@@ -19,6 +19,10 @@ pub trait World {
     fn set_watchdog(&self, _limit: Duration) {}
 
     /// Opens an exchange context. *Collective.*
+    ///
+    /// # Errors
+    /// [`CommError::Misuse`] if the spec breaks a rule, [`CommError::Unavailable`] if the transport cannot serve it;
+    /// communication.
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError>;
 
     /// Another world of the same ranks and the same transport, whose messages and collectives never meet this one's:
@@ -38,15 +42,27 @@ pub trait World {
     }
 
     /// Every rank's bytes, in rank order, the same number from each. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; [`CommError::Misuse`] if the ranks call different collectives.
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError>;
 
     /// `root`'s bytes (any length) on every rank; the others' `bytes` are replaced. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
     fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError>;
 
     /// Every rank's bytes (any length each) on `root`, in rank order; an empty vector elsewhere. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
     fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError>;
 
     /// Returns when all ranks have called it. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
     fn barrier(&self) -> Result<(), CommError>;
 
     /// Ends all ranks at once because this one has failed. Returns only for transports that end the others by making
@@ -62,16 +78,25 @@ pub trait World {
     }
 
     /// Sums `values` element by element over the ranks, in rank order. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
     fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
         self.reduce(values, |sum, value| sum + value)
     }
 
     /// Element-wise maximum over the ranks. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
     fn max(&self, values: &mut [f64]) -> Result<(), CommError> {
         self.reduce(values, f64::max)
     }
 
     /// Element-wise reduction over the ranks, from rank 0 upwards. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
     fn reduce(&self, values: &mut [f64], combine: fn(f64, f64) -> f64) -> Result<(), CommError> {
         let all: Vec<f64> = bytemuck::pod_collect_to_vec(&self.gather_all(bytemuck::cast_slice(values))?);
         let width = values.len();
