@@ -182,7 +182,7 @@ impl Sample {
         self.particles.clear_forces(threads);
         let mut total = PairSums::default();
         for region in [Region::Inner, Region::Boundary] {
-            total += black_box(self.method.add_forces(system, &mut self.particles, region, sums));
+            total += black_box(self.method.add_forces(system, &mut self.particles, region, evaluation));
         }
         total
     }

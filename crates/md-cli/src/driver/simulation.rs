@@ -136,13 +136,13 @@ impl<'a> Simulation<'a> {
             }
             Due::No => {
                 // What is about to be reported must not come from a neighbourhood that holds no longer.
-                if sums == Evaluation::WithEnergyAndVirial {
+                if evaluation == Evaluation::WithEnergyAndVirial {
                     self.check_lost()?;
                 }
                 Ghosts::Stale
             }
         };
-        self.compute_forces(ghosts, sums)?;
+        self.compute_forces(ghosts, evaluation)?;
         self.kicks = Kicks::Two;
         Ok(())
     }
@@ -168,13 +168,13 @@ impl<'a> Simulation<'a> {
         if ghosts == Ghosts::Stale && finish_first {
             self.with_halo(HaloExchange::finish_refresh)?;
         }
-        let mut pairs = self.add_forces(Region::Inner, sums);
+        let mut pairs = self.add_forces(Region::Inner, evaluation);
         if ghosts == Ghosts::Stale && !finish_first {
             self.with_halo(HaloExchange::finish_refresh)?;
         }
-        pairs += self.add_forces(Region::Boundary, sums);
+        pairs += self.add_forces(Region::Boundary, evaluation);
         self.with_halo(HaloExchange::return_forces)?;
-        if sums == Evaluation::WithEnergyAndVirial {
+        if evaluation == Evaluation::WithEnergyAndVirial {
             self.pairs = pairs;
         }
         Ok(())
@@ -186,7 +186,7 @@ impl<'a> Simulation<'a> {
             if region == Region::Inner {
                 particles.clear_ghost_forces(&setup.threads);
             }
-            method.add_forces(setup.system(plan, cells), particles, region, sums)
+            method.add_forces(setup.system(plan, cells), particles, region, evaluation)
         })
     }
 
