@@ -125,7 +125,8 @@ impl Sample {
         let all = all_particles(scenario, &lattice, &domain);
         let is_here = |particle: &Particle| partition.owner(&grid, grid.cell_of(particle.position)) == rank;
         let particles = (0..all.owned()).map(|index| all.get(index)).filter(is_here).collect();
-        let plan = HaloPlan::new(&grid, &partition, shell, ExchangePattern::Direct, rank);
+        let plan = HaloPlan::new(&grid, &partition, &shell.offsets(false), ExchangePattern::Direct, rank);
+        let pairs = PairWork::new(&plan, &grid, shell);
         let potential = LennardJones::new(wells, Mixing::LorentzBerthelot, &[], cutoff, Shift::None);
         let potential = Potential::LennardJones(potential.expect("there are no overrides"));
         let (cells, selections) = (LocalCells::default(), StageSelections::default());
@@ -182,7 +183,7 @@ impl Sample {
         self.particles.clear_forces(threads);
         let mut total = PairSums::default();
         for region in [Region::Inner, Region::Boundary] {
-            total += black_box(self.method.add_forces(system, &mut self.particles, region, sums));
+            total += black_box(self.method.add_forces(system, &mut self.particles, region, evaluation));
         }
         total
     }

@@ -8,9 +8,11 @@ use crate::common::{Kernel, ONE_SPECIES, Sample, TWO_SPECIES, levels, melt};
 
 pub(crate) fn forces(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("forces");
-    let mut measure = |sample: &mut Sample, name: &str, variant: &str, sums| {
+    let mut measure = |sample: &mut Sample, name: &str, variant: &str, evaluation| {
         group.throughput(Throughput::Elements(sample.particles.owned() as u64));
-        group.bench_function(BenchmarkId::new(name, variant), |bencher| bencher.iter(|| sample.forces(sums)));
+        group.bench_function(BenchmarkId::new(name, variant), |bencher| {
+            bencher.iter(|| sample.forces(evaluation))
+        });
     };
     for kernel in Kernel::ALL {
         for wells in [ONE_SPECIES, TWO_SPECIES] {

@@ -1,9 +1,10 @@
 //! What is repeated while allocations are counted.
 
-use md_cli::driver::{Setup, Simulation};
-use md_cli::scenario::{ScenarioSource, load};
+use md_cli::inputs::Inputs;
+use md_cli::setup;
 use md_comm::{Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World};
 use md_core::Evaluation;
+use md_engine::Simulation;
 
 const EXCHANGES: usize = 1000;
 const STEPS: usize = 30;
@@ -111,10 +112,9 @@ fn once(exchange: &mut Exchange) -> Result<(), CommError> {
 
 fn steps(world: &dyn World, settings: &[&str]) -> Result<Played, String> {
     let overrides = settings.iter().map(|&setting| setting.to_owned()).collect();
-    let source = ScenarioSource { name: "melt".to_owned(), text: MELT.to_owned(), overrides };
-    let scenario = load(&source).map_err(|error| error.render())?;
-    let setup = Setup::new(&source, &scenario, None, world.ranks()).map_err(|error| error.to_string())?;
-    let mut simulation = Simulation::new(world, &setup, &scenario).map_err(|error| error.to_string())?;
+    let inputs = Inputs::from_text("melt", MELT, overrides).map_err(|error| error.to_string())?;
+    let setup = setup::of_inputs(&inputs, world.ranks()).map_err(|error| error.to_string())?;
+    let mut simulation = Simulation::new(world, &setup).map_err(|error| error.to_string())?;
     let mut repeat = |times| {
         (0..times)
             .try_for_each(|_| simulation.step(Evaluation::ForcesOnly))

@@ -1,10 +1,10 @@
 //! The systems, and one run of the driver on them.
 
-use md_cli::driver::{RowVector, RunError, Setup, Simulation};
-use md_cli::report::{ParticleRow, Thermo};
-use md_cli::scenario::{ScenarioSource, load};
+use md_cli::error::RunError;
+use md_cli::inputs::Inputs;
+use md_cli::setup;
 use md_comm::{Buffering, World};
-use md_core::Evaluation;
+use md_engine::{Needs, ParticleRow, RowVector, Simulation, Thermo, every};
 
 use crate::strategy::Decomposition;
 
@@ -67,27 +67,15 @@ pub(crate) fn run(
 ) -> Result<Outcome, RunError> {
     let mut overrides = decomposition.settings();
     overrides.push(format!("parallel.rma.slots={}", slots.count()));
-    let source = ScenarioSource { name: "system".to_owned(), text: text.to_owned(), overrides };
-    let scenario = load(&source).map_err(RunError::Scenario)?;
-    let setup = Setup::new(&source, &scenario, None, world.ranks())?;
-    let mut simulation = Simulation::new(world, &setup, &scenario)?;
+    let setup = setup::of_inputs(&Inputs::from_text("system", text, overrides)?, world.ranks())?;
+    let mut simulation = Simulation::new(world, &setup)?;
     let mut thermo = Vec::new();
-    for step in 0..=STEPS {
-        let observe = step % THERMO_EVERY == 0;
-        if step > 0 {
-            simulation.step(if observe {
-                Evaluation::WithEnergyAndVirial
-            } else {
-                Evaluation::ForcesOnly
-            })?;
-        }
-        if observe {
-            let sums = simulation.system_sums()?;
-            thermo.push(simulation.thermo(&sums));
-        }
-    }
-    let mut particles = simulation.gather_rows(RowVector::Velocity)?;
-    particles.sort_unstable_by_key(|particle| particle.id);
+    let mut observer = every(THERMO_EVERY, Needs::ENERGY_AND_VIRIAL, |now| {
+        thermo.extend(now.thermo.copied());
+        Ok(())
+    });
+    simulation.run(STEPS, &mut [&mut observer])?;
+    let particles = simulation.gather_rows(RowVector::Velocity)?;
     let rebuilds = simulation.rebuilds();
     simulation.finalise()?;
     Ok(Outcome { particles, thermo, rebuilds })

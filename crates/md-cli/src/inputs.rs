@@ -56,14 +56,29 @@ impl Inputs {
         Some(beside(Path::new(&self.source.name), &file.path))
     }
 
+    /// From a scenario's text; particle files are relative to the folder of `name`.
+    ///
+    /// # Errors
+    /// As [`Inputs::read`].
+    pub fn from_text(name: &str, text: &str, overrides: Vec<String>) -> Result<Self, RunError> {
+        Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, read_text)
+    }
+
     fn with(args: &ScenarioArgs, read: impl Fn(&Path) -> Result<String, RunError>) -> Result<Self, RunError> {
         let name = args.scenario.display().to_string();
         let source = ScenarioSource { name, text: read(&args.scenario)?, overrides: args.overrides() };
+        Self::load(source, read)
+    }
+
+    fn load(
+        source: ScenarioSource,
+        read: impl Fn(&Path) -> Result<String, RunError>,
+    ) -> Result<Self, RunError> {
         let scenario = scenario::load(&source)?;
         let particles = match &scenario.system.file {
             None => None,
             Some(file) => {
-                let path = beside(&args.scenario, &file.path);
+                let path = beside(Path::new(&source.name), &file.path);
                 let (name, text) = (path.display().to_string(), read(&path)?);
                 let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
                 Some(match file.format {

@@ -4,6 +4,23 @@
 //! a [`Partition`] says which rank owns which cell; a [`HaloPlan`] follows from partition and [`Shell`]; [`LocalCells`]
 //! keep the particles sorted; a [`Method`] adds pair forces from a [`Potential`]; [`integrate`] moves the particles.
 //!
+//! ```
+//! use md_core::potential::{LennardJones, Mixing, Morse, MorsePair, PairPotential, Potential, Shift, SpeciesPair, Well};
+//!
+//! let well = Well { epsilon: 1.0, sigma: 1.0 };
+//! let lennard_jones = LennardJones::new(&[well], Mixing::LorentzBerthelot, &[], 2.5, Shift::Energy)?;
+//! let parameters = MorsePair { depth: 1.0, alpha: 5.0, r0: 2f64.powf(1.0 / 6.0) };
+//! let morse = Morse::new(1, &[SpeciesPair { species: [0, 0], parameters }], 2.5, Shift::Energy)?;
+//! for potential in [Potential::from(lennard_jones), Potential::from(morse)] {
+//!     let at_minimum = potential.term(0, 0, 2f64.powf(1.0 / 3.0));
+//!     assert!(at_minimum.energy < -0.9 && at_minimum.force_over_r.abs() < 1e-12);
+//! }
+//! # Ok::<(), md_core::potential::PotentialError>(())
+//! ```
+//!
+//! A potential of your own is a [`PairPotential`] with a kernel ([`potential`]); this crate has all that it needs,
+//! [`simd::Simd`] included.
+//!
 //! Reduced Lennard-Jones units throughout: mass m, length sigma, energy epsilon, time tau = sigma sqrt(m / epsilon),
 //! `k_B` = 1.
 #![forbid(unsafe_code)]
@@ -35,7 +52,7 @@ pub mod velocities;
 pub use cells::LocalCells;
 pub use domain::{Boundary, Dimension, Domain};
 pub use fields::{Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
-pub use force::{Evaluation, Method, PairSums, Region};
+pub use force::{Evaluation, Method, PairLoop, PairSums, Region};
 pub use grid::CellGrid;
 pub use halo::{ExchangePattern, HaloPlan};
 pub use particles::{Particle, Particles};

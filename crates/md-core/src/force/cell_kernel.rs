@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Vectors are aligned: a span that starts or ends inside a vector has lanes masked there, and only there; the vectors
-//! between run without any test but the cutoff. I-particles beyond the end of the cell get a position far outside, which the
-//! cutoff masks. Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves.
+//! between run without any test but the cutoff. Particles i beyond the end of the cell get a position far outside, which the
+//! cutoff masks. Lanes beyond the cutoff are computed and masked: a branch would cost more than it saves.
 
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
@@ -284,7 +284,7 @@ impl<S: Simd> Mask<S> {
     }
 }
 
-/// All count of a block against one vector of partners; returns the force to subtract from the partners.
+/// All i-particles of a block against one vector of partners; returns the force to subtract from the partners.
 #[inline(always)]
 fn block_against<S: Simd, K: PairKernel, const SUMS: bool>(
     simd: S,

@@ -1,6 +1,6 @@
 //! The linked-cell method: every particle against the particles of its own and the adjacent cells.
 //!
-//! At a rebuild the plan's cell pairs become *spans*: runs of particle indices. Cells of a row along x are neighbours in
+//! At a rebuild the plan's cell pairs become *spans*: runs of particle indices. Cells along x are adjacent in
 //! memory, so the 14 cells of a half shell are about 5 spans, and a span is swept a vector at a time.
 //!
 //! Advantage: nothing to store per particle, no gather, all loads contiguous. Disadvantage: of the pairs whose distance
@@ -177,7 +177,7 @@ impl CellWork {
     }
 }
 
-/// The rows of an item that lie in the home, against partners in it and others.
+/// The i-particles of an item that lie in the home, with partners in it and in others.
 fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reactions: &mut ReactionBuffer) {
     let Work { home, local, cross } = work;
     let Some(rows) = item.particles.part(home, 0) else { return };
@@ -206,7 +206,7 @@ impl Items {
         self.spans.clear();
     }
 
-    /// The spans since the last item are met by these rows.
+    /// The spans since the last item are met by these i-particles.
     fn end_item(&mut self, item: &CellItem, particles: CellSpan) {
         let start = self.items.last().map_or(0, |last| last.spans.end);
         if start < self.spans.len() {

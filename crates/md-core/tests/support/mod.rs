@@ -1,5 +1,7 @@
 //! A box of particles of alternating species, and the forces on them by every method.
 
+#![expect(clippy::expect_used, reason = "helpers of tests")]
+
 use md_core::force::{CellWork, ClusterWork, PairWork, Precision, System};
 use md_core::grid::most_cells;
 use md_core::lattice::{Lattice, LatticeKind};
@@ -57,7 +59,8 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
         Particle { id, species, position, velocity: [0.0; 3] }
     };
     let mut particles: Particles = lattice.sites().map(particle).collect();
-    let counts = most_cells(&domain, potential.cutoff() + SKIN, lattice.len()).unwrap();
+    let counts =
+        most_cells(&domain, potential.cutoff() + SKIN, lattice.len()).expect("the box is large enough");
     let (grid, threads) = (CellGrid::new(domain, counts), Threads::one());
     let partition = Partition::Rect(Rect { grid: [1; 3] });
     let plan = HaloPlan::new(&grid, &partition, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
@@ -73,9 +76,9 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
     for region in Region::ALL {
         sums += method.add_forces(system, &mut particles, region, Evaluation::WithEnergyAndVirial);
     }
-    let mut of = vec![[0.0; 3]; particles.owned() + 1];
+    let mut of = vec![[0.0; 3]; particles.owned()];
     for index in 0..particles.owned() {
-        of[particles.get(index).id as usize] = particles.force_of(index);
+        of[particles.get(index).id as usize - 1] = particles.force_of(index);
     }
     Forces { of, sums }
 }

@@ -1,32 +1,31 @@
-//! Where the forces of clusters add up, when they are of another type than the particles' or have a lane per pair.
+//! Where forces on j-clusters add up when they are not of the particles' type: in f32, or with a lane per pair.
 //!
 //! ```text
-//! accumulator           a vector per dimension: that of cluster c is c modulo their number
-//! flushing       moves its sums to the particles: every few i-clusters for clusters whose own i-clusters have been swept; before a
-//!                i-cluster for clusters whose accumulators it needs; at the section's end for all
+//! accumulator    a vector per dimension; that of cluster c is number c modulo their count, a power of two
+//! flush          add its sums to the particles' f64 forces and clear it: every few i-clusters for clusters whose own
+//!                i-cluster has been swept, before an i-cluster that needs the accumulator for another cluster, and at
+//!                the end of a section
 //! ```
 //!
-//! What is flushed when is decided with the lists, so a sweep only does what it is told. With the half shell it passes through
-//! the cells in order and meets a cluster for the last time in its own i-clusters. With accumulators for all clusters from an i-cluster to the
-//! last that it meets, about a layer of cells, every cluster is flushed once. It is flushed a few times if it is met
-//! later again, if it is a ghost, or if a layer has more clusters than there are accumulators at most (131,072 particles in
-//! clusters of four).
+//! The flushes are decided when the list is made and written into it. With the half shell a sweep passes through the cells in
+//! order and meets a cluster for the last time as an i-cluster. With accumulators for about a layer of cells every cluster is
+//! flushed once; several times only if it is a ghost, is met again later, or if a layer has more clusters than there are
+//! accumulators at most (131,072 particles in clusters of four).
 //!
-//! Advantage: the sums take a cache's room for a layer of cells, however many particles there are; they reach the
-//! particles' forces while these are in a cache too, and nothing has to be cleared or gathered in a pass of its own. Accumulators in the
-//! order of clusters are read like a column (handed out as they come free, they cost more than they saved). Disadvantage:
-//! where two clusters that need one accumulator are met by turns, they are flushed more often.
+//! Advantage: the working set is a layer of cells, however large the system; sums reach the particles' forces while these are in
+//! cache, and no separate pass clears or gathers. Indexing by cluster keeps access sequential (handing accumulators out as they
+//! come free cost more than it saved). Disadvantage: clusters that share an accumulator and are met by turns are flushed often.
 
 use super::words::{Entry, MOST_ENTRIES};
 use crate::aligned::{Column, Place};
 
-/// Accumulators, at most: a power of two. In f32 with 16 lanes 6 MiB.
+/// Most accumulators, a power of two: 6 MiB in f32 with 16 lanes.
 const MOST_ACCUMULATORS: usize = 32_768;
 
-/// Accumulators where more clusters than that are met, at least: for ghosts, which are met in another order than they have in memory.
+/// Fewest, where there are more clusters than that: ghosts are not met in the order of memory.
 const FEWEST_ACCUMULATORS: usize = 4096;
 
-// So many may be flushed before one i-cluster.
+// As many may be flushed before one i-cluster.
 const _: () = assert!(MOST_ACCUMULATORS <= MOST_ENTRIES);
 
 /// Clusters whose own i-clusters have been swept are flushed together, after so many entries.
@@ -35,7 +34,7 @@ const ENTRIES_BETWEEN: usize = 256;
 /// No cluster.
 const NONE: u32 = u32::MAX;
 
-/// Whose an accumulator is, and the last i-cluster that meets that cluster.
+/// The cluster that holds an accumulator, and the last i-cluster that meets it.
 #[derive(Debug, Clone, Copy)]
 struct Accumulator {
     holder: u32,
@@ -122,7 +121,7 @@ impl Accumulators {
         self.holders.push(cluster as u32);
     }
 
-    /// Empties the clusters from the section's first i-cluster on and before this one, once.
+    /// Flushes the clusters from the section's first i-cluster on and before this one, once.
     fn flush_before(&mut self, cluster: usize) {
         if self.holders.is_empty() {
             self.swept = cluster;

@@ -1,5 +1,5 @@
-//! How the lists are made: the particles of a cell have the same candidates, and each tests all of them atom by atom, a
-//! vector at a time, several particles side by side (`finder`). Each thread makes the lists for the i-clusters of its home.
+//! Making the lists. The particles of a cell share their candidates; each i-cluster tests all of them pair by pair, a vector at
+//! a time, several i-clusters side by side (`finder`). Each thread makes the lists for the i-clusters of its home.
 
 use super::candidates::Clusters;
 use super::finder::Finder;
@@ -69,7 +69,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let ahead = ahead.div_ceil(width);
         local.clear(home.len() / width, ahead);
         cross.clear(count, ahead);
-        // An i-cluster has all its particles before the end of its home, where another thread's begins, and of the forces.
+        // An i-cluster ends before the end of its home, where another thread's begins, and of the force arrays.
         let limit = home.end.min(len.next_multiple_of(LINE));
         for items in items.chunk_by(|a, b| a.newton == b.newton) {
             let first_cross_section = cross.sections.len();

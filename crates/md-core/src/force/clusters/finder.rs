@@ -1,12 +1,12 @@
-//! Finding the clusters near the particles of an i-cluster, for several i-clusters of a cell at a time.
+//! Finding the j-clusters of several i-clusters of a cell at a time.
 //!
 //! ```text
-//! candidate      loaded once, tested against every particle's place, written to the draft of each i-cluster
-//! draft          as long as there are candidates; an entry that is not near is overwritten by the next
+//! candidate      loaded once, tested against every i-cluster, written to the draft of each
+//! draft          room for all candidates; an entry beyond the list radius is overwritten by the next
 //! ```
 //!
-//! Which candidates are near no branch can guess, hence drafts. Where the next entry goes depends on the answer, and that
-//! comes late: i-clusters that are made side by side do not wait for each other.
+//! Drafts replace a branch that could not be predicted. Where the next entry goes depends on the result of the test, which has
+//! a long latency; the tests of several i-clusters overlap.
 
 use super::candidates::{Clusters, MOST_AHEAD};
 use super::lists::Lists;

@@ -1,15 +1,14 @@
-//! The inner loop over cluster lists.
+//! The inner loop over cluster pair lists.
 //!
 //! ```text
-//! for each i-cluster: flush the accumulators that are to be flushed (`accumulators`)
-//!   the places of its particles spread over the lanes, their forces in registers
+//! for each i-cluster: flush the accumulators listed before it (`accumulators`)
+//!   coordinates of the i-particles spread over the lanes, forces on them in registers
 //!   for each entry: measure, prepare, interact (`pipeline`)
 //! ```
 //!
-//! Lanes beyond the cutoff are computed and thrown away: a branch would cost more than it saves. The forces on the i-cluster's
-//! particles and on the cluster's are each one fused multiply-add per component. A pair is a chain of about 50 cycles, of which
-//! the CPU's scheduler sees no more than two or three entries; so the loop is written with three entries at different
-//! pipeline steps, whose instructions do not wait for each other.
+//! Lanes beyond the cutoff are computed and masked: a branch would cost more than it saves. A pair is a dependency chain of about
+//! 50 cycles, and the CPU's scheduler sees two or three entries at most. The loop is therefore software-pipelined: three
+//! entries are in flight at different steps, independent of each other.
 
 use super::accumulators::AccumulatedForces;
 use super::lists::View;

@@ -1,4 +1,4 @@
-//! What a list consists of: sections of i-clusters of entries.
+//! A pair list: sections of i-clusters with their entries.
 
 use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;

@@ -1,18 +1,17 @@
 //! The particles as mixed precision sees them: fixed-point coordinates.
 //!
 //! ```text
-//! rebuild           unit of the coordinates from the edges of the cells
-//! every step        coordinates from the f64 positions; sweeps add forces up in f32 and to the particles' in f64 (`accumulators`)
+//! rebuild        unit of the coordinates from the length of the cells
+//! every step     coordinates from the f64 positions; forces add up in f32 and are flushed to f64 (`accumulators`)
 //! ```
 //!
-//! The forces of one i-cluster and of one cluster add up in f32 (a few dozen numbers), and so do the energies of an i-cluster; everything
-//! beyond in f64: integration, returned forces, sums over i-clusters. Distances are in units of the coordinates' last digit until they
-//! are squared, forces until they reach the particles.
+//! Forces and energies of one i-cluster, and forces on one j-cluster, add up in f32 (a few dozen numbers); everything else in
+//! f64. Distances are in units of the coordinates until they are squared, forces until they reach the particles.
 //!
-//! Coordinates wrap around like angles: of a difference of two, 32 bits are right whatever the size of the box, as long as
+//! Coordinates wrap around like angles: the 32 bits of a difference are right whatever the size of the box, as long as
 //! the true distance is less than half a turn. Particles that are tested against each other were in adjacent cells at
-//! the last rebuild and have moved less than an edge since; so half a turn is four edges. In cells of three lengths a
-//! coordinate is good to 6e-9, better than the f32 arithmetic that follows.
+//! the last rebuild and have moved less than a cell length since; so half a turn is four cell lengths. In cells three units
+//! long a coordinate is good to 6e-9, better than the f32 arithmetic that follows.
 
 use super::build::Sites;
 use crate::aligned::{Column, Place};
@@ -27,8 +26,8 @@ use std::ops::Range;
 /// Units in half a turn, with room for rounding.
 const HALF_TURN: f64 = 0.98 * (1u64 << 31) as f64;
 
-/// Edges in half a turn: two for adjacent cells, one for the motion of each particle.
-const EDGES: f64 = 4.0;
+/// Cell lengths in half a turn: two for adjacent cells, one for the motion of each particle.
+const CELL_LENGTHS: f64 = 4.0;
 
 /// Adding it leaves an integer in the low bits of an f64, of numbers up to 2^51.
 const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
@@ -36,13 +35,13 @@ const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
 /// Cells along a dimension that leave numbers below 2^51.
 const MOST_CELLS: i32 = 1 << 21;
 
-/// Longest edge of a cell in cutoffs (skin included): a last digit of 5e-7 of it gives errors of 1e-5 in forces.
-const LONGEST_EDGE: f64 = 250.0;
+/// Longest cell in list radii: a last digit of 5e-7 of it gives errors of 1e-5 in forces.
+const LONGEST_CELL: f64 = 250.0;
 
-/// Why mixed precision would lose digits on a grid of cells, in words; `list_radius` is cutoff + skin.
+/// Why mixed precision would lose digits on a grid of cells, in words.
 pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<String> {
     let (edge, most) = (grid.longest_cell_length(), grid.counts().into_iter().max().unwrap_or(0));
-    if edge > LONGEST_EDGE * list_radius {
+    if edge > LONGEST_CELL * list_radius {
         Some(format!("so few particles in so large a box that cells are {edge:.0} long"))
     } else if most > MOST_CELLS {
         Some(format!("{most} cells along one dimension, more than {MOST_CELLS}"))
@@ -87,7 +86,7 @@ impl Mixed {
     /// New coordinates for the particles and ghosts at hand.
     pub(super) fn rebuild(&mut self, particles: &Particles, grid: &CellGrid, means: (&Threads, SimdLevel)) {
         self.origin = grid.domain().origin;
-        self.unit = EDGES * grid.longest_cell_length() / HALF_TURN;
+        self.unit = CELL_LENGTHS * grid.longest_cell_length() / HALF_TURN;
         let pairs = particles.len().div_ceil(2);
         for column in self.position.iter_mut().chain([&mut self.kind]) {
             column.set_len(pairs);

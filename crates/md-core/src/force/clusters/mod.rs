@@ -1,31 +1,28 @@
-//! Verlet cluster lists: for every i-cluster of particles i, the clusters of particles j that hold at least one partner within
-//! cutoff + skin.
+//! Verlet cluster lists: for every i-cluster, the j-clusters with at least one partner within the list radius.
 //!
 //! ```text
-//! i-cluster            a few particles i next to each other, mostly of one cell, and their entries: clusters, each tested atom by
-//!                atom when the list was made
-//! cluster        a few particles j next to each other in memory and thus in space
-//! lanes          one per pair: particles of an i-cluster times particles of a cluster fill a vector. An entry names those whose pairs
-//!                count: a cell pair's run of particles may start or end inside the cluster
-//! section        i-clusters of one region (inner, boundary) whose pairs give forces to both or to the first particle
+//! i-cluster      one to four particles i next to each other in memory, mostly of one cell
+//! j-cluster      a few particles j next to each other in memory and thus in space
+//! lanes          one per pair: i-particles times j-particles fill a vector
+//! list entry     a j-cluster and the lanes whose pairs count: a cell pair may start or end inside the cluster
+//! section        i-clusters of one region (inner, boundary), with Newton's third law on or off
 //! ```
 //!
-//! | vector | i-cluster | cluster | pairs computed per atom of a melt |
+//! | vector | i-cluster | j-cluster | pairs computed per atom of a melt |
 //! | --- | --- | --- | --- |
 //! | 4 f64 | 1 | 4 | 71 |
 //! | 8 f64 or f32 | 1 | 8 | 96 |
 //! | 16 f32, one species | 4 | 4 | 120 |
 //! | 16 f32, several species | 1 | 16 | 130 |
 //!
-//! (The cell method computes 300.) The list is made from the cell method's spans, so whatever shell, partition and exchange
-//! say about who computes which pair holds here too, and every pair is met once. After Verlet (1967) and the cluster pairs of
-//! GROMACS (Pall and Hess 2013). With one particle i there is nothing to transpose and fewer pairs beyond the cutoff; with
-//! four, i-clusters are fewer and clusters smaller, which pays once one particle's clusters would be wider than the cutoff.
+//! (The cell method computes 300.) The list is made from the cell method's spans, so shell and partition decide here too who
+//! computes which pair. After Verlet (1967) and the cluster pairs of GROMACS (Pall and Hess 2013). One particle i needs no
+//! transposition and computes fewer pairs beyond the cutoff; four pay where the j-clusters of one would be wider than the cutoff.
 //!
-//! In mixed precision the pair arithmetic is done in f32 (`mixed`), and forces on clusters add up apart (`accumulators`).
+//! In mixed precision pairs are computed in f32 (`mixed`), and forces on j-clusters add up in `accumulators`.
 //!
-//! Advantage: a third of the cell method's arithmetic; the list is made by the same vector instructions, so it costs
-//! about as much as one or two steps. Disadvantage: memory for the list, about 100 bytes per atom of a melt in f64.
+//! Advantage: a third of the cell method's arithmetic; the list is made by the same vector instructions, at the cost of
+//! one or two steps. Disadvantage: memory for the list, about 100 bytes per atom of a melt in f64.
 
 mod accumulators;
 mod build;
@@ -52,7 +49,7 @@ use lists::{Lists, View};
 pub use mixed::mixed_precision_problem;
 use mixed::{Mixed, Shape};
 
-/// In f32, distances within the list radius may come out longer by this share; a few entries more do no harm.
+/// In f32, distances may come out longer by this fraction; the list radius allows for it.
 const ROUNDING: f64 = 1e-5;
 
 /// The lists, made anew at each rebuild.
@@ -62,7 +59,7 @@ pub struct ClusterWork {
     spans: CellWork,
     /// Every thread's lists.
     shares: Vec<Share<Lists>>,
-    /// Where the pair arithmetic is done in f32: the particles in that form.
+    /// The particles in fixed point, if pairs are computed in f32.
     mixed: Option<Mixed>,
 }
 
@@ -85,7 +82,7 @@ impl ClusterWork {
         }
         let Self { skin, spans, shares, mixed } = self;
         let list_radius = system.potential.cutoff() + *skin;
-        // Of inner work, which is most of it; only accumulators need it.
+        // Of inner work, which is most of it. Only accumulators need it.
         let ahead = match mixed {
             None => 0,
             Some(_) => most_ahead(spans.items(Region::Inner), spans.spans()),
@@ -128,6 +125,7 @@ impl ClusterWork {
         }
     }
 
+    #[allow(clippy::redundant_closure, reason = "a variant is not general over the lifetime of its task")]
     pub(super) fn add_forces(
         &mut self,
         system: System,

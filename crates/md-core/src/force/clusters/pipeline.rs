@@ -1,9 +1,9 @@
-//! The three pipeline steps of an entry in the inner loop (`kernel`).
+//! The three pipeline steps of a list entry in the inner loop (`kernel`).
 //!
 //! ```text
-//! measure     load x, y, z of the cluster; distances, cutoff mask
-//! prepare     what the kernel begins early: a division, a root
-//! interact    pair term; add to the i-cluster's particles, subtract from the cluster's forces in memory
+//! measure        load x, y, z of the j-cluster; distances, cutoff mask
+//! prepare        what the kernel begins early: a division, a root
+//! interact       pair term; add to the forces on the i-particles, subtract from those on the j-cluster in memory
 //! ```
 
 use super::kernel::Sweep;
@@ -20,14 +20,14 @@ pub(super) struct Collected<V> {
     pub pairs: V,
 }
 
-/// Particles i of an i-cluster.
+/// The i-particles: coordinates, parameters, forces.
 pub(super) struct ICluster<S: Simd, P: Arithmetic, R> {
     pub position: [P::Coordinates<S>; 3],
     pub parameters: R,
     pub force: [P::Lanes<S>; 3],
 }
 
-/// An i-cluster's particles and a cluster after the first pipeline step.
+/// An i-cluster and a j-cluster after the first pipeline step.
 pub(super) struct Measured<S: Simd, P: Arithmetic> {
     pub cluster: usize,
     pub kinds: P::ClusterSpecies<S>,

@@ -1,14 +1,13 @@
-//! What a sweep reads, as one stream of words of eight bytes.
+//! The pair list as a sweep reads it: one stream of words of eight bytes.
 //!
 //! ```text
-//! i-cluster        head, clusters to be flushed before the i-cluster is swept (`accumulators`), entries
-//! head       the first of the i-cluster's particles, and how many clusters and entries follow
-//! entry      a cluster near at least one of the i-cluster's particles, and the lanes of the pairs that count if within the cutoff
+//! i-cluster      head, clusters to be flushed before it is swept (`accumulators`), entries
+//! head           first particle of the i-cluster, number of flushes, number of entries
+//! entry          a j-cluster near at least one of the i-particles, and the lanes of the pairs that count if within the cutoff
 //! ```
 //!
-//! One stream, because a CPU fetches what is read without a pause ahead by itself. Heads and clusters in columns of their own
-//! would be read a few words at a time, and for many of their cache lines the sweep would wait for memory, above all on a host with
-//! other work (benches/README.md). For the same reason the clusters come before the entries.
+//! One stream, because access is then sequential and the hardware prefetcher follows it. Heads and flushes in arrays of their
+//! own would be read a few words at a time and miss the cache. For the same reason the flushes come before the entries.
 
 /// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
 /// other words have the same type, so that copying is all it takes: a cluster to be flushed has no lanes, a head is read by

@@ -1,20 +1,20 @@
 //! The pairs of a region divided among threads, without atomics and without two threads writing to one place.
 //!
 //! ```text
-//! particles     0 ................................................ owned | ghosts
-//! homes         |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
-//! local pairs     i-particles of the home, partners in the home:       forces go to the particles
-//! cross-thread pairs      i-particles of the home, partners in other homes:    reactions go to the thread's reactions
+//! particles           0 ................................................ owned | ghosts
+//! homes               |  thread 0  |  thread 1  |  thread 2  |     thread 3     |
+//! local pairs         i and j in the home:                    forces go to the particles
+//! cross-thread pairs  i in the home, j in another or a ghost: forces on j go to the thread's reaction buffer
 //! ```
 //!
-//! A home is a run of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
-//! lie in the order of their cells, so homes are slabs and partners in other homes are few: one layer of cells per cut, and ghosts.
-//! Only what cross-thread pairs touches of a reactions is cleared and, after boundary work, added to the forces, thread by thread.
-//! Local pairs is given slices of its home and indices relative to it, so that one thread, whose home is everything, runs
-//! the same loops as if there were no homes.
+//! A home is a range of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
+//! lie in the order of their cells, so homes are slabs and cross-thread pairs are few: one layer of cells per cut, and ghosts.
+//! Only the parts of a reaction buffer that cross-thread pairs touch are cleared and, after boundary work, added to the forces.
+//! Local pairs use slices of the home and indices relative to it, so that one thread, whose home is everything, runs the same
+//! loops as if there were no homes.
 //!
-//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: every i-particle with far
-//! partners is loaded twice.
+//! Advantage: deterministic for a number of threads, nothing shared in the inner loop. Disadvantage: an i-particle with
+//! cross-thread pairs is loaded twice.
 
 mod reaction_buffer;
 
@@ -39,7 +39,7 @@ pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub force: [&'a mut [f64]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
-    /// Where i-particles' sums go, if not to `force`; counted from the first i-particle there.
+    /// Where the forces on i-particles go, if not to `force`; counted from the first of them.
     pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
 }
 
@@ -74,11 +74,11 @@ impl<P: Arithmetic> Columns<'_, P> {
 /// What one thread does in one region.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Work<L> {
-    /// The i-particles.
+    /// Range of the i-particles.
     pub home: Range<usize>,
-    /// Pairs inside the home, indices relative to its start.
+    /// Local pairs, indices relative to its start.
     pub local: L,
-    /// Pairs with other particles.
+    /// Cross-thread pairs.
     pub cross: L,
 }
 
@@ -98,7 +98,7 @@ impl<L> Share<L> {
         }
     }
 
-    /// The work to be made anew, and the reactions to be marked.
+    /// The work to be made anew, and the reaction buffer to be marked.
     pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
         match region {
             Region::Inner => (&mut self.inner, &mut self.reactions),
@@ -151,7 +151,7 @@ pub(in crate::force) fn each<L: Send>(
     );
 }
 
-/// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's near or cross-thread pairs.
+/// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's local or cross-thread pairs.
 pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     threads: &Threads,
     shares: &mut [Share<L>],
@@ -159,7 +159,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     columns: Columns<P>,
     sweep: impl Fn(&mut L, Columns<P>) -> PairSums + Sync,
 ) -> PairSums {
-    // Inner work also clears the reactions.
+    // Inner work also clears the reaction buffers.
     if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
         return PairSums::default();
     }

@@ -1,4 +1,4 @@
-//! What threads have computed for particles outside of their homes.
+//! Thread-private buffers for forces on other threads' particles.
 
 use super::{BLOCK, Share};
 use crate::aligned::{Column, Place};
@@ -6,7 +6,7 @@ use crate::particles::Particles;
 use crate::threads::{Placed, Threads};
 use std::ops::Range;
 
-/// Reactions that a thread's cross-thread pairs has for particles outside its home.
+/// Forces on particles outside a thread's home.
 #[derive(Debug, Clone)]
 pub(in crate::force) struct ReactionBuffer {
     /// By particle.
@@ -31,15 +31,14 @@ impl ReactionBuffer {
         self.runs.clear();
     }
 
-    /// Cross-thread pairs touches these particles.
+    /// Cross-thread pairs touch these particles.
     #[inline]
     pub(in crate::force) fn touch(&mut self, particles: Range<usize>) {
         let end = particles.end.div_ceil(BLOCK).min(self.blocks.len());
         self.blocks[particles.start / BLOCK..end].fill(true);
     }
 
-    /// To be called when everything has been touched. One thread has no cross-thread pairs and needs no room for it; several do,
-    /// also where it has no reactions.
+    /// To be called when everything has been touched. One thread has no cross-thread pairs and needs no room.
     pub(in crate::force) fn lay_out(&mut self, len: usize, threads: &Threads) {
         let mut start = 0;
         for blocks in self.blocks.chunk_by(|a, b| a == b) {
@@ -81,7 +80,7 @@ impl ReactionBuffer {
     }
 }
 
-/// Adds all reactions to the forces, in the order of threads.
+/// Adds all reaction buffers to the forces, in the order of threads.
 pub(in crate::force) fn add_reactions<L: Send + Sync>(
     threads: &Threads,
     shares: &[Share<L>],
