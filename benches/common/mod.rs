@@ -4,15 +4,15 @@
 
 use std::hint::black_box;
 
-use md_core::force::{CellWork, ClusterWork, PairSums, Precision, System};
+use md_core::force::{MethodKind, PairSums, PairWork, Precision, Region, System};
 use md_core::grid::most_cells;
-use md_core::halo::{self, ExchangePattern, HaloPlan, Region, StageSelections};
+use md_core::halo::{self, ExchangePattern, HaloPlan, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, Evaluation, LocalCells, Method, Particle, Particles, Partition,
-    Potential, Shell, SimdLevel, Threads, random,
+    Boundary, CellGrid, Dimension, Domain, Evaluation, Field, LocalCells, Method, Particle, Particles,
+    Partition, Shell, SimdLevel, Threads, random,
 };
 
 const SEED: u64 = 87287;
@@ -63,18 +63,14 @@ impl Kernel {
 
     /// The level that a run uses.
     pub(crate) fn level(self) -> SimdLevel {
-        match self {
-            Self::ClustersDouble | Self::ClustersMixed => SimdLevel::for_clusters(),
-            Self::CellsDouble => SimdLevel::detect(),
-        }
+        self.kind().0.best_simd()
     }
 
-    fn method(self, skin: f64) -> Method {
-        let clusters = |precision| Method::Clusters(Box::new(ClusterWork::new(skin, precision)));
+    fn kind(self) -> (MethodKind, Precision) {
         match self {
-            Self::ClustersDouble => clusters(Precision::Double),
-            Self::ClustersMixed => clusters(Precision::Mixed),
-            Self::CellsDouble => Method::Cells(CellWork::new()),
+            Self::ClustersDouble => (MethodKind::Clusters, Precision::Double),
+            Self::ClustersMixed => (MethodKind::Clusters, Precision::Mixed),
+            Self::CellsDouble => (MethodKind::Cells, Precision::Double),
         }
     }
 }
@@ -89,11 +85,12 @@ pub(crate) struct Sample {
     pub(crate) domain: Domain,
     pub(crate) grid: CellGrid,
     pub(crate) plan: HaloPlan,
+    pairs: PairWork,
     pub(crate) particles: Particles,
     pub(crate) cells: LocalCells,
     pub(crate) selections: StageSelections,
     method: Method,
-    potential: Potential,
+    potential: LennardJones,
     simd: SimdLevel,
     pub(crate) threads: Threads,
 }
@@ -128,12 +125,20 @@ impl Sample {
         let plan = HaloPlan::new(&grid, &partition, &shell.offsets(false), ExchangePattern::Direct, rank);
         let pairs = PairWork::new(&plan, &grid, shell);
         let potential = LennardJones::new(wells, Mixing::LorentzBerthelot, &[], cutoff, Shift::None);
-        let potential = Potential::LennardJones(potential.expect("there are no overrides"));
-        let (cells, selections) = (LocalCells::default(), StageSelections::default());
-        let method = kernel.method(skin);
-        let threads = Threads::one();
-        let mut sample =
-            Self { domain, grid, plan, particles, cells, selections, method, potential, simd, threads };
+        let (method, precision) = kernel.kind();
+        let mut sample = Self {
+            cells: LocalCells::default(),
+            selections: StageSelections::default(),
+            method: Method::new(method, skin, precision),
+            potential: potential.expect("there are no overrides"),
+            threads: Threads::one(),
+            domain,
+            grid,
+            plan,
+            pairs,
+            particles,
+            simd,
+        };
         sample.sort();
         sample
     }
@@ -146,7 +151,8 @@ impl Sample {
         });
         let exports = &there.plan.stages[0].edges[0].exports;
         let selection = &there.selections.edges[0];
-        let mut message = vec![0; halo::border_bytes(exports, selection.len()) / size_of::<u64>()];
+        let mut message =
+            vec![0; halo::border_bytes(exports, selection, &there.particles) / size_of::<u64>()];
         halo::pack_border(&mut message, exports, selection, &there.particles, &there.cells);
         let edge = &here.plan.stages[0].edges[0];
         halo::unpack_border(&message, edge, &mut here.particles, &mut here.cells)
@@ -171,15 +177,15 @@ impl Sample {
 
     /// What the method prepares at a rebuild.
     pub(crate) fn build_lists(&mut self) {
-        let Self { grid, plan, cells, potential, simd, threads, .. } = self;
-        let system = System { grid, potential, plan, cells, simd: *simd, threads };
+        let Self { grid, plan, pairs, cells, potential, simd, threads, .. } = self;
+        let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
         self.method.rebuild(system, &self.particles);
     }
 
     /// The forces of all pairs; those on images stay there.
     pub(crate) fn forces(&mut self, evaluation: Evaluation) -> PairSums {
-        let Self { grid, plan, cells, potential, simd, threads, .. } = self;
-        let system = System { grid, potential, plan, cells, simd: *simd, threads };
+        let Self { grid, plan, pairs, cells, potential, simd, threads, .. } = self;
+        let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
         self.particles.clear_forces(threads);
         let mut total = PairSums::default();
         for region in [Region::Inner, Region::Boundary] {
@@ -191,7 +197,8 @@ impl Sample {
     /// Adds the forces on images to the particles they are images of.
     pub(crate) fn return_forces(&mut self) {
         let Self { plan, particles, cells, selections, threads, .. } = self;
-        halo::add_returned_image_forces(&plan.stages[0], &selections.images, particles, (&*cells, &*threads));
+        let images = &selections.images;
+        halo::scatter_add_images(&plan.stages[0], &[Field::FORCE], images, particles, (&*cells, &*threads));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Integration, for one mass and for a mass per species.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use md_core::integrate::{Integrator, Kicks};
+use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::{Shell, SimdLevel};
 
 use crate::CELLS;
@@ -19,11 +19,11 @@ pub(crate) fn integrate(criterion: &mut Criterion) {
         let mut sample = Sample::new(&scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect());
         group.throughput(Throughput::Elements(sample.particles.owned() as u64));
         for simd in levels() {
-            let integrator = Integrator::new(TIMESTEP, masses, simd);
+            let integrator = VelocityVerlet::new(TIMESTEP, masses, simd);
             group.bench_function(BenchmarkId::new(name, simd.name()), |bencher| {
                 bencher.iter(|| {
                     integrator.kick_and_drift(
-                        Kicks::Two,
+                        HalfKicks::Fused,
                         &mut sample.particles,
                         &sample.domain,
                         &sample.threads,

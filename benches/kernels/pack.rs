@@ -3,7 +3,7 @@
 
 use criterion::{Criterion, Throughput};
 use md_core::halo;
-use md_core::{Shell, SimdLevel};
+use md_core::{Field, Shell, SimdLevel};
 
 use crate::CELLS;
 use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
@@ -26,17 +26,17 @@ fn messages(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pack");
     group.throughput(Throughput::Elements(sent as u64));
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::pack_positions(&mut to_peer, selection, &particles));
+        bencher.iter(|| halo::pack_fields(&mut to_peer, &[Field::POSITION], selection, &particles));
     });
     group.bench_function("add returned forces", |bencher| {
-        bencher.iter(|| halo::add_returned_forces(&to_peer, selection, &mut particles));
+        bencher.iter(|| halo::add_fields(&to_peer, &[Field::FORCE], selection, &mut particles));
     });
     group.throughput(Throughput::Elements(got as u64));
     group.bench_function("forces", |bencher| {
-        bencher.iter(|| halo::pack_forces(&mut from_peer, edge, &particles, &cells));
+        bencher.iter(|| halo::pack_ghosts(&mut from_peer, &[Field::FORCE], edge, &particles, &cells));
     });
     group.bench_function("unpack positions", |bencher| {
-        bencher.iter(|| halo::unpack_positions(&from_peer, edge, &mut particles, &cells));
+        bencher.iter(|| halo::unpack_fields(&from_peer, &[Field::POSITION], edge, &mut particles, &cells));
     });
 }
 
@@ -49,6 +49,14 @@ fn images(criterion: &mut Criterion) {
     let Sample { plan, mut particles, cells, selections, threads, .. } = sample;
     let stage = &plan.stages[0];
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::refresh_images(stage, &selections.images, &mut particles, (&cells, &threads)));
+        bencher.iter(|| {
+            halo::gather_images(
+                stage,
+                &[Field::POSITION],
+                &selections.images,
+                &mut particles,
+                (&cells, &threads),
+            )
+        });
     });
 }

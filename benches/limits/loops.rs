@@ -3,8 +3,8 @@
 //! shows as a small share.
 
 use md_core::halo;
-use md_core::integrate::{Integrator, Kicks};
-use md_core::{Shell, SimdLevel};
+use md_core::integrate::{HalfKicks, VelocityVerlet};
+use md_core::{Field, Shell, SimdLevel};
 
 use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
 use crate::machine::Limits;
@@ -53,14 +53,20 @@ pub(crate) fn report(limits: &Limits, simd: SimdLevel) {
 fn one_rank(table: &Table, simd: SimdLevel) {
     let mut sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Half, Kernel::CellsDouble, simd);
     let (atoms, images) = (sample.particles.owned(), sample.selections.images.len());
-    let integrator = Integrator::new(TIMESTEP, &[1.0], simd);
+    let integrator = VelocityVerlet::new(TIMESTEP, &[1.0], simd);
     let best_s = fastest_s(SAMPLES, || {
-        integrator.kick_and_drift(Kicks::Two, &mut sample.particles, &sample.domain, &sample.threads);
+        integrator.kick_and_drift(HalfKicks::Fused, &mut sample.particles, &sample.domain, &sample.threads);
     });
     table.row("integrate (two kicks, drift), per atom", (atoms, INTEGRATION_BYTES), best_s);
     let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
     let best_s = fastest_s(SAMPLES, || {
-        halo::refresh_images(&plan.stages[0], &selections.images, particles, (&*cells, &*threads));
+        halo::gather_images(
+            &plan.stages[0],
+            &[Field::POSITION],
+            &selections.images,
+            particles,
+            (&*cells, &*threads),
+        );
     });
     table.row("copy to images, per image", (images, COPY_BYTES), best_s);
     let best_s = fastest_s(SAMPLES, || sample.return_forces());
@@ -75,12 +81,17 @@ fn messages(table: &Table) {
     let (edge, selection) = (&plan.stages[0].edges[0], &selections.edges[0]);
     let (sent, got) = (selection.len(), halo::import_count(edge, &cells));
     let (mut to_peer, mut from_peer) = (vec![0.0; DIMENSIONS * sent], vec![0.0; DIMENSIONS * got]);
-    let best_s = fastest_s(SAMPLES, || halo::pack_positions(&mut to_peer, selection, &particles));
+    let best_s =
+        fastest_s(SAMPLES, || halo::pack_fields(&mut to_peer, &[Field::POSITION], selection, &particles));
     table.row("pack positions, per ghost", (sent, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || halo::unpack_positions(&from_peer, edge, &mut particles, &cells));
+    let best_s = fastest_s(SAMPLES, || {
+        halo::unpack_fields(&from_peer, &[Field::POSITION], edge, &mut particles, &cells)
+    });
     table.row("unpack positions, per ghost", (got, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || halo::pack_forces(&mut from_peer, edge, &particles, &cells));
+    let best_s =
+        fastest_s(SAMPLES, || halo::pack_ghosts(&mut from_peer, &[Field::FORCE], edge, &particles, &cells));
     table.row("pack forces, per ghost", (got, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || halo::add_returned_forces(&to_peer, selection, &mut particles));
+    let best_s =
+        fastest_s(SAMPLES, || halo::add_fields(&to_peer, &[Field::FORCE], selection, &mut particles));
     table.row("add returned forces, per ghost", (sent, COPY_BYTES), best_s);
 }

@@ -14,3 +14,6 @@ mod scenario_errors;
 #[path = "../support/mod.rs"]
 mod support;
 mod trajectory;
+
+/// These are tests of the program.
+const STARTS_PROGRAM: bool = true;

@@ -1,15 +1,17 @@
-//! What the tests of the whole program share: `md-cli`, started as a user would start it, and its files read back.
+//! What the tests of the whole program share: calls of `md-cli`, or of its library, and its files read back.
 #![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
 
 mod cases;
 mod compare;
 mod desk;
 mod outcome;
+mod play;
 mod program;
 mod random;
 mod reference;
 mod run;
 mod systems;
+mod workers;
 
 pub(crate) use cases::{Case, RANKS, every_case, local_cases, mixed_cases, p2p_cases};
 pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
@@ -20,6 +22,7 @@ pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
 pub(crate) use systems::{CLUSTERS, RESTLESS_MELT};
+pub(crate) use workers::serve_if_asked;
 
 use std::path::{Path, PathBuf};
 

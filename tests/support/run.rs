@@ -1,14 +1,16 @@
-//! Starting the program.
+//! Calls of the program, or of its library.
 #![expect(clippy::expect_used, clippy::panic, clippy::print_stderr, reason = "this is a part of tests")]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use md_comm::launch;
+use md_comm::launch::{self, Finished};
 
+use super::play::{Played, play};
+use super::workers::{self, Place};
 use super::{Outcome, md_cli};
 
 /// More than enough for every test, also on a loaded machine.
@@ -37,7 +39,8 @@ pub(crate) fn p2p_available() -> bool {
     })
 }
 
-/// A call of `md-cli COMMAND scenario.toml --output out`, in a folder of its own.
+/// A call of `md-cli COMMAND scenario.toml --output out`, in a folder of its own: of the program where `STARTS_PROGRAM`,
+/// else of the library, with the same arguments and files.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     command: String,
@@ -114,8 +117,11 @@ impl Run {
         for (name, text) in &self.files {
             write(name, text);
         }
-        let command = self.call(folder.path());
-        let finished = launch::run_with_timeout(command, self.limit).expect("the program starts");
+        let finished = if crate::STARTS_PROGRAM || self.backend.is_none() {
+            launch::run_with_timeout(self.program(folder.path()), self.limit).expect("the program starts")
+        } else {
+            self.through_library(folder.path())
+        };
         Outcome::new(self.case(), folder, finished)
     }
 
@@ -135,7 +141,25 @@ impl Run {
         format!("{environment}{} on {backend}{} ranks {settings}", self.command, self.ranks)
     }
 
-    fn call(&self, folder: &Path) -> Command {
+    /// In this process where it can be so: MPI and other variables need processes of their own.
+    fn through_library(&self, folder: &Path) -> Finished {
+        let mut words = vec!["md-cli".to_owned()];
+        words.extend(self.words(folder));
+        if self.command != "check" {
+            words.push("--quiet".to_owned());
+        }
+        let processes = (self.backend == Some(Backend::P2p)).then_some(self.ranks);
+        if processes.is_some() || !self.environment.is_empty() {
+            let place = Place { processes, environment: self.environment.clone() };
+            return workers::call(&place, &words, self.limit);
+        }
+        let begun = Instant::now();
+        let Played { code, stdout, stderr } = play(&words);
+        let status = Some(workers::exit_status(code));
+        Finished { status, stdout, stderr, duration: begun.elapsed() }
+    }
+
+    fn program(&self, folder: &Path) -> Command {
         let mut command = match self.backend {
             Some(Backend::P2p) => {
                 let mut launcher = launch::mpirun(self.ranks).unwrap_or_else(|| panic!("no mpirun"));
@@ -144,22 +168,30 @@ impl Run {
             }
             _ => Command::new(md_cli()),
         };
-        command.current_dir(folder).args([self.command.as_str(), "scenario.toml"]);
-        if ["run", "forces", "check"].contains(&self.command.as_str()) {
-            command.args(["--output", "out"]);
-        }
-        match self.backend {
-            Some(Backend::Local) => {
-                command.args(["--set", "parallel.backend=\"local\""]);
-                command.args(["--set", &format!("parallel.ranks={}", self.ranks)]);
-            }
-            Some(Backend::P2p) => {
-                command.args(["--set", "parallel.backend=\"p2p\""]);
-            }
-            None => (),
-        }
-        command.args(&self.arguments);
+        command.current_dir(folder).args(self.words(Path::new("")));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    /// The arguments, with files in this folder.
+    fn words(&self, folder: &Path) -> Vec<String> {
+        let path = |name: &str| folder.join(name).display().to_string();
+        let mut words = vec![self.command.clone(), path("scenario.toml")];
+        match self.command.as_str() {
+            "run" | "forces" => words.extend(["--output".to_owned(), path("out")]),
+            // It writes nothing, but prints the path.
+            "check" => words.extend(["--output", "out"].map(str::to_owned)),
+            _ => (),
+        }
+        let backend = match self.backend {
+            Some(Backend::Local) => {
+                vec!["parallel.backend=\"local\"".to_owned(), format!("parallel.ranks={}", self.ranks)]
+            }
+            Some(Backend::P2p) => vec!["parallel.backend=\"p2p\"".to_owned()],
+            None => Vec::new(),
+        };
+        words.extend(backend.into_iter().flat_map(|assignment| ["--set".to_owned(), assignment]));
+        words.extend(self.arguments.iter().cloned());
+        words
     }
 }

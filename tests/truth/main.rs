@@ -18,3 +18,12 @@ mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod threads;
+
+/// Calls go through the library.
+const STARTS_PROGRAM: bool = false;
+
+/// Passes at once, unless this process was started to make calls for another (support/workers.rs).
+#[test]
+fn serve_as_a_worker() {
+    support::serve_if_asked();
+}
