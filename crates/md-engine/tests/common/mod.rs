@@ -1,5 +1,6 @@
 //! The systems that the tests run.
 #![allow(dead_code, reason = "every test takes what it needs")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;
 
@@ -18,7 +19,10 @@ pub(crate) fn melt() -> Config {
 }
 
 /// What `work` returns on rank 0.
-pub(crate) fn on_ranks<T: Send>(ranks: usize, work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync) -> T {
+pub(crate) fn on_ranks<T: Send>(
+    ranks: usize,
+    work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync,
+) -> T {
     let limit = Duration::from_secs(120);
     let ended = local::run(ranks, limit, |world| work(world).map_err(|error| error.to_string()));
     let mut values: Vec<T> = ended.into_iter().map(|ended| ended.unwrap().unwrap()).collect();
