@@ -51,6 +51,11 @@ impl RebuildWatch {
         Self { policy, skin, steps_since: 0, reference: Default::default(), simd }
     }
 
+    /// Distance beyond the cutoff that lists hold.
+    pub fn skin(&self) -> f64 {
+        self.skin
+    }
+
     /// Counts a step.
     pub fn count_step(&mut self) -> RebuildDecision {
         self.steps_since += 1;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision, mixed_precision_problem};
-use md_core::grid::{GridError, most_cells};
+use md_core::grid::{GridError, axis, most_cells};
 use md_core::lattice::Lattice;
 use md_core::partition::{DivisionRequest, Ownership};
 use md_core::rebuild::RebuildPolicy;
@@ -266,6 +266,28 @@ impl Division {
         let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
         Ok(Self { grid, partition })
     }
+
+    /// Whether cells of this division hold all partners of a particle in adjacent ones.
+    pub(crate) fn check(&self, domain: &Domain, list_radius: f64) -> Result<(), EngineError> {
+        /// Of a cell that is exactly as long as it must be.
+        const ROUNDING: f64 = 1e-9;
+        if self.grid.domain() != domain {
+            return Err(EngineError::Config("the division is one of another box".to_owned()));
+        }
+        let length = |dim: usize| domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
+        let matters = |dim: &usize| domain.is_periodic(*dim) || self.grid.counts()[*dim] > 1;
+        let too_short = (0..domain.dimension.count())
+            .filter(matters)
+            .find(|&dim| length(dim) < list_radius * (1.0 - ROUNDING));
+        match too_short {
+            None => Ok(()),
+            Some(dim) => Err(EngineError::Config(format!(
+                "cells are {} long in {}, less than cutoff + skin = {list_radius}",
+                length(dim),
+                axis(dim)
+            ))),
+        }
+    }
 }
 
 /// A checked configuration and what follows from it and the number of ranks without communication.
@@ -281,6 +303,8 @@ pub struct Setup {
     pub simd: SimdLevel,
     /// Threads of this rank.
     pub threads: Threads,
+    /// Ranks it was made for.
+    pub ranks: usize,
 }
 
 impl Setup {
@@ -311,6 +335,7 @@ impl Setup {
             simd: simd.unwrap_or_else(|| method.best_simd()),
             threads: Threads::new(threads)?,
             config,
+            ranks,
         })
     }
 

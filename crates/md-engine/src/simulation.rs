@@ -65,13 +65,19 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// that of the setup's potential. *Collective.*
     ///
     /// # Errors
-    /// Communication; particles on top of each other.
+    /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff; communication; particles on top of
+    /// each other.
     pub fn with_interaction(
         world: &'w dyn World,
         setup: &Setup,
         mut interaction: I,
     ) -> Result<Self, EngineError> {
         let config = &setup.config;
+        if setup.ranks != world.ranks() {
+            let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
+            return Err(EngineError::Config(what));
+        }
+        setup.division.check(&setup.domain, interaction.cutoff() + config.neighbor.skin)?;
         let mut particles = initial::particles(setup, world)?;
         interaction.register(&mut particles);
         let tail = match config.tail_correction {
@@ -238,10 +244,19 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// Lets another division of the same box take effect in the next step, which rebuilds: particles go to whichever rank
-    /// owns their cells then, contexts are closed and opened. All ranks give the same division. The cells must be at
-    /// least as long as cutoff + skin ([`Division::new`]).
-    pub fn replace_decomposition(&mut self, division: Division) {
+    /// owns their cells then, contexts are closed and opened. All ranks give the same division.
+    ///
+    /// # Errors
+    /// [`EngineError::Config`] for a division of another box, or with cells shorter than cutoff + skin.
+    pub fn replace_decomposition(&mut self, division: Division) -> Result<(), EngineError> {
+        division.check(&self.state.domain, self.interaction.cutoff() + self.watch.skin())?;
         self.next_division = Some(division);
+        Ok(())
+    }
+
+    /// The decomposition as it is now.
+    pub fn decomposition(&self) -> &Decomposition<'w> {
+        &self.decomposition
     }
 
     /// Closes the exchange contexts. *Collective.*

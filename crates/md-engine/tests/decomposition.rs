@@ -55,7 +55,7 @@ fn run(ranks: usize, shell: Shell, exchange: ExchangePattern, replace: bool) -> 
         let mut thermo = Vec::new();
         for turn in 0..STEPS / INTERVAL {
             if replace && turn > 0 {
-                simulation.replace_decomposition(division(&setup, ranks, turn));
+                simulation.replace_decomposition(division(&setup, ranks, turn))?;
             }
             let mut observer = every(10, Needs::ENERGY_AND_VIRIAL, |now| {
                 thermo.extend(now.thermo.copied());
@@ -97,6 +97,28 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
         assert!(difference < 1e-8, "{case}: unwrapped positions differ by {difference}");
         assert!(changed.rows.iter().any(|row| row.images.0 != [0; 3]), "{case}: nobody crossed a face");
     }
+}
+
+#[test]
+fn a_division_that_does_not_fit_is_refused() {
+    let [short, other_box, other_ranks] = on_ranks(1, |world| {
+        let setup = Setup::new(melt(), 1)?;
+        let mut simulation = Simulation::new(world, &setup)?;
+        let kind = (PartitionKind::Rect, None);
+        let mut refusal = |domain, radius| {
+            let division = Division::new(domain, radius, setup.atoms(), 1, kind).unwrap();
+            simulation.replace_decomposition(division).unwrap_err().to_string()
+        };
+        let mut longer = setup.domain;
+        longer.lengths[0] *= 2.0;
+        let [short, other_box] = [refusal(setup.domain, 2.0), refusal(longer, 2.8)];
+        let error = Simulation::new(world, &Setup::new(melt(), 2)?).err().unwrap();
+        simulation.finalise()?;
+        Ok([short, other_box, error.to_string()])
+    });
+    assert_eq!(short, "cells are 2.0155154456881475 long in x, less than cutoff + skin = 2.8");
+    assert_eq!(other_box, "the division is one of another box");
+    assert_eq!(other_ranks, "the setup is for 2 ranks, the world has 1");
 }
 
 /// Nothing is lost or counted twice at the faces: the unwrapped displacement is the sum of all drifts.
