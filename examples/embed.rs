@@ -1,9 +1,4 @@
-//! LAMMPS's standard melt, run from a program of one's own, over MPI or as a plain process:
-//!
-//! ```text
-//! cargo run --release --example embed
-//! mpirun -n 2 target/release/examples/embed
-//! ```
+//! LAMMPS's standard melt in a program of one's own: `cargo run --release --example embed`, or under `mpirun`.
 
 use std::error::Error;
 use std::time::Duration;
@@ -47,7 +42,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
     .on_first_rank();
     let mut fastest = FastestParticle { speed: 0.0 };
-    simulation.run(100, &mut [&mut table, &mut fastest])?;
+    if let Err(error) = simulation.run(100, &mut [&mut table, &mut fastest]) {
+        // The other ranks may not know yet, and would wait for this one.
+        eprintln!("rank {}: {error}", world.rank());
+        world.abort(1);
+    }
 
     let mut speed = [fastest.speed];
     world.max(&mut speed)?;

@@ -1,4 +1,4 @@
-//! The systems, and one run of the driver on them.
+//! The systems, and one run of the engine on them.
 
 use md_cli::error::RunError;
 use md_cli::inputs::Inputs;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Some fields exist for owned particles only ([`crate::fields`]). Advantage: a kernel loads eight x in one instruction, and packing a halo
-//! is copying runs. Disadvantage: sorting moves nine columns.
+//! is copying runs. Disadvantage: sorting moves every column.
 
 use crate::aligned::{Column, LINE, Place};
 use crate::fields::{

@@ -6,7 +6,7 @@ macro_rules! phases {
     ($($phase:ident = $name:literal,)+) => {
         /// Where the time of a step goes, in the order of a step.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "the names are the rows of timing.csv, described in docs/outputs.md")]
+        #[expect(missing_docs, reason = "the names are the rows of timing.csv, described in docs/reference/outputs.md")]
         pub enum Phase {
             $($phase,)+
         }

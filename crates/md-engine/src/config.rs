@@ -25,7 +25,7 @@ pub enum ParticleSource {
     List {
         /// Lower corner of the box, \[length\].
         origin: [f64; 3],
-        /// Edge lengths of the box, \[length\].
+        /// Lengths of the box, \[length\].
         lengths: [f64; 3],
         /// The particles, with ids of their own; shared, because every rank takes its own out of all.
         particles: Arc<[Particle]>,
@@ -108,7 +108,7 @@ pub struct ParallelConfig {
     pub buffering: Buffering,
     /// Threads per rank, the calling one included.
     pub threads: usize,
-    /// Instruction set; the method's best on this CPU where absent.
+    /// Instruction set, one that this CPU has; the method's best where absent.
     pub simd: Option<SimdLevel>,
 }
 
@@ -207,6 +207,7 @@ impl Config {
     }
 
     fn check(&self, species: usize) -> Result<(), EngineError> {
+        const ROUNDING: f64 = 1e-9;
         let wrong = |what: String| Err(EngineError::Config(what));
         if self.masses.len() != species || self.shares.len() != species {
             let (masses, shares) = (self.masses.len(), self.shares.len());
@@ -214,6 +215,21 @@ impl Config {
         }
         if let Some(mass) = self.masses.iter().find(|mass| !(**mass > 0.0 && mass.is_finite())) {
             return wrong(format!("a mass is {mass}, not a positive number"));
+        }
+        let sum: f64 = self.shares.iter().sum();
+        let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
+        if !self.shares.iter().all(is_part) || (sum - 1.0).abs() > ROUNDING {
+            return wrong(format!("the shares {:?} are no parts of 1", self.shares));
+        }
+        if self.temperature.is_some_and(|temperature| !(temperature >= 0.0 && temperature.is_finite())) {
+            return wrong(format!("the temperature is {:?}, not a number from 0", self.temperature));
+        }
+        if !(self.displacement >= 0.0 && self.displacement.is_finite()) {
+            return wrong(format!("the displacement is {}, not a number from 0", self.displacement));
+        }
+        let lengths = self.domain().lengths;
+        if lengths.iter().any(|length| !(*length > 0.0 && length.is_finite())) {
+            return wrong(format!("the box is {lengths:?} long, not positive numbers"));
         }
         if !(self.timestep > 0.0 && self.timestep.is_finite()) {
             return wrong(format!("the time step is {}, not a positive number", self.timestep));
@@ -223,6 +239,11 @@ impl Config {
         }
         match &self.particles {
             ParticleSource::List { particles, .. } => {
+                let mut ids: Vec<u64> = particles.iter().map(|particle| particle.id).collect();
+                ids.sort_unstable();
+                if ids.first() == Some(&0) || ids.windows(2).any(|pair| pair[0] == pair[1]) {
+                    return wrong("ids of particles are not different numbers from 1".to_owned());
+                }
                 match particles.iter().find(|particle| particle.species as usize >= species) {
                     Some(particle) => wrong(format!(
                         "particle {} is of species {} of {species}, counted from 0",
@@ -256,7 +277,8 @@ impl Division {
         list_radius: f64,
         atoms: u64,
         ranks: usize,
-        (kind, rank_grid): (PartitionKind, Option<[usize; 3]>),
+        kind: PartitionKind,
+        rank_grid: Option<[usize; 3]>,
     ) -> Result<Self, GridError> {
         /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
         const CELLS_PER_ATOM: u64 = 8;
@@ -267,12 +289,22 @@ impl Division {
         Ok(Self { grid, partition })
     }
 
-    /// Whether cells of this division hold all partners of a particle in adjacent ones.
-    pub(crate) fn check(&self, domain: &Domain, list_radius: f64) -> Result<(), EngineError> {
+    /// Whether every cell has an owner, cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
+    pub(crate) fn check(&self, needs: &DivisionNeeds) -> Result<(), EngineError> {
         /// Of a cell that is exactly as long as it must be.
         const ROUNDING: f64 = 1e-9;
-        if self.grid.domain() != domain {
+        let DivisionNeeds { domain, ranks, list_radius, precision } = *needs;
+        if *self.grid.domain() != domain {
             return Err(EngineError::Config("the division is one of another box".to_owned()));
+        }
+        let cells = (0..self.grid.len()).map(|number| self.grid.at(number));
+        let owners = cells.map(|cell| (cell, self.partition.owner(&self.grid, cell)));
+        if let Some((cell, owner)) = owners.into_iter().find(|(_, owner)| *owner >= ranks) {
+            return Err(EngineError::Config(format!("cell {cell:?} belongs to rank {owner} of {ranks}")));
+        }
+        let mixed = (precision == Precision::Mixed).then(|| mixed_precision_problem(&self.grid, list_radius));
+        if let Some(problem) = mixed.flatten() {
+            return Err(EngineError::MixedPrecision(problem));
         }
         let length = |dim: usize| domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
         let matters = |dim: &usize| domain.is_periodic(*dim) || self.grid.counts()[*dim] > 1;
@@ -288,6 +320,15 @@ impl Division {
             ))),
         }
     }
+}
+
+/// What a division has to serve.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DivisionNeeds {
+    pub domain: Domain,
+    pub ranks: usize,
+    pub list_radius: f64,
+    pub precision: Precision,
 }
 
 /// A checked configuration and what follows from it and the number of ranks without communication.
@@ -320,14 +361,10 @@ impl Setup {
         let domain = config.domain();
         let list_radius = config.potential.cutoff() + skin;
         let division =
-            Division::new(domain, list_radius, config.particles.len(), ranks, (partition, rank_grid))?;
-        if precision == Precision::Mixed {
-            if !config.potential.fits_single_precision() {
-                return Err(EngineError::SinglePrecision);
-            }
-            if let Some(problem) = mixed_precision_problem(&division.grid, list_radius) {
-                return Err(EngineError::MixedPrecision(problem));
-            }
+            Division::new(domain, list_radius, config.particles.len(), ranks, partition, rank_grid)?;
+        division.check(&DivisionNeeds { domain, ranks, list_radius, precision })?;
+        if precision == Precision::Mixed && !config.potential.fits_single_precision() {
+            return Err(EngineError::SinglePrecision);
         }
         Ok(Self {
             domain,

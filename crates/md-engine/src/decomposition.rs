@@ -41,7 +41,7 @@ impl<'w> Decomposition<'w> {
     ///
     /// # Errors
     /// Communication.
-    pub fn open(
+    pub(crate) fn open(
         world: &'w dyn World,
         Division { grid, partition }: Division,
         options: HaloOptions,

@@ -37,9 +37,11 @@ pub enum EngineError {
     /// Two ranks follow different plans: a bug.
     #[error(transparent)]
     Border(#[from] BorderError),
-    /// An exchange of a field that ghosts do not have.
-    #[error("field `{0}` cannot be exchanged: ghosts have no storage for it")]
-    NotOnGhosts(&'static str),
+    /// An exchange of fields that cannot be exchanged so.
+    #[error(
+        "{0:?} cannot be exchanged: only fields of real numbers that ghosts have can, and positions only gathered"
+    )]
+    Exchange(Vec<&'static str>),
     /// A particle whose owner is no neighbour: a bug or a broken input.
     #[error("particle {0} at {1:?} belongs to a rank that is no neighbour")]
     Stray(u64, [f64; 3]),
@@ -60,6 +62,14 @@ pub enum EngineError {
         step: u64,
         /// The culprits, where they could be told apart.
         overlap: Option<Overlap>,
+    },
+    /// Energy and virial were asked for after a step that computed forces alone.
+    #[error("step {step}: energy and virial were not computed, the last ones are those of step {known}")]
+    NoEnergy {
+        /// The step.
+        step: u64,
+        /// The last step that computed them.
+        known: u64,
     },
     /// Energy is not a number any more.
     #[error(
@@ -85,8 +95,8 @@ pub enum EngineError {
         expected: u64,
     },
     /// An observer failed, on this rank.
-    #[error("{0}")]
-    Observer(#[source] Box<dyn Error + Send + Sync>),
+    #[error(transparent)]
+    Observer(Box<dyn Error + Send + Sync>),
 }
 
 /// Which ranks have the same error.
@@ -110,9 +120,10 @@ impl EngineError {
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
             | Self::Config(_)
-            | Self::NotOnGhosts(_)
+            | Self::Exchange(_)
             | Self::Lost { .. }
             | Self::Exploded { .. }
+            | Self::NoEnergy { .. }
             | Self::NotFinite { .. }
             | Self::WrongCount { .. } => Scope::AllRanks,
             Self::Threads(_)

@@ -97,7 +97,7 @@ fn draw_velocities(
     Ok(())
 }
 
-/// Evaluation over all ranks without rounding.
+/// Sums over all ranks without rounding.
 fn sum_exactly<const N: usize>(sums: [ExactSum; N], world: &dyn World) -> Result<[ExactSum; N], EngineError> {
     let mine: Vec<u8> = sums.iter().flat_map(|sum| sum.to_bytes()).collect();
     let all = world.gather_all(&mine)?;

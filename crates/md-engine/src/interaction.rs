@@ -59,7 +59,7 @@ impl ForceContext<'_, '_> {
     /// just done so. *Collective.*
     ///
     /// # Errors
-    /// Communication; [`EngineError::NotOnGhosts`].
+    /// Communication; [`EngineError::Exchange`].
     pub fn gather(&mut self, fields: &[Field]) -> Result<(), EngineError> {
         self.start_gather(fields)?;
         self.finish_gather(fields)
@@ -128,7 +128,12 @@ pub trait Interaction {
     }
 
     /// Prepares for the particles as they are now; called when cells are sorted and ghosts are laid out anew.
-    fn rebuild(&mut self, _context: &mut ForceContext) {}
+    ///
+    /// # Errors
+    /// Communication.
+    fn rebuild(&mut self, _context: &mut ForceContext) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
     /// so that the sum over ranks is the system's.
@@ -187,9 +192,10 @@ impl Interaction for PairForces {
         self.potential.tail(counts, volume, dimension)
     }
 
-    fn rebuild(&mut self, context: &mut ForceContext) {
+    fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
         let (system, particles) = system(context, &*self.potential);
         self.method.rebuild(system, particles);
+        Ok(())
     }
 
     /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go home. The order of the sums

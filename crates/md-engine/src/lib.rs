@@ -62,7 +62,7 @@ pub use config::{
 pub use decomposition::{Decomposition, HaloOptions};
 pub use error::{EngineError, Scope};
 pub use frozen::FrozenHalo;
-pub use halo::{Direction, Halo};
+pub use halo::Halo;
 pub use integrator::{Integrate, Integrator, IntegratorKind};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use md_comm::Choice;
+use md_comm::{Choice, Traffic};
 use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
 use md_core::{Domain, ImageCounts, Particles};
@@ -22,7 +22,9 @@ impl<I: Interaction> Simulation<'_, I> {
     pub(crate) fn observe(&mut self, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
         let step = self.state.step;
         let rank = self.world.rank();
-        self.observed = Some(step);
+        if !observers.is_empty() {
+            self.observed = Some(step);
+        }
         let mut seen = Seen::default();
         for observer in observers {
             let Some(needs) = observer.due(step) else { continue };
@@ -34,7 +36,7 @@ impl<I: Interaction> Simulation<'_, I> {
             let snapshot = Snapshot {
                 sums: seen.thermo.as_ref().map(|(sums, _)| sums),
                 thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
-                gathered: seen.gathered.as_deref(),
+                gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
                 time: *time,
                 rank,
                 step,
@@ -68,12 +70,16 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(())
     }
 
-    /// Evaluation over all ranks at the last step that computed energy and virial. *Collective.*
+    /// Sums over all ranks at the last step that computed energy and virial. *Collective.*
     ///
     /// # Errors
     /// Communication; an energy that is not a number; a particle too many or too few.
     pub fn system_sums(&mut self) -> Result<SystemSums, EngineError> {
         self.complete_step()?;
+        if self.pairs_step != self.state.step {
+            let (step, known) = (self.state.step, self.pairs_step);
+            return Err(EngineError::NoEnergy { step, known });
+        }
         let State { particles, step, .. } = &self.state;
         let sums = SystemSums {
             atoms: particles.owned() as f64,
@@ -168,7 +174,7 @@ impl<I: Interaction> Simulation<'_, I> {
         self.atoms
     }
 
-    /// Time step, in tau.
+    /// Time step, \[time\].
     pub fn timestep(&self) -> f64 {
         self.timestep
     }
@@ -183,11 +189,6 @@ impl<I: Interaction> Simulation<'_, I> {
         self.dangerous_rebuilds
     }
 
-    /// Bytes that particles, cells and reference positions of this rank hold.
-    pub fn memory_bytes(&self) -> usize {
-        self.state.particles.bytes() + self.cells.bytes() + self.watch.bytes()
-    }
-
     /// Starts the measured part: forgets the times and traffic of the set-up. *Collective.*
     ///
     /// # Errors
@@ -195,6 +196,7 @@ impl<I: Interaction> Simulation<'_, I> {
     pub fn start_measuring(&mut self) -> Result<(), EngineError> {
         self.complete_step()?;
         self.traffic_before = self.decomposition.halo.traffic();
+        self.traffic_closed = Traffic::default();
         self.clock.restart();
         Ok(())
     }

@@ -79,7 +79,7 @@ pub trait Observer {
     /// Looks at the state. Called after the steps that are due, on the ranks of [`Self::runs_on`].
     ///
     /// # Errors
-    /// Whatever ends the run; it comes back as [`crate::EngineError::Observer`].
+    /// Whatever ends the run; it comes back as [`crate::EngineError::Observer`], on the ranks where it arose.
     fn observe(&mut self, snapshot: &Snapshot) -> Result<(), ObserverError>;
 
     /// Where it runs.
@@ -96,7 +96,7 @@ pub struct Every<F> {
     look: F,
 }
 
-/// Calls a closure on all ranks at step 0 and every `interval` steps.
+/// Calls a closure on all ranks at step 0 and every `interval` steps; with 0, at step 0 alone.
 pub fn every<F>(interval: u64, needs: Needs, look: F) -> Every<F>
 where
     F: FnMut(&Snapshot) -> Result<(), ObserverError>,

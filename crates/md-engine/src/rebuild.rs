@@ -103,7 +103,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
         clock.book(Phase::Border, begun.elapsed());
         let begun = std::time::Instant::now();
-        self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context));
+        self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))?;
         self.watch.rebuilt(&self.state.particles);
         self.clock.book(Phase::Neighbor, begun.elapsed());
         Ok(())

@@ -9,7 +9,7 @@ use crate::clock::{Phase, PhaseTime};
 pub struct Thermo {
     /// Step number, 0 is the initial state.
     pub step: u64,
-    /// Simulated time in tau.
+    /// Simulated time, \[time\].
     pub time: f64,
     /// Over 3N-3 (2N-2) degrees of freedom.
     pub temperature: f64,

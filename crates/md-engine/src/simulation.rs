@@ -4,10 +4,10 @@ use md_comm::{Traffic, World};
 use md_core::integrate::HalfKicks;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{Evaluation, LocalCells, PairSums, Particles, SimdLevel, Threads};
+use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::clock::{Phase, PhaseClock};
-use crate::config::{Division, Setup, TailCorrection};
+use crate::config::{Division, DivisionNeeds, Setup, TailCorrection};
 use crate::decomposition::{Decomposition, HaloOptions};
 use crate::error::EngineError;
 use crate::initial;
@@ -21,6 +21,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) world: &'w dyn World,
     pub(crate) state: State,
     pub(crate) decomposition: Decomposition<'w>,
+    /// What every division has to serve.
+    needs: DivisionNeeds,
     /// Takes the place of the decomposition at the next step.
     pub(crate) next_division: Option<Division>,
     pub(crate) cells: LocalCells,
@@ -42,8 +44,9 @@ pub struct Simulation<'w, I = PairForces> {
     /// Rebuilds after the initial one.
     pub(crate) rebuilds: u64,
     pub(crate) dangerous_rebuilds: u64,
-    /// Pair sums of this rank at the last step that computed them.
+    /// Pair sums of this rank, and the last step that computed them.
     pub(crate) pairs: PairSums,
+    pub(crate) pairs_step: u64,
     /// The last step that observers have seen.
     pub(crate) observed: Option<u64>,
 }
@@ -61,8 +64,8 @@ impl<'w> Simulation<'w> {
 }
 
 impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Places the particles and computes the forces of step 0 by an interaction of any kind, whose cutoff is at most
-    /// that of the setup's potential. *Collective.*
+    /// Places the particles and computes the forces of step 0 by an interaction of any kind. The setup's potential gives only
+    /// the number of species and the cutoff that cells are made for, at least that of the interaction. *Collective.*
     ///
     /// # Errors
     /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff; communication; particles on top of
@@ -77,7 +80,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
             return Err(EngineError::Config(what));
         }
-        setup.division.check(&setup.domain, interaction.cutoff() + config.neighbor.skin)?;
+        let needs = DivisionNeeds {
+            domain: setup.domain,
+            ranks: setup.ranks,
+            list_radius: interaction.cutoff() + config.neighbor.skin,
+            precision: config.neighbor.precision,
+        };
+        setup.division.check(&needs)?;
         let mut particles = initial::particles(setup, world)?;
         interaction.register(&mut particles);
         let tail = match config.tail_correction {
@@ -102,6 +111,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
                 time: 0.0,
             },
             next_division: None,
+            needs,
             cells: LocalCells::default(),
             half_kicks: HalfKicks::Single,
             watch: RebuildWatch::new(config.neighbor.rebuild, config.neighbor.skin, simd),
@@ -114,6 +124,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             rebuilds: 0,
             dangerous_rebuilds: 0,
             pairs: PairSums::default(),
+            pairs_step: 0,
             observed: None,
             world,
             interaction,
@@ -128,11 +139,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(simulation)
     }
 
-    /// Makes `steps` steps. Observers see the present state first, unless they have seen it, and then those that are due; energy and virial
-    /// are computed where one of them needs them, and at the last step. *Collective.*
+    /// Makes `steps` steps. Before the first, observers look at the present state, unless a run that ended here has shown it to its
+    /// observers; then those that are due look after every step. Energy and virial are computed where one of them
+    /// needs them, and at the last step. *Collective.*
     ///
     /// # Errors
-    /// Communication; lost particles; an energy that is not a number; [`EngineError::Observer`].
+    /// Communication; lost particles; an energy that is not a number; [`EngineError::Observer`]. Where
+    /// [`EngineError::scope`] is not [`crate::Scope::AllRanks`], the others wait for this rank: end them with [`World::abort`].
     pub fn run(&mut self, steps: u64, observers: &mut [&mut dyn Observer]) -> Result<(), EngineError> {
         if self.observed != Some(self.state.step) {
             self.observe(observers)?;
@@ -214,7 +227,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let pairs =
             self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, evaluation))?;
         if evaluation == Evaluation::WithEnergyAndVirial {
-            self.pairs = pairs;
+            (self.pairs, self.pairs_step) = (pairs, self.state.step);
         }
         Ok(())
     }
@@ -233,6 +246,22 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         work(&mut self.interaction, &mut context)
     }
 
+    /// Adds a field to the particles, zero at first: for observers, integrators and whoever else has something to remember
+    /// of each particle. All ranks add the same fields in the same order.
+    pub fn register_field(&mut self, spec: FieldSpec) -> Field {
+        self.state.particles.register(spec)
+    }
+
+    /// The particles, to write fields of one's own between steps.
+    pub fn particles_mut(&mut self) -> &mut Particles {
+        &mut self.state.particles
+    }
+
+    /// What computes the forces.
+    pub fn interaction(&self) -> &I {
+        &self.interaction
+    }
+
     /// Goes on with another integrator from the present state. *Collective.*
     ///
     /// # Errors
@@ -247,9 +276,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// owns their cells then, contexts are closed and opened. All ranks give the same division.
     ///
     /// # Errors
-    /// [`EngineError::Config`] for a division of another box, or with cells shorter than cutoff + skin.
+    /// [`EngineError::Config`] for a division of another box or among more ranks, or with cells shorter than cutoff + skin;
+    /// [`EngineError::MixedPrecision`].
     pub fn replace_decomposition(&mut self, division: Division) -> Result<(), EngineError> {
-        division.check(&self.state.domain, self.interaction.cutoff() + self.watch.skin())?;
+        division.check(&self.needs)?;
         self.next_division = Some(division);
         Ok(())
     }

@@ -1,4 +1,5 @@
 //! A decomposition can be replaced in the course of a run: the trajectory goes on.
+#![expect(clippy::unwrap_used, reason = "outside of test functions too")]
 
 mod common;
 
@@ -28,7 +29,7 @@ impl Ownership for RoundRobin {
 /// The division of the turn: other partitions, grids of ranks and numbers of cells.
 fn division(setup: &Setup, ranks: usize, turn: u64) -> Division {
     let cut = |kind, rank_grid, list_radius| {
-        Division::new(setup.domain, list_radius, setup.atoms(), ranks, (kind, rank_grid)).unwrap()
+        Division::new(setup.domain, list_radius, setup.atoms(), ranks, kind, rank_grid).unwrap()
     };
     match turn {
         1 => cut(PartitionKind::Stripe, None, 2.8),
@@ -101,23 +102,26 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
 
 #[test]
 fn a_division_that_does_not_fit_is_refused() {
-    let [short, other_box, other_ranks] = on_ranks(1, |world| {
+    let [short, other_box, more_ranks, other_ranks] = on_ranks(1, |world| {
         let setup = Setup::new(melt(), 1)?;
         let mut simulation = Simulation::new(world, &setup)?;
-        let kind = (PartitionKind::Rect, None);
         let mut refusal = |domain, radius| {
-            let division = Division::new(domain, radius, setup.atoms(), 1, kind).unwrap();
+            let division =
+                Division::new(domain, radius, setup.atoms(), 1, PartitionKind::Rect, None).unwrap();
             simulation.replace_decomposition(division).unwrap_err().to_string()
         };
         let mut longer = setup.domain;
         longer.lengths[0] *= 2.0;
         let [short, other_box] = [refusal(setup.domain, 2.0), refusal(longer, 2.8)];
-        let error = Simulation::new(world, &Setup::new(melt(), 2)?).err().unwrap();
+        let of_two = Setup::new(melt(), 2)?;
+        let more_ranks = simulation.replace_decomposition(of_two.division.clone()).unwrap_err().to_string();
+        let error = Simulation::new(world, &of_two).err().unwrap();
         simulation.finalise()?;
-        Ok([short, other_box, error.to_string()])
+        Ok([short, other_box, more_ranks, error.to_string()])
     });
     assert_eq!(short, "cells are 2.0155154456881475 long in x, less than cutoff + skin = 2.8");
     assert_eq!(other_box, "the division is one of another box");
+    assert_eq!(more_ranks, "cell [0, 0, 1] belongs to rank 1 of 1");
     assert_eq!(other_ranks, "the setup is for 2 ranks, the world has 1");
 }
 

@@ -154,6 +154,7 @@ fn forces_are_those_of_the_book_on_any_ranks_and_shell() {
                 let largest = rows.iter().flat_map(|row| row.vector).fold(0.0, |a: f64, b| a.max(b.abs()));
                 let difference = largest_difference(&rows, &expected, |row| row.vector);
                 assert!(difference < 1e-10 * largest, "{case}: forces differ by {difference}");
+                assert_eq!(energies.len(), 5, "{case}");
                 for (energy, expected) in energies.iter().zip(&reference) {
                     assert!((energy - expected).abs() < 1e-9 * expected.abs(), "{case}: {energies:?}");
                     assert!((energy - energies[0]).abs() < 2e-3, "{case}: energy drifts, {energies:?}");

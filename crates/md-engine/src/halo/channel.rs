@@ -27,12 +27,17 @@ impl Channel {
         (fields, particles): (&[Field], &Particles),
         buffering: Buffering,
     ) -> Result<Self, EngineError> {
-        if let Some(&absent) =
-            fields.iter().find(|&&field| particles.spec(field).on_ghosts == OnGhosts::Absent)
-        {
-            return Err(EngineError::NotOnGhosts(particles.spec(absent).name));
+        let can = |&field: &Field| {
+            let gathers = direction == Direction::Gather || field != Field::POSITION;
+            let on_ghosts = particles.spec(field).on_ghosts != OnGhosts::Absent;
+            gathers && on_ghosts && !particles.components(field).is_empty()
+        };
+        if fields.is_empty() || !fields.iter().all(can) {
+            return Err(EngineError::Exchange(
+                fields.iter().map(|&field| particles.spec(field).name).collect(),
+            ));
         }
-        let name = fields.first().map_or("nothing", |&field| particles.spec(field).name);
+        let name = particles.spec(fields[0]).name;
         let numbers: usize = fields.iter().map(|&field| particles.components(field).len()).sum();
         let context = |stage: &Stage| {
             let flow = |halo| match direction {

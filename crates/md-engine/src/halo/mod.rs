@@ -4,10 +4,10 @@
 //! | --- | --- | --- |
 //! | migration | rebuild | particles that changed hands, to every rank that owns an adjacent cell |
 //! | border | rebuild | the exported cells: counts and the fields that ghosts get copies of |
-//! | [`Halo::gather`] | whenever a method asks | fields of the same particles, fixed size |
-//! | [`Halo::scatter_add`] | whenever a method asks | the ghosts' values back along the same edges, added up |
+//! | gather | whenever a method asks | fields of the same particles, fixed size |
+//! | scatter-add | whenever a method asks | the ghosts' values back along the same edges, added up |
 //!
-//! Positions and forces are the first two users of gather and scatter-add; a method with fields of its own is another.
+//! A method calls [`crate::ForceContext::gather`] and [`crate::ForceContext::scatter_add`]. Positions and forces are the first two users of gather and scatter-add; a method with fields of its own is another.
 //! What arrives is unpacked as it comes where the result does not depend on the order (gathered fields go to their own
 //! places), and collected and taken in edge order where it does (migration, border, sums): so all backends give
 //! bit-identical trajectories.
@@ -30,7 +30,7 @@ pub(crate) use migration::{Messages, Migration};
 
 /// Which way fields travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// From owners to ghosts.
     Gather,
     /// From ghosts to owners, where they are added up.
@@ -67,7 +67,7 @@ impl<'w> Halo<'w> {
     ///
     /// # Errors
     /// Communication.
-    pub fn open(
+    pub(crate) fn open(
         world: &'w dyn World,
         plan: &HaloPlan,
         force_return: ForceReturn,
@@ -195,7 +195,7 @@ impl<'w> Halo<'w> {
     ///
     /// # Errors
     /// Communication.
-    pub fn finalise(self) -> Result<(), EngineError> {
+    pub(crate) fn finalise(self) -> Result<(), EngineError> {
         self.migration.finalise()?;
         self.border.finalise()?;
         self.channels.into_iter().try_for_each(Channel::finalise)
