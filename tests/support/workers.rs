@@ -29,6 +29,8 @@ const SAID: &str = "said";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) processes: Option<usize>,
+    /// A rank has the same number of threads for as long as it lives.
+    pub(super) threads: Option<String>,
     pub(super) environment: Vec<(String, String)>,
 }
 
@@ -78,7 +80,8 @@ pub(super) fn call(place: &Place, words: &[String], limit: Duration) -> Finished
 
 impl Worker {
     fn start(place: &Place) -> Self {
-        let program = std::env::current_exe().expect("a process knows its program");
+        // `current_exe` would follow a program that has been replaced by another build (program.rs) to nowhere.
+        let program = std::env::args_os().next().expect("a program is called by its path");
         let mut command = match place.processes {
             Some(ranks) => {
                 let mut launcher = launch::mpirun(ranks).unwrap_or_else(|| panic!("no mpirun"));
