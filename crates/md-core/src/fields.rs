@@ -119,7 +119,7 @@ impl<'a> ColumnsMut<'a> {
             Self::Real(columns) => (columns, None),
             Self::Integer(column) => (&mut [][..], Some(column)),
         };
-        let real = real.iter_mut().map(|column| bytemuck::cast_slice_mut(&mut **column));
+        let real = real.iter_mut().map(|column| bytemuck::cast_slice_mut(column));
         real.chain(integer.map(|column| &mut column[..]))
     }
 }

@@ -163,6 +163,11 @@ impl<I: Interaction> Simulation<'_, I> {
         &self.state
     }
 
+    /// Particles of the whole system.
+    pub fn atoms(&self) -> u64 {
+        self.atoms
+    }
+
     /// Time step, in tau.
     pub fn timestep(&self) -> f64 {
         self.timestep

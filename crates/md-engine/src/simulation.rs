@@ -184,7 +184,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     pub(crate) fn complete_step(&mut self) -> Result<(), EngineError> {
         match std::mem::replace(&mut self.half_kicks, HalfKicks::Single) {
             HalfKicks::Single => Ok(()),
-            HalfKicks::Fused => self.integrate(|integrator, motion| integrator.after_forces(motion)),
+            HalfKicks::Fused => self.integrate(Integrate::after_forces),
         }
     }
 

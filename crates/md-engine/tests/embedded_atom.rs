@@ -24,9 +24,10 @@ fn rho(r: f64) -> [f64; 2] {
     [(CUTOFF - r).powi(2), -2.0 * (CUTOFF - r)]
 }
 
-#[derive(Default)]
 struct EmbeddedAtoms {
-    fields: Option<[Field; 2]>,
+    /// Given by [`Interaction::register`].
+    density: Field,
+    derivative: Field,
 }
 
 fn add(particles: &mut Particles, field: Field, pair: &Pair, value: f64) {
@@ -49,11 +50,12 @@ impl Interaction for EmbeddedAtoms {
             on_migration: OnMigration::Recomputed,
             on_ghosts: OnGhosts::Allocated,
         };
-        self.fields = Some(["densities", "derivatives"].map(|name| particles.register(scalar(name))));
+        [self.density, self.derivative] =
+            ["densities", "derivatives"].map(|name| particles.register(scalar(name)));
     }
 
     fn add_forces(&mut self, context: &mut ForceContext, _: Evaluation) -> Result<PairSums, EngineError> {
-        let [density, derivative] = self.fields.unwrap();
+        let Self { density, derivative } = *self;
         context.gather(&[Field::POSITION])?;
         let mut pairs = Vec::new();
         context.pairs.visit(context.cells, context.particles, CUTOFF, |pair| pairs.push(pair));
@@ -97,7 +99,9 @@ fn run(ranks: usize, shell: Shell, exchange: ExchangePattern) -> (Vec<ParticleRo
         (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
         config.timestep = 0.002;
         let setup = Setup::new(config, world.ranks())?;
-        let mut simulation = Simulation::with_interaction(world, &setup, EmbeddedAtoms::default())?;
+        // Placeholders until it is registered.
+        let atoms = EmbeddedAtoms { density: Field::FORCE, derivative: Field::FORCE };
+        let mut simulation = Simulation::with_interaction(world, &setup, atoms)?;
         let mut energies = Vec::new();
         let mut observer = every(5, Needs::ENERGY_AND_VIRIAL, |now| {
             energies.extend(now.thermo.map(|thermo| thermo.total_per_atom));

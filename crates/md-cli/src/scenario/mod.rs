@@ -44,6 +44,7 @@ pub use neighbor::{Neighbor, Rebuild};
 pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
+pub(crate) use shape::is_to_come;
 pub use simulation::{Integrator, Simulation};
 pub use source::{ScenarioSource, effective_toml, fault, load};
 pub use species::Species;

@@ -33,6 +33,11 @@ pub(super) fn fill_kinds(tree: &mut Table, schema: &ModelSchema) {
     }
 }
 
+/// Whether a later version brings this name of a key.
+pub(crate) fn is_to_come(key: &str, name: &str) -> bool {
+    TO_COME.iter().any(|(own, later)| *own == key && later.contains(&name))
+}
+
 /// Names that a later version brings.
 const TO_COME: [(&str, &[&str]); 1] = [("parallel.partition", &["rcb", "metis", "scattered"])];
 
@@ -125,8 +130,7 @@ fn missing_key(path: &KeyPath, key: &str, node: Node<'_>) -> Finding {
 
 fn unknown_name(path: &KeyPath, name: &str, names: &[&str]) -> Finding {
     let allowed = listed(names.iter().copied());
-    let is_to_come = |(key, later): &(&str, &[&str])| path.to_string() == *key && later.contains(&name);
-    if TO_COME.iter().any(is_to_come) {
+    if is_to_come(&path.to_string(), name) {
         return not_yet(&path.to_string(), &format!("{name:?}"), &format!("available: {allowed}"));
     }
     let help = match nearest(name, names.iter().copied()) {

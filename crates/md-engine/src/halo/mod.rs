@@ -173,7 +173,7 @@ impl<'w> Halo<'w> {
     pub fn traffic(&self) -> Traffic {
         let contexts = self.channels.iter().flat_map(Channel::contexts);
         let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
-        contexts.map(|context| context.traffic()).fold(Traffic::default(), |sum, one| Traffic {
+        contexts.map(Exchange::traffic).fold(Traffic::default(), |sum, one| Traffic {
             messages: sum.messages + one.messages,
             bytes: sum.bytes + one.bytes,
         })

@@ -1,5 +1,6 @@
 //! The systems that the tests run.
 #![allow(dead_code, reason = "every test takes what it needs")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use md_core::potential::LennardJones;
 use md_engine::{Config, EngineError, ParticleRow};
 
 /// A hot, dense liquid: particles change ranks and cross the faces of the box.
-pub fn melt() -> Config {
+pub(crate) fn melt() -> Config {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6; 3]);
     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
     config.temperature = Some(3.0);
@@ -18,7 +19,10 @@ pub fn melt() -> Config {
 }
 
 /// What `work` returns on rank 0.
-pub fn on_ranks<T: Send>(ranks: usize, work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync) -> T {
+pub(crate) fn on_ranks<T: Send>(
+    ranks: usize,
+    work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync,
+) -> T {
     let limit = Duration::from_secs(120);
     let ended = local::run(ranks, limit, |world| work(world).map_err(|error| error.to_string()));
     let mut values: Vec<T> = ended.into_iter().map(|ended| ended.unwrap().unwrap()).collect();
@@ -26,7 +30,7 @@ pub fn on_ranks<T: Send>(ranks: usize, work: impl Fn(&dyn World) -> Result<T, En
 }
 
 /// Largest difference of a coordinate of any particle.
-pub fn largest_difference(
+pub(crate) fn largest_difference(
     a: &[ParticleRow],
     b: &[ParticleRow],
     of: impl Fn(&ParticleRow) -> [f64; 3],

@@ -10,10 +10,12 @@ use md_core::partition::PartitionKind;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
-use crate::scenario::{Parallel, Rma, Scenario, fault, listed, name_of, nearest};
+use crate::scenario::{Parallel, Rma, Scenario, fault, is_to_come, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
 const ALL: &str = "all";
+
+const PARTITIONS: &str = "--partitions";
 
 /// What a user has chosen of one kind of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +68,7 @@ impl Choices {
             backends: select("--backends", &args.backends, Backend::ALL)?,
             shells: select("--shells", &args.shells, Shell::ALL)?,
             exchanges: select("--exchanges", &args.exchanges, ExchangePattern::ALL)?,
-            partitions: select("--partitions", &args.partitions, PartitionKind::ALL)?,
+            partitions: select(PARTITIONS, &args.partitions, PartitionKind::ALL)?,
         })
     }
 
@@ -160,6 +162,9 @@ where
 
 fn unknown(option: &str, name: &str, valid: &[String]) -> String {
     let names = || valid.iter().map(String::as_str).chain([ALL]);
+    if option == PARTITIONS && is_to_come("parallel.partition", name) {
+        return format!("`{option} {name}` is not available yet\nvalid: {}", listed(names()));
+    }
     let meant = nearest(name, names()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     format!("{option} has no `{name}`{meant}\nvalid: {}", listed(names()))
 }

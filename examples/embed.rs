@@ -1,0 +1,58 @@
+//! LAMMPS's standard melt, run from a program of one's own, over MPI or as a plain process:
+//!
+//! ```text
+//! cargo run --release --example embed
+//! mpirun -n 2 target/release/examples/embed
+//! ```
+
+use std::error::Error;
+use std::time::Duration;
+
+use md_comm::World;
+use md_core::lattice::{Lattice, LatticeKind};
+use md_core::potential::LennardJones;
+use md_core::rebuild::RebuildPolicy;
+use md_engine::{Config, Needs, Observer, ObserverError, Setup, Simulation, Snapshot, every};
+
+/// An observer of its own, which on every rank looks at the particles there.
+struct FastestParticle {
+    speed: f64,
+}
+
+impl Observer for FastestParticle {
+    fn due(&self, step: u64) -> Option<Needs> {
+        step.is_multiple_of(10).then_some(Needs::VELOCITIES)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let velocities = (0..now.particles.owned()).map(|index| now.particles.get(index).velocity);
+        let speeds = velocities.map(|[x, y, z]| (x * x + y * y + z * z).sqrt());
+        self.speed = speeds.fold(self.speed, f64::max);
+        Ok(())
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let world = md_comm::mpi::start(Duration::from_secs(60))?;
+    let mut config =
+        Config::new(Lattice::with_density(LatticeKind::Fcc, 0.8442, [20; 3]), LennardJones::reduced(2.5));
+    (config.temperature, config.seed) = (Some(1.44), 87287);
+    config.neighbor.rebuild = RebuildPolicy::Every(20);
+    let mut simulation = Simulation::new(&world, &Setup::new(config, world.ranks())?)?;
+
+    let mut table = every(10, Needs::ENERGY_AND_VIRIAL, |now| {
+        let thermo = now.thermo.ok_or("asked for and not there")?;
+        println!("{:5} {:.6} {:.6}", now.step, thermo.temperature, thermo.total_per_atom);
+        Ok(())
+    })
+    .on_first_rank();
+    let mut fastest = FastestParticle { speed: 0.0 };
+    simulation.run(100, &mut [&mut table, &mut fastest])?;
+
+    let mut speed = [fastest.speed];
+    world.max(&mut speed)?;
+    if world.rank() == 0 {
+        println!("the fastest of {} particles had speed {:.2}", simulation.atoms(), speed[0]);
+    }
+    Ok(simulation.finalise()?)
+}
