@@ -125,17 +125,20 @@ pub(super) fn exit_status(code: u8) -> ExitStatus {
 /// Makes calls until the process that asked for them is gone, if this process has been started as a worker.
 pub(crate) fn serve_if_asked() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    if launch::started_by_launcher().is_none() {
-        return serve(&folder, true, play);
-    }
     #[cfg(feature = "mpi")]
-    {
-        /// Until the first scenario's own limit is known.
-        const WATCHDOG: Duration = Duration::from_secs(60);
-        let world = md_comm::mpi::start(WATCHDOG).expect("MPI starts");
-        let is_first = md_comm::World::rank(&world) == 0;
-        serve(&folder, is_first, |words| super::play::play_over_mpi(&world, words));
+    if launch::started_by_launcher().is_some() {
+        return serve_over_mpi(&folder);
     }
+    serve(&folder, true, play);
+}
+
+#[cfg(feature = "mpi")]
+fn serve_over_mpi(folder: &Path) {
+    /// Until the first scenario's own limit is known.
+    const WATCHDOG: Duration = Duration::from_secs(60);
+    let world = md_comm::mpi::start(WATCHDOG).expect("MPI starts");
+    let is_first = md_comm::World::rank(&world) == 0;
+    serve(folder, is_first, |words| super::play::play_over_mpi(&world, words));
 }
 
 fn serve(folder: &Path, is_first: bool, play: impl Fn(&[String]) -> Played) {
