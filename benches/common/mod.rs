@@ -16,6 +16,8 @@ use md_core::{
 };
 
 const SEED: u64 = 87287;
+pub(crate) const POSITIONS: &[Field] = &[Field::POSITION];
+pub(crate) const FORCES: &[Field] = &[Field::FORCE];
 pub(crate) const ONE_SPECIES: &[Well] = &[Well { epsilon: 1.0, sigma: 1.0 }];
 pub(crate) const TWO_SPECIES: &[Well] =
     &[Well { epsilon: 1.0, sigma: 1.0 }, Well { epsilon: 0.7, sigma: 0.9 }];
@@ -198,7 +200,7 @@ impl Sample {
     pub(crate) fn return_forces(&mut self) {
         let Self { plan, particles, cells, selections, threads, .. } = self;
         let images = &selections.images;
-        halo::scatter_add_images(&plan.stages[0], &[Field::FORCE], images, particles, (&*cells, &*threads));
+        halo::scatter_add_images(&plan.stages[0], FORCES, images, particles, (&*cells, &*threads));
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn forces(criterion: &mut Criterion) {
     let mut measure = |sample: &mut Sample, name: &str, variant: &str, evaluation| {
         group.throughput(Throughput::Elements(sample.particles.owned() as u64));
         group.bench_function(BenchmarkId::new(name, variant), |bencher| {
-            bencher.iter(|| sample.forces(evaluation))
+            bencher.iter(|| sample.forces(evaluation));
         });
     };
     for kernel in Kernel::ALL {

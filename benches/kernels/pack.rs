@@ -3,10 +3,10 @@
 
 use criterion::{Criterion, Throughput};
 use md_core::halo;
-use md_core::{Field, Shell, SimdLevel};
+use md_core::{Shell, SimdLevel};
 
 use crate::CELLS;
-use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
+use crate::common::{FORCES, Kernel, ONE_SPECIES, POSITIONS, Sample, melt};
 
 /// Numbers per particle of a position or a force.
 const DIMENSIONS: usize = 3;
@@ -26,17 +26,17 @@ fn messages(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pack");
     group.throughput(Throughput::Elements(sent as u64));
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::pack_fields(&mut to_peer, &[Field::POSITION], selection, &particles));
+        bencher.iter(|| halo::pack_fields(&mut to_peer, POSITIONS, selection, &particles));
     });
     group.bench_function("add returned forces", |bencher| {
-        bencher.iter(|| halo::add_fields(&to_peer, &[Field::FORCE], selection, &mut particles));
+        bencher.iter(|| halo::add_fields(&to_peer, FORCES, selection, &mut particles));
     });
     group.throughput(Throughput::Elements(got as u64));
     group.bench_function("forces", |bencher| {
-        bencher.iter(|| halo::pack_ghosts(&mut from_peer, &[Field::FORCE], edge, &particles, &cells));
+        bencher.iter(|| halo::pack_ghosts(&mut from_peer, FORCES, edge, &particles, &cells));
     });
     group.bench_function("unpack positions", |bencher| {
-        bencher.iter(|| halo::unpack_fields(&from_peer, &[Field::POSITION], edge, &mut particles, &cells));
+        bencher.iter(|| halo::unpack_fields(&from_peer, POSITIONS, edge, &mut particles, &cells));
     });
 }
 
@@ -47,16 +47,8 @@ fn images(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(sample.selections.images.len() as u64));
     group.bench_function("add returned forces", |bencher| bencher.iter(|| sample.return_forces()));
     let Sample { plan, mut particles, cells, selections, threads, .. } = sample;
-    let stage = &plan.stages[0];
+    let (stage, images) = (&plan.stages[0], &selections.images);
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| {
-            halo::gather_images(
-                stage,
-                &[Field::POSITION],
-                &selections.images,
-                &mut particles,
-                (&cells, &threads),
-            )
-        });
+        bencher.iter(|| halo::gather_images(stage, POSITIONS, images, &mut particles, (&cells, &threads)));
     });
 }

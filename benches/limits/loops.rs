@@ -4,9 +4,9 @@
 
 use md_core::halo;
 use md_core::integrate::{HalfKicks, VelocityVerlet};
-use md_core::{Field, Shell, SimdLevel};
+use md_core::{Shell, SimdLevel};
 
-use crate::common::{Kernel, ONE_SPECIES, Sample, melt};
+use crate::common::{FORCES, Kernel, ONE_SPECIES, POSITIONS, Sample, melt};
 use crate::machine::Limits;
 use crate::{GIGA, NANO, PERCENT, fastest_s};
 
@@ -60,13 +60,7 @@ fn one_rank(table: &Table, simd: SimdLevel) {
     table.row("integrate (two kicks, drift), per atom", (atoms, INTEGRATION_BYTES), best_s);
     let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
     let best_s = fastest_s(SAMPLES, || {
-        halo::gather_images(
-            &plan.stages[0],
-            &[Field::POSITION],
-            &selections.images,
-            particles,
-            (&*cells, &*threads),
-        );
+        halo::gather_images(&plan.stages[0], POSITIONS, &selections.images, particles, (&*cells, &*threads));
     });
     table.row("copy to images, per image", (images, COPY_BYTES), best_s);
     let best_s = fastest_s(SAMPLES, || sample.return_forces());
@@ -81,17 +75,13 @@ fn messages(table: &Table) {
     let (edge, selection) = (&plan.stages[0].edges[0], &selections.edges[0]);
     let (sent, got) = (selection.len(), halo::import_count(edge, &cells));
     let (mut to_peer, mut from_peer) = (vec![0.0; DIMENSIONS * sent], vec![0.0; DIMENSIONS * got]);
-    let best_s =
-        fastest_s(SAMPLES, || halo::pack_fields(&mut to_peer, &[Field::POSITION], selection, &particles));
+    let best_s = fastest_s(SAMPLES, || halo::pack_fields(&mut to_peer, POSITIONS, selection, &particles));
     table.row("pack positions, per ghost", (sent, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || {
-        halo::unpack_fields(&from_peer, &[Field::POSITION], edge, &mut particles, &cells)
-    });
+    let best_s =
+        fastest_s(SAMPLES, || halo::unpack_fields(&from_peer, POSITIONS, edge, &mut particles, &cells));
     table.row("unpack positions, per ghost", (got, COPY_BYTES), best_s);
-    let best_s =
-        fastest_s(SAMPLES, || halo::pack_ghosts(&mut from_peer, &[Field::FORCE], edge, &particles, &cells));
+    let best_s = fastest_s(SAMPLES, || halo::pack_ghosts(&mut from_peer, FORCES, edge, &particles, &cells));
     table.row("pack forces, per ghost", (got, COPY_BYTES), best_s);
-    let best_s =
-        fastest_s(SAMPLES, || halo::add_fields(&to_peer, &[Field::FORCE], selection, &mut particles));
+    let best_s = fastest_s(SAMPLES, || halo::add_fields(&to_peer, FORCES, selection, &mut particles));
     table.row("add returned forces, per ghost", (sent, COPY_BYTES), best_s);
 }

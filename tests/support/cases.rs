@@ -81,7 +81,7 @@ pub(crate) fn local_cases() -> impl Iterator<Item = Case> {
 
 /// For each number of ranks one with the eighth shell or staged, and two combinations with nothing in common, so that
 /// every value meets every number of ranks; another pair for each number, so that the values also meet each other. All
-/// combinations would take too long: a job takes half a second to start. Empty where MPI is not available.
+/// combinations would take too long: ranks outnumber cores. Empty where MPI is not available.
 pub(crate) fn p2p_cases() -> impl Iterator<Item = Case> {
     let case = |(turn, ranks): (usize, usize)| {
         let index = turn % (NUMBERED / 2);

@@ -150,7 +150,8 @@ impl Run {
         }
         let processes = (self.backend == Some(Backend::P2p)).then_some(self.ranks);
         if processes.is_some() || !self.environment.is_empty() {
-            let place = Place { processes, environment: self.environment.clone() };
+            let threads = words.iter().position(|word| word == "--threads").map(|at| words[at + 1].clone());
+            let place = Place { processes, threads, environment: self.environment.clone() };
             return workers::call(&place, &words, self.limit);
         }
         let begun = Instant::now();

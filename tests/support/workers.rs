@@ -29,6 +29,8 @@ const SAID: &str = "said";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) processes: Option<usize>,
+    /// A rank has the same number of threads for as long as it lives.
+    pub(super) threads: Option<String>,
     pub(super) environment: Vec<(String, String)>,
 }
 
@@ -78,7 +80,8 @@ pub(super) fn call(place: &Place, words: &[String], limit: Duration) -> Finished
 
 impl Worker {
     fn start(place: &Place) -> Self {
-        let program = std::env::current_exe().expect("a process knows its program");
+        // `current_exe` would follow a program that has been replaced by another build (program.rs) to nowhere.
+        let program = std::env::args_os().next().expect("a program is called by its path");
         let mut command = match place.processes {
             Some(ranks) => {
                 let mut launcher = launch::mpirun(ranks).unwrap_or_else(|| panic!("no mpirun"));
@@ -122,17 +125,20 @@ pub(super) fn exit_status(code: u8) -> ExitStatus {
 /// Makes calls until the process that asked for them is gone, if this process has been started as a worker.
 pub(crate) fn serve_if_asked() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    if launch::started_by_launcher().is_none() {
-        return serve(&folder, true, play);
-    }
     #[cfg(feature = "mpi")]
-    {
-        /// Until the first scenario's own limit is known.
-        const WATCHDOG: Duration = Duration::from_secs(60);
-        let world = md_comm::mpi::start(WATCHDOG).expect("MPI starts");
-        let is_first = md_comm::World::rank(&world) == 0;
-        serve(&folder, is_first, |words| super::play::play_over_mpi(&world, words));
+    if launch::started_by_launcher().is_some() {
+        return serve_over_mpi(&folder);
     }
+    serve(&folder, true, play);
+}
+
+#[cfg(feature = "mpi")]
+fn serve_over_mpi(folder: &Path) {
+    /// Until the first scenario's own limit is known.
+    const WATCHDOG: Duration = Duration::from_secs(60);
+    let world = md_comm::mpi::start(WATCHDOG).expect("MPI starts");
+    let is_first = md_comm::World::rank(&world) == 0;
+    serve(folder, is_first, |words| super::play::play_over_mpi(&world, words));
 }
 
 fn serve(folder: &Path, is_first: bool, play: impl Fn(&[String]) -> Played) {
