@@ -182,7 +182,7 @@ impl<'w> Player<'w> {
             Receive::Polling => self.exchange.try_next()?,
         };
         let Some(arrival) = arrival else { return Ok(false) };
-        // Whoever writes to the slot too early gets the time to.
+        // Whoever writes to the buffer too early gets the time to.
         dawdle(self.pace, &mut self.random);
         if let Some(flaw) = self.script.flaw(&arrival) {
             self.flaws.note(flaw);

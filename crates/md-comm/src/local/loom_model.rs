@@ -60,7 +60,7 @@ fn both_ways_no_message_is_lost_and_nobody_waits_for_ever() {
 }
 
 #[test]
-fn one_way_the_sender_waits_for_a_slot_and_no_longer() {
+fn one_way_the_sender_waits_for_a_buffer_and_no_longer() {
     two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Buffering::Single);
     two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Buffering::Double);
 }

@@ -1,11 +1,11 @@
 //! Starts this program again under the MPI launcher and judges how the jobs end.
 //!
-//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned slots;
+//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned buffers;
 //! `MD_CONFORMANCE=full` adds every combination of options, over every implementation of windows, and delays and poisoned
-//! slots over several of them. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of the
-//! words: `poisoned` only those with poisoned slots, `"rma-lock osc/sm"` only those of `rma-lock` (and `rma-lock-epoch`)
-//! over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks, `MD_CONFORMANCE_LIMIT_S` is the suite's
-//! limit in seconds.
+//! buffers over several of them. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of
+//! the words: `poisoned` only those with poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and
+//! `rma-lock-epoch`) over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks,
+//! `MD_CONFORMANCE_LIMIT_S` is the suite's limit in seconds.
 
 use std::process::Command;
 use std::time::Duration;

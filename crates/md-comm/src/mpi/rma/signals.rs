@@ -1,4 +1,5 @@
-//! Messages without content along the edges, as flags: forward (a message is in its slot) and backward (a slot is free).
+//! Messages without content along the edges, as flags: forward (a message is in its buffer) and backward (a buffer is
+//! free).
 //!
 //! One receive per edge is posted ahead, at most one send per edge is under way.
 
