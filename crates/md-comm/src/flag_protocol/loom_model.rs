@@ -153,7 +153,7 @@ fn explore(search: Search, model: impl Fn() + Send + Sync + 'static) {
 }
 
 /// One rank sends, the other one receives.
-fn one_way(search: Search, (buffers, exchanges): (usize, u64), conduct: Conduct) {
+fn one_way(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
     explore(search, move || {
         let line = Arc::new(Line::new(buffers, Answer::Nothing, conduct));
         let sender = Arc::clone(&line);
@@ -164,7 +164,7 @@ fn one_way(search: Search, (buffers, exchanges): (usize, u64), conduct: Conduct)
 }
 
 /// Both ranks send and receive in every exchange.
-fn both_ways(search: Search, (buffers, exchanges): (usize, u64), conduct: Conduct) {
+fn both_ways(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
     explore(search, move || {
         let lines = Arc::new([0, 1].map(|_| Line::new(buffers, Answer::Message, conduct)));
         let theirs = Arc::clone(&lines);
@@ -186,40 +186,40 @@ const FEW: Search = Search::Preemptions(3);
 
 #[test]
 fn one_way_with_credits_no_message_is_torn_or_lost() {
-    one_way(Search::Everything, (1, 3), Conduct::Right);
-    one_way(Search::Everything, (2, 3), Conduct::Right);
-    one_way(FEW, (1, DEEP), Conduct::Right);
-    one_way(FEW, (2, DEEP), Conduct::Right);
+    one_way(Search::Everything, 1, 3, Conduct::Right);
+    one_way(Search::Everything, 2, 3, Conduct::Right);
+    one_way(FEW, 1, DEEP, Conduct::Right);
+    one_way(FEW, 2, DEEP, Conduct::Right);
 }
 
 #[test]
 fn both_ways_with_one_buffer_and_credits_no_message_is_torn_or_lost() {
-    both_ways(Search::Everything, (1, 2), Conduct::Right);
-    both_ways(FEW, (1, DEEP), Conduct::Right);
+    both_ways(Search::Everything, 1, 2, Conduct::Right);
+    both_ways(FEW, 1, DEEP, Conduct::Right);
 }
 
 #[test]
 fn both_ways_with_two_buffers_the_answer_replaces_the_credit() {
-    both_ways(Search::Everything, (2, 4), Conduct::Right);
-    both_ways(FEW, (2, DEEP), Conduct::Right);
+    both_ways(Search::Everything, 2, 4, Conduct::Right);
+    both_ways(FEW, 2, DEEP, Conduct::Right);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_flag_without_release_order_is_caught() {
-    both_ways(Search::Everything, (2, 3), Conduct::Unordered);
+    both_ways(Search::Everything, 2, 3, Conduct::Unordered);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_flag_before_the_payload_is_caught() {
-    both_ways(Search::Everything, (2, 3), Conduct::FlagFirst);
+    both_ways(Search::Everything, 2, 3, Conduct::FlagFirst);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_credit_before_the_payload_was_read_is_caught() {
-    one_way(Search::Everything, (1, 3), Conduct::CreditFirst);
+    one_way(Search::Everything, 1, 3, Conduct::CreditFirst);
 }
 
 // A sender that nobody holds back overwrites a payload, or a flag before it is seen: then the receiver waits for ever,
@@ -227,11 +227,11 @@ fn a_credit_before_the_payload_was_read_is_caught() {
 #[test]
 #[should_panic]
 fn an_ignored_credit_one_way_is_caught() {
-    one_way(Search::Everything, (2, 3), Conduct::CreditIgnored);
+    one_way(Search::Everything, 2, 3, Conduct::CreditIgnored);
 }
 
 #[test]
 #[should_panic]
 fn an_ignored_credit_with_one_buffer_is_caught() {
-    both_ways(Search::Everything, (1, 3), Conduct::CreditIgnored);
+    both_ways(Search::Everything, 1, 3, Conduct::CreditIgnored);
 }

@@ -46,8 +46,8 @@ pub(super) struct Jitter {
 }
 
 impl Jitter {
-    /// `keys` tell one context's pauses from those of others.
-    pub(super) fn new(adversity: Adversity, (rank, context): (Rank, u64)) -> Self {
+    /// `rank` and `context` tell one context's pauses from those of others.
+    pub(super) fn new(adversity: Adversity, rank: Rank, context: u64) -> Self {
         let rough = matches!(adversity, Adversity::Rough | Adversity::FlagFirst);
         let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
         Self { adversity, random, read: Vec::new() }

@@ -93,7 +93,7 @@ impl P2p {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
         while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
-                Some(bytes) => self.overflow.expect(&self.world, &self.terms, (EdgeId(i), bytes))?,
+                Some(bytes) => self.overflow.expect(&self.world, &self.terms, EdgeId(i), bytes)?,
                 None => self.ready.push_back(i),
             }
         }
@@ -133,7 +133,7 @@ impl P2p {
 impl Transport for P2p {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         if bytes > self.terms.edge(edge).send_capacity {
-            return self.overflow.buffer(&self.world, &self.terms, (edge, bytes));
+            return self.overflow.buffer(&self.world, &self.terms, edge, bytes);
         }
         self.sends[self.current].bytes_mut(edge.0, bytes)
     }
@@ -145,7 +145,7 @@ impl Transport for P2p {
             notice[send_capacity..].copy_from_slice(&encode_length(bytes));
             self.overflow.send(&self.world, &self.terms, edge)?;
         }
-        self.sends[self.current].send(edge.0, &self.world.data, (peer, self.number.tag(send_channel)))
+        self.sends[self.current].send(edge.0, &self.world.data, peer, self.number.tag(send_channel))
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {

@@ -108,7 +108,7 @@ impl SharedRing {
                 let sequence = self.next[edge.0];
                 let flag = read(parts, parts.arena.flag_here(edge.0, sequence))?;
                 let Some(length) = length_in(flag, sequence) else { break };
-                self.take(parts, edge, (sequence, length))?;
+                self.take(parts, edge, sequence, length)?;
                 self.next[edge.0] += 1;
             }
         }
@@ -129,7 +129,8 @@ impl SharedRing {
         &mut self,
         parts: &mut Parts,
         edge: EdgeId,
-        (sequence, length): (u64, usize),
+        sequence: u64,
+        length: usize,
     ) -> Result<(), CommError> {
         let buffer = held(parts, edge, sequence);
         self.lengths[buffer] = length;

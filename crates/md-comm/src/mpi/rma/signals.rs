@@ -43,7 +43,7 @@ impl Signals {
             }
             let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
             let tag = self.number.tag(if self.backward { send_channel } else { receive_channel });
-            self.coming.receive(edge.0, &parts.world.data, (peer, tag, 0))?;
+            self.coming.receive(edge.0, &parts.world.data, peer, tag, 0)?;
         }
         Ok(())
     }
@@ -58,7 +58,7 @@ impl Signals {
     pub(super) fn raise(&mut self, parts: &Parts, edge: EdgeId) -> Result<(), CommError> {
         let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
         let tag = self.number.tag(if self.backward { receive_channel } else { send_channel });
-        self.leaving.send(edge.0, &parts.world.data, (peer, tag))
+        self.leaving.send(edge.0, &parts.world.data, peer, tag)
     }
 
     /// Edges whose signals have come since the last call.

@@ -47,7 +47,8 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(
         strides: &[usize],
-        (credits_of, buffers_of): (&[u64], &[u64]),
+        credits_of: &[u64],
+        buffers_of: &[u64],
         plan: Plan,
         has_buffers: impl Fn(usize) -> bool,
     ) -> Self {

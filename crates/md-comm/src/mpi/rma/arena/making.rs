@@ -16,7 +16,8 @@ impl Arena {
         world: &Inner,
         terms: &Terms,
         number: ContextNumber,
-        (on, plan): (&Communicator, Plan),
+        on: &Communicator,
+        plan: Plan,
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
         let spec = terms.spec();
@@ -41,10 +42,10 @@ impl Arena {
             _ => depth_here.clone(),
         };
         let Layout { credits: mut credits_here, buffers: mut here, end } =
-            Layout::new(&stride_here, (&depth_there, &depth_here), plan, has_buffers);
+            Layout::new(&stride_here, &depth_there, &depth_here, plan, has_buffers);
         let senders = (0..spec.edges.len()).filter(|&i| ring && has_buffers(i)).map(|i| room_in[i]);
         let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
-        let (window, origins) = make(world, on, plan, (spec.edges.len(), end))?;
+        let (window, origins) = make(world, on, plan, spec.edges.len(), end)?;
         for i in 0..spec.edges.len() {
             credits_here[i] += origins(i);
             here[i] += origins(i);
@@ -85,7 +86,8 @@ fn make(
     world: &Inner,
     on: &Communicator,
     Plan { backend, memory, options, .. }: Plan,
-    (edges, end): (usize, usize),
+    edges: usize,
+    end: usize,
 ) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
     let highest =
         |number: usize| Ok::<_, CommError>(world.control.highest(number as u64, world.limit())? as usize);

@@ -80,7 +80,7 @@ impl Parts {
             match (length > self.arena.room_in(i), sizes) {
                 (false, _) => self.ready.push_back(i),
                 (true, Sizes::Variable) => {
-                    self.overflow.expect(&self.world, &self.terms, (EdgeId(i), length))?;
+                    self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;
                 }
                 (true, Sizes::Fixed) => {
                     return Err(self.terms.mismatch(EdgeId(i), format!("claims to have {length} bytes")));

@@ -75,7 +75,7 @@ impl Parts {
         let terms = ledger.terms();
         let arena = arena(&world, &terms, number, plan)?;
         let edges = terms.spec().edges.len();
-        let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
+        let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
         let source = (0..edges).map(|i| terms.source(i)).collect();
         let overflow = Overflow::open(&world, &terms)?;
         let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
@@ -175,8 +175,8 @@ fn arena(world: &Inner, terms: &Terms, number: ContextNumber, plan: Plan) -> Res
     match (plan.memory, world.node.get()) {
         (Memory::Shared, Some(node)) => {
             let member = |rank| node.member(rank).unwrap_or_default();
-            Arena::new(world, terms, number, (&node.communicator, plan), member)
+            Arena::new(world, terms, number, &node.communicator, plan, member)
         }
-        _ => Arena::new(world, terms, number, (&world.data, plan), |rank| rank),
+        _ => Arena::new(world, terms, number, &world.data, plan, |rank| rank),
     }
 }
