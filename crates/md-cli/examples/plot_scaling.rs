@@ -136,7 +136,7 @@ where
     for (number, (name, by_atoms)) in runs.iter().enumerate() {
         let shown = |points: Vec<(f64, f64)>| points.into_iter().filter(is_shown).collect();
         let (line, all) = (shown(least(by_atoms, quantity)), shown(samples(by_atoms, quantity)));
-        draw_line(&mut chart, (number, name), line, all)?;
+        draw_line(&mut chart, number, name, line, all)?;
     }
     chart
         .configure_series_labels()
@@ -151,7 +151,8 @@ where
 
 fn draw_line<B: DrawingBackend>(
     chart: &mut Chart<B>,
-    (number, name): (usize, &str),
+    number: usize,
+    name: &str,
     line: Vec<(f64, f64)>,
     samples: Vec<(f64, f64)>,
 ) -> Result<(), Box<dyn Error>>

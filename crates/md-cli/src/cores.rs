@@ -22,10 +22,10 @@ fn of_process() -> usize {
 
 /// What to tell a user who runs `ranks` ranks with `threads` threads each in this process, if that is too much for it.
 pub(crate) fn warning(ranks: usize, threads: usize) -> Option<String> {
-    (threads > 1).then(|| warning_on(ranks, threads, (of_process(), of_machine()))).flatten()
+    (threads > 1).then(|| warning_on(ranks, threads, of_process(), of_machine())).flatten()
 }
 
-fn warning_on(ranks: usize, threads: usize, (usable, present): (usize, usize)) -> Option<String> {
+fn warning_on(ranks: usize, threads: usize, usable: usize, present: usize) -> Option<String> {
     let all = ranks * threads;
     let takes_turns = "they will take turns";
     if all <= usable {
@@ -53,20 +53,20 @@ mod tests {
 
     #[test]
     fn threads_with_a_core_each_are_fine() {
-        assert_eq!(warning_on(1, 4, (4, 8)), None);
+        assert_eq!(warning_on(1, 4, 4, 8), None);
         assert_eq!(warning(1, 1), None);
     }
 
     #[test]
     fn bound_ranks_are_told_how_to_start() {
-        let text = warning_on(1, 2, (1, 2)).unwrap();
+        let text = warning_on(1, 2, 1, 2).unwrap();
         assert!(text.starts_with("2 threads, but this process may use only 1 of 2 cores"), "{text}");
         assert!(text.ends_with("`mpirun --bind-to none` or `mpirun --map-by slot:PE=2`"), "{text}");
     }
 
     #[test]
     fn too_many_threads_take_turns() {
-        let text = warning_on(2, 2, (2, 2)).unwrap();
+        let text = warning_on(2, 2, 2, 2).unwrap();
         assert!(text.starts_with("4 threads on 2 cores: they will take turns"), "{text}");
     }
 }

@@ -43,8 +43,8 @@ fn main() -> ExitCode {
         eprintln!("exchange: runs on 2 ranks, not on {}", world.ranks());
         return ExitCode::from(BAD_INPUT);
     }
-    for &size in &plan.sizes {
-        if let Err(error) = measure(&world, &plan, size) {
+    for &(bytes, exchanges) in &plan.sizes {
+        if let Err(error) = measure(&world, &plan, bytes, exchanges) {
             eprintln!("exchange: rank {}: {error}", world.rank());
             world.abort(1);
         }
@@ -63,7 +63,7 @@ fn plan(arguments: &[String]) -> Option<Plan> {
     Some(Plan { backend, samples: samples.parse().ok()?, sizes }).filter(|plan| !plan.sizes.is_empty())
 }
 
-fn measure(world: &dyn World, plan: &Plan, (bytes, exchanges): (usize, u32)) -> Result<(), CommError> {
+fn measure(world: &dyn World, plan: &Plan, bytes: usize, exchanges: u32) -> Result<(), CommError> {
     let peer = 1 - world.rank();
     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow: Flow::Both, send_capacity: bytes };
     let spec = ExchangeSpec {

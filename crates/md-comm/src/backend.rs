@@ -23,15 +23,15 @@ pub enum Backend {
     RmaFence,
     /// Puts between post/start and complete/wait.
     RmaPscw,
-    /// Puts under one long lock, told by empty messages.
+    /// Puts under one long lock, announced by empty messages.
     RmaLock,
-    /// Puts under a lock per exchange, told by empty messages.
+    /// Puts under a lock per exchange, announced by empty messages.
     RmaLockEpoch,
     /// Puts between global barriers.
     RmaBarrier,
-    /// Puts told by flags in memory.
+    /// Puts announced by flags in memory.
     RmaNotify,
-    /// Puts into a circular buffer, told by flags.
+    /// Puts into a circular buffer, announced by flags.
     RmaRing,
     /// Shared memory inside a node, another backend between nodes.
     Hybrid,
@@ -89,7 +89,7 @@ impl Backend {
             }
             Self::Shm => "stores into a shared window and a flag; inside one node only",
             Self::RmaFence => {
-                "MPI_Put between MPI_Win_fence: one fence per exchange with two slots, else two"
+                "MPI_Put between MPI_Win_fence: one fence per exchange with two buffers, else two"
             }
             Self::RmaPscw => "MPI_Put between post/start and complete/test, among neighbours",
             Self::RmaLock => "MPI_Put under one lock_all, flush, then an empty message (MONC)",

@@ -41,7 +41,7 @@ impl Change {
         }
     }
 
-    /// What the caller of `negotiate` is told.
+    /// What `negotiate` returns.
     pub(crate) fn growth(self) -> Growth {
         if self == Self::Capacity { Growth::Grown } else { Growth::Unchanged }
     }

@@ -1,4 +1,4 @@
-//! What a one-sided backend can be told beside its name (`[parallel.rma]` of a scenario, without the slots, which are
+//! Options of the one-sided backends (`[parallel.rma]` of a scenario; its `slots` are [`crate::Buffering`],
 //! part of an [`crate::ExchangeSpec`]). What does not go together is in the refusal table, [`crate::Backend::refuses`].
 
 /// Where a window's memory comes from.
@@ -35,10 +35,10 @@ pub enum WindowCount {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Operation {
-    /// The sender writes into the receiver's slot.
+    /// The sender writes into the receiver's buffer.
     #[default]
     Put,
-    /// The receiver reads the sender's slot.
+    /// The receiver reads the sender's buffer.
     Get,
 }
 

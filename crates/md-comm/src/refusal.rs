@@ -142,7 +142,7 @@ fn against_shared_memory(key: RmaKey) -> Option<&'static str> {
         }
         RmaKey::Windows => Some("a store needs no epoch, so that further windows would change nothing"),
         RmaKey::Operation => {
-            Some("messages are packed straight into the receiver's slot: nothing is left to get")
+            Some("messages are packed straight into the receiver's buffer: nothing is left to get")
         }
         RmaKey::Asserts => Some("no call that takes assertions is made in an exchange"),
         RmaKey::Polling => {

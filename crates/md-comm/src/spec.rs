@@ -1,4 +1,4 @@
-//! What an exchange looks like before it happens: edges, capacities, slots.
+//! What an exchange looks like before it happens: edges, capacities, buffering.
 //!
 //! An edge is a pair (peer rank, channel), never a direction in space: the transport does not know geometry. A message
 //! that rank A sends on its edge with `peer: B, send_channel: c` arrives at B on its edge with `peer: A,
@@ -101,8 +101,8 @@ impl Buffering {
 }
 
 impl From<Buffering> for u8 {
-    fn from(slots: Buffering) -> Self {
-        match slots {
+    fn from(buffering: Buffering) -> Self {
+        match buffering {
             Buffering::Single => 1,
             Buffering::Double => 2,
         }

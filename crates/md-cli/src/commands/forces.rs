@@ -7,8 +7,8 @@ use super::{RunSummary, context, facts, open_on_root, output_directory};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::KnownFile;
-use crate::output::forces::forces_csv;
 use crate::output::summary::forces_summary_json;
+use crate::output::tables::forces_csv;
 use crate::setup;
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*

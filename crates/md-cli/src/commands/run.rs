@@ -15,7 +15,7 @@ use crate::inputs::Inputs;
 use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::run_summary_json;
-use crate::output::timing::{timing_csv, timing_ranks_csv};
+use crate::output::tables::{timing_csv, timing_ranks_csv};
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
 };

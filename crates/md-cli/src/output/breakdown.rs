@@ -4,9 +4,11 @@ use md_engine::RankTiming;
 
 use super::advice::advice;
 use super::choices::choice_lines;
-use super::number::significant;
-use super::rates::{atom_steps_per_s, ns_per_atom_step, steps_per_s};
-use super::statistics::{PhaseStatistics, Spread, percent, phase_statistics, spread};
+use super::screen::significant;
+use super::statistics::{
+    PhaseStatistics, Spread, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, spread,
+    steps_per_s,
+};
 use crate::report::{RunContext, RunFacts};
 
 /// Significant digits, as in LAMMPS's table.

@@ -3,7 +3,7 @@
 use md_comm::{Choice, Outcome, Tried};
 use serde::Serialize;
 
-use super::number::significant;
+use super::screen::significant;
 
 const US_PER_S: f64 = 1e6;
 /// Significant digits of a time on the screen.

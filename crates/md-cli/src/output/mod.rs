@@ -1,6 +1,6 @@
 //! What a run leaves behind: files in the output directory, text on the screen, a progress bar.
 //!
-//! Formatting is kept apart from writing: functions such as [`timing::timing_csv`] turn measured data into bytes and
+//! Formatting is kept apart from writing: functions such as [`tables::timing_csv`] turn measured data into bytes and
 //! do no I/O; [`OutputDirectory`] and [`RecordFile`] put bytes on disk. The directory and the files that grow during a
 //! run are opened before it starts, so that a wrong path fails in second 0 and not after an hour.
 //!
@@ -13,25 +13,20 @@
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
 mod choices;
-mod csv_bytes;
 mod directory;
-mod elements;
 mod error;
-mod number;
-mod rates;
 mod record_file;
 
 pub mod advice;
 pub mod breakdown;
 pub mod compare;
 pub mod extxyz;
-pub mod forces;
 pub mod progress;
 pub mod screen;
 pub mod statistics;
 pub mod summary;
+pub mod tables;
 pub mod thermo;
-pub mod timing;
 
 #[cfg(test)]
 mod fixtures;

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::number::significant;
-use super::screen::Screen;
+use super::screen::{Screen, significant};
 
 /// When to show progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,8 @@
-//! Times of the phases, reduced over ranks.
+//! Times of the phases, reduced over ranks, and the speed of a run.
 
 use md_engine::{Phase, RankTiming};
+
+use crate::report::{RunContext, RunFacts};
 
 /// One phase over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +70,29 @@ fn phase_spread(ranks: &[RankTiming], phase: Phase) -> Spread {
 /// `part` in percent of `whole`; nothing is 0 % of nothing.
 pub(super) fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
+}
+
+/// Wall time per atom and step in nanoseconds; 0 where there was no step.
+pub(super) fn ns_per_atom_step(context: &RunContext, facts: &RunFacts) -> f64 {
+    ratio(facts.wall_s, atom_steps(context)) * 1e9
+}
+
+/// Atoms times steps per second; 0 where there was no step.
+pub(super) fn atom_steps_per_s(context: &RunContext, facts: &RunFacts) -> f64 {
+    ratio(atom_steps(context), facts.wall_s)
+}
+
+/// Steps per second; 0 where there was no step.
+pub(super) fn steps_per_s(context: &RunContext, facts: &RunFacts) -> f64 {
+    ratio(context.steps as f64, facts.wall_s)
+}
+
+fn atom_steps(context: &RunContext) -> f64 {
+    context.atoms as f64 * context.steps as f64
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
-use super::rates::{atom_steps_per_s, ns_per_atom_step};
-use super::statistics::{PhaseStatistics, phase_statistics};
+use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::report::{RunContext, RunFacts};
 use md_engine::{ForceTotals, RankTiming};
 

@@ -2,10 +2,10 @@
 
 use md_engine::Thermo;
 
-use super::csv_bytes;
 use super::directory::{KnownFile, OutputDirectory};
 use super::error::OutputError;
 use super::record_file::RecordFile;
+use super::tables::{header_line, rows};
 
 const COLUMNS: [&str; 7] =
     ["step", "time", "temperature", "potential_per_atom", "kinetic_per_atom", "total_per_atom", "pressure"];
@@ -19,7 +19,7 @@ pub struct ThermoWriter {
 impl ThermoWriter {
     /// Creates the file and writes the column names.
     pub fn create(directory: &OutputDirectory) -> Result<Self, OutputError> {
-        let header = csv_bytes::header_line(KnownFile::Thermo, &COLUMNS)?;
+        let header = header_line(KnownFile::Thermo, &COLUMNS)?;
         Ok(Self { file: directory.create_records(KnownFile::Thermo.name(), &header)? })
     }
 
@@ -36,7 +36,7 @@ impl ThermoWriter {
 
 fn thermo_line(row: &Thermo) -> Result<Vec<u8>, OutputError> {
     let energies = (row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom);
-    csv_bytes::rows(KnownFile::Thermo, [(row.step, row.time, row.temperature, energies, row.pressure)])
+    rows(KnownFile::Thermo, [(row.step, row.time, row.temperature, energies, row.pressure)])
 }
 
 #[cfg(test)]

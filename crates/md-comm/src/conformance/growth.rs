@@ -30,7 +30,7 @@ fn open<'w>(
     buffering: Buffering,
 ) -> Result<Player<'w>, CommError> {
     let edges = torus_by_rank(world, balanced(world.ranks()));
-    let mut player = Player::open(world, flaws, edges, (rule, buffering, 1))?;
+    let mut player = Player::open(world, flaws, edges, rule, buffering, 1)?;
     player.pace = Pace::Skewed;
     Ok(player)
 }
@@ -75,7 +75,7 @@ fn several_in_a_row(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for grower in 0..world.ranks() {
         let edges = ring(world, world.ranks());
-        let mut player = Player::open(world, flaws, edges, (Rule::Varying(1), Buffering::Single, 1))?;
+        let mut player = Player::open(world, flaws, edges, Rule::Varying(1), Buffering::Single, 1)?;
         player.only_grower(grower);
         for stage in 1..=2 {
             player.rounds(1)?;
@@ -110,7 +110,7 @@ fn fixed_lengths(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn reverse_after_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for rule in [Rule::Fixed(1), Rule::Varying(1)] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let mut forward = Player::open(world, flaws, edges, (rule, Buffering::Single, 1))?;
+        let mut forward = Player::open(world, flaws, edges, rule, Buffering::Single, 1)?;
         forward.negotiate(2, Growth::Grown)?;
         let mut reverse = forward.reversed(2)?;
         for _ in 0..ROUNDS {
@@ -125,7 +125,7 @@ fn reverse_after_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommErro
 
 fn reverse_grows(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
-    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(1), Buffering::Single, 1))?;
+    let mut forward = Player::open(world, flaws, edges, Rule::Fixed(1), Buffering::Single, 1)?;
     let mut reverse = forward.reversed(2)?;
     for stage in 1..=2 {
         forward.negotiate(stage, Growth::Grown)?;
@@ -150,7 +150,7 @@ fn no_growth(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 /// choose again.
 fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
-    let mut forward = Player::open(world, flaws, edges, (Rule::Fixed(100), Buffering::Double, 1))?;
+    let mut forward = Player::open(world, flaws, edges, Rule::Fixed(100), Buffering::Double, 1)?;
     let mut reverse = forward.reversed(2)?;
     for (stage, growth) in [
         (0, Growth::Unchanged),

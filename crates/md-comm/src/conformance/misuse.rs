@@ -24,7 +24,7 @@ fn refused<T>(flaws: &Flaws, what: &str, outcome: Result<T, CommError>) {
 }
 
 fn open<'w>(world: &dyn World, flaws: &'w Flaws, rule: Rule) -> Result<Player<'w>, CommError> {
-    Player::open(world, flaws, ring(world, world.ranks()), (rule, Buffering::Single, 1))
+    Player::open(world, flaws, ring(world, world.ranks()), rule, Buffering::Single, 1)
 }
 
 fn too_large(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
@@ -87,7 +87,7 @@ fn out_of_order(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 fn wrong_flow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = chain(world);
-    let mut player = Player::open(world, flaws, edges.clone(), (Rule::Varying(BYTES), Buffering::Single, 1))?;
+    let mut player = Player::open(world, flaws, edges.clone(), Rule::Varying(BYTES), Buffering::Single, 1)?;
     for i in (0..edges.len()).filter(|&i| edges[i].flow == Flow::ReceiveOnly) {
         refused(flaws, "sending there", player.exchange.send_buffer(EdgeId(i), 0).map(drop));
     }

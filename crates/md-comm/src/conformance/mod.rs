@@ -100,7 +100,7 @@ pub fn run(world: &dyn World) -> Report {
     report
 }
 
-/// Runs one check and shares the verdict; `Some` describes the flaws.
+/// Runs one check and shares its result; `Some` describes the flaws.
 fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
     let flaws = Flaws::default();
     (check.run)(world, &flaws)?;
@@ -108,7 +108,7 @@ fn judge(world: &dyn World, check: Check) -> Result<Option<String>, CommError> {
     if flawed.iter().all(|&flawed| flawed == 0) {
         return Ok(None);
     }
-    // Others keep their own: rank 0 may come to an end before it has told anybody.
+    // Others keep their own: rank 0 may come to an end before the others know.
     let own = flaws.describe(world.rank());
     let described = world.gather(0, own.as_bytes())?;
     let text: Vec<_> = described.iter().map(|text| String::from_utf8_lossy(text)).collect();

@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
 fn reverse_alone(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for rule in [Rule::Fixed(BYTES), Rule::Varying(BYTES)] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let forward = Player::open(world, flaws, edges, (rule, Buffering::Single, 1))?;
+        let forward = Player::open(world, flaws, edges, rule, Buffering::Single, 1)?;
         let mut reverse = forward.reversed(2)?;
         reverse.rounds(FEW)?;
         reverse.close()?;
@@ -38,7 +38,7 @@ fn reverse_alone(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn forward_and_reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let mut positions = Player::open(world, flaws, edges, (Rule::Fixed(BYTES), buffering, 1))?;
+        let mut positions = Player::open(world, flaws, edges, Rule::Fixed(BYTES), buffering, 1)?;
         let mut forces = positions.reversed(2)?;
         (positions.pace, forces.pace) = (Pace::Skewed, Pace::Skewed);
         for _ in 0..FEW {
@@ -58,7 +58,7 @@ fn forward_and_reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError
 fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let open = |salt, rule, buffering| {
         let edges = torus_by_rank(world, balanced(world.ranks()));
-        Player::open(world, flaws, edges, (rule, buffering, salt))
+        Player::open(world, flaws, edges, rule, buffering, salt)
     };
     let mut players = [
         open(1, Rule::Fixed(BYTES), Buffering::Single)?,
@@ -74,7 +74,7 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn reopened(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for salt in 0..FEW as u64 {
         let mut player =
-            Player::open(world, flaws, chain(world), (Rule::Varying(BYTES), Buffering::Single, salt))?;
+            Player::open(world, flaws, chain(world), Rule::Varying(BYTES), Buffering::Single, salt)?;
         player.pace = Pace::Skewed;
         player.rounds(2)?;
         player.close()?;
@@ -85,7 +85,7 @@ fn reopened(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn skewed(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = torus_by_rank(world, balanced(world.ranks()));
-        let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), buffering, 1))?;
+        let mut player = Player::open(world, flaws, edges, Rule::Varying(BYTES), buffering, 1)?;
         player.pace = Pace::Skewed;
         player.rounds(10 * FEW)?;
         player.close()?;
@@ -97,7 +97,7 @@ fn skewed(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn lagging(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         for edges in [chain(world), torus_by_rank(world, balanced(world.ranks()))] {
-            let mut player = Player::open(world, flaws, edges, (Rule::Fixed(BYTES), buffering, 1))?;
+            let mut player = Player::open(world, flaws, edges, Rule::Fixed(BYTES), buffering, 1)?;
             for round in 0..5 * FEW {
                 let lags = round % world.ranks() == world.rank();
                 player.pace = if lags { Pace::Lagging } else { Pace::Steady };
@@ -112,7 +112,7 @@ fn lagging(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 /// On one-way edges nothing holds the first rank back but the buffers: it gets as far ahead as they let it.
 fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
-        let mut player = Player::open(world, flaws, chain(world), (Rule::Varying(BYTES), buffering, 1))?;
+        let mut player = Player::open(world, flaws, chain(world), Rule::Varying(BYTES), buffering, 1)?;
         if world.rank() > 0 {
             player.pace = Pace::Skewed;
         }
@@ -125,7 +125,7 @@ fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), buffering, 1))?;
+        let mut player = Player::open(world, flaws, edges, Rule::Varying(BYTES), buffering, 1)?;
         player.pace = Pace::Skewed;
         for _ in 0..FEW {
             player.exchange.progress()?;
@@ -142,14 +142,14 @@ fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 fn hundreds(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = ring(world, world.ranks());
-    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Buffering::Double, 1))?;
+    let mut player = Player::open(world, flaws, edges, Rule::Varying(BYTES), Buffering::Double, 1)?;
     player.rounds(MANY)?;
     player.close()
 }
 
 fn packed_twice(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = ring(world, world.ranks());
-    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Buffering::Single, 1))?;
+    let mut player = Player::open(world, flaws, edges, Rule::Varying(BYTES), Buffering::Single, 1)?;
     for _ in 0..FEW {
         player.exchange.send_buffer(EdgeId(0), BYTES)?.fill(0xEE);
         player.play()?;

@@ -24,9 +24,10 @@ fn open<'w>(
     world: &dyn World,
     flaws: &'w Flaws,
     edges: Vec<Edge>,
-    (buffering, salt): (Buffering, u64),
+    buffering: Buffering,
+    salt: u64,
 ) -> Result<Player<'w>, CommError> {
-    let mut player = Player::open_too_small(world, flaws, edges, (Rule::Varying(BYTES), buffering, salt))?;
+    let mut player = Player::open_too_small(world, flaws, edges, Rule::Varying(BYTES), buffering, salt)?;
     player.pace = Pace::Skewed;
     Ok(player)
 }
@@ -41,7 +42,7 @@ fn catch_up(world: &dyn World, player: &mut Player<'_>) -> Result<(), CommError>
 fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = torus_by_rank(world, balanced(world.ranks()));
-        let mut player = open(world, flaws, edges, (buffering, 1))?;
+        let mut player = open(world, flaws, edges, buffering, 1)?;
         for stage in 0..=LAST_STAGE {
             player.script.stage = stage;
             player.rounds(ROUNDS)?;
@@ -59,7 +60,7 @@ fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 /// Along a one-way chain nothing but the buffers holds the first rank back.
 fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
-        let mut player = open(world, flaws, chain(world), (buffering, 1))?;
+        let mut player = open(world, flaws, chain(world), buffering, 1)?;
         if world.rank() == 0 {
             player.pace = Pace::Steady;
         }
@@ -74,7 +75,7 @@ fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 fn reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
-    let mut forward = open(world, flaws, edges, (Buffering::Double, 1))?;
+    let mut forward = open(world, flaws, edges, Buffering::Double, 1)?;
     let mut back = forward.reversed(2)?;
     for stage in 0..LAST_STAGE {
         (forward.script.stage, back.script.stage) = (stage, stage);
@@ -90,7 +91,7 @@ fn reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = half_shell(world, balanced(world.ranks()));
-        let mut player = open(world, flaws, edges, (buffering, 1))?;
+        let mut player = open(world, flaws, edges, buffering, 1)?;
         player.script.stage = LAST_STAGE;
         for _ in 0..ROUNDS {
             player.send()?;
@@ -107,7 +108,7 @@ fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let open = |salt, buffering| {
         let edges = torus_by_rank(world, balanced(world.ranks()));
-        open(world, flaws, edges, (buffering, salt))
+        open(world, flaws, edges, buffering, salt)
     };
     let mut players = [open(1, Buffering::Single)?, open(2, Buffering::Double)?, open(3, Buffering::Single)?];
     players.iter_mut().for_each(|player| player.script.stage = LAST_STAGE);
@@ -120,7 +121,7 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 /// Whether a message fits is decided when it is started.
 fn packed_twice(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = ring(world, world.ranks());
-    let mut player = Player::open(world, flaws, edges, (Rule::Varying(BYTES), Buffering::Double, 1))?;
+    let mut player = Player::open(world, flaws, edges, Rule::Varying(BYTES), Buffering::Double, 1)?;
     for stage in [0, 2] {
         player.script.stage = stage;
         for first in [0, BYTES, 100 * BYTES] {

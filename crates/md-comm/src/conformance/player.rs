@@ -53,9 +53,11 @@ impl<'w> Player<'w> {
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
-        terms: (Rule, Buffering, u64),
+        rule: Rule,
+        buffering: Buffering,
+        salt: u64,
     ) -> Result<Self, CommError> {
-        Self::open_with(world, flaws, edges, terms, |_, need| need)
+        Self::open_with(world, flaws, edges, rule, buffering, salt, |_, need| need)
     }
 
     /// The same with capacities of 0 and 1 byte.
@@ -63,16 +65,20 @@ impl<'w> Player<'w> {
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
-        terms: (Rule, Buffering, u64),
+        rule: Rule,
+        buffering: Buffering,
+        salt: u64,
     ) -> Result<Self, CommError> {
-        Self::open_with(world, flaws, edges, terms, |edge, _| edge % 2)
+        Self::open_with(world, flaws, edges, rule, buffering, salt, |edge, _| edge % 2)
     }
 
     fn open_with(
         world: &dyn World,
         flaws: &'w Flaws,
         edges: Vec<Edge>,
-        (rule, buffering, salt): (Rule, Buffering, u64),
+        rule: Rule,
+        buffering: Buffering,
+        salt: u64,
         capacity: impl Fn(usize, usize) -> usize,
     ) -> Result<Self, CommError> {
         let (direction, sequence, stage, grower) = (Direction::Forward, 0, 0, None);
@@ -182,7 +188,7 @@ impl<'w> Player<'w> {
             Receive::Polling => self.exchange.try_next()?,
         };
         let Some(arrival) = arrival else { return Ok(false) };
-        // Whoever writes to the slot too early gets the time to.
+        // Whoever writes to the buffer too early gets the time to.
         dawdle(self.pace, &mut self.random);
         if let Some(flaw) = self.script.flaw(&arrival) {
             self.flaws.note(flaw);

@@ -35,22 +35,22 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("no edges at all", |world, flaws| play(world, flaws, Vec::new)),
     Check::new("messages of zero bytes", |world, flaws| {
         for rule in [Rule::Fixed(0), Rule::Varying(0)] {
-            one(world, flaws, torus_by_rank(world, balanced(world.ranks())), (rule, Buffering::Single))?;
+            one(world, flaws, torus_by_rank(world, balanced(world.ranks())), rule, Buffering::Single)?;
         }
         Ok(())
     }),
     Check::new("large messages", |world, flaws| {
-        one(world, flaws, ring(world, world.ranks()), (Rule::Fixed(LARGE_BYTES), Buffering::Single))?;
-        one(world, flaws, ring(world, world.ranks()), (Rule::Varying(LARGE_BYTES), Buffering::Double))
+        one(world, flaws, ring(world, world.ranks()), Rule::Fixed(LARGE_BYTES), Buffering::Single)?;
+        one(world, flaws, ring(world, world.ranks()), Rule::Varying(LARGE_BYTES), Buffering::Double)
     }),
 ];
 
 fn flat_tori(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let ranks = world.ranks();
     for grid in [[ranks, 1, 1], [1, ranks, 1], [1, 1, ranks]] {
-        let setting = (Rule::Varying(BYTES), Buffering::Double);
-        one(world, flaws, torus_by_direction(world, grid), setting)?;
-        one(world, flaws, torus_by_rank(world, grid), setting)?;
+        for edges in [torus_by_direction(world, grid), torus_by_rank(world, grid)] {
+            one(world, flaws, edges, Rule::Varying(BYTES), Buffering::Double)?;
+        }
     }
     Ok(())
 }
@@ -58,7 +58,7 @@ fn flat_tori(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn play(world: &dyn World, flaws: &Flaws, edges: impl Fn() -> Vec<Edge>) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         for rule in [Rule::Fixed(BYTES), Rule::Varying(BYTES)] {
-            one(world, flaws, edges(), (rule, buffering))?;
+            one(world, flaws, edges(), rule, buffering)?;
         }
     }
     Ok(())
@@ -68,9 +68,10 @@ fn one(
     world: &dyn World,
     flaws: &Flaws,
     edges: Vec<Edge>,
-    (rule, buffering): (Rule, Buffering),
+    rule: Rule,
+    buffering: Buffering,
 ) -> Result<(), CommError> {
-    let mut player = Player::open(world, flaws, edges, (rule, buffering, 0))?;
+    let mut player = Player::open(world, flaws, edges, rule, buffering, 0)?;
     player.rounds(ROUNDS)?;
     player.close()
 }

@@ -55,9 +55,9 @@ impl Word for Published {
     }
 }
 
-/// Slot of one edge: its flag, its payload, and the credit at the sender.
+/// Buffer of one edge: its flag, its payload, and the credit at the sender.
 #[derive(Debug)]
-struct Slot {
+struct Buffer {
     flag: Published,
     payload: [AtomicU64; PAYLOAD_WORDS],
     credit: Published,
@@ -66,7 +66,7 @@ struct Slot {
 /// One direction between two ranks.
 #[derive(Debug)]
 struct Line {
-    slots: Vec<Slot>,
+    buffers: Vec<Buffer>,
     answer: Answer,
     conduct: Conduct,
 }
@@ -78,30 +78,30 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
 }
 
 impl Line {
-    fn new(slots: usize, answer: Answer, conduct: Conduct) -> Self {
+    fn new(buffers: usize, answer: Answer, conduct: Conduct) -> Self {
         let word = || Published(AtomicU64::new(0), conduct);
         let payload = || std::array::from_fn(|_| AtomicU64::new(0));
-        let slot = |_| Slot { flag: word(), payload: payload(), credit: word() };
-        Self { slots: (0..slots).map(slot).collect(), answer, conduct }
+        let buffer = |_| Buffer { flag: word(), payload: payload(), credit: word() };
+        Self { buffers: (0..buffers).map(buffer).collect(), answer, conduct }
     }
 
-    fn slot(&self, sequence: u64) -> &Slot {
-        &self.slots[slot_of(sequence, self.slots.len() as u64)]
+    fn buffer(&self, sequence: u64) -> &Buffer {
+        &self.buffers[buffer_of(sequence, self.buffers.len() as u64)]
     }
 
     fn needs_credit(&self) -> bool {
-        needs_credit(self.slots.len() as u64, self.answer)
+        needs_credit(self.buffers.len() as u64, self.answer)
     }
 
     fn send(&self, sequence: u64) {
-        let slot = self.slot(sequence);
-        let awaited = awaited_credit(sequence, self.slots.len() as u64);
+        let buffer = self.buffer(sequence);
+        let awaited = awaited_credit(sequence, self.buffers.len() as u64);
         let waits = self.needs_credit() && self.conduct != Conduct::CreditIgnored;
         if let Some(credit) = awaited.filter(|_| waits) {
-            wait_until(|| slot.credit.observe() == credit);
+            wait_until(|| buffer.credit.observe() == credit);
         }
-        let write = || slot.payload.iter().for_each(|word| word.store(sequence, Ordering::Relaxed));
-        let raise = || slot.flag.publish(flag(sequence, PAYLOAD_WORDS));
+        let write = || buffer.payload.iter().for_each(|word| word.store(sequence, Ordering::Relaxed));
+        let raise = || buffer.flag.publish(flag(sequence, PAYLOAD_WORDS));
         if self.conduct == Conduct::FlagFirst {
             raise();
             write();
@@ -112,15 +112,15 @@ impl Line {
     }
 
     fn receive(&self, sequence: u64) {
-        let slot = self.slot(sequence);
-        wait_until(|| length_in(slot.flag.observe(), sequence) == Some(PAYLOAD_WORDS));
+        let buffer = self.buffer(sequence);
+        wait_until(|| length_in(buffer.flag.observe(), sequence) == Some(PAYLOAD_WORDS));
         let release = || {
             if self.needs_credit() {
-                slot.credit.publish(sequence);
+                buffer.credit.publish(sequence);
             }
         };
         let read = || {
-            for word in &slot.payload {
+            for word in &buffer.payload {
                 assert_eq!(word.load(Ordering::Relaxed), sequence, "payload of another exchange");
             }
         };
@@ -153,9 +153,9 @@ fn explore(search: Search, model: impl Fn() + Send + Sync + 'static) {
 }
 
 /// One rank sends, the other one receives.
-fn one_way(search: Search, (slots, exchanges): (usize, u64), conduct: Conduct) {
+fn one_way(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
     explore(search, move || {
-        let line = Arc::new(Line::new(slots, Answer::Nothing, conduct));
+        let line = Arc::new(Line::new(buffers, Answer::Nothing, conduct));
         let sender = Arc::clone(&line);
         let sending = thread::spawn(move || (1..=exchanges).for_each(|sequence| sender.send(sequence)));
         (1..=exchanges).for_each(|sequence| line.receive(sequence));
@@ -164,9 +164,9 @@ fn one_way(search: Search, (slots, exchanges): (usize, u64), conduct: Conduct) {
 }
 
 /// Both ranks send and receive in every exchange.
-fn both_ways(search: Search, (slots, exchanges): (usize, u64), conduct: Conduct) {
+fn both_ways(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
     explore(search, move || {
-        let lines = Arc::new([0, 1].map(|_| Line::new(slots, Answer::Message, conduct)));
+        let lines = Arc::new([0, 1].map(|_| Line::new(buffers, Answer::Message, conduct)));
         let theirs = Arc::clone(&lines);
         let play = move |rank: usize, lines: &[Line; 2]| {
             for sequence in 1..=exchanges {
@@ -180,46 +180,46 @@ fn both_ways(search: Search, (slots, exchanges): (usize, u64), conduct: Conduct)
     });
 }
 
-/// Deep enough that each of two slots is used three times.
+/// Deep enough that each of two buffers is used three times.
 const DEEP: u64 = 6;
 const FEW: Search = Search::Preemptions(3);
 
 #[test]
 fn one_way_with_credits_no_message_is_torn_or_lost() {
-    one_way(Search::Everything, (1, 3), Conduct::Right);
-    one_way(Search::Everything, (2, 3), Conduct::Right);
-    one_way(FEW, (1, DEEP), Conduct::Right);
-    one_way(FEW, (2, DEEP), Conduct::Right);
+    one_way(Search::Everything, 1, 3, Conduct::Right);
+    one_way(Search::Everything, 2, 3, Conduct::Right);
+    one_way(FEW, 1, DEEP, Conduct::Right);
+    one_way(FEW, 2, DEEP, Conduct::Right);
 }
 
 #[test]
-fn both_ways_with_one_slot_and_credits_no_message_is_torn_or_lost() {
-    both_ways(Search::Everything, (1, 2), Conduct::Right);
-    both_ways(FEW, (1, DEEP), Conduct::Right);
+fn both_ways_with_one_buffer_and_credits_no_message_is_torn_or_lost() {
+    both_ways(Search::Everything, 1, 2, Conduct::Right);
+    both_ways(FEW, 1, DEEP, Conduct::Right);
 }
 
 #[test]
-fn both_ways_with_two_slots_the_answer_replaces_the_credit() {
-    both_ways(Search::Everything, (2, 4), Conduct::Right);
-    both_ways(FEW, (2, DEEP), Conduct::Right);
+fn both_ways_with_two_buffers_the_answer_replaces_the_credit() {
+    both_ways(Search::Everything, 2, 4, Conduct::Right);
+    both_ways(FEW, 2, DEEP, Conduct::Right);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_flag_without_release_order_is_caught() {
-    both_ways(Search::Everything, (2, 3), Conduct::Unordered);
+    both_ways(Search::Everything, 2, 3, Conduct::Unordered);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_flag_before_the_payload_is_caught() {
-    both_ways(Search::Everything, (2, 3), Conduct::FlagFirst);
+    both_ways(Search::Everything, 2, 3, Conduct::FlagFirst);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_credit_before_the_payload_was_read_is_caught() {
-    one_way(Search::Everything, (1, 3), Conduct::CreditFirst);
+    one_way(Search::Everything, 1, 3, Conduct::CreditFirst);
 }
 
 // A sender that nobody holds back overwrites a payload, or a flag before it is seen: then the receiver waits for ever,
@@ -227,11 +227,11 @@ fn a_credit_before_the_payload_was_read_is_caught() {
 #[test]
 #[should_panic]
 fn an_ignored_credit_one_way_is_caught() {
-    one_way(Search::Everything, (2, 3), Conduct::CreditIgnored);
+    one_way(Search::Everything, 2, 3, Conduct::CreditIgnored);
 }
 
 #[test]
 #[should_panic]
-fn an_ignored_credit_with_one_slot_is_caught() {
-    both_ways(Search::Everything, (1, 3), Conduct::CreditIgnored);
+fn an_ignored_credit_with_one_buffer_is_caught() {
+    both_ways(Search::Everything, 1, 3, Conduct::CreditIgnored);
 }

@@ -1,11 +1,12 @@
-//! The protocol of flags in memory: when a slot may be read, when it may be written again. Without the memory, so that a
-//! model checker can go through it.
+//! The protocol of flags in memory: when a buffer may be read, when it may be written again. Without the memory, so
+//! that a model checker can go through it.
 //!
-//! One rank, the sender, writes a slot and raises the slot's flag; the other one polls the flag, reads the slot, and
-//! where that is needed gives the slot back by a credit, which the sender polls. Slots are used in turn. A flag is the
-//! exchange number, the length, and the exchange number again (16, 32, 16 bits); a credit is the number of the exchange
-//! whose slot is free. Both are compared for equality only: MPI-3.1 section 11.7 allows to poll for a particular value,
-//! not to compare magnitudes. One word per slot, or a fast sender would overwrite what has not been seen.
+//! One rank, the sender, writes a buffer and raises the buffer's flag; the other one polls the flag, reads the buffer,
+//! and where that is needed gives the buffer back by a credit, which the sender polls. Buffers are used in turn. A flag
+//! is the exchange number, the length, and the exchange number again (16, 32, 16 bits); a credit is the number of the
+//! exchange whose buffer is free. Both are compared for equality only: MPI-3.1 section 11.7 allows to poll for a
+//! particular value, not to compare magnitudes. One word per buffer, or a fast sender would overwrite what has not been
+//! seen.
 //!
 //! Relies on: a word is stored with release order, after the payload was written (a flag) or read (a credit), and loaded
 //! with acquire order. Not on being stored whole, which MPI does not promise to a load: the number at both ends of a flag
@@ -51,9 +52,9 @@ pub(crate) fn length_in(flag: u64, sequence: u64) -> Option<usize> {
     (first == sequence as u16 && last == first).then_some((flag >> 16) as u32 as usize)
 }
 
-/// Which of an edge's slots an exchange uses. Exchanges are counted from 1.
-pub(crate) fn slot_of(sequence: u64, slots: u64) -> usize {
-    (sequence % slots) as usize
+/// Which of an edge's buffers an exchange uses. Exchanges are counted from 1.
+pub(crate) fn buffer_of(sequence: u64, buffers: u64) -> usize {
+    (sequence % buffers) as usize
 }
 
 /// What the receiver of a message sends to its sender in the same exchange.
@@ -64,13 +65,13 @@ pub(crate) enum Answer {
     Nothing,
 }
 
-/// Whether the sender has to be told that a slot is free. With two slots and an answer it has not: the answer of
-/// exchange k-1 proves that the receiver has completed k-2, whose slot exchange k uses.
-pub(crate) fn needs_credit(slots: u64, answer: Answer) -> bool {
-    slots < 2 || answer == Answer::Nothing
+/// Whether the sender needs a credit before it reuses a buffer. With two buffers and an answer it does not: the answer
+/// of exchange k-1 proves that the receiver has completed k-2, whose buffer exchange k uses.
+pub(crate) fn needs_credit(buffers: u64, answer: Answer) -> bool {
+    buffers < 2 || answer == Answer::Nothing
 }
 
-/// The credit that frees the slot of an exchange; `None` for a slot's first use, which needs none.
-pub(crate) fn awaited_credit(sequence: u64, slots: u64) -> Option<u64> {
-    sequence.checked_sub(slots).filter(|&credit| credit > 0)
+/// The credit that frees the buffer of an exchange; `None` for a buffer's first use, which needs none.
+pub(crate) fn awaited_credit(sequence: u64, buffers: u64) -> Option<u64> {
+    sequence.checked_sub(buffers).filter(|&credit| credit > 0)
 }

@@ -25,7 +25,7 @@ fn a_flag_stored_in_part_is_not_taken() {
 }
 
 #[test]
-fn credits_are_spared_only_with_two_slots_and_an_answer() {
+fn credits_are_spared_only_with_two_buffers_and_an_answer() {
     assert!(!needs_credit(2, Answer::Message));
     assert!(needs_credit(2, Answer::Nothing));
     assert!(needs_credit(1, Answer::Message));
@@ -33,16 +33,16 @@ fn credits_are_spared_only_with_two_slots_and_an_answer() {
 }
 
 #[test]
-fn a_slot_is_free_until_its_second_use() {
+fn a_buffer_is_free_until_its_second_use() {
     assert_eq!([1, 2, 3].map(|sequence| awaited_credit(sequence, 1)), [None, Some(1), Some(2)]);
     assert_eq!([1, 2, 3].map(|sequence| awaited_credit(sequence, 2)), [None, None, Some(1)]);
-    assert_eq!(slot_of(1, 2), slot_of(3, 2));
-    assert_ne!(slot_of(1, 2), slot_of(2, 2));
+    assert_eq!(buffer_of(1, 2), buffer_of(3, 2));
+    assert_ne!(buffer_of(1, 2), buffer_of(2, 2));
 }
 
 /// On the machine at hand, what `loom_model` shows for all of them.
 #[test]
-fn messages_in_one_slot_arrive_one_by_one() {
+fn messages_in_one_buffer_arrive_one_by_one() {
     const EXCHANGES: u64 = if cfg!(miri) { 50 } else { 2000 };
     let [flagged, payload, released] = [0; 3].map(AtomicU64::new);
     let wait_until = |word: &AtomicU64, value| {

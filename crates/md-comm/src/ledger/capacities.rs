@@ -7,7 +7,7 @@ use crate::negotiation::{Change, grown_capacity};
 use crate::{CommError, Edge, ExchangeSpec, Flow};
 
 impl Ledger {
-    /// Takes note of what the senders told about the capacities of their edges.
+    /// Takes note of the capacities that the senders announced for their edges.
     pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
         Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
     }

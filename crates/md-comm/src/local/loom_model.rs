@@ -24,7 +24,7 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Exchanges of one byte with the other rank, then the end of the context.
-fn play(rank: Rank, shared: Arc<Shared>, (flow, buffering): (Flow, Buffering)) -> Result<(), CommError> {
+fn play(rank: Rank, shared: Arc<Shared>, flow: Flow, buffering: Buffering) -> Result<(), CommError> {
     let world = LocalWorld::new(rank, shared, WATCHDOG);
     let edge = Edge { peer: 1 - rank, send_channel: 0, receive_channel: 0, flow, send_capacity: 1 };
     let mut exchange =
@@ -47,8 +47,8 @@ fn two_ranks(flows: [Flow; 2], buffering: Buffering) {
     explore(move || {
         let shared = Arc::new(Shared::new(2));
         let other = Arc::clone(&shared);
-        let peer = thread::spawn(move || play(1, other, (flows[1], buffering)));
-        assert_eq!(play(0, shared, (flows[0], buffering)), Ok(()));
+        let peer = thread::spawn(move || play(1, other, flows[1], buffering));
+        assert_eq!(play(0, shared, flows[0], buffering), Ok(()));
         assert_eq!(peer.join().unwrap(), Ok(()));
     });
 }
@@ -60,7 +60,7 @@ fn both_ways_no_message_is_lost_and_nobody_waits_for_ever() {
 }
 
 #[test]
-fn one_way_the_sender_waits_for_a_slot_and_no_longer() {
+fn one_way_the_sender_waits_for_a_buffer_and_no_longer() {
     two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Buffering::Single);
     two_ranks([Flow::SendOnly, Flow::ReceiveOnly], Buffering::Double);
 }

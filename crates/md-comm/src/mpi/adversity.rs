@@ -17,10 +17,10 @@ pub enum Adversity {
     /// Nothing.
     #[default]
     None,
-    /// One-sided contexts pause at random between ticket, put, flush, flag, get and credit, and overwrite each slot or
-    /// piece of a ring after it has been read, so that whoever writes too early or reads too late is seen. (A slot that
-    /// receivers get from is its sender's, who packs the next message over it.) Slots in shared memory are written one
-    /// way in one exchange and the other way in the next.
+    /// One-sided contexts pause at random between ticket, put, flush, flag, get and credit, and overwrite each buffer
+    /// or piece of a ring after it has been read, so that whoever writes too early or reads too late is seen. (A buffer
+    /// that receivers get from is its sender's, who packs the next message over it.) Buffers in shared memory are
+    /// written one way in one exchange and the other way in the next.
     Rough,
     /// The same with `shm` and `rma-notify` made wrong: the flag is raised before the data have come. For showing that
     /// the conformance suite finds it.
@@ -46,8 +46,8 @@ pub(super) struct Jitter {
 }
 
 impl Jitter {
-    /// `keys` tell one context's pauses from those of others.
-    pub(super) fn new(adversity: Adversity, (rank, context): (Rank, u64)) -> Self {
+    /// `rank` and `context` tell one context's pauses from those of others.
+    pub(super) fn new(adversity: Adversity, rank: Rank, context: u64) -> Self {
         let rough = matches!(adversity, Adversity::Rough | Adversity::FlagFirst);
         let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
         Self { adversity, random, read: Vec::new() }

@@ -1,7 +1,7 @@
 //! What `auto` chooses from over MPI.
 //!
 //! Not among them: `rma-fence` and `neighbor-collective`, whose contexts all ranks must use in one order, which
-//! a caller of `auto` is not told to keep; `rma-barrier`, the negative control; `rma-notify-strict`, which is
+//! a caller of `auto` is not advised to keep; `rma-barrier`, the negative control; `rma-notify-strict`, which is
 //! `rma-notify` with a slower poll.
 
 use super::node::Layout;

@@ -49,11 +49,11 @@ impl Inner {
         let senders = if self.rank == root { self.ranks } else { 0 };
         let mut incoming = Transfers::incoming((0..senders).map(|_| 0));
         for from in 0..senders {
-            incoming.receive(from, &self.control, (from, tag, length_of(from)))?;
+            incoming.receive(from, &self.control, from, tag, length_of(from))?;
         }
         let mut outgoing = Transfers::outgoing([mine.len()].into_iter());
         outgoing.bytes_mut(0, mine.len())?.copy_from_slice(mine);
-        outgoing.send(0, &self.control, (root, tag))?;
+        outgoing.send(0, &self.control, root, tag)?;
         self.finish_gather(root, &mut outgoing, &mut incoming)?;
         (0..senders).map(|from| Ok(incoming.bytes(from)?.to_vec())).collect()
     }

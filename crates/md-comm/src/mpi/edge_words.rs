@@ -63,11 +63,11 @@ pub(super) fn tell(
     for (i, edge) in edges.iter().enumerate() {
         let [send, receive] = along.channels(edge).map(|channel| number.tag(channel));
         if along.receives(edge) {
-            incoming.receive(i, &world.control, (edge.peer, receive, LENGTH_BYTES))?;
+            incoming.receive(i, &world.control, edge.peer, receive, LENGTH_BYTES)?;
         }
         if along.sends(edge) {
             outgoing.bytes_mut(i, LENGTH_BYTES)?.copy_from_slice(&encode_length(word(i)));
-            outgoing.send(i, &world.control, (edge.peer, send))?;
+            outgoing.send(i, &world.control, edge.peer, send)?;
         }
     }
     finish(world, terms, &mut outgoing, &mut incoming)?;

@@ -15,7 +15,7 @@ impl Adversity {
 pub(super) struct Jitter;
 
 impl Jitter {
-    pub(super) fn new(_: Adversity, _: (Rank, u64)) -> Self {
+    pub(super) fn new(_: Adversity, _: Rank, _: u64) -> Self {
         Self
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Structure: the transport tells the receiver the true length by its own means (a length beside the payload, a flag, a
 //! notice); the payload is sent with a context number of its own, so that it matches nothing else; the receiver posts a
-//! receive of exactly that length. Send buffers alternate like slots: whoever may write to a slot again knows that the
-//! message that left from it has been received.
+//! receive of exactly that length. Send buffers alternate as the transport's do: whoever may write to a buffer again
+//! knows that the message that left from it has been received.
 //! Relies on: messages between two ranks with one tag do not overtake each other (MPI-3.1 section 3.5).
 //! Cost: a message with rendezvous behind the notice, and memory for it; once per growth, because the next
 //! negotiation makes room. Advantage: no message is ever too long, and nobody has to agree on lengths in advance.
@@ -19,9 +19,10 @@ use crate::{CommError, Edge, EdgeId};
 #[derive(Debug)]
 pub(super) struct Overflow {
     number: ContextNumber,
-    /// One set of buffers per slot, used in turn.
+    /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
-    slot: usize,
+    /// The set this exchange packs.
+    current: usize,
     receives: Transfers,
     /// Per edge: the length of this exchange's message, if it comes this way.
     expected: Vec<Option<usize>>,
@@ -35,7 +36,7 @@ impl Overflow {
         let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(nothing())).collect();
         let number = world.numbers.borrow_mut().take()?;
         let receives = Transfers::incoming(nothing());
-        Ok(Self { number, sends, slot: 0, receives, expected: vec![None; many] })
+        Ok(Self { number, sends, current: 0, receives, expected: vec![None; many] })
     }
 
     /// The buffer of a message to send; waits until the last message from it has been received.
@@ -43,20 +44,21 @@ impl Overflow {
         &mut self,
         world: &Inner,
         terms: &Terms,
-        (edge, bytes): (EdgeId, usize),
+        edge: EdgeId,
+        bytes: usize,
     ) -> Result<&mut [u8], CommError> {
         let mut wait = SpinWait::new(world.watchdog());
-        while self.sends[self.slot].is_active(edge.0) {
+        while self.sends[self.current].is_active(edge.0) {
             self.poll_sends()?;
             wait.pause().map_err(|expired| late(terms, edge, expired.waited_s))?;
         }
-        self.sends[self.slot].bytes_mut(edge.0, bytes)
+        self.sends[self.current].bytes_mut(edge.0, bytes)
     }
 
     /// Sends what was packed.
     pub(super) fn send(&mut self, world: &Inner, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
         let Edge { peer, send_channel, .. } = *terms.edge(edge);
-        self.sends[self.slot].send(edge.0, &world.data, (peer, self.number.tag(send_channel)))
+        self.sends[self.current].send(edge.0, &world.data, peer, self.number.tag(send_channel))
     }
 
     /// The edge's message has this length and comes this way.
@@ -64,11 +66,12 @@ impl Overflow {
         &mut self,
         world: &Inner,
         terms: &Terms,
-        (edge, bytes): (EdgeId, usize),
+        edge: EdgeId,
+        bytes: usize,
     ) -> Result<(), CommError> {
         let Edge { peer, receive_channel, .. } = *terms.edge(edge);
         self.expected[edge.0] = Some(bytes);
-        self.receives.receive(edge.0, &world.data, (peer, self.number.tag(receive_channel), bytes))
+        self.receives.receive(edge.0, &world.data, peer, self.number.tag(receive_channel), bytes)
     }
 
     /// Lets MPI work and hands the edges of finished messages to `done`. Never blocks.
@@ -94,7 +97,7 @@ impl Overflow {
     /// The exchange is over.
     pub(super) fn next_exchange(&mut self) {
         self.expected.fill(None);
-        self.slot = (self.slot + 1) % self.sends.len();
+        self.current = (self.current + 1) % self.sends.len();
     }
 
     /// Waits until everything sent has been received.

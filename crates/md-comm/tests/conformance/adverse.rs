@@ -1,5 +1,5 @@
-//! Jobs under bad circumstances: delays between put, flush and flag, slots made unreadable after use, ranks far ahead of
-//! others, and transports wrong on purpose.
+//! Jobs under bad circumstances: delays between put, flush and flag, buffers made unreadable after use, ranks far ahead
+//! of others, and transports wrong on purpose.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const FEW: usize = 3;
 /// Numbers of ranks on other paths and with other options than the default ones.
 const VARIED_RANKS: [usize; 2] = [FEW, 4];
 
-/// Options that change who writes where or who waits for whom. One and two slots are no option: the suite tries both.
+/// Options that change who writes where or who waits for whom. One and two buffers are no option: the suite tries both.
 /// True assertions are left out, because poisoning makes one of them false (the owner does store into its part).
 const PROTOCOLS: [&str; 4] = ["operation=get", "polling=strict", "ring=shared", "windows=per-edge"];
 /// Those of the short form, each with one backend that takes it.
@@ -35,7 +35,7 @@ const TWO_NODES_ONE_SIDED: [Path; 2] = [
     ("2 ranks per node, rma-lock between", &[(RANKS_PER_NODE, "2"), (BETWEEN_NODES, "rma-lock")]),
 ];
 
-/// The suite with delays and poisoned slots; cases that can share a job side by side.
+/// The suite with delays and poisoned buffers; cases that can share a job side by side.
 pub(crate) fn cases(full: bool) -> Vec<Case> {
     let one_sided: Vec<_> = over_mpi().filter(|&backend| is_one_sided(backend)).collect();
     let mut cases: Vec<_> = one_sided.iter().flat_map(|&backend| by_default_path(backend, full)).collect();
@@ -103,7 +103,7 @@ fn is_one_sided(backend: Backend) -> bool {
     backend == Backend::Shm || backend.name().starts_with("rma-")
 }
 
-/// Whether a sender needs nothing from the receiver as long as there is a free slot: not so where an exchange is a
+/// Whether a sender needs nothing from the receiver as long as there is a free buffer: not so where an exchange is a
 /// synchronisation of both sides.
 fn lets_ahead(backend: Backend) -> bool {
     !backend.needs_same_order() && !matches!(backend, Backend::RmaPscw | Backend::RmaBarrier)

@@ -28,14 +28,14 @@ fn play(tally: &Mutex<&mut Tally>, cases: &[Case]) {
     while let Some(first) = left.first() {
         let outcome = job(first, left);
         let mut tally = lock(tally);
-        let Job { said, verdicts, ended } = outcome.unwrap_or_else(Job::not_run);
+        let Job { said, results, ended } = outcome.unwrap_or_else(Job::not_run);
         said.iter().for_each(|line| println!("        {line}"));
-        for (case, verdict) in left.iter().zip(&verdicts) {
-            tally.judge(&case.name(), verdict.clone());
+        for (case, result) in left.iter().zip(&results) {
+            tally.judge(&case.name(), result.clone());
         }
-        left = &left[verdicts.len()..];
+        left = &left[results.len()..];
         if let Some((ending, others)) = left.split_first() {
-            tally.judge(&ending.name(), ended.and(Err("it has no verdict".to_owned())));
+            tally.judge(&ending.name(), ended.and(Err("it has no result".to_owned())));
             left = others;
         } else if let Err(what) = ended {
             tally.judge(&format!("the end of the job of {}", first.name()), Err(what));
@@ -47,20 +47,20 @@ fn lock<'t, 'a>(tally: &'t Mutex<&'a mut Tally>) -> MutexGuard<'t, &'a mut Tally
     tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Verdict = Result<(), String>;
+type CaseResult = Result<(), String>;
 
 /// What has become of a job.
 struct Job {
     /// To be shown, line by line.
     said: Vec<String>,
     /// Of the cases that came to their end, in order.
-    verdicts: Vec<Verdict>,
-    ended: Verdict,
+    results: Vec<CaseResult>,
+    ended: CaseResult,
 }
 
 impl Job {
     fn not_run(what: String) -> Self {
-        Self { said: Vec::new(), verdicts: Vec::new(), ended: Err(what) }
+        Self { said: Vec::new(), results: Vec::new(), ended: Err(what) }
     }
 }
 
@@ -75,18 +75,18 @@ fn job(first: &Case, cases: &[Case]) -> Result<Job, String> {
     let finished = play_within(command, "suite", limit)?;
     let mut said = vec![format!("{:.1} s in one job", finished.duration.as_secs_f64())];
     said.extend(finished.stdout.lines().filter(|line| line.starts_with("Ok(")).map(str::to_owned));
-    let verdicts: Vec<Verdict> = finished.stdout.lines().filter_map(verdict).collect();
-    let all_right = verdicts.iter().all(Result::is_ok);
-    let ended = if finished.succeeded() || (!all_right && verdicts.len() == cases.len()) {
+    let results: Vec<CaseResult> = finished.stdout.lines().filter_map(result).collect();
+    let all_right = results.iter().all(Result::is_ok);
+    let ended = if finished.succeeded() || (!all_right && results.len() == cases.len()) {
         Ok(())
     } else {
         Err(output(&finished))
     };
-    Ok(Job { said, verdicts, ended })
+    Ok(Job { said, results, ended })
 }
 
 /// What a line of a rank's output says about a case.
-fn verdict(line: &str) -> Option<Verdict> {
+fn result(line: &str) -> Option<CaseResult> {
     match line.split_once('(')? {
         ("Ok", _) => Some(Ok(())),
         ("Err", _) => Some(Err(line.to_owned())),

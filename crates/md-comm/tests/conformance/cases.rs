@@ -29,7 +29,7 @@ pub(crate) struct Case {
     pub(crate) ranks: usize,
     /// `None`: what the library takes by default.
     pub(crate) path: Option<Path>,
-    /// With delays and poisoned slots.
+    /// With delays and poisoned buffers.
     pub(crate) rough: bool,
 }
 
@@ -42,7 +42,7 @@ impl Case {
         let options = self.options.to_string();
         let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let circumstances = if self.rough { ", delays and poisoned slots" } else { "" };
+        let circumstances = if self.rough { ", delays and poisoned buffers" } else { "" };
         format!("{}, {} ranks{circumstances}", parts.join(", "), self.ranks)
     }
 

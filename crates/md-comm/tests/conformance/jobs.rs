@@ -1,11 +1,11 @@
 //! Starts this program again under the MPI launcher and judges how the jobs end.
 //!
-//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned slots;
+//! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned buffers;
 //! `MD_CONFORMANCE=full` adds every combination of options, over every implementation of windows, and delays and poisoned
-//! slots over several of them. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of the
-//! words: `poisoned` only those with poisoned slots, `"rma-lock osc/sm"` only those of `rma-lock` (and `rma-lock-epoch`)
-//! over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks, `MD_CONFORMANCE_LIMIT_S` is the suite's
-//! limit in seconds.
+//! buffers over several of them. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of
+//! the words: `poisoned` only those with poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and
+//! `rma-lock-epoch`) over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks,
+//! `MD_CONFORMANCE_LIMIT_S` is the suite's limit in seconds.
 
 use std::process::Command;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 /// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
 const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
 pub(crate) fn run_all(tally: &mut Tally) {
-    let alone = this_program().and_then(|program| suite(program, (Backend::P2p, 1)));
+    let alone = this_program().and_then(|program| suite(program, Backend::P2p, 1));
     tally.judge("p2p as a plain process", alone);
     if launch::mpirun(1).is_none() {
         println!("skipped: no mpirun");
@@ -55,11 +55,11 @@ pub(crate) fn run_all(tally: &mut Tally) {
     let jobs: Vec<&[Case]> = together.flat_map(|cases| cases.chunks(cases::MOST_PER_JOB)).collect();
     batch::play_all(tally, &jobs);
     if only.is_empty() {
-        small_nodes(tally, (Backend::Hybrid, Backend::P2p));
+        small_nodes(tally, Backend::Hybrid, Backend::P2p);
         if full() {
-            small_nodes(tally, (Backend::Auto, Backend::P2p));
+            small_nodes(tally, Backend::Auto, Backend::P2p);
             for between in over_mpi().filter(|backend| !NOT_BETWEEN_NODES.contains(backend)) {
-                small_nodes(tally, (Backend::Hybrid, between));
+                small_nodes(tally, Backend::Hybrid, between);
             }
         }
         adverse::run_all(tally);
@@ -85,11 +85,11 @@ pub(crate) fn full() -> bool {
 }
 
 /// This machine as several nodes: some edges lead between them with two ranks each, all with one.
-fn small_nodes(tally: &mut Tally, (backend, between): (Backend, Backend)) {
+fn small_nodes(tally: &mut Tally, backend: Backend, between: Backend) {
     for (ranks, ranks_per_node) in RANKS.into_iter().flat_map(|ranks| [(ranks, "1"), (ranks, "2")]) {
         let outcome = under_launcher(ranks).and_then(|mut command| {
             command.env(RANKS_PER_NODE, ranks_per_node).env(BETWEEN_NODES, between.name());
-            suite(command, (backend, ranks))
+            suite(command, backend, ranks)
         });
         let (name, between) = (backend.name(), between.name());
         tally.judge(&format!("{name}, {ranks} ranks, {ranks_per_node} per node, {between} between"), outcome);
@@ -162,7 +162,7 @@ pub(crate) fn expect(holds: bool, finished: &Finished) -> Result<(), String> {
     if holds { Ok(()) } else { Err(output(finished)) }
 }
 
-pub(crate) fn suite(mut command: Command, (backend, ranks): (Backend, usize)) -> Result<(), String> {
+pub(crate) fn suite(mut command: Command, backend: Backend, ranks: usize) -> Result<(), String> {
     command.env(EXPECTED_RANKS, ranks.to_string()).env(BACKEND, backend.name());
     let finished = play(command, "suite", suite_limit())?;
     println!("        {:.1} s, {}", finished.duration.as_secs_f64(), finished.stdout.trim());

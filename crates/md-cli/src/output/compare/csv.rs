@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::comparison::{Comparison, Interval, Measured, StepPhases, StrategyReport};
-use crate::output::csv_bytes;
 use crate::output::directory::KnownFile;
 use crate::output::error::OutputError;
+use crate::output::tables::table;
 use crate::report::RunContext;
 
 /// The columns that users rely on (`docs/`, output files), then those of the context that are not among them.
@@ -49,9 +49,7 @@ const COLUMNS: [&str; 32] = [
 /// # Errors
 /// [`OutputError::Encode`].
 pub fn compare_csv(comparison: &Comparison) -> Result<Vec<u8>, OutputError> {
-    let mut bytes = csv_bytes::header_line(KnownFile::Compare, &COLUMNS)?;
-    bytes.extend(csv_bytes::rows(KnownFile::Compare, comparison.rows.iter().map(row))?);
-    Ok(bytes)
+    table(KnownFile::Compare, &COLUMNS, comparison.rows.iter().map(row))
 }
 
 fn row(report: &StrategyReport) -> impl Serialize + '_ {

@@ -1,7 +1,7 @@
 //! The ranked table on the screen.
 
 use crate::comparison::{Comparison, Interval, RankedBy, StrategyReport};
-use crate::output::number::significant;
+use crate::output::screen::significant;
 use crate::report::RunContext;
 
 /// Significant digits of times.

@@ -26,7 +26,7 @@ use std::rc::Rc;
 
 /// Where an exchange is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Phase {
     /// Being packed, or everything has arrived.
     Open,
     /// The lengths are under way.
@@ -50,21 +50,21 @@ pub(super) struct Collective {
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     ready: VecDeque<usize>,
-    stage: Stage,
+    phase: Phase,
     world: Rc<Inner>,
 }
 
 impl Collective {
     /// Goes as far as the other ranks let it.
     fn advance(&mut self) -> Result<(), CommError> {
-        if self.stage == Stage::Open || !self.neighbours.is_over()? {
+        if self.phase == Phase::Open || !self.neighbours.is_over()? {
             return Ok(());
         }
-        if self.stage == Stage::Lengths {
+        if self.phase == Phase::Lengths {
             self.blocks.read_lengths(self.neighbours.incoming()?, &mut self.received);
             return self.send_messages();
         }
-        self.stage = Stage::Open;
+        self.phase = Phase::Open;
         self.ready.extend(self.blocks.from.iter().flatten());
         Ok(())
     }
@@ -72,14 +72,14 @@ impl Collective {
     fn send_lengths(&mut self) -> Result<(), CommError> {
         self.blocks.lay_out_lengths(&mut self.neighbours)?;
         self.blocks.write_lengths(self.neighbours.outgoing()?, &self.sent);
-        self.stage = Stage::Lengths;
+        self.phase = Phase::Lengths;
         self.neighbours.exchange()
     }
 
     fn send_messages(&mut self) -> Result<(), CommError> {
         self.blocks.lay_out_messages(&mut self.neighbours, &self.sent, &self.received)?;
         self.blocks.write_messages(self.neighbours.outgoing()?, &self.packed);
-        self.stage = Stage::Messages;
+        self.phase = Phase::Messages;
         self.neighbours.exchange()
     }
 }

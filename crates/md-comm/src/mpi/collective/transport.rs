@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::super::edge_words;
 use super::super::ffi::Neighbours;
 use super::super::world::Inner;
-use super::{Blocks, Collective, Stage};
+use super::{Blocks, Collective, Phase};
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
 use crate::spin_wait::SpinWait;
@@ -24,9 +24,9 @@ impl Collective {
         let packed = edges.iter().map(|edge| AlignedBuffer::new(edge.send_capacity)).collect();
         let source = (0..many).map(|i| ledger.source(i)).collect();
         let (sent, received) = (vec![0; many], vec![0; many]);
-        let (ready, stage, terms) = (VecDeque::with_capacity(many), Stage::Open, ledger.terms());
+        let (ready, phase, terms) = (VecDeque::with_capacity(many), Phase::Open, ledger.terms());
         let mut context =
-            Self { terms, number, neighbours, blocks, packed, sent, received, source, ready, stage, world };
+            Self { terms, number, neighbours, blocks, packed, sent, received, source, ready, phase, world };
         context.tell_capacities(ledger)?;
         Ok(context)
     }
@@ -44,7 +44,7 @@ impl Collective {
     /// Waits until this rank's part of the collective is over.
     fn finish(&mut self) -> Result<(), CommError> {
         let mut wait = SpinWait::new(self.world.watchdog());
-        while self.stage != Stage::Open {
+        while self.phase != Phase::Open {
             self.advance()?;
             let awaited = || "the neighbours to receive".to_owned();
             wait.pause().map_err(|expired| self.terms.timeout(expired.waited_s, awaited()))?;

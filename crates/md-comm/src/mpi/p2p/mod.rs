@@ -57,7 +57,7 @@ pub(super) struct P2p {
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
     /// The set this exchange packs.
-    slot: usize,
+    current: usize,
     receives: Transfers,
     overflow: Overflow,
     /// Received, not looked at yet.
@@ -81,7 +81,7 @@ impl P2p {
         let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
         let overflow = Overflow::open(&world, &terms)?;
         let mut context =
-            Self { terms, number, sends, slot: 0, receives, overflow, completed_receives, ready, world };
+            Self { terms, number, sends, current: 0, receives, overflow, completed_receives, ready, world };
         context.post_receives()?;
         Ok(context)
     }
@@ -93,7 +93,7 @@ impl P2p {
         self.receives.poll(|i| self.completed_receives.push_back(i))?;
         while let Some(i) = self.completed_receives.pop_front() {
             match self.announced(EdgeId(i))? {
-                Some(bytes) => self.overflow.expect(&self.world, &self.terms, (EdgeId(i), bytes))?,
+                Some(bytes) => self.overflow.expect(&self.world, &self.terms, EdgeId(i), bytes)?,
                 None => self.ready.push_back(i),
             }
         }
@@ -105,13 +105,12 @@ impl P2p {
     }
 
     /// Waits until the messages sent from a set of buffers along some of the edges have left it.
-    fn finish_sends(&mut self, slot: usize, along: fn(&Edge) -> bool) -> Result<(), CommError> {
+    fn finish_sends(&mut self, set: usize, along: fn(&Edge) -> bool) -> Result<(), CommError> {
         let mut wait = SpinWait::new(self.world.watchdog());
         loop {
-            self.sends[slot].poll(|_| ())?;
+            self.sends[set].poll(|_| ())?;
             let edges = self.terms.spec().edges.iter().enumerate();
-            let mut stuck =
-                edges.filter(|&(i, edge)| along(edge) && self.sends[slot].is_active(i)).peekable();
+            let mut stuck = edges.filter(|&(i, edge)| along(edge) && self.sends[set].is_active(i)).peekable();
             if stuck.peek().is_none() {
                 return Ok(());
             }
@@ -126,7 +125,7 @@ impl P2p {
     }
 
     fn finish_all_sends(&mut self) -> Result<(), CommError> {
-        (0..self.sends.len()).try_for_each(|slot| self.finish_sends(slot, |_| true))?;
+        (0..self.sends.len()).try_for_each(|set| self.finish_sends(set, |_| true))?;
         self.overflow.finish(&self.world, &self.terms)
     }
 }
@@ -134,19 +133,19 @@ impl P2p {
 impl Transport for P2p {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         if bytes > self.terms.edge(edge).send_capacity {
-            return self.overflow.buffer(&self.world, &self.terms, (edge, bytes));
+            return self.overflow.buffer(&self.world, &self.terms, edge, bytes);
         }
-        self.sends[self.slot].bytes_mut(edge.0, bytes)
+        self.sends[self.current].bytes_mut(edge.0, bytes)
     }
 
     fn start(&mut self, edge: EdgeId, bytes: usize) -> Result<(), CommError> {
         let Edge { peer, send_channel, send_capacity, .. } = *self.terms.edge(edge);
         if bytes > send_capacity {
-            let notice = self.sends[self.slot].bytes_mut(edge.0, send_capacity + NOTICE_BYTES)?;
+            let notice = self.sends[self.current].bytes_mut(edge.0, send_capacity + NOTICE_BYTES)?;
             notice[send_capacity..].copy_from_slice(&encode_length(bytes));
             self.overflow.send(&self.world, &self.terms, edge)?;
         }
-        self.sends[self.slot].send(edge.0, &self.world.data, (peer, self.number.tag(send_channel)))
+        self.sends[self.current].send(edge.0, &self.world.data, peer, self.number.tag(send_channel))
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
@@ -159,7 +158,7 @@ impl Transport for P2p {
             // A peer that has answered is about to take this rank's message. To go on before it has done so would make
             // the next large message meet a receive that is not posted yet: half as slow again.
             Poll::Finish => {
-                return self.finish_sends(self.slot, |edge| edge.flow == Flow::Both).map(|()| None);
+                return self.finish_sends(self.current, |edge| edge.flow == Flow::Both).map(|()| None);
             }
             Poll::Probe | Poll::Wait => (),
         }
@@ -190,8 +189,8 @@ impl Transport for P2p {
     fn complete(&mut self) -> Result<(), CommError> {
         self.overflow.next_exchange();
         self.post_receives()?;
-        self.slot = (self.slot + 1) % self.sends.len();
-        self.finish_sends(self.slot, |_| true)
+        self.current = (self.current + 1) % self.sends.len();
+        self.finish_sends(self.current, |_| true)
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {

@@ -12,7 +12,7 @@ impl P2p {
                 let notice = if self.terms.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
                 let most = self.terms.receive_capacity(EdgeId(i)) + notice;
                 let tag = self.number.tag(edge.receive_channel);
-                self.receives.receive(i, &self.world.data, (edge.peer, tag, most))?;
+                self.receives.receive(i, &self.world.data, edge.peer, tag, most)?;
             }
         }
         Ok(())

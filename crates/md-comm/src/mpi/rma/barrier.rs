@@ -1,8 +1,8 @@
 //! `rma-barrier`: puts between global barriers (the "Hybrid-Barrier" of the miniMD study): the negative control.
 //!
 //! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier; when it is over,
-//! everything has arrived everywhere. With one slot a second barrier, entered in `complete`, tells when all slots have
-//! been read; with two slots the first one tells that of the exchange before.
+//! everything has arrived everywhere. With one buffer a second barrier, entered in `complete`, tells when all buffers
+//! have been read; with two buffers the first one tells that of the exchange before.
 //! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on no rank before all
 //! have entered it (section 5.3).
 //! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; everybody waits for the slowest rank.
@@ -16,7 +16,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// Where this exchange is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Phase {
     /// Being packed, or everything has arrived.
     Open,
     /// The puts are done; the barrier can be entered once the last one has been passed.
@@ -29,18 +29,18 @@ enum Stage {
 #[derive(Debug)]
 pub(in crate::mpi) struct Barrier {
     barriers: Barriers,
-    stage: Stage,
+    phase: Phase,
 }
 
 impl Barrier {
     /// Goes as far as the other ranks let it.
     fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if self.stage == Stage::Put && self.barriers.passed()? {
+        if self.phase == Phase::Put && self.barriers.passed()? {
             self.barriers.enter()?;
-            self.stage = Stage::Entered;
+            self.phase = Phase::Entered;
         }
-        if self.stage == Stage::Entered && self.barriers.passed()? {
-            self.stage = Stage::Open;
+        if self.phase == Phase::Entered && self.barriers.passed()? {
+            self.phase = Phase::Open;
             parts.arena.window.sync()?;
             parts.notice_all();
         }
@@ -50,7 +50,7 @@ impl Barrier {
     /// Waits for the barrier that was entered last.
     fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         let mut wait = SpinWait::new(parts.world.watchdog());
-        while self.stage != Stage::Open || !self.barriers.passed()? {
+        while self.phase != Phase::Open || !self.barriers.passed()? {
             self.advance(parts)?;
             let awaited = || "all ranks".to_owned();
             wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
@@ -66,7 +66,7 @@ impl Scheme for Barrier {
         parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;
         let barriers = Barriers::new(&parts.world.data)?;
-        Ok(Self { barriers, stage: Stage::Open })
+        Ok(Self { barriers, phase: Phase::Open })
     }
 
     fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
@@ -80,7 +80,7 @@ impl Scheme for Barrier {
         // ranks have completed the last exchange; entering later, from `next` of this context, could deadlock with a
         // rank that waits in another context first.
         self.finish(parts)?;
-        self.stage = Stage::Put;
+        self.phase = Phase::Put;
         self.advance(parts)
     }
 
@@ -91,7 +91,7 @@ impl Scheme for Barrier {
     /// A rank that receives nothing has not looked at the barrier yet.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
-        if parts.arena.slots < 2 { self.barriers.enter() } else { Ok(()) }
+        if parts.arena.buffers < 2 { self.barriers.enter() } else { Ok(()) }
     }
 
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {

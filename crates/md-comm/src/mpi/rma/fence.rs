@@ -1,9 +1,9 @@
 //! `rma-fence`: all ranks put between two fences.
 //!
 //! Structure: `start` puts; the first call that wants a message fences, which completes the puts of all ranks. With one
-//! slot a second fence, in `complete`, tells everybody that the slots have been read; with two slots the next exchange
-//! writes to the other slot, and the one fence also opens its epoch. With gets, the first of two fences tells that
-//! everybody has packed, the second that everybody has read.
+//! buffer a second fence, in `complete`, tells everybody that the buffers have been read; with two buffers the next
+//! exchange writes to the other buffer, and the one fence also opens its epoch. With gets, the first of two fences
+//! tells that everybody has packed, the second that everybody has read.
 //! Relies on: a fence without assertions completes all puts at both ends and, because it closes an epoch with and opens
 //! one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
 //! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the library first waits until
@@ -35,10 +35,10 @@ impl Fence {
 
 /// Ends the puts of all ranks.
 fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
-    // With one slot the next puts come after the fence that frees the slots. `NOSUCCEED` would be true too, but it would
-    // make that fence one that ends no epoch, which need not be a barrier.
+    // With one buffer the next puts come after the fence that frees the buffers. `NOSUCCEED` would be true too, but it
+    // would make that fence one that ends no epoch, which need not be a barrier.
     let promises: &[Promise] =
-        if parts.arena.slots < 2 { &[Promise::NoStore, Promise::NoPut] } else { &[Promise::NoStore] };
+        if parts.arena.buffers < 2 { &[Promise::NoStore, Promise::NoPut] } else { &[Promise::NoStore] };
     parts.arena.window.fence(promises)
 }
 
@@ -79,8 +79,8 @@ impl Scheme for Fence {
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.pass(parts)?;
         self.passed = false;
-        let must_free_slots = parts.arena.slots < 2 && !parts.gets();
-        if must_free_slots { parts.arena.window.fence(&[Promise::NoStore]) } else { Ok(()) }
+        let must_free_buffers = parts.arena.buffers < 2 && !parts.gets();
+        if must_free_buffers { parts.arena.window.fence(&[Promise::NoStore]) } else { Ok(()) }
     }
 
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {

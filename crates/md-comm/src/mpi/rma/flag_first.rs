@@ -10,7 +10,7 @@ use crate::{Backend, CommError, EdgeId};
 pub(in crate::mpi) struct FlagFirst<S>(S);
 
 impl<S: Scheme> FlagFirst<S> {
-    /// Whether the caller packs straight into the slot; else a put moves the message there.
+    /// Whether the caller packs straight into the buffer; else a put moves the message there.
     const IN_PLACE: bool = matches!(S::MEMORY, Memory::Shared);
 }
 

@@ -1,4 +1,4 @@
-//! Flag words in windows: which message is in which slot, and how long it is. The protocol itself is in
+//! Flag words in windows: which message is in which buffer, and how long it is. The protocol itself is in
 //! [`crate::flag_protocol`].
 
 use super::Parts;
@@ -24,7 +24,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Whether the slot of this exchange is free.
+    /// Whether the buffer of this exchange is free.
     pub(super) fn has_credit(
         &self,
         edge: EdgeId,

@@ -1,9 +1,9 @@
-//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals told by empty messages (MONC's winner).
+//! `rma-lock` and `rma-lock-epoch`: passive target, arrivals announced by empty messages (MONC's winner).
 //!
 //! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty message along every
 //! edge: whoever receives it finds the data in place. `rma-lock` locks all ranks once, when the context is opened, and
 //! flushes; `rma-lock-epoch` locks and unlocks in every exchange (the naive form), opening the epoch at the end of
-//! `complete`. Slots are released by empty messages the other way where the pattern does not imply it.
+//! `complete`. Buffers are released by empty messages the other way where the pattern does not imply it.
 //! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
 //! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
 //! `MPI_MODE_NOCHECK` is true in both (section 11.5.5), because nobody ever asks for an exclusive lock: `rma-lock` always
@@ -22,7 +22,7 @@ use crate::{Backend, CommError, EdgeId};
 pub(in crate::mpi) struct Lock<const HELD: bool> {
     arrivals: Signals,
     credits: Signals,
-    /// Free slots per edge, counted where credits are needed.
+    /// Free buffers per edge, counted where credits are needed.
     free: Vec<u64>,
     credited: Vec<EdgeId>,
     /// Receiving edges whose senders wait for credits.
@@ -42,7 +42,7 @@ impl<const HELD: bool> Lock<HELD> {
     }
 
     fn all_free(&self, parts: &Parts) -> bool {
-        self.credited.iter().all(|edge| self.free[edge.0] == parts.arena.slots)
+        self.credited.iter().all(|edge| self.free[edge.0] == parts.arena.buffers)
     }
 }
 
@@ -65,7 +65,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
         let arrivals = Signals::open(parts, false, parts.receiving().collect())?;
         let credits = Signals::open(parts, true, credited.clone())?;
-        let free = vec![parts.arena.slots; parts.terms.spec().edges.len()];
+        let free = vec![parts.arena.buffers; parts.terms.spec().edges.len()];
         Ok(Self { arrivals, credits, free, credited, crediting })
     }
 
@@ -76,7 +76,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if parts.gets() {
-            // What was packed is visible before anybody is told.
+            // What was packed is visible before its arrival is announced.
             parts.arena.window.sync()?;
         } else if HELD {
             parts.arena.window.flush_all()?;

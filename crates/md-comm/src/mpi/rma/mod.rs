@@ -1,20 +1,20 @@
-//! One-sided transports: every receiving edge has its slots in a window of its rank, senders put into them.
+//! One-sided transports: every receiving edge has its buffers in a window of its rank, senders put into them.
 //!
-//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is what all have (ledger, window, slots);
-//! a [`Scheme`] is what tells them apart: how a sender learns that a slot is free, how a receiver learns that a message
-//! is complete. One file per scheme. After MONC (Brown et al. 2020): one window per context, its addresses agreed when
-//! the context is opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
+//! Structure: [`OneSided`] is the contract, the same for all; [`Parts`] is what all have (ledger, window, buffers);
+//! a [`Scheme`] is what tells them apart: how a sender learns that a buffer is free, how a receiver learns that a
+//! message is complete. One file per scheme. After MONC (Brown et al. 2020): one window per context, its addresses
+//! agreed when the context is opened; put, not get; the next exchange's epoch is opened at the end of `complete`.
 //!
 //! Edges that lead back to the rank itself never touch the window: the arrival is the sender's own buffer. A message that
-//! has outgrown its slot goes by [`super::overflow`]; its true length, more than the slot has room for, tells so.
+//! has outgrown its buffer goes by [`super::overflow`]; its true length, more than the buffer has room for, tells so.
 //!
-//! Get instead of put: slots are at the sender, which packs straight into its own part; whoever knows that a message is
-//! packed reads it into a buffer of its own.
+//! Get instead of put: buffers are at the sender, which packs straight into its own part; whoever knows that a message
+//! is packed reads it into a buffer of its own.
 //!
-//! Who may overwrite a slot? With two slots and a peer that also sends to this rank in every exchange, the peer's
-//! message of exchange k-1 proves that it has completed k-2, whose slot exchange k uses: no further message is needed.
-//! In every other case (one slot, one-way neighbours) the receiver returns an explicit credit. Schemes that synchronise
-//! both ways by themselves (fence, post/start) need neither.
+//! Who may overwrite a buffer? With two buffers and a peer that also sends to this rank in every exchange, the peer's
+//! message of exchange k-1 proves that it has completed k-2, whose buffer exchange k uses: no further message is
+//! needed. In every other case (one buffer, one-way neighbours) the receiver returns an explicit credit. Schemes that
+//! synchronise both ways by themselves (fence, post/start) need neither.
 
 mod arena;
 mod barrier;
@@ -60,15 +60,15 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     const MEMORY: Memory = Memory::Allocated;
 
     /// Where messages are.
-    const FORM: Form = Form::Slots;
+    const FORM: Form = Form::Buffers;
 
-    /// Flag words per receiving edge beside those of the slots.
+    /// Flag words per receiving edge beside those of the buffers.
     const FLAGS: usize = 0;
 
     /// Opens the first epoch; the window is new, or `close` was called.
     fn open(parts: &mut Parts) -> Result<Self, CommError>;
 
-    /// Whether the edge's slot of this exchange may be written.
+    /// Whether the edge's buffer of this exchange may be written.
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError>;
 
     /// Where the caller packs the edge's message.
@@ -78,7 +78,7 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        if parts.gets() { parts.own_slot(edge, bytes) } else { parts.origin(edge, bytes) }
+        if parts.gets() { parts.own_buffer(edge, bytes) } else { parts.origin(edge, bytes) }
     }
 
     /// The edge is packed.
@@ -92,7 +92,7 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// Gives notice of the messages that have arrived.
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError>;
 
-    /// The slots of this exchange are free again.
+    /// The buffers of this exchange are free again.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError>;
 
     /// Ends all epochs and messages; between two exchanges.

@@ -1,6 +1,6 @@
 //! `rma-pscw`: post, start, complete, wait: epochs among neighbours instead of all ranks.
 //!
-//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two slots, as soon as
+//! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two buffers, as soon as
 //! the last messages are there. `start` comes with the first edge packed and waits until the receivers have posted: it
 //! is the credit. `MPI_Win_complete` in `initiate`; arrivals by `MPI_Win_test`, all at once.
 //! Relies on: test or wait succeed only when all admitted ranks have completed and their puts are visible
@@ -86,7 +86,7 @@ impl Scheme for Pscw {
         if !self.arrived && !self.sources.is_empty() && self.end_exposure(parts)? {
             self.arrived = true;
             parts.notice_all();
-            if parts.arena.slots > 1 {
+            if parts.arena.buffers > 1 {
                 self.expose(parts)?;
             }
         }

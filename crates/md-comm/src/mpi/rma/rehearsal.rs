@@ -1,4 +1,4 @@
-//! How a sender writes into a slot that another core has read, found by trying.
+//! How a sender writes into a message buffer that another core has read, found by trying.
 //!
 //! | stores | what happens | fast where |
 //! | --- | --- | --- |
@@ -18,12 +18,12 @@ use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
 use crate::{AlignedBuffer, CommError, Edge, Sizes};
 
-/// How a slot in shared memory is written.
+/// How a message buffer in shared memory is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stores {
-    /// The caller packs into the slot.
+    /// The caller packs into the message buffer.
     Cached,
-    /// The caller packs into a buffer, which is copied past the caches.
+    /// The caller packs into an origin buffer, which is copied past the caches.
     Streaming,
 }
 
@@ -35,7 +35,7 @@ const SHORTEST_BYTES: u64 = 2048;
 const INTERVAL: u32 = 32;
 
 impl Parts {
-    /// How the slots of this exchange are written.
+    /// How the buffers of this exchange are written.
     pub(super) fn stores(&self) -> Stores {
         match self.jitter.forces_streaming(self.sequence) {
             None => self.stores,

@@ -95,11 +95,11 @@ impl Scheme for Ring {
         let read = parts.arena.window.own_word(credit)?.load(Ordering::Acquire);
         let tickets = &mut self.out[edge.0];
         tickets.release(read);
-        Ok(tickets.fits(parts.slot_length(edge), parts.arena.ring_size_there(edge.0)))
+        Ok(tickets.fits(parts.length_in_buffer(edge), parts.arena.ring_size_there(edge.0)))
     }
 
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        let (length, size) = (parts.slot_length(edge), parts.arena.ring_size_there(edge.0));
+        let (length, size) = (parts.length_in_buffer(edge), parts.arena.ring_size_there(edge.0));
         let tickets = &mut self.out[edge.0];
         let (start, end) = tickets.next(length, size);
         tickets.end = end;

@@ -15,9 +15,9 @@ pub(super) struct SharedPart {
 }
 
 impl SharedPart {
-    /// A ring behind `end`, for `slots` messages of each of these lengths; also the new end.
-    pub(super) fn lay_out(end: usize, slots: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
-        let size: usize = rooms.map(|room| slots * room.max(1).next_multiple_of(ALIGNMENT)).sum();
+    /// A ring behind `end`, for `buffers` messages of each of these lengths; also the new end.
+    pub(super) fn lay_out(end: usize, buffers: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
+        let size: usize = rooms.map(|room| buffers * room.max(1).next_multiple_of(ALIGNMENT)).sum();
         let here = end + 2 * APART;
         (Self { here, size_here: size as u64, ..Self::default() }, here + size)
     }

@@ -9,8 +9,8 @@
 //! tells the receiver is a flag per message, not the ticket counter, which moves before the data come.
 //! Relies on: `MPI_Fetch_and_op` is atomic, and a word changed by SUM is not changed otherwise (MPI-3.1 section 11.7.1).
 //! No deadlock: nothing waits for room in `initiate`; who waits for it goes on emptying its own ring, and the piece with
-//! the smallest ticket always fits. That would hold for a ring of one message; it has room for `slots` messages of every
-//! sender because a rank that waits in another context empties nothing here.
+//! the smallest ticket always fits. That would hold for a ring of one message; it has room for `buffers` messages of
+//! every sender because a rank that waits in another context empties nothing here.
 //! Cost: five to seven latencies: ticket, perhaps a look at the receiver's progress, put, acknowledgement, flag; two more
 //! for each further neighbour, because tickets are fetched one after another. A copy.
 //! Advantage: one buffer, whatever the number of senders. Disadvantage: every sender updates the same word, and
@@ -39,7 +39,7 @@ pub(in crate::mpi) struct SharedRing {
     /// Up to where this rank has read, and pieces behind that it has read already.
     read: u64,
     read_ahead: Vec<(u64, u64)>,
-    /// Per edge: number of the exchange whose message comes next; lengths of those taken, per slot.
+    /// Per edge: number of the exchange whose message comes next; lengths of those taken, per buffer.
     next: Vec<u64>,
     lengths: Vec<usize>,
 }
@@ -91,7 +91,7 @@ impl SharedRing {
     }
 
     fn has_room(&mut self, parts: &Parts, edge: EdgeId, ticket: u64) -> Result<bool, CommError> {
-        let bytes = footprint(parts.slot_length(edge));
+        let bytes = footprint(parts.length_in_buffer(edge));
         let fits = |read: u64| bytes == 0 || read + parts.arena.shared_size_there(edge.0) >= ticket + bytes;
         if !fits(self.read_there[edge.0]) {
             self.read_there[edge.0] = parts.arena.window.fetch(parts.arena.shared_read_there(edge.0))?;
@@ -103,12 +103,12 @@ impl SharedRing {
     fn drain(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         for i in 0..self.receiving.len() {
             let edge = self.receiving[i];
-            // Nobody is more than its slots ahead: a credit or a message of ours is missing.
-            while self.next[edge.0] < parts.sequence + parts.arena.slots {
+            // Nobody is more than its buffers ahead: a credit or a message of ours is missing.
+            while self.next[edge.0] < parts.sequence + parts.arena.buffers {
                 let sequence = self.next[edge.0];
                 let flag = read(parts, parts.arena.flag_here(edge.0, sequence))?;
                 let Some(length) = length_in(flag, sequence) else { break };
-                self.take(parts, edge, (sequence, length))?;
+                self.take(parts, edge, sequence, length)?;
                 self.next[edge.0] += 1;
             }
         }
@@ -129,7 +129,8 @@ impl SharedRing {
         &mut self,
         parts: &mut Parts,
         edge: EdgeId,
-        (sequence, length): (u64, usize),
+        sequence: u64,
+        length: usize,
     ) -> Result<(), CommError> {
         let buffer = held(parts, edge, sequence);
         self.lengths[buffer] = length;
@@ -164,13 +165,13 @@ impl SharedRing {
 
 /// Number of the buffer for an edge's message of an exchange.
 fn held(parts: &Parts, EdgeId(i): EdgeId, sequence: u64) -> usize {
-    let slots = parts.arena.slots;
-    i * slots as usize + (sequence % slots) as usize
+    let buffers = parts.arena.buffers;
+    i * buffers as usize + (sequence % buffers) as usize
 }
 
 /// The message and its ticket.
 fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
-    let length = parts.slot_length(edge);
+    let length = parts.length_in_buffer(edge);
     if length == 0 {
         return Ok(());
     }
@@ -197,13 +198,13 @@ impl Scheme for SharedRing {
         }
         parts.arena.window.sync()?;
         let edges = parts.terms.spec().edges.len();
-        let slots = parts.arena.slots as usize;
-        parts.held.resize_with(edges * slots, Default::default);
+        let buffers = parts.arena.buffers as usize;
+        parts.held.resize_with(edges * buffers, Default::default);
         let (sending, receiving): (Vec<_>, Vec<_>) = (parts.sending().collect(), parts.receiving().collect());
         let crediting = receiving.iter().copied().filter(|&edge| parts.needs_credit(edge, false)).collect();
         let (waiting, leaving) = (Vec::with_capacity(edges), Vec::with_capacity(edges));
-        let (read_there, read_ahead) = (vec![0; edges], Vec::with_capacity(edges * slots));
-        let (next, lengths) = (vec![parts.sequence; edges], vec![0; edges * slots]);
+        let (read_there, read_ahead) = (vec![0; edges], Vec::with_capacity(edges * buffers));
+        let (next, lengths) = (vec![parts.sequence; edges], vec![0; edges * buffers]);
         let read = 0;
         Ok(Self {
             sending,
@@ -234,7 +235,7 @@ impl Scheme for SharedRing {
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         for &edge in &self.sending {
-            let bytes = footprint(parts.slot_length(edge));
+            let bytes = footprint(parts.length_in_buffer(edge));
             let counter = parts.arena.shared_written_there(edge.0);
             let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));

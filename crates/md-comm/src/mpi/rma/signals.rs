@@ -1,4 +1,5 @@
-//! Messages without content along the edges, as flags: forward (a message is in its slot) and backward (a slot is free).
+//! Messages without content along the edges, as flags: forward (a message is in its buffer) and backward (a buffer is
+//! free).
 //!
 //! One receive per edge is posted ahead, at most one send per edge is under way.
 
@@ -42,7 +43,7 @@ impl Signals {
             }
             let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
             let tag = self.number.tag(if self.backward { send_channel } else { receive_channel });
-            self.coming.receive(edge.0, &parts.world.data, (peer, tag, 0))?;
+            self.coming.receive(edge.0, &parts.world.data, peer, tag, 0)?;
         }
         Ok(())
     }
@@ -57,7 +58,7 @@ impl Signals {
     pub(super) fn raise(&mut self, parts: &Parts, edge: EdgeId) -> Result<(), CommError> {
         let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
         let tag = self.number.tag(if self.backward { receive_channel } else { send_channel });
-        self.leaving.send(edge.0, &parts.world.data, (peer, tag))
+        self.leaving.send(edge.0, &parts.world.data, peer, tag)
     }
 
     /// Edges whose signals have come since the last call.

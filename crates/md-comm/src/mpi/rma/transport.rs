@@ -72,7 +72,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
             })?;
         }
         if parts.overflows(edge) {
-            return parts.overflow.buffer(&parts.world, &parts.terms, (edge, bytes));
+            return parts.overflow.buffer(&parts.world, &parts.terms, edge, bytes);
         }
         scheme.buffer(parts, edge, bytes)
     }

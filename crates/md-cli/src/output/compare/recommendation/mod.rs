@@ -13,7 +13,7 @@ use super::table::name;
 use crate::comparison::{
     Comparison, Control, Interval, Measured, RankedBy, SAMPLES_FOR_CONFIDENCE, StrategyReport,
 };
-use crate::output::number::significant;
+use crate::output::screen::significant;
 use crate::report::RunContext;
 
 /// Two-sided messages as everybody uses them.

@@ -94,7 +94,8 @@ impl Transfers {
         &mut self,
         i: usize,
         on: &Communicator,
-        (to, tag): (Rank, c_int),
+        to: Rank,
+        tag: c_int,
     ) -> Result<(), CommError> {
         self.expect_inactive(i)?;
         let bytes = self.buffers[i].bytes_mut();
@@ -118,7 +119,9 @@ impl Transfers {
         &mut self,
         i: usize,
         on: &Communicator,
-        (from, tag, most): (Rank, c_int, usize),
+        from: Rank,
+        tag: c_int,
+        most: usize,
     ) -> Result<(), CommError> {
         let length = count("MPI_Irecv", most)?;
         let start = self.bytes_mut(i, most)?.as_mut_ptr();

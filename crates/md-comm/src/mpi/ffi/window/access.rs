@@ -62,7 +62,7 @@ impl Window {
         self.origin_busy[i] = true;
         let Target { raw, member, at } = target;
         // SAFETY: source and target have `length` bytes; the source stays untouched until the put is complete
-        // (`origin_busy`); the target is the receiver's slot, which it does not look at before the arrival.
+        // (`origin_busy`); the target is the receiver's buffer, which it does not look at before the arrival.
         let code = unsafe { ffi::MPI_Put(from.cast(), length, byte(), member, at, length, byte(), raw) };
         check("MPI_Put", code)
     }
@@ -83,7 +83,7 @@ impl Window {
         let length = count("MPI_Get", length)?;
         self.origin_busy[i] = true;
         // SAFETY: source and target have `length` bytes; the target is not looked at until the get is complete
-        // (`origin_busy`); the source is a slot that its owner does not write to until it is released.
+        // (`origin_busy`); the source is a buffer that its owner does not write to until it is released.
         let code = unsafe { ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw) };
         check("MPI_Get", code)
     }
@@ -146,25 +146,29 @@ impl Window {
     pub(in crate::mpi) fn arrived(&self, offset: usize, length: usize) -> Result<&[u8], CommError> {
         let start = self.own("an arrival", offset, length)?;
         // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
-        // arrival and the release of the slot (invariant 3).
+        // arrival and the release of the buffer (invariant 3).
         Ok(unsafe { std::slice::from_raw_parts(start, length) })
     }
 
     /// Overwrites bytes of the own part that have arrived and not been released yet; for tests.
     pub(in crate::mpi) fn poison(&mut self, offset: usize, length: usize) -> Result<(), CommError> {
-        let start = self.own("a slot to be poisoned", offset, length)?;
-        // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the slot
-        // (invariant 3), and not borrowed: `arrived` borrows the window.
+        let start = self.own("a buffer to be poisoned", offset, length)?;
+        // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the
+        // buffer (invariant 3), and not borrowed: `arrived` borrows the window.
         unsafe { start.write_bytes(POISON, length) };
         Ok(())
     }
 
     /// Bytes of the own part to be filled, for others to get: the caller's protocol makes sure that they have released
-    /// them and do not read them before they are told.
-    pub(in crate::mpi) fn own_slot(&mut self, offset: usize, length: usize) -> Result<&mut [u8], CommError> {
-        let start = self.own("a slot access", offset, length)?;
-        // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between the slot's release
-        // and the notice (invariant 3); the mutable borrow keeps it from being formed twice.
+    /// them and do not read them before their arrival is announced.
+    pub(in crate::mpi) fn own_buffer(
+        &mut self,
+        offset: usize,
+        length: usize,
+    ) -> Result<&mut [u8], CommError> {
+        let start = self.own("a buffer access", offset, length)?;
+        // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between the buffer's
+        // release and the notice (invariant 3); the mutable borrow keeps it from being formed twice.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 

@@ -9,7 +9,7 @@ use super::super::Group;
 use super::{Made, Window, check, constants};
 use crate::{Asserts, CommError};
 
-/// What a caller asserts about an epoch that begins or ends; told to the library only where the options ask for it
+/// What a caller asserts about an epoch that begins or ends; passed to the library only where the options ask for it
 /// (MPI-3.1 section 11.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "the names are the standard's")]

@@ -10,7 +10,7 @@
 //! 2. what a put or accumulate reads, and what a get writes, lives in the window object (`origins`, `words`) and is
 //!    neither handed out nor moved until a call that completes it; it is leaked if the window is dropped before;
 //! 3. window memory is looked at as bytes only where the caller's protocol says that nobody writes: between a
-//!    message's arrival and its release, or between the release and the notice of a slot that others get from. Words
+//!    message's arrival and its release, or between the release and the notice of a buffer that others get from. Words
 //!    that are polled are only ever accessed atomically;
 //! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
 mod access;
@@ -56,7 +56,7 @@ pub(in crate::mpi) struct Request {
     pub(in crate::mpi) origins: usize,
     /// Number of words to accumulate from.
     pub(in crate::mpi) words: usize,
-    /// Whether the library is told what it may assume.
+    /// Whether assertions and info keys are passed to the library.
     pub(in crate::mpi) asserts: Asserts,
     pub(in crate::mpi) limit: Limit,
 }

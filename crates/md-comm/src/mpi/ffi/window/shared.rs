@@ -44,16 +44,16 @@ impl Window {
     }
 
     /// Bytes of a member's part to be filled by this rank alone: the caller's protocol makes sure that the owner has
-    /// released them and does not look at them before it is told.
-    pub(in crate::mpi) fn shared_slot(&mut self, at: Place, length: usize) -> Result<&mut [u8], CommError> {
+    /// released them and does not look at them before the flag is raised.
+    pub(in crate::mpi) fn shared_buffer(&mut self, at: Place, length: usize) -> Result<&mut [u8], CommError> {
         let start = self.shared_address(at, length)?;
         // SAFETY: inside the member's part (checked), initialised (zeroed by its owner), and ours alone between the
-        // slot's release and the flag (invariant 3); the mutable borrow keeps it from being formed twice.
+        // buffer's release and the flag (invariant 3); the mutable borrow keeps it from being formed twice.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
     /// Copies a piece of an origin buffer into a member's part, past the caches where the CPU can, and completes it before
-    /// any later store. The caller's protocol is that of [`Self::shared_slot`].
+    /// any later store. The caller's protocol is that of [`Self::shared_buffer`].
     pub(in crate::mpi) fn stream(
         &mut self,
         i: usize,
@@ -64,8 +64,8 @@ impl Window {
         let bytes = self.origin(i)?.get(piece.clone());
         let from = bytes
             .ok_or_else(|| refused("a streamed copy", format!("origin {i} ends before {}", piece.end)))?;
-        // SAFETY: inside the member's part (checked), ours alone between the slot's release and the flag (invariant 3),
-        // and no part of an origin buffer.
+        // SAFETY: inside the member's part (checked), ours alone between the buffer's release and the flag (invariant
+        // 3), and no part of an origin buffer.
         unsafe { copy_past_caches(from, start) };
         Ok(())
     }

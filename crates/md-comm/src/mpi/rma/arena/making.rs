@@ -16,11 +16,12 @@ impl Arena {
         world: &Inner,
         terms: &Terms,
         number: ContextNumber,
-        (on, plan): (&Communicator, Plan),
+        on: &Communicator,
+        plan: Plan,
         member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
         let spec = terms.spec();
-        let slots = spec.buffering.count();
+        let buffers = spec.buffering.count();
         let tell = |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, terms, number, along, word);
         let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
         let room_in = tell(Along::Forward, &|i| room_out[i])?;
@@ -31,20 +32,20 @@ impl Arena {
         let (stride_there, stride_here) =
             if get { (strides_in, strides_out) } else { (strides_out, strides_in) };
         let hosts = |edge: &Edge| if get { edge.flow.sends() } else { edge.flow.receives() };
-        let has_slots = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
+        let has_buffers = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
         let depth_here = vec![depth(plan.memory, spec, &stride_here); stride_here.len()];
         let depth_there = match plan.memory {
             Memory::Shared => {
-                let told = tell(Along::Backward, &|i| depth_here[i] as usize)?;
-                told.into_iter().map(|depth| depth as u64).collect()
+                let depths = tell(Along::Backward, &|i| depth_here[i] as usize)?;
+                depths.into_iter().map(|depth| depth as u64).collect()
             }
             _ => depth_here.clone(),
         };
-        let Layout { credits: mut credits_here, slots: mut here, end } =
-            Layout::new(&stride_here, (&depth_there, &depth_here), plan, has_slots);
-        let senders = (0..spec.edges.len()).filter(|&i| ring && has_slots(i)).map(|i| room_in[i]);
-        let (mut shared, end) = SharedPart::lay_out(end, slots, senders);
-        let (window, origins) = make(world, on, plan, (spec.edges.len(), end))?;
+        let Layout { credits: mut credits_here, buffers: mut here, end } =
+            Layout::new(&stride_here, &depth_there, &depth_here, plan, has_buffers);
+        let senders = (0..spec.edges.len()).filter(|&i| ring && has_buffers(i)).map(|i| room_in[i]);
+        let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
+        let (window, origins) = make(world, on, plan, spec.edges.len(), end)?;
         for i in 0..spec.edges.len() {
             credits_here[i] += origins(i);
             here[i] += origins(i);
@@ -58,10 +59,10 @@ impl Arena {
         let to_their_users = if get { Along::Forward } else { Along::Backward };
         let there = places(tell(to_their_users, &|i| here[i])?);
         let credits_there = places(tell(Along::Forward, &|i| credits_here[i])?);
-        let slots = slots as u64;
+        let buffers = buffers as u64;
         Ok(Self {
             window,
-            slots,
+            buffers,
             depth_there,
             depth_here,
             room_out,
@@ -77,7 +78,7 @@ impl Arena {
     }
 }
 
-/// The window, and where the words and slots of an edge begin. *Collective.*
+/// The window, and where the words and buffers of an edge begin. *Collective.*
 ///
 /// # Errors
 /// [`CommError::Unavailable`], on all ranks, if the library refuses the window to one of them.
@@ -85,7 +86,8 @@ fn make(
     world: &Inner,
     on: &Communicator,
     Plan { backend, memory, options, .. }: Plan,
-    (edges, end): (usize, usize),
+    edges: usize,
+    end: usize,
 ) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
     let highest =
         |number: usize| Ok::<_, CommError>(world.control.highest(number as u64, world.limit())? as usize);

@@ -1,15 +1,15 @@
-//! The slots of an edge taken together as a ring.
+//! The buffers of an edge taken together as a ring.
 
 use super::{APART, Arena};
 use crate::mpi::ffi::Place;
 
 impl Arena {
     pub(in crate::mpi::rma) fn ring_size_there(&self, i: usize) -> u64 {
-        self.slots * self.stride_there[i] as u64
+        self.buffers * self.stride_there[i] as u64
     }
 
     pub(in crate::mpi::rma) fn ring_size_here(&self, i: usize) -> u64 {
-        self.slots * self.stride_here[i] as u64
+        self.buffers * self.stride_here[i] as u64
     }
 
     pub(in crate::mpi::rma) fn ring_there(&self, i: usize, position: usize) -> Place {

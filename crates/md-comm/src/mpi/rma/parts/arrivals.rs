@@ -15,8 +15,8 @@ use crate::{CommError, EdgeId, Sizes};
 /// Where a message that has arrived is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// In the exchange's slot, or, with gets, in the edge's buffer.
-    Slot,
+    /// In the exchange's buffer in the window, or, with gets, in the edge's origin buffer.
+    Buffer,
     /// At an offset of the own part.
     Window(usize),
     /// In one of [`Parts::held`].
@@ -24,7 +24,7 @@ pub(super) enum Whereabouts {
 }
 
 impl Parts {
-    /// A message has arrived; its length is known if its flag told it.
+    /// A message has arrived; its length is known if its flag carried it.
     pub(in crate::mpi::rma) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {
             self.flagged_lengths[edge.0] = length;
@@ -32,7 +32,7 @@ impl Parts {
         }
     }
 
-    /// The same for a message that is not in the exchange's slot.
+    /// The same for a message that is not in the exchange's buffer.
     pub(in crate::mpi::rma) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
         self.whereabouts[edge.0] = Whereabouts::Window(place);
         self.notice(edge, Some(length));
@@ -80,7 +80,7 @@ impl Parts {
             match (length > self.arena.room_in(i), sizes) {
                 (false, _) => self.ready.push_back(i),
                 (true, Sizes::Variable) => {
-                    self.overflow.expect(&self.world, &self.terms, (EdgeId(i), length))?;
+                    self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;
                 }
                 (true, Sizes::Fixed) => {
                     return Err(self.terms.mismatch(EdgeId(i), format!("claims to have {length} bytes")));
@@ -107,7 +107,7 @@ impl Parts {
             }
             (None, None) => match self.whereabouts[i] {
                 Whereabouts::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
-                Whereabouts::Slot | Whereabouts::Window(_) => {
+                Whereabouts::Buffer | Whereabouts::Window(_) => {
                     let payload = self.payload(i);
                     self.jitter.note_read(payload, length);
                     self.arena.window.arrived(payload, length)?
@@ -116,7 +116,7 @@ impl Parts {
         })
     }
 
-    /// Makes what has been read unreadable if a test wants it; the slots are not released yet.
+    /// Makes what has been read unreadable if a test wants it; the buffers are not released yet.
     pub(in crate::mpi::rma) fn poison_read(&mut self) -> Result<(), CommError> {
         while let Some((offset, length)) = self.jitter.take_read() {
             self.arena.window.poison(offset, length)?;
@@ -128,11 +128,11 @@ impl Parts {
     fn payload(&self, i: usize) -> usize {
         match self.whereabouts[i] {
             Whereabouts::Window(place) => place,
-            Whereabouts::Slot | Whereabouts::Held(_) => self.arena.payload_here(i, self.sequence),
+            Whereabouts::Buffer | Whereabouts::Held(_) => self.arena.payload_here(i, self.sequence),
         }
     }
 
-    /// The length of a message: known, told by its flag, or beside its payload.
+    /// The length of a message: known, carried by its flag, or beside its payload.
     fn find_length(&self, edge: EdgeId) -> Result<usize, CommError> {
         match (self.flagged_lengths[edge.0], self.terms.spec().sizes) {
             (Some(length), _) => return Ok(length),

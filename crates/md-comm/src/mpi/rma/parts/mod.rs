@@ -36,14 +36,14 @@ pub(in crate::mpi) struct Parts {
     /// Number of this exchange since the window was made, from 1.
     pub(in crate::mpi::rma) sequence: u64,
     plan: Plan,
-    /// How slots in shared memory are written.
+    /// How buffers in shared memory are written.
     pub(in crate::mpi::rma) stores: Stores,
     /// Noticed, not looked at yet.
     noticed_edges: VecDeque<usize>,
     /// Arrived, not handed out yet.
     ready: VecDeque<usize>,
     noticed: Vec<bool>,
-    /// Lengths of the messages packed, of those whose arrival told a length, and of all that have arrived.
+    /// Lengths of the messages packed, of those whose arrival carried a length, and of all that have arrived.
     lengths: Vec<usize>,
     flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
@@ -53,7 +53,7 @@ pub(in crate::mpi) struct Parts {
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
-    /// For messages that no slot has room for.
+    /// For messages that no buffer has room for.
     pub(in crate::mpi::rma) overflow: Overflow,
     pub(in crate::mpi::rma) jitter: Jitter,
     pub(in crate::mpi::rma) world: Rc<Inner>,
@@ -75,7 +75,7 @@ impl Parts {
         let terms = ledger.terms();
         let arena = arena(&world, &terms, number, plan)?;
         let edges = terms.spec().edges.len();
-        let jitter = Jitter::new(world.adversity.get(), (world.rank, number.tag(0) as u64));
+        let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
         let source = (0..edges).map(|i| terms.source(i)).collect();
         let overflow = Overflow::open(&world, &terms)?;
         let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
@@ -92,7 +92,7 @@ impl Parts {
             lengths: vec![0; edges],
             flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
-            whereabouts: vec![Whereabouts::Slot; edges],
+            whereabouts: vec![Whereabouts::Buffer; edges],
             held: Vec::new(),
             source,
             polls: 0,
@@ -103,8 +103,8 @@ impl Parts {
         })
     }
 
-    /// Learns the peers' new capacities; a new window if some rank's slots have become too small. Nothing is in flight:
-    /// all epochs are closed. *Collective.*
+    /// Learns the peers' new capacities; a new window if some rank's buffers have become too small. Nothing is in
+    /// flight: all epochs are closed. *Collective.*
     pub(in crate::mpi::rma) fn resize(
         &mut self,
         ledger: &mut Ledger,
@@ -147,14 +147,14 @@ impl Parts {
         self.edge(edge).flow.receives() && !self.leads_home(edge)
     }
 
-    /// Whether the sender of a message has to be told that its slot is free: both ends find the same answer, because an
+    /// Whether the sender of a message needs a credit to reuse its buffer: both ends find the same answer, because an
     /// edge that sends here is an edge that receives there.
     pub(in crate::mpi::rma) fn needs_credit(&self, edge: EdgeId, forward: bool) -> bool {
         let peer = self.edge(edge).peer;
         let answers =
             |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
         let answered = self.terms.spec().edges.iter().any(answers);
-        needs_credit(self.arena.slots, if answered { Answer::Message } else { Answer::Nothing })
+        needs_credit(self.arena.buffers, if answered { Answer::Message } else { Answer::Nothing })
     }
 
     /// The exchange is over.
@@ -175,8 +175,8 @@ fn arena(world: &Inner, terms: &Terms, number: ContextNumber, plan: Plan) -> Res
     match (plan.memory, world.node.get()) {
         (Memory::Shared, Some(node)) => {
             let member = |rank| node.member(rank).unwrap_or_default();
-            Arena::new(world, terms, number, (&node.communicator, plan), member)
+            Arena::new(world, terms, number, &node.communicator, plan, member)
         }
-        _ => Arena::new(world, terms, number, (&world.data, plan), |rank| rank),
+        _ => Arena::new(world, terms, number, &world.data, plan, |rank| rank),
     }
 }

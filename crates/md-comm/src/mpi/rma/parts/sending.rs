@@ -1,4 +1,4 @@
-//! How a message leaves: packed into a buffer or slot, put or offered or got.
+//! How a message leaves: packed into an origin buffer or into the window, put or offered or got.
 
 use super::Parts;
 use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
@@ -14,25 +14,25 @@ impl Parts {
         self.lengths[edge.0]
     }
 
-    /// Whether the message packed is longer than its slot at either end.
+    /// Whether the message packed is longer than its buffer at either end.
     pub(in crate::mpi::rma) fn overflows(&self, edge: EdgeId) -> bool {
         self.length(edge) > self.arena.room_out(edge.0)
     }
 
-    /// Bytes of the message packed that go into its slot.
-    pub(in crate::mpi::rma) fn slot_length(&self, edge: EdgeId) -> usize {
+    /// Bytes of the message packed that go into its buffer.
+    pub(in crate::mpi::rma) fn length_in_buffer(&self, edge: EdgeId) -> usize {
         if self.overflows(edge) { 0 } else { self.length(edge) }
     }
 
-    /// The buffer that a message is put from.
+    /// The origin buffer that a message is put from.
     pub(in crate::mpi::rma) fn origin(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let origin = self.arena.window.origin_mut(edge.0, ORIGIN_HEAD + bytes)?;
         Ok(&mut origin[ORIGIN_HEAD..])
     }
 
-    /// Copies the packed message past the caches into its slot at the peer.
+    /// Copies the packed message past the caches into its buffer at the peer.
     pub(in crate::mpi::rma) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        let (length, to) = (self.slot_length(edge), self.arena.payload_there(edge.0, self.sequence));
+        let (length, to) = (self.length_in_buffer(edge), self.arena.payload_there(edge.0, self.sequence));
         if length == 0 {
             // Nothing, or what has gone another way because it does not fit.
             return Ok(());
@@ -40,19 +40,19 @@ impl Parts {
         self.arena.window.stream(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, to)
     }
 
-    /// The slot that the receiver gets a message from.
-    pub(in crate::mpi::rma) fn own_slot(
+    /// The buffer that the receiver gets a message from.
+    pub(in crate::mpi::rma) fn own_buffer(
         &mut self,
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&mut [u8], CommError> {
-        let slot = self.arena.payload_here(edge.0, self.sequence);
-        self.arena.window.own_slot(slot, bytes)
+        let payload = self.arena.payload_here(edge.0, self.sequence);
+        self.arena.window.own_buffer(payload, bytes)
     }
 
-    /// Puts the packed message into its slot at the peer, with its length before it if the peer cannot know it.
+    /// Puts the packed message into its buffer at the peer, with its length before it if the peer cannot know it.
     pub(in crate::mpi::rma) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
-        let (told, length) = (self.length(edge) as u64, self.slot_length(edge));
+        let (true_length, length) = (self.length(edge) as u64, self.length_in_buffer(edge));
         let end = ORIGIN_HEAD + length;
         let mut to = self.arena.payload_there(edge.0, self.sequence);
         match self.terms.spec().sizes {
@@ -61,24 +61,25 @@ impl Parts {
             Sizes::Variable => {
                 let start = ORIGIN_HEAD - LENGTH_BYTES;
                 let origin = self.arena.window.origin_mut(edge.0, end)?;
-                origin[start..ORIGIN_HEAD].copy_from_slice(&told.to_ne_bytes());
+                origin[start..ORIGIN_HEAD].copy_from_slice(&true_length.to_ne_bytes());
                 to.offset -= LENGTH_BYTES;
                 self.arena.window.put(edge.0, start..end, to)
             }
         }
     }
 
-    /// Completes the slot that the receiver gets from: the payload is there, the length is not.
+    /// Completes the buffer that the receiver gets from: the payload is there, the length is not.
     pub(in crate::mpi::rma) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
         if self.terms.spec().sizes == Sizes::Variable {
-            let (told, word) = (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
-            let word = self.arena.window.own_slot(word - LENGTH_BYTES, LENGTH_BYTES)?;
-            word.copy_from_slice(&told.to_ne_bytes());
+            let (true_length, word) =
+                (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
+            let word = self.arena.window.own_buffer(word - LENGTH_BYTES, LENGTH_BYTES)?;
+            word.copy_from_slice(&true_length.to_ne_bytes());
         }
         Ok(())
     }
 
-    /// Gets the sender's slot: all of it if the length is not known, because asking first would cost a round trip.
+    /// Gets the sender's buffer: all of it if the length is not known, because asking first would cost a round trip.
     pub(in crate::mpi::rma) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
         self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);

@@ -1,13 +1,16 @@
-//! `timing.csv` and `timing_ranks.csv`: where the time went.
+//! CSV tables: `timing.csv` and `timing_ranks.csv` (where the time went), `forces.csv` (the force on every particle of one
+//! configuration), and how rows become bytes. Floats come out in the shortest form that reads back exactly.
 
+use csv::{Writer, WriterBuilder};
 use serde::Serialize;
 
-use super::csv_bytes;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::phase_statistics;
 use crate::report::RunContext;
-use md_engine::{Phase, RankTiming};
+use md_engine::{ParticleRow, Phase, RankTiming};
+
+const FORCE_COLUMNS: [&str; 8] = ["id", "type", "x", "y", "z", "fx", "fy", "fz"];
 
 /// Columns of `timing.csv` before those of the context.
 const PHASE_COLUMNS: [&str; 7] =
@@ -41,7 +44,7 @@ pub fn timing_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>,
         let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
         (row.phase.name(), row.calls, times, context_values(context))
     });
-    table(KnownFile::Timing, &PHASE_COLUMNS, rows)
+    table(KnownFile::Timing, &with_context(&PHASE_COLUMNS), rows)
 }
 
 /// One row per rank and phase. `ranks` is in the order of the ranks.
@@ -53,7 +56,7 @@ pub fn timing_ranks_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Ve
             (rank, phase.name(), time.calls, time.seconds, sent, context_values(context))
         })
     });
-    table(KnownFile::TimingRanks, &RANK_COLUMNS, rows)
+    table(KnownFile::TimingRanks, &with_context(&RANK_COLUMNS), rows)
 }
 
 /// Values of [`CONTEXT_COLUMNS`].
@@ -63,15 +66,50 @@ pub fn context_values(context: &RunContext) -> impl Serialize + '_ {
     (strategy, size, context.seed, &context.mpi_library, &context.host, &context.version)
 }
 
-fn table<R: Serialize>(
+fn with_context(columns: &[&'static str]) -> Vec<&'static str> {
+    columns.iter().chain(&CONTEXT_COLUMNS).copied().collect()
+}
+
+/// The table of particles sorted by id; `vector` of a row is the force.
+pub fn forces_csv(particles: &[ParticleRow]) -> Result<Vec<u8>, OutputError> {
+    let rows = particles.iter().map(|row| (row.id, row.kind, row.position, row.vector));
+    table(KnownFile::Forces, &FORCE_COLUMNS, rows)
+}
+
+/// A whole table: the line of column names, then the rows.
+pub(super) fn table<R: Serialize>(
     file: KnownFile,
     columns: &[&str],
+    entries: impl IntoIterator<Item = R>,
+) -> Result<Vec<u8>, OutputError> {
+    let mut bytes = header_line(file, columns)?;
+    bytes.extend(rows(file, entries)?);
+    Ok(bytes)
+}
+
+/// The line of column names.
+pub(super) fn header_line(file: KnownFile, columns: &[&str]) -> Result<Vec<u8>, OutputError> {
+    rows(file, [columns])
+}
+
+/// Rows without column names. A row is a tuple; tuples within it are laid out flat.
+pub(super) fn rows<R: Serialize>(
+    file: KnownFile,
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Vec<u8>, OutputError> {
-    let all_columns: Vec<&str> = columns.iter().chain(&CONTEXT_COLUMNS).copied().collect();
-    let mut bytes = csv_bytes::header_line(file, &all_columns)?;
-    bytes.extend(csv_bytes::rows(file, rows)?);
-    Ok(bytes)
+    let mut writer = WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).map_err(|reason| encode_error(file, &reason))?;
+    }
+    finish(file, writer)
+}
+
+fn finish(file: KnownFile, writer: Writer<Vec<u8>>) -> Result<Vec<u8>, OutputError> {
+    writer.into_inner().map_err(|reason| encode_error(file, &reason))
+}
+
+fn encode_error(file: KnownFile, reason: &dyn std::error::Error) -> OutputError {
+    OutputError::Encode { file: file.name().to_owned(), reason: reason.to_string() }
 }
 
 #[cfg(test)]
@@ -122,5 +160,45 @@ mod tests {
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         assert_eq!(reader.headers().unwrap().len(), PHASE_COLUMNS.len() + CONTEXT_COLUMNS.len());
         assert!(reader.records().all(|record| &record.unwrap()[18] == "Open MPI v4.1.4, package: Debian"));
+    }
+
+    #[test]
+    fn one_row_per_particle() {
+        let particles = [
+            ParticleRow {
+                id: 1,
+                kind: 2,
+                position: [0.1, 0.2, 0.3],
+                vector: [0.0, 0.0, 1e20],
+                ..ParticleRow::default()
+            },
+            ParticleRow {
+                id: 2,
+                kind: 1,
+                position: [1.5, 0.0, -0.25],
+                vector: [1e-7, -2.0, 0.0],
+                ..ParticleRow::default()
+            },
+        ];
+        let text = String::from_utf8(forces_csv(&particles).unwrap()).unwrap();
+        insta::assert_snapshot!(text, @r"
+        id,type,x,y,z,fx,fy,fz
+        1,2,0.1,0.2,0.3,0.0,0.0,1e20
+        2,1,1.5,0.0,-0.25,1e-7,-2.0,0.0
+        ");
+    }
+
+    #[test]
+    fn floats_read_back_exactly_and_commas_are_quoted() {
+        let values = [0.1 + 0.2, 1e-7, 1.0, f64::MAX, -0.0];
+        let bytes = rows(KnownFile::Timing, [(values, "Open MPI v4.1.4, package: Debian")]).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(
+            text,
+            "0.30000000000000004,1e-7,1.0,1.7976931348623157e308,-0.0,\"Open MPI v4.1.4, package: Debian\"\n"
+        );
+        for (field, value) in text.split(',').zip(values) {
+            assert_eq!(field.parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
     }
 }
