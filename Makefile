@@ -8,7 +8,7 @@ KEYS := docs/reference/scenario-keys.md
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test test-all test-libraries loom bench ase-venv docs docs-keys docs-check
+.PHONY: help setup build run test examples test-all test-libraries loom bench ase-venv docs docs-keys docs-check
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
@@ -34,12 +34,20 @@ test: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
+	$(MAKE) examples
 	$(MAKE) docs-check
 	cargo test --workspace --no-fail-fast --no-default-features --lib --bins --test conformance
 	cargo test --workspace --no-fail-fast --no-default-features --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::
 	$(MAKE) loom
 	scripts/test-ase.sh
+
+# Runs them, and reads the libraries' documentation.
+examples: setup
+	cargo build --examples
+	$(TARGET)/debug/examples/own_potential
+	scripts/mpirun.sh 2 $(TARGET)/debug/examples/embed
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 # In parts: MD_CONFORMANCE_RANKS=2 MD_CONFORMANCE_ONLY="rma-lock osc/sm", MD_STRATEGIES_RANKS=2 MD_STRATEGIES_PATHS=sm.
 test-all: test

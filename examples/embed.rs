@@ -1,4 +1,5 @@
 //! LAMMPS's standard melt in a program of one's own: `cargo run --release --example embed`, or under `mpirun`.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
 
 use std::error::Error;
 use std::time::Duration;

@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release --example own_potential
 //! ```
+#![expect(clippy::print_stdout, reason = "an example")]
 
 use std::error::Error;
 use std::time::Duration;
