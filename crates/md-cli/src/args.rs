@@ -49,7 +49,7 @@ the slowest rank.
 
 Backends that can stand still inside the MPI library are checked and measured after the others: first those that never do, \
 then those that flush, then fence and post/start. Beside each later group p2p (or else the first strategy that was measured) is \
-measured once more: how much it has changed is told with the recommendation.
+measured once more: how much it has changed stands in the recommendation.
 
 Intervals hold the true median with 95 % confidence, from order statistics; with fewer than 6 repetitions they are the \
 smallest and the largest sample, and nothing is recommended. A strategy that fails or waits longer than --timeout is reported and left out; if a call \

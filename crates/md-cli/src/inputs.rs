@@ -1,4 +1,4 @@
-//! Reading a scenario and its particle file: rank 0 reads, the others are told.
+//! Reading a scenario and its particle file: rank 0 reads and broadcasts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -67,11 +67,17 @@ pub struct OutputDirectory {
 
 impl OutputDirectory {
     /// Sets up the directory for `run` or `forces`. Call it on rank 0, after all inputs have been read.
+    ///
+    /// # Errors
+    /// [`OutputError::Create`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         Self::create_replacing(path, &KnownFile::RESULTS_OF_A_RUN)
     }
 
     /// Sets up the directory and removes the given files of an earlier run.
+    ///
+    /// # Errors
+    /// [`OutputError::Create`] if the directory cannot be made, written to or cleared.
     pub fn create_replacing(path: impl Into<PathBuf>, stale: &[KnownFile]) -> Result<Self, OutputError> {
         let path = path.into();
         let failed = |action, path: &Path, reason| OutputError::Create { action, path: path.into(), reason };
@@ -100,6 +106,9 @@ impl OutputDirectory {
     }
 
     /// Creates a file that grows record by record and writes what stands before the first record.
+    ///
+    /// # Errors
+    /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create_records(&self, name: impl AsRef<Path>, preamble: &[u8]) -> Result<RecordFile, OutputError> {
         let path = self.path.join(name);
         if self.is_input(&path) {
@@ -109,6 +118,9 @@ impl OutputDirectory {
     }
 
     /// Writes a file in one piece: it appears complete, under its name, or not at all.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
         self.write_named(file.name(), bytes)
     }
@@ -116,6 +128,9 @@ impl OutputDirectory {
     /// Writes the effective scenario, before the run, and returns where. A scenario that was started from
     /// `scenario.toml` in this very directory is left as it is: what ran then stands in `scenario-effective.toml`, if
     /// there is a difference.
+    ///
+    /// # Errors
+    /// [`OutputError::Create`].
     pub fn write_scenario(&self, effective: &[u8]) -> Result<PathBuf, OutputError> {
         let path = self.path.join(KnownFile::Scenario.name());
         let name = match self.is_input(&path) {

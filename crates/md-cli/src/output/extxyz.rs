@@ -55,6 +55,9 @@ pub struct TrajectoryWriter {
 
 impl TrajectoryWriter {
     /// Creates the file. `species` is in the order of the type numbers.
+    ///
+    /// # Errors
+    /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create(
         directory: &OutputDirectory,
         path: impl AsRef<Path>,
@@ -66,11 +69,17 @@ impl TrajectoryWriter {
     }
 
     /// Appends a frame; `vector` of a row is the velocity.
+    ///
+    /// # Errors
+    /// [`OutputError::Encode`] if a type has no species, [`OutputError::Write`].
     pub fn write(&mut self, step: u64, time: f64, rows: &[ParticleRow]) -> Result<(), OutputError> {
         self.file.append(self.format.frame(step, time, rows)?.as_bytes(), step)
     }
 
     /// Makes sure that all frames have reached the disk.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn finish(self) -> Result<(), OutputError> {
         self.file.finish()
     }

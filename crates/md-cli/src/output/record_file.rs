@@ -50,6 +50,9 @@ impl RecordFile {
     }
 
     /// Makes sure that everything has reached the disk: network file systems report a full disk only now.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn finish(self) -> Result<(), OutputError> {
         match self.file.sync_all() {
             Err(reason) if !is_unsupported(&reason) => Err(self.write_error(reason)),

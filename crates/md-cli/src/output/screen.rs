@@ -61,6 +61,9 @@ impl Screen {
 
     /// Writes what a command was asked for (a schema, a scenario), also when quiet. A reader that has gone away has
     /// seen enough; any other failure is an error.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn write_result(&mut self, text: &str) -> Result<(), OutputError> {
         match self.send(text) {
             Err(reason) if reason.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::Write {

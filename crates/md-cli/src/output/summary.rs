@@ -12,6 +12,9 @@ use crate::report::{RunContext, RunFacts};
 use md_engine::{ForceTotals, RankTiming};
 
 /// The summary of a run.
+///
+/// # Errors
+/// [`OutputError::NotFinite`], [`OutputError::Encode`].
 pub fn run_summary_json(
     ranks: &[RankTiming],
     context: &RunContext,
@@ -21,6 +24,9 @@ pub fn run_summary_json(
 }
 
 /// The summary of `forces`: that of a run of no steps, and the totals of energy and virial.
+///
+/// # Errors
+/// [`OutputError::NotFinite`], [`OutputError::Encode`].
 pub fn forces_summary_json(
     ranks: &[RankTiming],
     context: &RunContext,

@@ -39,6 +39,9 @@ pub const CONTEXT_COLUMNS: [&str; 14] = [
 ];
 
 /// One row per phase, reduced over ranks.
+///
+/// # Errors
+/// [`OutputError::Encode`].
 pub fn timing_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
     let rows = phase_statistics(ranks).map(|row| {
         let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
@@ -48,6 +51,9 @@ pub fn timing_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>,
 }
 
 /// One row per rank and phase. `ranks` is in the order of the ranks.
+///
+/// # Errors
+/// [`OutputError::Encode`].
 pub fn timing_ranks_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
     let rows = ranks.iter().enumerate().flat_map(|(rank, timing)| {
         Phase::ALL.map(|phase| {
@@ -71,6 +77,9 @@ fn with_context(columns: &[&'static str]) -> Vec<&'static str> {
 }
 
 /// The table of particles sorted by id; `vector` of a row is the force.
+///
+/// # Errors
+/// [`OutputError::Encode`].
 pub fn forces_csv(particles: &[ParticleRow]) -> Result<Vec<u8>, OutputError> {
     let rows = particles.iter().map(|row| (row.id, row.kind, row.position, row.vector));
     table(KnownFile::Forces, &FORCE_COLUMNS, rows)

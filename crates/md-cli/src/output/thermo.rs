@@ -18,17 +18,26 @@ pub struct ThermoWriter {
 
 impl ThermoWriter {
     /// Creates the file and writes the column names.
+    ///
+    /// # Errors
+    /// [`OutputError::OverwritesInput`], [`OutputError::Create`], [`OutputError::Encode`].
     pub fn create(directory: &OutputDirectory) -> Result<Self, OutputError> {
         let header = header_line(KnownFile::Thermo, &COLUMNS)?;
         Ok(Self { file: directory.create_records(KnownFile::Thermo.name(), &header)? })
     }
 
     /// Appends a row.
+    ///
+    /// # Errors
+    /// [`OutputError::Encode`], [`OutputError::Write`].
     pub fn write(&mut self, row: &Thermo) -> Result<(), OutputError> {
         self.file.append(&thermo_line(row)?, row.step)
     }
 
     /// Makes sure that all rows have reached the disk.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn finish(self) -> Result<(), OutputError> {
         self.file.finish()
     }

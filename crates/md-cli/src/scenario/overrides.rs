@@ -74,16 +74,16 @@ pub(super) fn apply(tree: &mut Table, schema: &ModelSchema, text: &str) -> Resul
         } else {
             container(segments.get(depth + 1), node)
         };
-        let slot = place.slot(segment, empty).map_err(|reason| Fault {
+        let entry = place.entry(segment, empty).map_err(|reason| Fault {
             range: parsed.key.clone(),
             message: format!("cannot set `{}`: `{}` {reason}", parsed.path, parsed.path.truncated(depth)),
             help: "the path must lead through tables and existing entries of arrays".to_owned(),
         })?;
         if depth + 1 == segments.len() {
-            *slot = parsed.to_value(node);
+            *entry = parsed.to_value(node);
             break;
         }
-        place = Place::Value(slot);
+        place = Place::Value(entry);
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ enum Place<'t> {
 
 impl<'t> Place<'t> {
     /// The value one step further down, made from `empty` when a table lacks it; else the reason why there is none.
-    fn slot(self, segment: &Segment, empty: Value) -> Result<&'t mut Value, String> {
+    fn entry(self, segment: &Segment, empty: Value) -> Result<&'t mut Value, String> {
         match (self, segment) {
             (Self::Table(table) | Self::Value(Value::Table(table)), Segment::Key(key)) => {
                 Ok(table.entry(key.as_str()).or_insert(empty))

@@ -111,7 +111,7 @@ fn component(library: &Library, window_name: &str) -> String {
         (Family::OpenMpi, Some(component), _) => component,
         (Family::OpenMpi, None, _) => "osc/sm (deduced: the others name their windows)".to_owned(),
         (_, _, Some(device)) => format!("device {device}"),
-        _ => "not told by the library".to_owned(),
+        _ => "not stated by the library".to_owned(),
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(component_in("MPICH Version: 5.0.2\nMPICH Device: ch4:ofi", ""), "device ch4:ofi");
         assert_eq!(
             component_in("Intel(R) MPI Library 2021.18.1 for Linux* OS", ""),
-            "not told by the library"
+            "not stated by the library"
         );
     }
 

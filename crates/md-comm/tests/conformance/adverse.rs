@@ -95,7 +95,7 @@ pub(crate) fn run_all(tally: &mut Tally) {
     }
     for backend in [Backend::Shm, Backend::Hybrid, Backend::RmaLock, Backend::RmaFence] {
         let name = format!("a window refused on one rank is refused on all, {}", backend.name());
-        tally.judge(&name, no_window_is_told(backend));
+        tally.judge(&name, no_window_is_reported(backend));
     }
 }
 
@@ -124,13 +124,13 @@ fn flag_first_is_caught(backend: Backend) -> Result<(), String> {
     expect(!finished.succeeded() && finished.stdout.contains("has a wrong"), &finished)
 }
 
-/// All ranks must say what the last one was told.
-fn no_window_is_told(backend: Backend) -> Result<(), String> {
+/// All ranks must report the error of the last one.
+fn no_window_is_reported(backend: Backend) -> Result<(), String> {
     let mut command = under_launcher(3)?;
     command.env(BACKEND, backend.name()).env(ADVERSITY, NO_WINDOW);
     let finished = play(command, "refused", LIMIT)?;
-    let told = |rank: usize| {
+    let reports = |rank: usize| {
         finished.stdout.contains(&format!("rank {rank}: on rank 2: MPI_Win_allocate failed: deliberate"))
     };
-    expect(finished.succeeded() && (0..3).all(told), &finished)
+    expect(finished.succeeded() && (0..3).all(reports), &finished)
 }

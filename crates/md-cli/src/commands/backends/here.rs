@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     /// Restrictions where the library refuses these calls.
-    fn told(refused: &[&str], ranks_on_nodes: &[usize]) -> String {
+    fn listed(refused: &[&str], ranks_on_nodes: &[usize]) -> String {
         let calls =
             ["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_create_dynamic", "MPI_Win_allocate_shared"];
         let made = |call: &str| match refused.contains(&call) {
@@ -84,13 +84,13 @@ mod tests {
 
     #[test]
     fn where_all_can_be_had_nothing_is_said() {
-        assert_eq!(told(&[], &[2]), "");
-        assert_eq!(told(&["MPI_Win_create", "MPI_Win_create_dynamic"], &[1]), "");
+        assert_eq!(listed(&[], &[2]), "");
+        assert_eq!(listed(&["MPI_Win_create", "MPI_Win_create_dynamic"], &[1]), "");
     }
 
     #[test]
     fn without_shared_windows() {
-        insta::assert_snapshot!(told(&["MPI_Win_allocate_shared"], &[2]), @r"
+        insta::assert_snapshot!(listed(&["MPI_Win_allocate_shared"], &[2]), @r"
         shm  not available: MPI_Win_allocate_shared failed: MPI_ERR_WIN: invalid window
         hybrid  not available: MPI_Win_allocate_shared failed: MPI_ERR_WIN: invalid window
         ");
@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn on_several_nodes() {
-        insta::assert_snapshot!(told(&[], &[2, 1]), @"shm  not available: the ranks are on 2 nodes, and shared memory ends at the node; `hybrid` uses it inside nodes");
+        insta::assert_snapshot!(listed(&[], &[2, 1]), @"shm  not available: the ranks are on 2 nodes, and shared memory ends at the node; `hybrid` uses it inside nodes");
     }
 
     #[test]
     fn without_allocated_windows() {
-        let others = told(&["MPI_Win_allocate", "MPI_Win_create"], &[2]);
+        let others = listed(&["MPI_Win_allocate", "MPI_Win_create"], &[2]);
         assert_eq!(others.lines().count(), 7);
         insta::assert_snapshot!(others.lines().next().unwrap_or_default(), @r#"rma-fence  available with `window = "dynamic"` in [parallel.rma] only: MPI_Win_allocate failed: MPI_ERR_WIN: invalid window"#);
-        let none = told(&["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_create_dynamic"], &[2]);
+        let none = listed(&["MPI_Win_allocate", "MPI_Win_create", "MPI_Win_create_dynamic"], &[2]);
         insta::assert_snapshot!(none.lines().last().unwrap_or_default(), @"rma-ring  not available: MPI_Win_allocate failed: MPI_ERR_WIN: invalid window");
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Beat(Arc<AtomicU64>);
 impl Beat {
     /// Gives a sign.
     pub(super) fn beat(&self) {
-        // One thread counts; nothing else is told by this number.
+        // One thread counts; nothing else is published with this number.
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Trouble {
     pub(super) note: String,
 }
 
-/// From harmless to grave: a rank that fails makes others time out, so its failure is what is told.
+/// From harmless to grave: a rank that fails makes others time out, so its failure is what is reported.
 const LEVELS: [Status; 4] = [Status::Ok, Status::Unavailable, Status::Timeout, Status::Failed];
 
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the

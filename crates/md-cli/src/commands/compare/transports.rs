@@ -8,7 +8,7 @@ pub trait Transports {
     /// whatever they leave behind.
     fn agreement(&self) -> &dyn World;
 
-    /// A world apart for one strategy. *Collective.*
+    /// A world of its own for one strategy. *Collective.*
     ///
     /// # Errors
     /// [`CommError::Unavailable`], on all ranks, if the backend does not run here or does not take the options;

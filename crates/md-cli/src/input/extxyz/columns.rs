@@ -34,7 +34,7 @@ impl Columns {
                 return Err(line.unexpected(FORM));
             };
             let start = columns.width;
-            let slot = match *name {
+            let column = match *name {
                 "pos" => Some((&mut position, "R", "3")),
                 "species" => Some((&mut columns.species, "S", "1")),
                 "type" => Some((&mut columns.kind, "I", "1")),
@@ -42,11 +42,11 @@ impl Columns {
                 "vel" | "velo" | "velocities" => Some((&mut columns.velocity, "R", "3")),
                 _ => None,
             };
-            if let Some((slot, own_kind, own_count)) = slot {
+            if let Some((column, own_kind, own_count)) = column {
                 if (*kind, *count) != (own_kind, own_count) {
                     return Err(line.unexpected(format!("`{name}` must be `{name}:{own_kind}:{own_count}`")));
                 }
-                if slot.replace(start).is_some() {
+                if column.replace(start).is_some() {
                     return Err(line.here.error(Problem::Twice { what: format!("column `{name}`") }));
                 }
             }

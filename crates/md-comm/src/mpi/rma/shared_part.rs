@@ -2,7 +2,7 @@
 
 use super::super::edge_words::Along;
 use super::super::ffi::Place;
-use super::arena::{APART, Arena};
+use super::arena::{Arena, WORD_STRIDE};
 use crate::{ALIGNMENT, CommError, Rank};
 
 /// Where the rings are.
@@ -18,7 +18,7 @@ impl SharedPart {
     /// A ring behind `end`, for `buffers` messages of each of these lengths; also the new end.
     pub(super) fn lay_out(end: usize, buffers: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
         let size: usize = rooms.map(|room| buffers * room.max(1).next_multiple_of(ALIGNMENT)).sum();
-        let here = end + 2 * APART;
+        let here = end + 2 * WORD_STRIDE;
         (Self { here, size_here: size as u64, ..Self::default() }, here + size)
     }
 
@@ -38,7 +38,7 @@ impl SharedPart {
 }
 
 fn before(Place { member, offset }: Place, words: usize) -> Place {
-    Place { member, offset: offset - words * APART }
+    Place { member, offset: offset - words * WORD_STRIDE }
 }
 
 impl Arena {

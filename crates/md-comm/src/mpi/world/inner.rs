@@ -19,7 +19,7 @@ pub(in crate::mpi) struct Inner {
     pub(super) watchdog: Cell<Duration>,
     /// Messages of exchanges.
     pub(in crate::mpi) data: Communicator,
-    /// Capacities and collectives; apart, so that they never match a receive posted for an exchange.
+    /// Capacities and collectives; a duplicate, so that they never match a receive posted for an exchange.
     pub(in crate::mpi) control: Communicator,
     /// Carries nothing, for [`Self::drive_progress`].
     pub(super) quiet: Communicator,

@@ -133,10 +133,10 @@ fn recommend(comparison: &Comparison) -> Vec<String> {
     let mut text = vec![format!("Use {}. {}", name(best.0), surety(comparison, best, next))];
     let baseline = baseline(comparison, &ranking);
     let others = [(baseline, BASELINE), (own(comparison), "the scenario's setting")];
-    let mut told: Vec<&StrategyReport> = vec![best.0];
+    let mut named: Vec<&StrategyReport> = vec![best.0];
     for (other, label) in others.into_iter().filter_map(|(other, label)| Some((other?, label))) {
-        if !told.contains(&other.0) {
-            told.push(other.0);
+        if !named.contains(&other.0) {
+            named.push(other.0);
             text.push(gain(comparison, best, other, label));
         }
     }

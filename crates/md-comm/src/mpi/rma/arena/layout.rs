@@ -1,6 +1,6 @@
 //! Sizes of buffers, how many an edge has, and where they lie in the own part.
 
-use super::{APART, HEAD, Plan};
+use super::{HEAD, Plan, WORD_STRIDE};
 use crate::mpi::ffi::Memory;
 use crate::negotiation::with_head_room;
 use crate::{Buffering, ExchangeSpec, Sizes, WindowCount};
@@ -11,7 +11,7 @@ const FLUSHING_BYTES: usize = 2 << 20;
 const MOST_BUFFERS: usize = 512;
 
 pub(super) fn strides(rooms: &[usize]) -> Vec<usize> {
-    rooms.iter().map(|room| HEAD + room.next_multiple_of(APART)).collect()
+    rooms.iter().map(|room| HEAD + room.next_multiple_of(WORD_STRIDE)).collect()
 }
 
 /// Buffers of every edge whose messages arrive in a shared window, for these strides.
@@ -59,9 +59,9 @@ impl Layout {
                 end = 0;
             }
             credits[i] = end;
-            end += credits_of[i] as usize * APART;
+            end += credits_of[i] as usize * WORD_STRIDE;
             if has_buffers(i) {
-                starts[i] = end + plan.flags * APART;
+                starts[i] = end + plan.flags * WORD_STRIDE;
                 end = starts[i] + buffers_of[i] as usize * stride;
             }
             longest = end.max(longest);

@@ -18,7 +18,7 @@ use crate::mpi::ffi::{Memory, Place, Window};
 use crate::{ALIGNMENT, Backend, RmaOptions};
 
 /// Distance of words that different ranks poll or set.
-pub(super) const APART: usize = 128;
+pub(super) const WORD_STRIDE: usize = 128;
 /// From a buffer's start to its payload.
 const HEAD: usize = 2 * ALIGNMENT;
 /// Bytes of a message's length, right before the payload.
@@ -114,11 +114,11 @@ impl Arena {
 
     pub(super) fn credit_there(&self, i: usize, sequence: u64) -> Place {
         let Place { member, offset } = self.credits_there[i];
-        Place { member, offset: offset + buffer_of(sequence, self.depth_here[i]) * APART }
+        Place { member, offset: offset + buffer_of(sequence, self.depth_here[i]) * WORD_STRIDE }
     }
 
     pub(super) fn credit_here(&self, i: usize, sequence: u64) -> usize {
-        self.credits_here[i] + buffer_of(sequence, self.depth_there[i]) * APART
+        self.credits_here[i] + buffer_of(sequence, self.depth_there[i]) * WORD_STRIDE
     }
 
     /// Bytes that a message arriving along an edge has room for.

@@ -1,6 +1,6 @@
 //! The buffers of an edge taken together as a ring.
 
-use super::{APART, Arena};
+use super::{Arena, WORD_STRIDE};
 use crate::mpi::ffi::Place;
 
 impl Arena {
@@ -23,11 +23,11 @@ impl Arena {
 
     pub(in crate::mpi::rma) fn ring_flag_there(&self, i: usize, line: usize) -> Place {
         let Place { member, offset } = self.there[i];
-        Place { member, offset: offset - (line + 1) * APART }
+        Place { member, offset: offset - (line + 1) * WORD_STRIDE }
     }
 
     pub(in crate::mpi::rma) fn ring_flag_here(&self, i: usize, line: usize) -> usize {
-        self.here[i] - (line + 1) * APART
+        self.here[i] - (line + 1) * WORD_STRIDE
     }
 
     pub(in crate::mpi::rma) fn ring_credit_there(&self, i: usize) -> Place {
