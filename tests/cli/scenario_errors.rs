@@ -150,14 +150,14 @@ fn units_that_mixed_precision_cannot_hold() {
     let species = "[[species]]\nname = \"A\"\nsigma = 3.4e-10\n[neighbor]\nprecision = \"mixed\"\n[output]";
     assert_snapshot!(run_after("[output]", species), @r#"
     exit code 2
-    error: × `neighbor.precision = "mixed"` cannot hold the pair forces of this epsilon and sigma
+    error: × `neighbor.precision = "mixed"` cannot hold the pair forces of this potential
         ╭─[melt.toml:13:13]
      12 │ [neighbor]
      13 │ precision = "mixed"
         ·             ───────
      14 │ [output]
         ╰────
-      help: units in which epsilon and sigma are not far from 1, or precision `double`
+      help: units in which its parameters are not far from 1, or precision `double`
     "#);
 }
 

@@ -138,7 +138,7 @@ pub struct Config {
     pub boundary: [Boundary; 3],
     /// Mass per species, \[mass\].
     pub masses: Vec<f64>,
-    /// Share of the lattice sites per species, adding up to 1.
+    /// Share of the lattice sites per species, adding up to 1; particles from a list have their species.
     pub shares: Vec<f64>,
     /// Draws velocities with exactly this temperature and no total momentum; else they are those given.
     pub temperature: Option<f64>,
@@ -216,11 +216,6 @@ impl Config {
         if let Some(mass) = self.masses.iter().find(|mass| !(**mass > 0.0 && mass.is_finite())) {
             return wrong(format!("a mass is {mass}, not a positive number"));
         }
-        let sum: f64 = self.shares.iter().sum();
-        let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
-        if !self.shares.iter().all(is_part) || (sum - 1.0).abs() > ROUNDING {
-            return wrong(format!("the shares {:?} are no parts of 1", self.shares));
-        }
         if self.temperature.is_some_and(|temperature| !(temperature >= 0.0 && temperature.is_finite())) {
             return wrong(format!("the temperature is {:?}, not a number from 0", self.temperature));
         }
@@ -252,7 +247,14 @@ impl Config {
                     None => Ok(()),
                 }
             }
-            ParticleSource::Lattice(_) => Ok(()),
+            ParticleSource::Lattice(_) => {
+                let sum: f64 = self.shares.iter().sum();
+                let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
+                if self.shares.iter().all(is_part) && (sum - 1.0).abs() <= ROUNDING {
+                    return Ok(());
+                }
+                wrong(format!("the shares {:?} are no parts of 1", self.shares))
+            }
         }
     }
 }
