@@ -119,7 +119,7 @@ fn a_division_that_does_not_fit_is_refused() {
         simulation.finalise()?;
         Ok([short, other_box, more_ranks, error.to_string()])
     });
-    assert_eq!(short, "cells are 2.0155154456881475 long in x, less than cutoff + skin = 2.8");
+    assert_eq!(short, "cells are 2.0155154296590085 long in x, less than cutoff + skin = 2.8");
     assert_eq!(other_box, "the division is one of another box");
     assert_eq!(more_ranks, "cell [0, 0, 1] belongs to rank 1 of 1");
     assert_eq!(other_ranks, "the setup is for 2 ranks, the world has 1");
