@@ -55,7 +55,7 @@ impl<'w> Decomposition<'w> {
         Ok(Self { grid, partition, plan, pairs, halo, options })
     }
 
-    /// What was given to [`Self::open`] beside the division.
+    /// What was chosen beside the division.
     pub fn options(&self) -> HaloOptions {
         self.options
     }
