@@ -8,7 +8,7 @@ KEYS := docs/reference/scenario-keys.md
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test examples test-all test-libraries loom bench ase-venv docs docs-keys docs-check
+.PHONY: help setup build run test examples test-all test-libraries loom bench ase-venv docs docs-keys docs-check deny
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
@@ -41,6 +41,11 @@ test: setup
 		broken_runs:: commands:: compare:: launch:: configs::
 	$(MAKE) loom
 	scripts/test-ase.sh
+	$(MAKE) deny
+
+# Licences, sources and known vulnerabilities of the dependencies.
+deny:
+	scripts/deny.sh
 
 # Runs them, and reads the libraries' documentation.
 examples: setup
