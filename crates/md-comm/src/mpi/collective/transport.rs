@@ -15,7 +15,7 @@ use crate::{AlignedBuffer, CommError, EdgeId, Growth, Sizes};
 
 impl Collective {
     /// *Collective.*
-    pub(in crate::mpi) fn open(world: Rc<Inner>, ledger: &mut Ledger) -> Result<Self, CommError> {
+    pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger) -> Result<Self, CommError> {
         let number = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
         let (blocks, to, from) = Blocks::new(edges, world.rank);

@@ -9,19 +9,19 @@ use crate::CommError;
 /// At most one barrier is entered at a time. Collectives match by their order on a communicator; one per context lets
 /// ranks use several contexts in different orders.
 #[derive(Debug)]
-pub(in crate::mpi) struct Barriers {
+pub(crate) struct Barriers {
     on: Communicator,
     request: ffi::MPI_Request,
 }
 
 impl Barriers {
     /// *Collective.*
-    pub(in crate::mpi) fn new(of: &Communicator) -> Result<Self, CommError> {
+    pub(crate) fn new(of: &Communicator) -> Result<Self, CommError> {
         Ok(Self { on: of.duplicate()?, request: null_request() })
     }
 
     /// Enters the next barrier; the last one must have been passed. MPI-3.1 section 5.12.1.
-    pub(in crate::mpi) fn enter(&mut self) -> Result<(), CommError> {
+    pub(crate) fn enter(&mut self) -> Result<(), CommError> {
         if self.request != null_request() {
             let message = "the last barrier has not been passed".to_owned();
             return Err(CommError::Mpi { call: "MPI_Ibarrier", message });
@@ -31,7 +31,7 @@ impl Barriers {
     }
 
     /// Whether all ranks have entered; also if no barrier is entered. Never blocks.
-    pub(in crate::mpi) fn passed(&mut self) -> Result<bool, CommError> {
+    pub(crate) fn passed(&mut self) -> Result<bool, CommError> {
         if self.request == null_request() {
             return Ok(true);
         }
@@ -43,7 +43,7 @@ impl Barriers {
     }
 
     /// Ends the communicator, with no barrier entered. *Collective.*
-    pub(in crate::mpi) fn free(&mut self) -> Result<(), CommError> {
+    pub(crate) fn free(&mut self) -> Result<(), CommError> {
         self.on.free()
     }
 }

@@ -14,15 +14,15 @@ use crate::{CommError, Rank};
 
 /// How long to wait, and for whom to report it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mpi) struct Limit {
-    pub(in crate::mpi) watchdog: Duration,
-    pub(in crate::mpi) rank: Rank,
+pub(crate) struct Limit {
+    pub(crate) watchdog: Duration,
+    pub(crate) rank: Rank,
 }
 
 /// A duplicate of a communicator of the program: its messages never match anybody else's. Freed by `MPI_Finalize`, because
 /// `MPI_Comm_free` is collective and `Drop` also runs when another rank is gone.
 #[derive(Debug)]
-pub(in crate::mpi) struct Communicator {
+pub(crate) struct Communicator {
     pub(super) raw: ffi::MPI_Comm,
     /// Handles are plain integers in some libraries; MPI calls are funneled through one thread.
     one_thread: PhantomData<*mut ()>,
@@ -30,7 +30,7 @@ pub(in crate::mpi) struct Communicator {
 
 impl Communicator {
     /// Makes errors come back from calls that have no communicator of ours. MPI-3.1 section 8.3.1.
-    pub(in crate::mpi) fn return_errors(_running: &Universe) -> Result<(), CommError> {
+    pub(crate) fn return_errors(_running: &Universe) -> Result<(), CommError> {
         // SAFETY: MPI is running (witness); both handles are predefined.
         unsafe {
             for handle in [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] {
@@ -43,7 +43,7 @@ impl Communicator {
 
     /// Duplicates a communicator; errors come back from calls on the duplicate. *Collective.* MPI-3.1 sections 6.4.2,
     /// 8.3.1.
-    pub(in crate::mpi) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
+    pub(crate) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
         // SAFETY: the handle is valid (witness); `raw` receives the new one.
         let raw = unsafe {
             let mut raw = ffi::RSMPI_COMM_NULL;
@@ -55,7 +55,7 @@ impl Communicator {
     }
 
     /// The ranks that can share memory with this one, in the order of their numbers. *Collective.* MPI-3.1 section 6.4.2.
-    pub(in crate::mpi) fn node(&self) -> Result<Self, CommError> {
+    pub(crate) fn node(&self) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs; `raw` receives the new one.
         let raw = unsafe {
@@ -72,7 +72,7 @@ impl Communicator {
 
     /// The ranks of this communicator that name the same group, in the order of their numbers. *Collective.* MPI-3.1
     /// section 6.4.2.
-    pub(in crate::mpi) fn split(&self, group: c_int) -> Result<Self, CommError> {
+    pub(crate) fn split(&self, group: c_int) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs; `raw` receives the new one, which inherits the error handler.
         let raw = unsafe {
@@ -86,7 +86,7 @@ impl Communicator {
     /// Lets the library move data, also other ranks' puts to this one: with software progress they wait for some call
     /// of ours. To be called on a communicator that carries no messages: where Open MPI finds a message it returns at once
     /// and moves nothing, and what the rank waits for might never come. MPI-3.1 sections 3.8.1, 11.7.3.
-    pub(in crate::mpi) fn drive_progress(&self) -> Result<(), CommError> {
+    pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
         let code = unsafe {
@@ -107,7 +107,7 @@ impl Communicator {
     }
 
     /// Another communicator over the same ranks. *Collective.* MPI-3.1 section 6.4.2.
-    pub(in crate::mpi) fn duplicate(&self) -> Result<Self, CommError> {
+    pub(crate) fn duplicate(&self) -> Result<Self, CommError> {
         // SAFETY: the handle is valid while MPI runs; `raw` receives the new one, which inherits the error handler.
         let raw = unsafe {
             let mut raw = ffi::RSMPI_COMM_NULL;
@@ -118,13 +118,13 @@ impl Communicator {
     }
 
     /// Ends the communicator: every later call on it is an error of the library's. *Collective.* MPI-3.1 section 6.4.3.
-    pub(in crate::mpi) fn free(&mut self) -> Result<(), CommError> {
+    pub(crate) fn free(&mut self) -> Result<(), CommError> {
         // SAFETY: the handle is valid and becomes the null handle.
         check("MPI_Comm_free", unsafe { ffi::MPI_Comm_free(&raw mut self.raw) })
     }
 
     /// This process's rank and the number of ranks.
-    pub(in crate::mpi) fn rank_and_ranks(&self) -> Result<(Rank, usize), CommError> {
+    pub(crate) fn rank_and_ranks(&self) -> Result<(Rank, usize), CommError> {
         let (mut rank, mut ranks) = (0, 0);
         // SAFETY: the handle is valid while MPI runs; each call writes one integer.
         unsafe {
@@ -135,7 +135,7 @@ impl Communicator {
     }
 
     /// Largest tag. MPI-3.1 section 8.1.2.
-    pub(in crate::mpi) fn largest_tag(&self) -> Result<i32, CommError> {
+    pub(crate) fn largest_tag(&self) -> Result<i32, CommError> {
         // The attribute is set on the predefined world communicator; a duplicate need not have it.
         let mut value: *const c_int = std::ptr::null();
         let mut found = 0;
@@ -156,12 +156,7 @@ impl Communicator {
     }
 
     /// MPI-3.1 section 5.12.5. *Collective.*
-    pub(in crate::mpi) fn gather_all(
-        &self,
-        mine: Vec<u8>,
-        ranks: usize,
-        limit: Limit,
-    ) -> Result<Vec<u8>, CommError> {
+    pub(crate) fn gather_all(&self, mine: Vec<u8>, ranks: usize, limit: Limit) -> Result<Vec<u8>, CommError> {
         if mine.is_empty() {
             // Empty vectors share one dangling address, and the library refuses equal buffers.
             return Ok(Vec::new());
@@ -179,7 +174,7 @@ impl Communicator {
     }
 
     /// `root`'s bytes on every rank; the same length everywhere. MPI-3.1 section 5.12.2. *Collective.*
-    pub(in crate::mpi) fn broadcast(
+    pub(crate) fn broadcast(
         &self,
         root: Rank,
         mut bytes: Vec<u8>,
@@ -197,7 +192,7 @@ impl Communicator {
     }
 
     /// The largest value of all ranks. MPI-3.1 section 5.12.8. *Collective.*
-    pub(in crate::mpi) fn highest(&self, value: u64, limit: Limit) -> Result<u64, CommError> {
+    pub(crate) fn highest(&self, value: u64, limit: Limit) -> Result<u64, CommError> {
         let mut values = Box::new([value, 0]);
         let mut request = null_request();
         let [mine, result] = &mut *values;
@@ -211,7 +206,7 @@ impl Communicator {
     }
 
     /// MPI-3.1 section 5.12.1. *Collective.*
-    pub(in crate::mpi) fn barrier(&self, limit: Limit) -> Result<(), CommError> {
+    pub(crate) fn barrier(&self, limit: Limit) -> Result<(), CommError> {
         let mut request = null_request();
         // SAFETY: the call uses no buffer; `finish` ends the request.
         check("MPI_Ibarrier", unsafe { ffi::MPI_Ibarrier(self.raw, &raw mut request) })?;

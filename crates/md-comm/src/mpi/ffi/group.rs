@@ -10,14 +10,14 @@ use crate::{CommError, Rank};
 
 /// Some ranks of a communicator.
 #[derive(Debug)]
-pub(in crate::mpi) struct Group {
+pub(crate) struct Group {
     pub(super) raw: ffi::MPI_Group,
     empty: bool,
 }
 
 impl Group {
     /// These ranks, each once. MPI-3.1 section 6.3.2.
-    pub(in crate::mpi) fn new(of: &Communicator, mut ranks: Vec<Rank>) -> Result<Self, CommError> {
+    pub(crate) fn new(of: &Communicator, mut ranks: Vec<Rank>) -> Result<Self, CommError> {
         ranks.sort_unstable();
         ranks.dedup();
         let ranks: Vec<c_int> = ranks.into_iter().map(|rank| rank as c_int).collect();
@@ -32,7 +32,7 @@ impl Group {
         }
     }
 
-    pub(in crate::mpi) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.empty
     }
 }

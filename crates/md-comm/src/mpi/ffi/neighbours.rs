@@ -10,8 +10,8 @@ use crate::{AlignedBuffer, CommError, Rank};
 
 /// One direction of a neighbourhood: who, and which piece of the buffer is theirs.
 #[derive(Debug, Default)]
-pub(in crate::mpi) struct Side {
-    pub(in crate::mpi) ranks: Vec<Rank>,
+pub(crate) struct Side {
+    pub(crate) ranks: Vec<Rank>,
     lengths: Vec<c_int>,
     offsets: Vec<c_int>,
     buffer: AlignedBuffer,
@@ -19,7 +19,7 @@ pub(in crate::mpi) struct Side {
 
 impl Side {
     /// Neighbours, each once.
-    pub(in crate::mpi) fn new(ranks: Vec<Rank>) -> Self {
+    pub(crate) fn new(ranks: Vec<Rank>) -> Self {
         let many = ranks.len();
         Self { ranks, lengths: vec![0; many], offsets: vec![0; many], buffer: AlignedBuffer::default() }
     }
@@ -31,16 +31,16 @@ impl Side {
 
 /// A neighbourhood with its buffers. At most one collective is under way; its buffers are not handed out meanwhile.
 #[derive(Debug)]
-pub(in crate::mpi) struct Neighbours {
+pub(crate) struct Neighbours {
     on: Communicator,
-    pub(in crate::mpi) to: Side,
-    pub(in crate::mpi) from: Side,
+    pub(crate) to: Side,
+    pub(crate) from: Side,
     request: ffi::MPI_Request,
 }
 
 impl Neighbours {
     /// MPI-3.1 section 7.5.4. *Collective.*
-    pub(in crate::mpi) fn new(of: &Communicator, to: Side, from: Side) -> Result<Self, CommError> {
+    pub(crate) fn new(of: &Communicator, to: Side, from: Side) -> Result<Self, CommError> {
         let (sources, targets) = (from.numbers(), to.numbers());
         let no_reorder = 0;
         // SAFETY: the arrays have the lengths given; `raw` receives the new handle. Weights are unused.
@@ -66,7 +66,7 @@ impl Neighbours {
     }
 
     /// Lays both buffers out with these lengths per neighbour, back to back.
-    pub(in crate::mpi) fn lay_out(&mut self, to: &[usize], from: &[usize]) -> Result<(), CommError> {
+    pub(crate) fn lay_out(&mut self, to: &[usize], from: &[usize]) -> Result<(), CommError> {
         self.expect_idle()?;
         for (side, lengths) in [(&mut self.to, to), (&mut self.from, from)] {
             let mut end = 0;
@@ -81,19 +81,19 @@ impl Neighbours {
     }
 
     /// What is to be sent.
-    pub(in crate::mpi) fn outgoing(&mut self) -> Result<&mut [u8], CommError> {
+    pub(crate) fn outgoing(&mut self) -> Result<&mut [u8], CommError> {
         self.expect_idle()?;
         Ok(self.to.buffer.bytes_mut())
     }
 
     /// What has arrived.
-    pub(in crate::mpi) fn incoming(&self) -> Result<&[u8], CommError> {
+    pub(crate) fn incoming(&self) -> Result<&[u8], CommError> {
         self.expect_idle()?;
         Ok(self.from.buffer.bytes())
     }
 
     /// Starts the collective. MPI-3.1 section 7.7.2.
-    pub(in crate::mpi) fn exchange(&mut self) -> Result<(), CommError> {
+    pub(crate) fn exchange(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         let Self { on, to, from, request } = self;
         // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and neither they nor the
@@ -116,7 +116,7 @@ impl Neighbours {
     }
 
     /// Whether the collective is over. Never blocks.
-    pub(in crate::mpi) fn is_over(&mut self) -> Result<bool, CommError> {
+    pub(crate) fn is_over(&mut self) -> Result<bool, CommError> {
         if self.request == null_request() {
             return Ok(true);
         }
@@ -128,7 +128,7 @@ impl Neighbours {
     }
 
     /// Ends the communicator. *Collective.*
-    pub(in crate::mpi) fn free(&mut self) -> Result<(), CommError> {
+    pub(crate) fn free(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         self.on.free()
     }

@@ -35,7 +35,7 @@ const NOTICE_BYTES: usize = LENGTH_BYTES;
 
 /// How messages are described to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum Requests {
+pub(crate) enum Requests {
     /// Anew for every message: `MPI_Isend`, `MPI_Irecv`.
     Fresh,
     /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend `p2p-persistent`). Saves the library

@@ -27,7 +27,7 @@ enum Phase {
 
 /// Barriers of one context, on a communicator of its own.
 #[derive(Debug)]
-pub(in crate::mpi) struct Barrier {
+pub(crate) struct Barrier {
     barriers: Barriers,
     phase: Phase,
 }

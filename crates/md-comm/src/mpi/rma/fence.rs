@@ -17,7 +17,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// Whether this exchange's fences have been passed.
 #[derive(Debug)]
-pub(in crate::mpi) struct Fence {
+pub(crate) struct Fence {
     passed: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// A scheme with flags, in the wrong order.
 #[derive(Debug)]
-pub(in crate::mpi) struct FlagFirst<S>(S);
+pub(crate) struct FlagFirst<S>(S);
 
 impl<S: Scheme> FlagFirst<S> {
     /// Whether the caller packs straight into the buffer; else a put moves the message there.

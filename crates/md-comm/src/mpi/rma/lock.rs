@@ -19,7 +19,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// Passive target; `HELD`: one epoch for the whole life of the context.
 #[derive(Debug)]
-pub(in crate::mpi) struct Lock<const HELD: bool> {
+pub(crate) struct Lock<const HELD: bool> {
     arrivals: Signals,
     credits: Signals,
     /// Free buffers per edge, counted where credits are needed.

@@ -20,7 +20,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// Put and flag; `STRICT`: polled by MPI's own means.
 #[derive(Debug)]
-pub(in crate::mpi) struct Notify<const STRICT: bool> {
+pub(crate) struct Notify<const STRICT: bool> {
     /// Receiving edges whose senders wait for credits.
     crediting: Vec<EdgeId>,
     sending: Vec<EdgeId>,

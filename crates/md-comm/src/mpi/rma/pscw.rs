@@ -17,7 +17,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// Epochs of one context.
 #[derive(Debug)]
-pub(in crate::mpi) struct Pscw {
+pub(crate) struct Pscw {
     /// Ranks that put here, ranks that this one puts to.
     sources: Group,
     targets: Group,

@@ -58,7 +58,7 @@ impl Tickets {
 
 /// Rings of one context; per edge.
 #[derive(Debug)]
-pub(in crate::mpi) struct Ring {
+pub(crate) struct Ring {
     out: Vec<Tickets>,
     into: Vec<Tickets>,
     receiving: Vec<EdgeId>,

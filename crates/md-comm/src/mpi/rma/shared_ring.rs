@@ -26,7 +26,7 @@ use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
 /// State of one context.
 #[derive(Debug)]
-pub(in crate::mpi) struct SharedRing {
+pub(crate) struct SharedRing {
     sending: Vec<EdgeId>,
     receiving: Vec<EdgeId>,
     /// Receiving edges whose senders wait for credits.

@@ -22,7 +22,7 @@ use crate::{Backend, CommError, EdgeId};
 
 /// Flags in shared memory; all state is in the window.
 #[derive(Debug)]
-pub(in crate::mpi) struct Shm;
+pub(crate) struct Shm;
 
 fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
     Ok(parts.arena.window.own_word(offset)?.observe())

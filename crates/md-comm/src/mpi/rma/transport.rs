@@ -17,7 +17,7 @@ const NEW_WINDOW: u64 = 3;
 
 /// A context over a window.
 #[derive(Debug)]
-pub(in crate::mpi) struct OneSided<S> {
+pub(crate) struct OneSided<S> {
     pub(super) parts: Parts,
     scheme: S,
     /// Negotiations until writing into shared memory is timed again.
@@ -26,7 +26,7 @@ pub(in crate::mpi) struct OneSided<S> {
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// *Collective.*
-    pub(in crate::mpi) fn open(
+    pub(crate) fn open(
         world: Rc<Inner>,
         ledger: &mut Ledger,
         options: RmaOptions,

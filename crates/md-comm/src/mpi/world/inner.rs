@@ -12,24 +12,24 @@ use crate::mpi::numbers::Numbers;
 use crate::{CommError, Rank};
 
 /// What the world and its contexts share.
-pub(in crate::mpi) struct Inner {
-    pub(in crate::mpi) rank: Rank,
-    pub(in crate::mpi) ranks: usize,
+pub(crate) struct Inner {
+    pub(crate) rank: Rank,
+    pub(crate) ranks: usize,
     /// Set again once the scenario is known, which is read through this very world.
     pub(super) watchdog: Cell<Duration>,
     /// Messages of exchanges.
-    pub(in crate::mpi) data: Communicator,
+    pub(crate) data: Communicator,
     /// Capacities and collectives; a duplicate, so that they never match a receive posted for an exchange.
-    pub(in crate::mpi) control: Communicator,
+    pub(crate) control: Communicator,
     /// Carries nothing, for [`Self::drive_progress`].
     pub(super) quiet: Communicator,
-    pub(in crate::mpi) numbers: RefCell<Numbers>,
+    pub(crate) numbers: RefCell<Numbers>,
     /// The ranks that share memory with this one, once somebody has asked.
-    pub(in crate::mpi) node: OnceCell<Node>,
+    pub(crate) node: OnceCell<Node>,
     library: String,
-    pub(in crate::mpi) adversity: Cell<Adversity>,
+    pub(crate) adversity: Cell<Adversity>,
     /// What moves the data of the window made last.
-    pub(in crate::mpi) component: RefCell<Option<String>>,
+    pub(crate) component: RefCell<Option<String>>,
     pub(super) running: Rc<Running>,
 }
 
@@ -68,19 +68,19 @@ impl Inner {
     }
 
     /// Lets the library move data.
-    pub(in crate::mpi) fn drive_progress(&self) -> Result<(), CommError> {
+    pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         self.quiet.drive_progress()
     }
 
-    pub(in crate::mpi) fn limit(&self) -> Limit {
+    pub(crate) fn limit(&self) -> Limit {
         Limit { watchdog: self.watchdog(), rank: self.rank }
     }
 
-    pub(in crate::mpi) fn watchdog(&self) -> Duration {
+    pub(crate) fn watchdog(&self) -> Duration {
         self.watchdog.get()
     }
 
-    pub(in crate::mpi) fn library(&self) -> &str {
+    pub(crate) fn library(&self) -> &str {
         &self.library
     }
 }

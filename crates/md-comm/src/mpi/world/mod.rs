@@ -23,7 +23,7 @@ use super::adversity::Adversity;
 use super::ffi;
 use crate::auto::Trials;
 use crate::{Backend, Buffering, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
-pub(in crate::mpi) use inner::Inner;
+pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
 
 /// This process as a rank of an MPI run.
@@ -91,11 +91,11 @@ impl MpiWorld {
         Self { trials, ..self }
     }
 
-    pub(in crate::mpi) fn between_nodes(&self) -> Backend {
+    pub(crate) fn between_nodes(&self) -> Backend {
         self.between_nodes
     }
 
-    pub(in crate::mpi) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &Inner {
         &self.inner
     }
 

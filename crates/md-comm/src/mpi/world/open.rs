@@ -33,7 +33,7 @@ impl MpiWorld {
     }
 
     /// *Collective.*
-    pub(in crate::mpi) fn transport(
+    pub(crate) fn transport(
         &self,
         backend: Backend,
         ledger: &mut Ledger,

@@ -17,7 +17,7 @@ const SEND_DROP_LIMIT: Duration = Duration::from_millis(50);
 
 /// What became of a cancelled receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum Cancelled {
+pub(crate) enum Cancelled {
     /// Nothing had arrived.
     Clean,
     /// A message had been matched already and is in the buffer.
@@ -26,7 +26,7 @@ pub(in crate::mpi) enum Cancelled {
 
 impl Transfers {
     /// Takes a posted receive back; it must be active. Waits until the library has let go of the buffer.
-    pub(in crate::mpi) fn cancel(&mut self, i: usize, watchdog: Duration) -> Result<Cancelled, CommError> {
+    pub(crate) fn cancel(&mut self, i: usize, watchdog: Duration) -> Result<Cancelled, CommError> {
         let message = || "a message that should not be under way is still arriving".to_owned();
         self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
     }

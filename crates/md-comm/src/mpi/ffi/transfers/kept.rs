@@ -21,7 +21,7 @@ pub(super) struct Envelope {
 
 impl Transfers {
     /// From now on every message is started from a persistent request, made anew only when its length or buffer changes.
-    pub(in crate::mpi) fn persistent(mut self) -> Self {
+    pub(crate) fn persistent(mut self) -> Self {
         self.kept = Some(vec![None; self.requests.len()]);
         self
     }

@@ -15,7 +15,7 @@ use mpi::ffi;
 
 use super::{Communicator, blank_status, byte, check, count, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
-pub(in crate::mpi) use ending::Cancelled;
+pub(crate) use ending::Cancelled;
 use kept::Envelope;
 
 /// Which way the messages of a set go.
@@ -27,7 +27,7 @@ enum Way {
 
 /// A numbered set of buffers, each with at most one pending message.
 #[derive(Debug)]
-pub(in crate::mpi) struct Transfers {
+pub(crate) struct Transfers {
     way: Way,
     buffers: Vec<AlignedBuffer>,
     requests: Vec<ffi::MPI_Request>,
@@ -43,12 +43,12 @@ pub(in crate::mpi) struct Transfers {
 
 impl Transfers {
     /// Buffers of these lengths to send from, nothing pending.
-    pub(in crate::mpi) fn outgoing(lengths: impl Iterator<Item = usize>) -> Self {
+    pub(crate) fn outgoing(lengths: impl Iterator<Item = usize>) -> Self {
         Self::new(Way::Out, lengths)
     }
 
     /// Buffers of these lengths to receive into, nothing pending.
-    pub(in crate::mpi) fn incoming(lengths: impl Iterator<Item = usize>) -> Self {
+    pub(crate) fn incoming(lengths: impl Iterator<Item = usize>) -> Self {
         Self::new(Way::In, lengths)
     }
 
@@ -68,29 +68,29 @@ impl Transfers {
         }
     }
 
-    pub(in crate::mpi) fn is_active(&self, i: usize) -> bool {
+    pub(crate) fn is_active(&self, i: usize) -> bool {
         self.pending[i]
     }
 
-    pub(in crate::mpi) fn any_active(&self) -> bool {
+    pub(crate) fn any_active(&self) -> bool {
         self.active > 0
     }
 
     /// The buffer of a message that is not under way.
-    pub(in crate::mpi) fn bytes(&self, i: usize) -> Result<&[u8], CommError> {
+    pub(crate) fn bytes(&self, i: usize) -> Result<&[u8], CommError> {
         self.expect_inactive(i)?;
         Ok(self.buffers[i].bytes())
     }
 
     /// The buffer of a message that is not under way, with so many bytes.
-    pub(in crate::mpi) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
+    pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
         self.buffers[i].set_length(length);
         Ok(self.buffers[i].bytes_mut())
     }
 
     /// Sends the buffer as it is. MPI-3.1 section 3.7.2.
-    pub(in crate::mpi) fn send(
+    pub(crate) fn send(
         &mut self,
         i: usize,
         on: &Communicator,
@@ -115,7 +115,7 @@ impl Transfers {
     }
 
     /// Posts a receive of up to `most` bytes. MPI-3.1 section 3.7.2.
-    pub(in crate::mpi) fn receive(
+    pub(crate) fn receive(
         &mut self,
         i: usize,
         on: &Communicator,

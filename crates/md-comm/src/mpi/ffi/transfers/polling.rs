@@ -12,7 +12,7 @@ use crate::CommError;
 impl Transfers {
     /// Lets MPI work and hands the numbers of finished messages to `done`; a received buffer then has the message's
     /// length. Never blocks. MPI-3.1 section 3.7.5.
-    pub(in crate::mpi) fn poll(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
+    pub(crate) fn poll(&mut self, mut done: impl FnMut(usize)) -> Result<(), CommError> {
         if self.active == 0 {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use crate::{Asserts, CommError};
 /// (MPI-3.1 section 11.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "the names are the standard's")]
-pub(in crate::mpi) enum Promise {
+pub(crate) enum Promise {
     /// This rank has not stored into its part since the last synchronisation.
     NoStore,
     /// Nobody puts into this rank's part before the next fence.
@@ -45,13 +45,13 @@ impl Window {
     }
 
     /// Ends the epoch of all ranks and begins the next one. *Collective; blocks.* MPI-3.1 section 11.5.1.
-    pub(in crate::mpi) fn fence(&mut self, promises: &[Promise]) -> Result<(), CommError> {
+    pub(crate) fn fence(&mut self, promises: &[Promise]) -> Result<(), CommError> {
         self.fence_as(self.assertion(promises))
     }
 
     /// Ends the epoch of all ranks and begins none: `MPI_MODE_NOSUCCEED` in any case, because the window may be freed
     /// next. *Collective; blocks.* MPI-3.1 section 11.5.1.
-    pub(in crate::mpi) fn last_fence(&mut self) -> Result<(), CommError> {
+    pub(crate) fn last_fence(&mut self) -> Result<(), CommError> {
         self.fence_as(constants::mode_nosucceed())
     }
 
@@ -64,7 +64,7 @@ impl Window {
 
     /// Lets the group's ranks put. Does not block. Never `MPI_MODE_NOCHECK`: osc/sm then lets the epoch end too early.
     /// MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn post(&mut self, to: &Group, promises: &[Promise]) -> Result<(), CommError> {
+    pub(crate) fn post(&mut self, to: &Group, promises: &[Promise]) -> Result<(), CommError> {
         let mode = self.assertion(promises);
         for made in &mut self.made {
             // SAFETY: a valid window and group.
@@ -75,13 +75,13 @@ impl Window {
     }
 
     /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn start(&mut self, to: &Group) -> Result<(), CommError> {
+    pub(crate) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
         self.each(|made| check("MPI_Win_start", unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
     /// Ends what `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn complete(&mut self) -> Result<(), CommError> {
+    pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all puts' memory obeys invariant 2.
         self.each(|made| check("MPI_Win_complete", unsafe { ffi::MPI_Win_complete(made.raw) }))?;
         self.completed();
@@ -89,7 +89,7 @@ impl Window {
     }
 
     /// Whether all ranks that `post` admitted have completed; ends the exposure if so. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn test(&mut self) -> Result<bool, CommError> {
+    pub(crate) fn test(&mut self) -> Result<bool, CommError> {
         for made in self.made.iter_mut().filter(|made| made.exposed) {
             let mut done: c_int = 0;
             // SAFETY: a valid window with an exposure epoch; one integer is written.
@@ -101,13 +101,13 @@ impl Window {
 
     /// Begins access to all ranks for as long as the window keeps its size. `MPI_MODE_NOCHECK` in any case: it says that
     /// nobody holds or asks for a conflicting lock, and all locks here are shared ones. MPI-3.1 sections 11.5.3, 11.5.5.
-    pub(in crate::mpi) fn hold_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn hold_all(&mut self) -> Result<(), CommError> {
         self.lock_all_as(constants::mode_nocheck())
     }
 
     /// Begins access to all ranks for one exchange; NOCHECK, which is as true here, only where the options ask for it,
     /// because what it saves is to be measured. MPI-3.1 section 11.5.3.
-    pub(in crate::mpi) fn lock_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn lock_all(&mut self) -> Result<(), CommError> {
         let mode = if self.asserts == Asserts::On { constants::mode_nocheck() } else { 0 };
         self.lock_all_as(mode)
     }
@@ -118,7 +118,7 @@ impl Window {
     }
 
     /// Ends access to all ranks; everything has arrived. MPI-3.1 section 11.5.3.
-    pub(in crate::mpi) fn unlock_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn unlock_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
         self.each(|made| check("MPI_Win_unlock_all", unsafe { ffi::MPI_Win_unlock_all(made.raw) }))?;
         self.completed();
@@ -126,7 +126,7 @@ impl Window {
     }
 
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
-    pub(in crate::mpi) fn flush_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
         self.each(|made| check("MPI_Win_flush_all", unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
@@ -135,7 +135,7 @@ impl Window {
 
     /// Makes stores of others visible here and the other way round; only inside passive epochs. `MPI_Win_sync` is no
     /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
-    pub(in crate::mpi) fn sync(&self) -> Result<(), CommError> {
+    pub(crate) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
         self.each(|made| check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(made.raw) }))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);

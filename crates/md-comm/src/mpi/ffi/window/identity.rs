@@ -12,7 +12,7 @@ use crate::CommError;
 impl Window {
     /// The name the library has given the window, often none. Open MPI's components name theirs after themselves.
     /// MPI-3.1 section 6.8.
-    pub(in crate::mpi) fn name(&self) -> Result<String, CommError> {
+    pub(crate) fn name(&self) -> Result<String, CommError> {
         let mut text: [c_char; ffi::MPI_MAX_OBJECT_NAME as usize + 1] =
             [0; ffi::MPI_MAX_OBJECT_NAME as usize + 1];
         let mut length = 0;

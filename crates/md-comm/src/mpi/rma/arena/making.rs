@@ -12,7 +12,7 @@ use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, WindowCount};
 
 impl Arena {
     /// Makes the window and tells the peers where to put. `member` is a rank's number in `on`. *Collective.*
-    pub(in crate::mpi::rma) fn new(
+    pub(crate) fn new(
         world: &Inner,
         terms: &Terms,
         number: ContextNumber,

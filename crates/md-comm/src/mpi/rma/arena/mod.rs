@@ -30,7 +30,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// Where messages are in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum Form {
+pub(crate) enum Form {
     /// In buffers of their edges.
     Buffers,
     /// In one ring for all edges; an edge's buffers have flags only.
@@ -39,7 +39,7 @@ pub(in crate::mpi) enum Form {
 
 /// What a scheme wants of its window.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mpi) struct Plan {
+pub(crate) struct Plan {
     /// Whose it is.
     pub(super) backend: Backend,
     pub(super) memory: Memory,

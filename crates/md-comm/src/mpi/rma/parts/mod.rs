@@ -26,18 +26,18 @@ const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
 /// Ledger, window and addresses of one context.
 #[derive(Debug)]
-pub(in crate::mpi) struct Parts {
-    pub(in crate::mpi::rma) terms: Rc<Terms>,
-    pub(in crate::mpi::rma) number: ContextNumber,
+pub(crate) struct Parts {
+    pub(crate) terms: Rc<Terms>,
+    pub(crate) number: ContextNumber,
     /// For messages against the direction of the edges.
-    pub(in crate::mpi::rma) backward_number: ContextNumber,
+    pub(crate) backward_number: ContextNumber,
     /// Before `world`, so that MPI is finalised afterwards.
-    pub(in crate::mpi::rma) arena: Arena,
+    pub(crate) arena: Arena,
     /// Number of this exchange since the window was made, from 1.
-    pub(in crate::mpi::rma) sequence: u64,
+    pub(crate) sequence: u64,
     plan: Plan,
     /// How buffers in shared memory are written.
-    pub(in crate::mpi::rma) stores: Stores,
+    pub(crate) stores: Stores,
     /// Noticed, not looked at yet.
     noticed_edges: VecDeque<usize>,
     /// Arrived, not handed out yet.
@@ -49,23 +49,19 @@ pub(in crate::mpi) struct Parts {
     arrived_lengths: Vec<usize>,
     whereabouts: Vec<Whereabouts>,
     /// Messages that were copied out of the window.
-    pub(in crate::mpi::rma) held: Vec<AlignedBuffer>,
+    pub(crate) held: Vec<AlignedBuffer>,
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
     /// For messages that no buffer has room for.
-    pub(in crate::mpi::rma) overflow: Overflow,
-    pub(in crate::mpi::rma) jitter: Jitter,
-    pub(in crate::mpi::rma) world: Rc<Inner>,
+    pub(crate) overflow: Overflow,
+    pub(crate) jitter: Jitter,
+    pub(crate) world: Rc<Inner>,
 }
 
 impl Parts {
     /// *Collective.*
-    pub(in crate::mpi::rma) fn open(
-        world: Rc<Inner>,
-        ledger: &mut Ledger,
-        plan: Plan,
-    ) -> Result<Self, CommError> {
+    pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger, plan: Plan) -> Result<Self, CommError> {
         if plan.memory == Memory::Shared {
             world.expect_on_node(ledger.spec())?;
         }
@@ -105,11 +101,7 @@ impl Parts {
 
     /// Learns the peers' new capacities; a new window if some rank's buffers have become too small. Nothing is in
     /// flight: all epochs are closed. *Collective.*
-    pub(in crate::mpi::rma) fn resize(
-        &mut self,
-        ledger: &mut Ledger,
-        new_window: bool,
-    ) -> Result<(), CommError> {
+    pub(crate) fn resize(&mut self, ledger: &mut Ledger, new_window: bool) -> Result<(), CommError> {
         edge_words::tell_capacities(&self.world, ledger, self.number)?;
         self.terms = ledger.terms();
         if new_window {
@@ -121,35 +113,35 @@ impl Parts {
     }
 
     /// Whether receivers read, instead of senders writing.
-    pub(in crate::mpi::rma) fn gets(&self) -> bool {
+    pub(crate) fn gets(&self) -> bool {
         self.plan.options.operation == Operation::Get
     }
 
-    pub(in crate::mpi::rma) fn edge(&self, edge: EdgeId) -> &Edge {
+    pub(crate) fn edge(&self, edge: EdgeId) -> &Edge {
         self.terms.edge(edge)
     }
 
-    pub(in crate::mpi::rma) fn leads_home(&self, edge: EdgeId) -> bool {
+    pub(crate) fn leads_home(&self, edge: EdgeId) -> bool {
         self.edge(edge).peer == self.world.rank
     }
 
     /// Edges to other ranks on which messages leave.
-    pub(in crate::mpi::rma) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
+    pub(crate) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
         self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.leads_home(edge))
     }
 
     /// Edges to other ranks on which messages arrive.
-    pub(in crate::mpi::rma) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
+    pub(crate) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
         self.terms.edge_ids().filter(|&edge| self.receives_from_others(edge))
     }
 
-    pub(in crate::mpi::rma) fn receives_from_others(&self, edge: EdgeId) -> bool {
+    pub(crate) fn receives_from_others(&self, edge: EdgeId) -> bool {
         self.edge(edge).flow.receives() && !self.leads_home(edge)
     }
 
     /// Whether the sender of a message needs a credit to reuse its buffer: both ends find the same answer, because an
     /// edge that sends here is an edge that receives there.
-    pub(in crate::mpi::rma) fn needs_credit(&self, edge: EdgeId, forward: bool) -> bool {
+    pub(crate) fn needs_credit(&self, edge: EdgeId, forward: bool) -> bool {
         let peer = self.edge(edge).peer;
         let answers =
             |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
@@ -158,14 +150,14 @@ impl Parts {
     }
 
     /// The exchange is over.
-    pub(in crate::mpi::rma) fn next_exchange(&mut self) {
+    pub(crate) fn next_exchange(&mut self) {
         self.noticed.fill(false);
         self.overflow.next_exchange();
         self.sequence += 1;
     }
 
     /// To be called after each poll that found nothing: lets MPI work now and then.
-    pub(in crate::mpi::rma) fn drive_progress(&mut self) -> Result<(), CommError> {
+    pub(crate) fn drive_progress(&mut self) -> Result<(), CommError> {
         self.polls = self.polls.wrapping_add(1);
         if self.polls.is_multiple_of(POLLS_PER_PROGRESS_CALL) { self.world.drive_progress() } else { Ok(()) }
     }

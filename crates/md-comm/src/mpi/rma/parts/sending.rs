@@ -5,33 +5,33 @@ use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
 use crate::{CommError, EdgeId, Sizes};
 
 impl Parts {
-    pub(in crate::mpi::rma) fn book_length(&mut self, edge: EdgeId, length: usize) {
+    pub(crate) fn book_length(&mut self, edge: EdgeId, length: usize) {
         self.lengths[edge.0] = length;
     }
 
     /// True length of the message packed.
-    pub(in crate::mpi::rma) fn length(&self, edge: EdgeId) -> usize {
+    pub(crate) fn length(&self, edge: EdgeId) -> usize {
         self.lengths[edge.0]
     }
 
     /// Whether the message packed is longer than its buffer at either end.
-    pub(in crate::mpi::rma) fn overflows(&self, edge: EdgeId) -> bool {
+    pub(crate) fn overflows(&self, edge: EdgeId) -> bool {
         self.length(edge) > self.arena.room_out(edge.0)
     }
 
     /// Bytes of the message packed that go into its buffer.
-    pub(in crate::mpi::rma) fn length_in_buffer(&self, edge: EdgeId) -> usize {
+    pub(crate) fn length_in_buffer(&self, edge: EdgeId) -> usize {
         if self.overflows(edge) { 0 } else { self.length(edge) }
     }
 
     /// The origin buffer that a message is put from.
-    pub(in crate::mpi::rma) fn origin(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+    pub(crate) fn origin(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let origin = self.arena.window.origin_mut(edge.0, ORIGIN_HEAD + bytes)?;
         Ok(&mut origin[ORIGIN_HEAD..])
     }
 
     /// Copies the packed message past the caches into its buffer at the peer.
-    pub(in crate::mpi::rma) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
+    pub(crate) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let (length, to) = (self.length_in_buffer(edge), self.arena.payload_there(edge.0, self.sequence));
         if length == 0 {
             // Nothing, or what has gone another way because it does not fit.
@@ -41,17 +41,13 @@ impl Parts {
     }
 
     /// The buffer that the receiver gets a message from.
-    pub(in crate::mpi::rma) fn own_buffer(
-        &mut self,
-        edge: EdgeId,
-        bytes: usize,
-    ) -> Result<&mut [u8], CommError> {
+    pub(crate) fn own_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let payload = self.arena.payload_here(edge.0, self.sequence);
         self.arena.window.own_buffer(payload, bytes)
     }
 
     /// Puts the packed message into its buffer at the peer, with its length before it if the peer cannot know it.
-    pub(in crate::mpi::rma) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
+    pub(crate) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let (true_length, length) = (self.length(edge) as u64, self.length_in_buffer(edge));
         let end = ORIGIN_HEAD + length;
         let mut to = self.arena.payload_there(edge.0, self.sequence);
@@ -69,7 +65,7 @@ impl Parts {
     }
 
     /// Completes the buffer that the receiver gets from: the payload is there, the length is not.
-    pub(in crate::mpi::rma) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
+    pub(crate) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
         if self.terms.spec().sizes == Sizes::Variable {
             let (true_length, word) =
                 (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
@@ -80,7 +76,7 @@ impl Parts {
     }
 
     /// Gets the sender's buffer: all of it if the length is not known, because asking first would cost a round trip.
-    pub(in crate::mpi::rma) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
+    pub(crate) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
         self.jitter.pause();
         let mut from = self.arena.payload_there(edge.0, self.sequence);
         match self.terms.spec().sizes {
