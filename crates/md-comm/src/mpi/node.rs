@@ -12,7 +12,7 @@ const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 
 /// One node's communicator. Kept until MPI is finalised.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) communicator: Communicator,
     /// Ranks in the world, in the order of their numbers in `communicator`.
     ranks: Vec<Rank>,

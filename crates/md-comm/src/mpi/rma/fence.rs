@@ -67,10 +67,6 @@ impl Scheme for Fence {
         Ok(true)
     }
 
-    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
-        Ok(())
-    }
-
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.pass(parts)
     }

@@ -12,7 +12,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::ffi::Memory;
 use super::{OneSided, Parts, Scheme};
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
@@ -20,7 +19,7 @@ use crate::{AlignedBuffer, CommError, Edge, Sizes};
 
 /// How a message buffer in shared memory is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stores {
+pub(crate) enum Stores {
     /// The caller packs into the message buffer.
     Cached,
     /// The caller packs into an origin buffer, which is copied past the caches.
@@ -52,7 +51,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         ledger: &Ledger,
         is_new_window: bool,
     ) -> Result<(), CommError> {
-        if S::MEMORY != Memory::Shared || self.parts.terms.spec().sizes != Sizes::Fixed {
+        if !self.parts.is_shared() || self.parts.terms.spec().sizes != Sizes::Fixed {
             return Ok(());
         }
         self.until_rehearsal = if is_new_window { 0 } else { self.until_rehearsal.saturating_sub(1) };

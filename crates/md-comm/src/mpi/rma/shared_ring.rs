@@ -18,8 +18,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::{Form, ORIGIN_HEAD};
-use super::flags::{flag, length_in};
+use super::super::ffi::Place;
+use super::arena::{Form, ORIGIN_HEAD, RingPlace};
+use super::flags::length_in;
+use super::shared_part::{READ, WRITTEN};
 use super::{Parts, Scheme};
 use crate::spin_wait::SpinWait;
 use crate::{ALIGNMENT, Backend, CommError, EdgeId};
@@ -55,13 +57,6 @@ fn pieces(ticket: u64, length: usize, size: u64) -> (usize, usize) {
     (length.min(size as usize - start), start)
 }
 
-fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
-    if !parts.arena.window.is_unified() {
-        parts.arena.window.sync()?;
-    }
-    Ok(parts.arena.window.own_word(offset)?.load(Ordering::Acquire))
-}
-
 impl SharedRing {
     /// Puts the messages whose pieces are free and raises their flags.
     fn send_what_fits(&mut self, parts: &mut Parts) -> Result<(), CommError> {
@@ -77,24 +72,15 @@ impl SharedRing {
                 i += 1;
             }
         }
-        if self.leaving.is_empty() {
-            return Ok(());
-        }
-        parts.arena.window.flush_all()?;
-        for &edge in &self.leaving {
-            parts.jitter.pause();
-            let place = parts.arena.flag_there(edge.0, parts.sequence);
-            let flag = flag(parts.sequence, parts.length(edge));
-            parts.arena.window.replace(2 * edge.0, flag, place)?;
-        }
-        parts.arena.window.flush_all()
+        parts.raise_flags(&self.leaving, Parts::flag_place)
     }
 
     fn has_room(&mut self, parts: &Parts, edge: EdgeId, ticket: u64) -> Result<bool, CommError> {
         let bytes = footprint(parts.length_in_buffer(edge));
-        let fits = |read: u64| bytes == 0 || read + parts.arena.shared_size_there(edge.0) >= ticket + bytes;
+        let ring = parts.arena.shared.there[edge.0];
+        let fits = |read: u64| bytes == 0 || read + ring.size >= ticket + bytes;
         if !fits(self.read_there[edge.0]) {
-            self.read_there[edge.0] = parts.arena.window.fetch(parts.arena.shared_read_there(edge.0))?;
+            self.read_there[edge.0] = parts.arena.window.fetch(ring.word(READ))?;
         }
         Ok(fits(self.read_there[edge.0]))
     }
@@ -106,7 +92,7 @@ impl SharedRing {
             // Nobody is more than its buffers ahead: a credit or a message of ours is missing.
             while self.next[edge.0] < parts.sequence + parts.arena.buffers {
                 let sequence = self.next[edge.0];
-                let flag = read(parts, parts.arena.flag_here(edge.0, sequence))?;
+                let flag = parts.polled_word(parts.arena.flag_here(edge.0, sequence))?;
                 let Some(length) = length_in(flag, sequence) else { break };
                 self.take(parts, edge, sequence, length)?;
                 self.next[edge.0] += 1;
@@ -120,7 +106,7 @@ impl SharedRing {
             return Ok(());
         }
         parts.jitter.pause();
-        let (word, place) = (2 * self.next.len(), parts.arena.shared_read_here(parts.world.rank));
+        let (word, place) = (2 * self.next.len(), parts.arena.shared.here.word(READ));
         parts.arena.window.replace(word, self.read, place)?;
         parts.arena.window.flush_all()
     }
@@ -137,9 +123,9 @@ impl SharedRing {
         if length == 0 || length > parts.arena.room_in(edge.0) {
             return Ok(());
         }
-        let ticket = read(parts, parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
-        let (first, start) = pieces(ticket, length, parts.arena.shared_size_here());
-        let ring = parts.arena.shared_here();
+        let ticket = parts.polled_word(parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
+        let RingPlace { start: Place { offset: ring, .. }, size } = parts.arena.shared.here;
+        let (first, start) = pieces(ticket, length, size);
         let message = &mut parts.held[buffer];
         message.set_length(length);
         let (left, right) = message.bytes_mut().split_at_mut(first);
@@ -175,13 +161,14 @@ fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
     if length == 0 {
         return Ok(());
     }
-    let (first, start) = pieces(ticket, length, parts.arena.shared_size_there(edge.0));
+    let ring = parts.arena.shared.there[edge.0];
+    let (first, _) = pieces(ticket, length, ring.size);
     let (middle, end) = (ORIGIN_HEAD + first, ORIGIN_HEAD + length);
-    parts.arena.window.put(edge.0, ORIGIN_HEAD..middle, parts.arena.shared_there(edge.0, start))?;
+    parts.arena.window.put(edge.0, ORIGIN_HEAD..middle, ring.byte(ticket))?;
     if middle < end {
-        parts.arena.window.put(edge.0, middle..end, parts.arena.shared_there(edge.0, 0))?;
+        parts.arena.window.put(edge.0, middle..end, ring.start)?;
     }
-    let mut place = parts.arena.flag_there(edge.0, parts.sequence);
+    let mut place = parts.flag_place(edge);
     place.offset += ALIGNMENT;
     parts.arena.window.replace(2 * edge.0, ticket, place)
 }
@@ -193,8 +180,9 @@ impl Scheme for SharedRing {
     /// The tickets begin again.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
-        for place in [parts.arena.shared_read_here(0), parts.arena.shared_written_here(0)] {
-            parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
+        for number in [READ, WRITTEN] {
+            let offset = parts.arena.shared.here.word(number).offset;
+            parts.arena.window.own_word(offset)?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
         let edges = parts.terms.spec().edges.len();
@@ -221,7 +209,7 @@ impl Scheme for SharedRing {
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        if parts.has_credit(edge, read)? {
+        if parts.has_credit(edge, Parts::polled_word)? {
             return Ok(true);
         }
         self.drain(parts)?;
@@ -236,7 +224,7 @@ impl Scheme for SharedRing {
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         for &edge in &self.sending {
             let bytes = footprint(parts.length_in_buffer(edge));
-            let counter = parts.arena.shared_written_there(edge.0);
+            let counter = parts.arena.shared.there[edge.0].word(WRITTEN);
             let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));
             // Between ticket and message others reserve, and put first.
@@ -262,18 +250,7 @@ impl Scheme for SharedRing {
             let awaited = || "room in the rings of other ranks".to_owned();
             wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
         }
-        if self.crediting.is_empty() {
-            return Ok(());
-        }
-        for &edge in &self.crediting {
-            let place = parts.arena.credit_there(edge.0, parts.sequence);
-            parts.arena.window.replace(2 * edge.0 + 1, parts.sequence, place)?;
-        }
-        parts.arena.window.flush_all()
-    }
-
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
+        parts.return_credits(&self.crediting, Parts::credit)
     }
 }
 

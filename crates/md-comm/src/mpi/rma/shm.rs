@@ -18,7 +18,7 @@ use super::flags::flag;
 use super::rehearsal::Stores;
 use super::{Parts, Scheme};
 use crate::flag_protocol::Word;
-use crate::{Backend, CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId, RmaOptions};
 
 /// Flags in shared memory; all state is in the window.
 #[derive(Debug)]
@@ -30,7 +30,10 @@ fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
 
 impl Scheme for Shm {
     const BACKEND: Backend = Backend::Shm;
-    const MEMORY: Memory = Memory::Shared;
+
+    fn memory(_: RmaOptions) -> Memory {
+        Memory::Shared
+    }
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
@@ -67,10 +70,6 @@ impl Scheme for Shm {
         Ok(())
     }
 
-    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
-        Ok(())
-    }
-
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.poll_flags(read)
     }
@@ -81,9 +80,5 @@ impl Scheme for Shm {
             parts.arena.window.shared_word(place)?.publish(parts.sequence);
         }
         Ok(())
-    }
-
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
     }
 }

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::super::ffi::Memory;
 use super::super::world::Inner;
 use super::arena::Plan;
 use super::{Parts, Scheme};
@@ -10,7 +9,7 @@ use crate::ledger::Ledger;
 use crate::negotiation::Change;
 use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
-use crate::{CommError, EdgeId, Growth, RmaOptions, WindowKind};
+use crate::{CommError, EdgeId, Growth, RmaOptions};
 
 /// What the ranks agree on in a negotiation if some buffer is too small; above all levels of [`Change`].
 const NEW_WINDOW: u64 = 3;
@@ -31,17 +30,9 @@ impl<S: Scheme + 'static> OneSided<S> {
         ledger: &mut Ledger,
         options: RmaOptions,
     ) -> Result<Self, CommError> {
-        let memory = match (S::MEMORY, options.window) {
-            (Memory::Shared, _) => Memory::Shared,
-            (_, WindowKind::Allocate) => Memory::Allocated,
-            (_, WindowKind::Create) => Memory::Created,
-            (_, WindowKind::Dynamic) => Memory::Attached,
-        };
-        let mut parts = Parts::open(
-            world,
-            ledger,
-            Plan { backend: S::BACKEND, memory, flags: S::FLAGS, form: S::FORM, options },
-        )?;
+        let plan =
+            Plan { backend: S::BACKEND, memory: S::memory(options), flags: S::FLAGS, form: S::FORM, options };
+        let mut parts = Parts::open(world, ledger, plan)?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme, until_rehearsal: 0 })
     }

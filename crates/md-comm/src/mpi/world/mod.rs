@@ -22,6 +22,7 @@ use std::time::Duration;
 use super::adversity::Adversity;
 use super::ffi;
 use crate::auto::Trials;
+use crate::backend::Communication;
 use crate::{Backend, Buffering, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -43,13 +44,11 @@ impl MpiWorld {
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not run over MPI.
     pub fn with_backend(self, backend: Backend) -> Result<Self, CommError> {
-        match backend {
-            Backend::Local => {
-                let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
-                Err(CommError::Unavailable { backend: backend.name(), reason })
-            }
-            _ => Ok(Self { backend, options: RmaOptions::default(), ..self }),
+        if backend.communication() != Communication::Threads {
+            return Ok(Self { backend, options: RmaOptions::default(), ..self });
         }
+        let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
+        Err(CommError::Unavailable { backend: backend.name(), reason })
     }
 
     /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
@@ -77,12 +76,14 @@ impl MpiWorld {
     /// # Errors
     /// [`CommError::Unavailable`] if the backend cannot move messages between nodes by itself.
     pub fn with_between_nodes(self, backend: Backend) -> Result<Self, CommError> {
-        match backend {
-            Backend::Local | Backend::Shm | Backend::Hybrid | Backend::Auto => {
+        match backend.communication() {
+            Communication::TwoSided | Communication::Collective | Communication::OneSided => {
+                Ok(Self { between_nodes: backend, ..self })
+            }
+            Communication::Threads | Communication::SharedMemory | Communication::Composed => {
                 let reason = "`hybrid` needs one backend over MPI between nodes, such as `p2p`".to_owned();
                 Err(CommError::Unavailable { backend: backend.name(), reason })
             }
-            _ => Ok(Self { between_nodes: backend, ..self }),
         }
     }
 

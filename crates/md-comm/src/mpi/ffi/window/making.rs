@@ -38,8 +38,7 @@ impl Made {
         extent: usize,
         limit: Limit,
     ) -> Result<Self, CommError> {
-        let ours = matches!(memory, Memory::Created | Memory::Attached);
-        let mut backing = AlignedBuffer::new(if ours { extent + PAGE_BYTES } else { 0 });
+        let mut backing = AlignedBuffer::new(if memory.is_ours() { extent + PAGE_BYTES } else { 0 });
         let ours = page_of(&mut backing);
         let (raw, base) = match together(on, make(on, memory, extent, ours), limit) {
             Ok(made) => made,
@@ -85,11 +84,10 @@ impl Made {
         let raw = &raw mut self.raw;
         // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
         let outcome = unsafe {
-            let detached = match self.memory {
-                Memory::Attached => {
-                    check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
-                }
-                _ => Ok(()),
+            let detached = if self.memory == Memory::Attached {
+                check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
+            } else {
+                Ok(())
             };
             detached.and(check("MPI_Win_free", ffi::MPI_Win_free(raw)))
         };
@@ -160,12 +158,12 @@ fn make(
 
 /// What the library does not say by itself.
 fn explained(memory: Memory, error: CommError) -> CommError {
-    match (memory, error) {
-        (Memory::Created | Memory::Attached, CommError::Mpi { call, message }) => {
+    match error {
+        CommError::Mpi { call, message } if memory.is_ours() => {
             let why = "Open MPI's osc/sm has only windows that it allocates, osc/rdma none of a single rank; try \
                        `window = \"allocate\"`, or another component with `--mca osc`";
             CommError::Mpi { call, message: format!("{message} ({why})") }
         }
-        (_, error) => error,
+        error => error,
     }
 }

@@ -44,6 +44,16 @@ pub(crate) enum Memory {
     Shared,
 }
 
+impl Memory {
+    /// Whether the library does not allocate it.
+    fn is_ours(self) -> bool {
+        match self {
+            Self::Created | Self::Attached => true,
+            Self::Allocated | Self::Shared => false,
+        }
+    }
+}
+
 /// What a window is for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {

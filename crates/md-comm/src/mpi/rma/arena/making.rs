@@ -1,78 +1,73 @@
 //! How a window is made, and how the peers learn where to put.
 
-use super::layout::{Layout, depth, strides, wanted};
-use super::{Arena, Form, HEAD, PAGE_BYTES, Plan};
+use super::layout::{BufferSizes, Layout};
+use super::{Arena, Form, PAGE_BYTES, Plan};
 use crate::ledger::Terms;
 use crate::mpi::edge_words::{self, Along};
-use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
+use crate::mpi::ffi::{Communicator, Place, Request, Window};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::rma::shared_part::SharedPart;
 use crate::mpi::world::Inner;
-use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, WindowCount};
+use crate::{ALIGNMENT, CommError, Edge, ExchangeSpec, Rank, WindowCount};
+
+/// What the two ends of an edge tell each other, edge by edge. `member` is a rank's number in the window's communicator.
+pub(crate) struct Ends<'a, M> {
+    pub(crate) world: &'a Inner,
+    pub(crate) terms: &'a Terms,
+    pub(crate) number: ContextNumber,
+    pub(crate) member: M,
+}
+
+impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
+    pub(crate) fn spec(&self) -> &ExchangeSpec {
+        self.terms.spec()
+    }
+
+    /// What the other ends told; `words` has one for each edge. *Collective.*
+    pub(crate) fn tell(&self, along: Along, words: &[usize]) -> Result<Vec<usize>, CommError> {
+        edge_words::tell(self.world, self.terms, self.number, along, |i| words[i])
+    }
+
+    /// Where the other ends have what is at these offsets here. *Collective.*
+    pub(crate) fn tell_places(&self, along: Along, offsets: &[usize]) -> Result<Vec<Place>, CommError> {
+        let place = |(edge, offset): (&Edge, usize)| Place { member: (self.member)(edge.peer), offset };
+        Ok(self.spec().edges.iter().zip(self.tell(along, offsets)?).map(place).collect())
+    }
+}
 
 impl Arena {
-    /// Makes the window and tells the peers where to put. `member` is a rank's number in `on`. *Collective.*
+    /// Makes the window and tells the peers where to put. *Collective.*
     pub(crate) fn new(
-        world: &Inner,
-        terms: &Terms,
-        number: ContextNumber,
+        ends: &Ends<'_, impl Fn(Rank) -> Rank>,
         on: &Communicator,
         plan: Plan,
-        member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
-        let spec = terms.spec();
-        let buffers = spec.buffering.count();
-        let tell = |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, terms, number, along, word);
-        let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
-        let room_in = tell(Along::Forward, &|i| room_out[i])?;
+        let (spec, rank) = (ends.spec(), ends.world.rank);
+        let (buffers, edges) = (spec.buffering.count(), spec.edges.len());
+        let sizes = BufferSizes::agree(ends, plan)?;
+        let has_buffers = |i: usize| plan.hosts(&spec.edges[i]) && spec.edges[i].peer != rank;
+        let Layout { mut credits, buffers: mut here, end } = Layout::new(&sizes, plan, has_buffers);
         let ring = plan.form == Form::SharedRing;
-        let strides_of = |rooms: &[usize]| if ring { vec![HEAD; rooms.len()] } else { strides(rooms) };
-        let (strides_out, strides_in) = (strides_of(&room_out), strides_of(&room_in));
-        let get = plan.options.operation == Operation::Get;
-        let (stride_there, stride_here) =
-            if get { (strides_in, strides_out) } else { (strides_out, strides_in) };
-        let hosts = |edge: &Edge| if get { edge.flow.sends() } else { edge.flow.receives() };
-        let has_buffers = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
-        let depth_here = vec![depth(plan.memory, spec, &stride_here); stride_here.len()];
-        let depth_there = match plan.memory {
-            Memory::Shared => {
-                let depths = tell(Along::Backward, &|i| depth_here[i] as usize)?;
-                depths.into_iter().map(|depth| depth as u64).collect()
-            }
-            _ => depth_here.clone(),
-        };
-        let Layout { credits: mut credits_here, buffers: mut here, end } =
-            Layout::new(&stride_here, &depth_there, &depth_here, plan, has_buffers);
-        let senders = (0..spec.edges.len()).filter(|&i| ring && has_buffers(i)).map(|i| room_in[i]);
+        let senders = (0..edges).filter(|&i| ring && has_buffers(i)).map(|i| sizes.room_in[i]);
         let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
-        let (window, origins) = make(world, on, plan, spec.edges.len(), end)?;
-        for i in 0..spec.edges.len() {
-            credits_here[i] += origins(i);
+        let (window, origins) = make(ends.world, on, plan, edges, end)?;
+        for i in 0..edges {
+            credits[i] += origins(i);
             here[i] += origins(i);
         }
-        world.note_component(&window)?;
-        let place = |(i, offset): (usize, usize)| Place { member: member(spec.edges[i].peer), offset };
-        let places = |offsets: Vec<usize>| offsets.into_iter().enumerate().map(place).collect::<Vec<_>>();
+        ends.world.note_component(&window)?;
         if ring {
-            shared.settle(origins(0), tell, places)?;
+            shared.settle(origins(0), ends)?;
         }
-        let to_their_users = if get { Along::Forward } else { Along::Backward };
-        let there = places(tell(to_their_users, &|i| here[i])?);
-        let credits_there = places(tell(Along::Forward, &|i| credits_here[i])?);
-        let buffers = buffers as u64;
         Ok(Self {
             window,
-            buffers,
-            depth_there,
-            depth_here,
-            room_out,
-            room_in,
-            there,
+            buffers: buffers as u64,
+            sizes,
+            there: ends.tell_places(if plan.gets() { Along::Forward } else { Along::Backward }, &here)?,
             here,
-            stride_there,
-            stride_here,
-            credits_there,
-            credits_here,
+            credits_there: ends.tell_places(Along::Forward, &credits)?,
+            credits_here: credits,
+            member: (ends.member)(rank),
             shared,
         })
     }

@@ -8,7 +8,7 @@ mod sending;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::arena::{Arena, Plan};
+use super::arena::{Arena, Ends, Plan};
 use super::rehearsal::Stores;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
@@ -18,7 +18,7 @@ use crate::mpi::ffi::Memory;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
 use crate::mpi::world::Inner;
-use crate::{AlignedBuffer, CommError, Edge, EdgeId, Operation};
+use crate::{AlignedBuffer, CommError, Edge, EdgeId};
 use arrivals::Whereabouts;
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
@@ -112,9 +112,14 @@ impl Parts {
         Ok(())
     }
 
+    /// Whether messages are stored into memory that sender and receiver share.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.plan.memory == Memory::Shared
+    }
+
     /// Whether receivers read, instead of senders writing.
     pub(crate) fn gets(&self) -> bool {
-        self.plan.options.operation == Operation::Get
+        self.plan.gets()
     }
 
     pub(crate) fn edge(&self, edge: EdgeId) -> &Edge {
@@ -164,11 +169,10 @@ impl Parts {
 }
 
 fn arena(world: &Inner, terms: &Terms, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
-    match (plan.memory, world.node.get()) {
-        (Memory::Shared, Some(node)) => {
-            let member = |rank| node.member(rank).unwrap_or_default();
-            Arena::new(world, terms, number, &node.communicator, plan, member)
-        }
-        _ => Arena::new(world, terms, number, &world.data, plan, |rank| rank),
+    if plan.memory != Memory::Shared {
+        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.data, plan);
     }
+    let node = world.find_node()?;
+    let member = |rank| node.member(rank).unwrap_or_default();
+    Arena::new(&Ends { world, terms, number, member }, &node.communicator, plan)
 }
