@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 
-use super::{Communicator, blank_status, byte, check, count, is_running, null_request};
+use super::{Communicator, byte, check, count, is_over, is_running, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
 
 /// One direction of a neighbourhood: who, and which piece of the buffer is theirs.
@@ -43,10 +43,9 @@ impl Neighbours {
     pub(crate) fn new(of: &Communicator, to: Side, from: Side) -> Result<Self, CommError> {
         let (sources, targets) = (from.numbers(), to.numbers());
         let no_reorder = 0;
-        // SAFETY: the arrays have the lengths given; `raw` receives the new handle. Weights are unused.
-        let on = unsafe {
-            let mut raw = ffi::RSMPI_COMM_NULL;
-            let code = ffi::MPI_Dist_graph_create_adjacent(
+        // SAFETY: the arrays have the lengths given. Weights are unused.
+        let on = Communicator::made("MPI_Dist_graph_create_adjacent", |raw| unsafe {
+            ffi::MPI_Dist_graph_create_adjacent(
                 of.raw,
                 sources.len() as c_int,
                 sources.as_ptr(),
@@ -56,12 +55,9 @@ impl Neighbours {
                 ffi::RSMPI_UNWEIGHTED(),
                 ffi::RSMPI_INFO_NULL,
                 no_reorder,
-                &raw mut raw,
-            );
-            check("MPI_Dist_graph_create_adjacent", code)?;
-            check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN))?;
-            Communicator::owned(raw)
-        };
+                raw,
+            )
+        })?;
         Ok(Self { on, to, from, request: null_request() })
     }
 
@@ -117,14 +113,7 @@ impl Neighbours {
 
     /// Whether the collective is over. Never blocks.
     pub(crate) fn is_over(&mut self) -> Result<bool, CommError> {
-        if self.request == null_request() {
-            return Ok(true);
-        }
-        let (mut done, mut status) = (0, blank_status());
-        // SAFETY: the request is ours alone; its buffers obey this type's invariant.
-        let code = unsafe { ffi::MPI_Test(&raw mut self.request, &raw mut done, &raw mut status) };
-        check("MPI_Test", code)?;
-        Ok(done != 0)
+        is_over(&mut self.request)
     }
 
     /// Ends the communicator. *Collective.*

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use mpi::ffi;
 
-use super::super::{count, word};
+use super::super::{count, failure, text, word};
 use super::{Made, Window, byte, check, constants, rank_number};
 use crate::{ALIGNMENT, CommError, Rank};
 
@@ -197,6 +197,17 @@ impl Window {
                 Err(refused(call, what))
             }
         }
+    }
+
+    /// The name the library has given the window, often none. Open MPI's components name theirs after themselves.
+    /// MPI-3.1 section 6.8.
+    pub(crate) fn name(&self) -> Result<String, CommError> {
+        let Some(made) = self.made.first() else { return Ok(String::new()) };
+        // SAFETY: a valid window; the buffer has the size the standard asks for.
+        let name = text(ffi::MPI_MAX_OBJECT_NAME as usize, |text, length| unsafe {
+            ffi::MPI_Win_get_name(made.raw, text, length)
+        });
+        name.map_err(|code| failure("MPI_Win_get_name", code))
     }
 }
 

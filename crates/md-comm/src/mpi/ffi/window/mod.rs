@@ -14,10 +14,7 @@
 //!    that are polled are only ever accessed atomically;
 //! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
 mod access;
-mod attached;
 mod epochs;
-mod hints;
-mod identity;
 mod making;
 mod shared;
 
@@ -25,7 +22,7 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 
 pub(crate) use access::Place;
-pub(crate) use epochs::Promise;
+pub(crate) use epochs::{Group, Promise};
 
 use super::{Communicator, Limit, byte, check, constants};
 use crate::{AlignedBuffer, Asserts, CommError};
