@@ -28,7 +28,6 @@ mod parts;
 mod pscw;
 mod rehearsal;
 mod ring;
-mod shared_part;
 mod shared_ring;
 mod shm;
 mod signals;

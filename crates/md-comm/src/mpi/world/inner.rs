@@ -4,11 +4,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::running::Running;
 use crate::mpi::adversity::Adversity;
-use crate::mpi::ffi::{self, Communicator, Limit};
+use crate::mpi::ffi::{self, Communicator, Limit, Request, Window};
 use crate::mpi::node::Node;
 use crate::mpi::numbers::Numbers;
+use crate::mpi::world::running::Running;
 use crate::{CommError, Rank};
 
 /// What the world and its contexts share.
@@ -82,5 +82,46 @@ impl Inner {
 
     pub(crate) fn library(&self) -> &str {
         &self.library
+    }
+}
+
+/// How much a rank's failure says, for the ranks' agreement on who speaks.
+const ANOTHER_FAILED: u64 = 1;
+
+impl Inner {
+    /// A window that all ranks have, or none. The library may refuse it on some ranks only, for instance where memory is
+    /// short. A rank that then gave up alone would leave the others waiting in what comes next; so all agree right after
+    /// the attempt.
+    ///
+    /// Makes the window over `on`, which may be a part of the ranks; or, on all ranks, the reason why there is none, in the
+    /// words of the lowest rank that the library has refused it. *Collective* over all ranks.
+    ///
+    /// # Errors
+    /// Ranks that cannot be reached.
+    pub(crate) fn make_window(
+        &self,
+        on: &Communicator,
+        request: Request,
+    ) -> Result<Result<Window, String>, CommError> {
+        let mut made = Window::new(on, request);
+        if self.adversity.get().refuses_window(self.rank, self.ranks) {
+            made = Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });
+        }
+        let weight = match &made {
+            Ok(_) => 0,
+            Err(CommError::Mpi { .. }) => ANOTHER_FAILED + (self.ranks - self.rank) as u64,
+            Err(CommError::Setup(_)) => ANOTHER_FAILED,
+            Err(error) => return Err(error.clone()),
+        };
+        let heaviest = self.control.highest(weight, self.limit())?;
+        if heaviest == 0 {
+            return Ok(made.map_err(|error| error.to_string()));
+        }
+        // What some ranks have made without the others cannot be freed, which is collective; it is left.
+        let mut reason = made.err().map_or_else(Vec::new, |error| error.to_string().into_bytes());
+        let speaker = self.ranks - heaviest.saturating_sub(ANOTHER_FAILED).max(1) as usize;
+        self.broadcast(speaker, &mut reason)?;
+        let reason = String::from_utf8_lossy(&reason).into_owned();
+        Ok(Err(if speaker == 0 { reason } else { format!("on rank {speaker}: {reason}") }))
     }
 }

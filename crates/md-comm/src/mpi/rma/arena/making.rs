@@ -1,14 +1,15 @@
 //! How a window is made, and how the peers learn where to put.
 
-use super::layout::{BufferSizes, Layout};
-use super::{Arena, Form, PAGE_BYTES, Plan};
 use crate::ledger::Terms;
-use crate::mpi::edge_words::{self, Along};
-use crate::mpi::ffi::{Communicator, Place, Request, Window};
+use crate::mpi::edge_words;
+use crate::mpi::edge_words::Along;
+use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
 use crate::mpi::numbers::ContextNumber;
-use crate::mpi::rma::shared_part::SharedPart;
+use crate::mpi::rma::arena::{Arena, Form, HEAD, PAGE_BYTES, Plan, WORD_STRIDE};
+use crate::mpi::rma::shared_ring::SharedPart;
 use crate::mpi::world::Inner;
-use crate::{ALIGNMENT, CommError, Edge, ExchangeSpec, Rank, WindowCount};
+use crate::negotiation::with_head_room;
+use crate::{ALIGNMENT, Buffering, CommError, Edge, ExchangeSpec, Rank, Sizes, WindowCount};
 
 /// What the two ends of an edge tell each other, edge by edge. `member` is a rank's number in the window's communicator.
 pub(crate) struct Ends<'a, M> {
@@ -95,4 +96,98 @@ fn make(
     let window = world.make_window(on, request)?.map_err(unavailable)?;
     let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
+}
+
+/// More than a core's own caches hold today (0.25 to 2 MiB).
+const FLUSHING_BYTES: usize = 2 << 20;
+/// Beyond it, the flags' lines would outweigh the payload's.
+const MOST_BUFFERS: usize = 512;
+
+/// Sizes of the buffers of every edge: at the peer, in the own part.
+#[derive(Debug)]
+pub(super) struct BufferSizes {
+    /// Bytes that they have room for: of messages that leave, of messages that arrive.
+    pub(super) room_out: Vec<usize>,
+    pub(super) room_in: Vec<usize>,
+    /// Their distances.
+    pub(super) stride_there: Vec<usize>,
+    pub(super) stride_here: Vec<usize>,
+    /// How many there are; here of all edges as many.
+    pub(super) depth_there: Vec<u64>,
+    pub(super) depth_here: u64,
+}
+
+impl BufferSizes {
+    /// *Collective.*
+    pub(super) fn agree(ends: &Ends<'_, impl Fn(Rank) -> Rank>, plan: Plan) -> Result<Self, CommError> {
+        let spec = ends.spec();
+        let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
+        let room_in = ends.tell(Along::Forward, &room_out)?;
+        let [out, into] = [&room_out, &room_in].map(|rooms| strides(plan.form, rooms));
+        let (stride_there, stride_here) = if plan.gets() { (into, out) } else { (out, into) };
+        let depth_here = depth(plan.memory, spec, &stride_here);
+        let mut depth_there = vec![depth_here; spec.edges.len()];
+        if plan.memory == Memory::Shared {
+            let depths = ends.tell(Along::Backward, &vec![depth_here as usize; spec.edges.len()])?;
+            depth_there = depths.into_iter().map(|depth| depth as u64).collect();
+        }
+        Ok(Self { room_out, room_in, stride_there, stride_here, depth_there, depth_here })
+    }
+}
+
+fn strides(form: Form, rooms: &[usize]) -> Vec<usize> {
+    let stride = |&room: &usize| match form {
+        Form::Buffers => HEAD + room.next_multiple_of(WORD_STRIDE),
+        Form::SharedRing => HEAD,
+    };
+    rooms.iter().map(stride).collect()
+}
+
+/// Buffers of every edge whose messages arrive in a shared window, for these strides.
+///
+/// A buffer that was read a moment ago is still in its reader's cache, and its sender has to claim it line by line:
+/// that takes several times as long as writing to lines that have left that cache. So between two uses of a buffer so
+/// many others are used that they fill it. Only where it pays: in exchanges of every step.
+fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
+    let buffers = spec.buffering.count() as u64;
+    if memory != Memory::Shared || spec.buffering != Buffering::Double || spec.sizes != Sizes::Fixed {
+        return buffers;
+    }
+    let round: usize = strides.iter().sum();
+    (FLUSHING_BYTES / round.max(1)).clamp(buffers as usize, MOST_BUFFERS) as u64
+}
+
+/// Room a sender asks for.
+fn wanted(sizes: Sizes, capacity: usize) -> usize {
+    // A variable capacity has its head-room already.
+    if sizes == Sizes::Fixed { with_head_room(capacity) } else { capacity }
+}
+
+/// Offsets in the own part, before it is known where the windows begin.
+pub(super) struct Layout {
+    pub(super) credits: Vec<usize>,
+    pub(super) buffers: Vec<usize>,
+    /// Bytes of the longest window.
+    pub(super) end: usize,
+}
+
+impl Layout {
+    pub(super) fn new(sizes: &BufferSizes, plan: Plan, has_buffers: impl Fn(usize) -> bool) -> Self {
+        let edges = sizes.stride_here.len();
+        let (mut credits, mut starts) = (vec![0; edges], vec![0; edges]);
+        let (mut end, mut longest) = (0, 0);
+        for (i, stride) in sizes.stride_here.iter().enumerate() {
+            if plan.options.windows == WindowCount::PerEdge {
+                end = 0;
+            }
+            credits[i] = end;
+            end += sizes.depth_there[i] as usize * WORD_STRIDE;
+            if has_buffers(i) {
+                starts[i] = end + plan.flags * WORD_STRIDE;
+                end = starts[i] + sizes.depth_here as usize * stride;
+            }
+            longest = end.max(longest);
+        }
+        Self { credits, buffers: starts, end: longest }
+    }
 }

@@ -5,17 +5,16 @@
 //! message's length, then the payload. Flags and credits are 128 bytes apart, because processors fetch pairs of lines.
 //! A buffer has head-room beyond the agreed capacity, so that a fixed length that changes a little at every neighbour
 //! rebuild does not make a new window every time. With one window per edge, an edge's words and buffers are in the
-//! window that has its number at the rank whose part it is. (`layout`: sizes and places; `making`: the window, and what
+//! window that has its number at the rank whose part it is. (`making`: sizes and places, the window, and what
 //! peers tell each other.)
 
-mod layout;
 mod making;
 
-use super::shared_part::SharedPart;
+use super::shared_ring::SharedPart;
 use crate::flag_protocol::buffer_of;
 use crate::mpi::ffi::{Memory, Place, Window};
 use crate::{ALIGNMENT, Backend, Edge, Operation, Rank, RmaOptions};
-use layout::BufferSizes;
+use making::BufferSizes;
 pub(super) use making::Ends;
 
 /// Distance of words that different ranks poll or set.
