@@ -21,7 +21,7 @@ use crate::mpi::ffi::{Neighbours, Side};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::world::Inner;
 use crate::negotiation::Change;
-use crate::spin_wait::SpinWait;
+use crate::spin_wait::wait_until;
 use crate::transport::{Poll, Transport};
 use crate::{ALIGNMENT, AlignedBuffer, CommError, Edge, EdgeId, Growth, Rank, Sizes};
 
@@ -115,13 +115,13 @@ impl Collective {
 
     /// Waits until this rank's part of the collective is over.
     fn finish(&mut self) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(self.world.watchdog());
-        while self.phase != Phase::Open {
-            self.advance()?;
-            let awaited = || "the neighbours to receive".to_owned();
-            wait.pause().map_err(|expired| self.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        Ok(())
+        let late = |context: &Self, waited_s| {
+            context.terms.timeout(waited_s, "the neighbours to receive".to_owned())
+        };
+        wait_until(self.world.watchdog(), self, late, |context| {
+            context.advance()?;
+            Ok(context.phase == Phase::Open)
+        })
     }
 }
 
@@ -147,17 +147,12 @@ impl Transport for Collective {
             Poll::Finish => return Ok(None),
             Poll::Probe | Poll::Wait => (),
         }
-        let mut wait = SpinWait::new(self.world.watchdog());
-        while self.ready.is_empty() {
-            self.advance()?;
-            if self.ready.is_empty() {
-                if poll == Poll::Probe {
-                    return Ok(None);
-                }
-                wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
+        poll.answer(self.world.watchdog(), ledger, self, |context| {
+            if context.ready.is_empty() {
+                context.advance()?;
             }
-        }
-        Ok(self.ready.pop_front().map(EdgeId))
+            Ok(context.ready.pop_front().map(EdgeId))
+        })
     }
 
     fn message(&mut self, EdgeId(i): EdgeId) -> Result<&[u8], CommError> {

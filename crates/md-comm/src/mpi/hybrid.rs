@@ -12,7 +12,6 @@ use std::rc::Rc;
 
 use crate::ledger::Ledger;
 use crate::mpi::world::Inner;
-use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Exchange, ExchangeSpec, Growth};
 
@@ -99,16 +98,9 @@ impl Transport for Hybrid {
                 return self.halves.iter_mut().try_for_each(Exchange::progress).map(|()| None);
             }
             Poll::Finish => return Ok(None),
-            Poll::Probe => return self.probe(),
-            Poll::Wait => (),
+            Poll::Probe | Poll::Wait => (),
         }
-        let mut wait = SpinWait::new(self.world.watchdog());
-        loop {
-            if let Some(edge) = self.probe()? {
-                return Ok(Some(edge));
-            }
-            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
-        }
+        poll.answer(self.world.watchdog(), ledger, self, Self::probe)
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {

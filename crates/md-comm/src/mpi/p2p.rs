@@ -160,19 +160,12 @@ impl Transport for P2p {
             }
             Poll::Probe | Poll::Wait => (),
         }
-        let mut wait = SpinWait::new(self.world.watchdog());
-        loop {
-            if let Some(edge) = self.ready.pop_front() {
-                return Ok(Some(EdgeId(edge)));
+        poll.answer(self.world.watchdog(), ledger, self, |context| {
+            if context.ready.is_empty() {
+                context.collect()?;
             }
-            self.collect()?;
-            if self.ready.is_empty() {
-                if poll == Poll::Probe {
-                    return Ok(None);
-                }
-                wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
-            }
-        }
+            Ok(context.ready.pop_front().map(EdgeId))
+        })
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {

@@ -14,7 +14,6 @@
 
 use super::signals::Signals;
 use super::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Passive target; `HELD`: one epoch for the whole life of the context.
@@ -117,15 +116,10 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
 
     /// Every credit comes home first.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        loop {
+        parts.wait_for("the last credits", |parts| {
             self.collect_credits(parts)?;
-            if self.all_free(parts) {
-                break;
-            }
-            let awaited = || "the last credits".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
+            Ok(self.all_free(parts))
+        })?;
         self.arrivals.close(parts)?;
         self.credits.close(parts)?;
         parts.arena.window.unlock_all()

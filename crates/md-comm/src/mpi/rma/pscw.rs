@@ -12,7 +12,6 @@
 
 use super::super::ffi::{Group, Promise};
 use super::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Epochs of one context.
@@ -102,11 +101,6 @@ impl Scheme for Pscw {
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access(parts)?;
         self.end_access(parts)?;
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while !self.end_exposure(parts)? {
-            let awaited = || "the end of the last epoch".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        Ok(())
+        parts.wait_for("the end of the last epoch", |parts| self.end_exposure(parts))
     }
 }

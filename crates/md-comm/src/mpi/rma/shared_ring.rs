@@ -23,7 +23,6 @@ use crate::mpi::ffi::Place;
 use crate::mpi::rma::arena::{Ends, Form, ORIGIN_HEAD, RingPlace, WORD_STRIDE};
 use crate::mpi::rma::flags::length_in;
 use crate::mpi::rma::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
 use crate::{ALIGNMENT, Backend, CommError, EdgeId, Rank};
 
 /// State of one context.
@@ -242,14 +241,14 @@ impl Scheme for SharedRing {
 
     /// What has not left does so now.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while !self.waiting.is_empty() {
-            self.send_what_fits(parts)?;
-            self.drain(parts)?;
-            parts.drive_progress()?;
-            let awaited = || "room in the rings of other ranks".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
+        parts.wait_for("room in the rings of other ranks", |parts| {
+            if !self.waiting.is_empty() {
+                self.send_what_fits(parts)?;
+                self.drain(parts)?;
+                parts.drive_progress()?;
+            }
+            Ok(self.waiting.is_empty())
+        })?;
         parts.return_credits(&self.crediting, Parts::credit)
     }
 }

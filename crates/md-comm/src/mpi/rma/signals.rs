@@ -6,7 +6,6 @@
 use super::super::ffi::{Cancelled, Transfers};
 use super::super::numbers::ContextNumber;
 use super::Parts;
-use crate::spin_wait::SpinWait;
 use crate::{CommError, Edge, EdgeId};
 
 /// One direction of signals.
@@ -70,18 +69,15 @@ impl Signals {
     }
 
     /// Waits until all signals have left. They have no content, so that the library sends them at once.
-    pub(super) fn finish(&mut self, parts: &Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while self.leaving.any_active() {
+    pub(super) fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.wait_for("signals to leave", |_| {
             self.leaving.poll(|_| ())?;
-            let awaited = || "signals to leave".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        Ok(())
+            Ok(!self.leaving.any_active())
+        })
     }
 
     /// Takes the receives posted ahead back.
-    pub(super) fn close(&mut self, parts: &Parts) -> Result<(), CommError> {
+    pub(super) fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
         for &edge in &self.listened {
             if self.coming.is_active(edge.0)

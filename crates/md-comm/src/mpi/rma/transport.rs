@@ -7,9 +7,8 @@ use super::arena::Plan;
 use super::{Parts, Scheme};
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
-use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
-use crate::{CommError, EdgeId, Growth, RmaOptions};
+use crate::{CommError, Edge, EdgeId, Growth, RmaOptions};
 
 /// What the ranks agree on in a negotiation if some buffer is too small; above all levels of [`Change`].
 const NEW_WINDOW: u64 = 3;
@@ -53,15 +52,15 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         if parts.leads_home(edge) {
             return parts.origin(edge, bytes);
         }
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while !scheme.may_pack(parts, edge)? {
-            parts.drive_progress()?;
-            wait.pause().map_err(|expired| {
-                let (peer, channel) = (parts.edge(edge).peer, parts.edge(edge).send_channel);
-                let awaited = format!("a free buffer of rank {peer} (channel {channel})");
-                parts.terms.timeout(expired.waited_s, awaited)
-            })?;
-        }
+        let Edge { peer, send_channel, .. } = *parts.edge(edge);
+        let awaited = format_args!("a free buffer of rank {peer} (channel {send_channel})");
+        parts.wait_for(awaited, |parts| {
+            let is_free = scheme.may_pack(parts, edge)?;
+            if !is_free {
+                parts.drive_progress()?;
+            }
+            Ok(is_free)
+        })?;
         if parts.overflows(edge) {
             return parts.overflow.buffer(&parts.world, &parts.terms, edge, bytes);
         }
@@ -88,29 +87,25 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
     }
 
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
-        let Self { parts, scheme, .. } = self;
+        let parts = &self.parts;
         match poll {
             Poll::Progress => return parts.world.drive_progress().map(|()| None),
             Poll::Finish => return Ok(None),
             Poll::Probe if ledger.all_arrived() => return Ok(None),
             Poll::Probe | Poll::Wait => (),
         }
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        loop {
+        poll.answer(parts.world.watchdog(), ledger, self, |Self { parts, scheme, .. }| {
             if let Some(edge) = parts.take_ready() {
                 return Ok(Some(edge));
             }
             scheme.poll(parts)?;
             parts.settle()?;
-            if let Some(edge) = parts.take_ready() {
-                return Ok(Some(edge));
+            let edge = parts.take_ready();
+            if edge.is_none() {
+                parts.drive_progress()?;
             }
-            parts.drive_progress()?;
-            if poll == Poll::Probe {
-                return Ok(None);
-            }
-            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
-        }
+            Ok(edge)
+        })
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {

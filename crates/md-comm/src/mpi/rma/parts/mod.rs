@@ -3,6 +3,7 @@
 //! How a message leaves is in this file, what becomes of it where it arrives in `arrivals`.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::rc::Rc;
 
 use crate::flag_protocol::{Answer, needs_credit};
@@ -15,6 +16,7 @@ use crate::mpi::overflow::Overflow;
 use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, Plan};
 use crate::mpi::rma::rehearsal::Stores;
 use crate::mpi::world::Inner;
+use crate::spin_wait::wait_until;
 use crate::{AlignedBuffer, CommError, Edge, EdgeId, Sizes};
 use arrivals::Whereabouts;
 
@@ -158,6 +160,16 @@ impl Parts {
         self.noticed.fill(false);
         self.overflow.next_exchange();
         self.sequence += 1;
+    }
+
+    /// Waits until something is over; `awaited` says what, for the watchdog's report.
+    pub(crate) fn wait_for(
+        &mut self,
+        awaited: impl Display,
+        is_over: impl FnMut(&mut Self) -> Result<bool, CommError>,
+    ) -> Result<(), CommError> {
+        let late = |parts: &Self, waited_s| parts.terms.timeout(waited_s, awaited.to_string());
+        wait_until(self.world.watchdog(), self, late, is_over)
     }
 
     /// To be called after each poll that found nothing: lets MPI work now and then.
