@@ -3,6 +3,9 @@
 //! Adding a backend is one file with its `Transport` and a line in the tables of this file, of `refusal` and of
 //! `mpi/candidates`; the compiler finds them.
 
+#[cfg(feature = "mpi")]
+use crate::CommError;
+
 /// A way to move messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
@@ -182,6 +185,11 @@ impl Backend {
             return Ok(());
         }
         Err("this program was built without MPI; build it with `--features mpi`".to_owned())
+    }
+
+    #[cfg(feature = "mpi")]
+    pub(crate) fn unavailable(self, reason: impl Into<String>) -> CommError {
+        CommError::Unavailable { backend: self.name(), reason: reason.into() }
     }
 
     /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on

@@ -56,6 +56,15 @@ pub struct Refusal {
     pub reason: String,
 }
 
+const NO_GET_BETWEEN_POST_AND_WAIT: &str = "its epochs admit the senders of messages; a get would have to admit the \
+    receivers, once more after the data are packed; `rma-fence` and `rma-lock` can get";
+const NO_GET_AFTER_UNLOCK: &str = "its epoch has ended when the receiver is told, and a get needs an open one; \
+    `rma-fence` and `rma-lock` can get";
+const NO_GET_BEHIND_BARRIER: &str = "its barrier comes after the data have moved; a get needs one before; `rma-fence` \
+    and `rma-lock` can get";
+const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a get moves nothing to the receiver by \
+    itself; `rma-fence` and `rma-lock` can get";
+
 impl Backend {
     /// The first option that the backend does not take, with the reason; `None` if it takes all.
     pub fn refusal(self, options: &RmaOptions, buffering: Buffering) -> Option<Refusal> {
@@ -93,26 +102,9 @@ impl Backend {
             }
             Self::Shm => against_shared_memory(key),
             Self::RmaFence | Self::RmaLock => against_window(key, None),
-            Self::RmaPscw => against_window(
-                key,
-                Some(
-                    "its epochs admit the senders of messages; a get would have to admit the receivers, once more after \
-                 the data are packed; `rma-fence` and `rma-lock` can get",
-                ),
-            ),
-            Self::RmaLockEpoch => against_window(
-                key,
-                Some(
-                    "its epoch has ended when the receiver is told, and a get needs an open one; `rma-fence` and \
-                 `rma-lock` can get",
-                ),
-            ),
-            Self::RmaBarrier => against_window(
-                key,
-                Some(
-                    "its barrier comes after the data have moved; a get needs one before; `rma-fence` and `rma-lock` can get",
-                ),
-            ),
+            Self::RmaPscw => against_window(key, Some(NO_GET_BETWEEN_POST_AND_WAIT)),
+            Self::RmaLockEpoch => against_window(key, Some(NO_GET_AFTER_UNLOCK)),
+            Self::RmaBarrier => against_window(key, Some(NO_GET_BEHIND_BARRIER)),
             Self::RmaNotify => against_flags(key),
             Self::RmaRing => against_ring(key, options.ring),
         }
@@ -136,9 +128,7 @@ fn against_window(key: RmaKey, against_get: Option<&'static str>) -> Option<&'st
 
 /// For those of them whose messages are announced by flags.
 fn against_flags(key: RmaKey) -> Option<&'static str> {
-    let against_get = "its flag says that data have arrived, and a get moves nothing to the receiver by itself; \
-                       `rma-fence` and `rma-lock` can get";
-    if key == RmaKey::Polling { None } else { against_window(key, Some(against_get)) }
+    if key == RmaKey::Polling { None } else { against_window(key, Some(NO_GET_BEHIND_FLAG)) }
 }
 
 fn against_ring(key: RmaKey, ring: RingForm) -> Option<&'static str> {

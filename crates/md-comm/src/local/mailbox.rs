@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::buffer::AlignedBuffer;
-use crate::{Channel, Rank};
+use crate::{Channel, CommError, Rank};
 
 /// What a message is for; part of its address, so that a collective called out of order cannot take another's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +36,16 @@ pub(super) struct Address {
 pub(super) enum NoMessage {
     PeerFailed(Rank),
     Expired { waited_s: f64 },
+}
+
+impl NoMessage {
+    /// `awaited` says what a rank waited for.
+    pub(super) fn error(self, context: &'static str, rank: Rank, awaited: String) -> CommError {
+        match self {
+            Self::PeerFailed(rank) => CommError::PeerFailed { rank },
+            Self::Expired { waited_s } => CommError::Timeout { context, rank, waited_s, awaited },
+        }
+    }
 }
 
 #[derive(Debug, Default)]

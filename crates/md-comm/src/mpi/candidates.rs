@@ -53,7 +53,7 @@ impl Candidates for MpiWorld {
         if backend == Backend::Hybrid && between.needs_same_order() {
             let reason =
                 format!("with `{}` between nodes all contexts must be used in one order", between.name());
-            return Err(CommError::Unavailable { backend: backend.name(), reason });
+            return Err(backend.unavailable(reason));
         }
         self.transport(backend, ledger)
     }

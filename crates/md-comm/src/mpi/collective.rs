@@ -178,7 +178,7 @@ impl Transport for Collective {
     }
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
-        self.world.control.barrier(self.world.limit())?;
+        self.world.barrier()?;
         self.neighbours.free()?;
         self.world.numbers.borrow_mut().release(self.number);
         Ok(())

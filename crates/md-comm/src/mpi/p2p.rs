@@ -200,7 +200,7 @@ impl Transport for P2p {
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.finish_all_sends()?;
         self.withdraw_receives()?;
-        self.world.control.barrier(self.world.limit())?;
+        self.world.barrier()?;
         self.world.numbers.borrow_mut().release(self.number);
         self.overflow.release(&self.world);
         Ok(())

@@ -94,20 +94,8 @@ impl Transfers {
         tag: c_int,
     ) -> Result<(), CommError> {
         self.expect_inactive(i)?;
-        let bytes = self.buffers[i].bytes_mut();
-        let length = count("MPI_Isend", bytes.len())?;
-        if self.kept.is_some() {
-            let (start, peer) = (bytes.as_mut_ptr(), to as c_int);
-            self.start_kept(i, Envelope { start, length, peer, tag, on: on.raw })?;
-            return self.started(i);
-        }
-        let request = &raw mut self.requests[i];
-        // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
-        let code = unsafe {
-            ffi::MPI_Isend(bytes.as_ptr().cast(), length, byte(), to as c_int, tag, on.raw, request)
-        };
-        check("MPI_Isend", code)?;
-        self.started(i)
+        let length = count("MPI_Isend", self.buffers[i].bytes().len())?;
+        self.begin(i, length, on, to, tag)
     }
 
     /// Posts a receive of up to `most` bytes. MPI-3.1 section 3.7.2.
@@ -120,23 +108,39 @@ impl Transfers {
         most: usize,
     ) -> Result<(), CommError> {
         let length = count("MPI_Irecv", most)?;
-        let start = self.bytes_mut(i, most)?.as_mut_ptr();
-        if self.kept.is_some() {
-            self.start_kept(i, Envelope { start, length, peer: from as c_int, tag, on: on.raw })?;
-            return self.started(i);
-        }
-        let start = start.cast();
-        let request = &raw mut self.requests[i];
-        // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
-        let code = unsafe { ffi::MPI_Irecv(start, length, byte(), from as c_int, tag, on.raw, request) };
-        check("MPI_Irecv", code)?;
-        self.started(i)
+        self.bytes_mut(i, most)?;
+        self.begin(i, length, on, from, tag)
     }
 
-    fn started(&mut self, i: usize) -> Result<(), CommError> {
+    /// Sends or receives into the buffer, which has `length` bytes and no message under way.
+    fn begin(
+        &mut self,
+        i: usize,
+        length: c_int,
+        on: &Communicator,
+        peer: Rank,
+        tag: c_int,
+    ) -> Result<(), CommError> {
+        let start = self.buffers[i].bytes_mut().as_mut_ptr();
+        let envelope = Envelope { start, length, peer: peer as c_int, tag, on: on.raw };
+        if self.kept.is_some() { self.start_kept(i, envelope) } else { self.start_new(i, envelope) }?;
         self.pending[i] = true;
         self.active += 1;
         Ok(())
+    }
+
+    /// Starts the message with a request of its own.
+    fn start_new(&mut self, i: usize, envelope: Envelope) -> Result<(), CommError> {
+        let Envelope { start, length, peer, tag, on } = envelope;
+        let (start, request) = (start.cast(), &raw mut self.requests[i]);
+        // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
+        let (call, code) = unsafe {
+            match self.way {
+                Way::Out => ("MPI_Isend", ffi::MPI_Isend(start, length, byte(), peer, tag, on, request)),
+                Way::In => ("MPI_Irecv", ffi::MPI_Irecv(start, length, byte(), peer, tag, on, request)),
+            }
+        };
+        check(call, code)
     }
 
     fn expect_inactive(&self, i: usize) -> Result<(), CommError> {
@@ -307,18 +311,17 @@ impl Transfers {
         let (start, request) = (start.cast(), &raw mut self.requests[i]);
         // SAFETY: nothing is transferred yet; the buffer has `length` bytes whenever the request is started, because
         // another buffer or length makes another request.
-        unsafe {
+        let (call, code) = unsafe {
             match self.way {
                 Way::Out => {
-                    let code = ffi::MPI_Send_init(start, length, byte(), peer, tag, on, request);
-                    check("MPI_Send_init", code)
+                    ("MPI_Send_init", ffi::MPI_Send_init(start, length, byte(), peer, tag, on, request))
                 }
                 Way::In => {
-                    let code = ffi::MPI_Recv_init(start, length, byte(), peer, tag, on, request);
-                    check("MPI_Recv_init", code)
+                    ("MPI_Recv_init", ffi::MPI_Recv_init(start, length, byte(), peer, tag, on, request))
                 }
             }
-        }
+        };
+        check(call, code)
     }
 
     /// Frees an inactive persistent request.

@@ -7,6 +7,7 @@ use super::super::ffi::Place;
 use super::Parts;
 use crate::flag_protocol::awaited_credit;
 pub(super) use crate::flag_protocol::{flag, length_in};
+use crate::mpi::edge_words::Along;
 use crate::{CommError, EdgeId};
 
 impl Parts {
@@ -68,7 +69,7 @@ impl Parts {
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
     ) -> Result<(), CommError> {
         for edge in (0..self.terms.spec().edges.len()).map(EdgeId) {
-            if !self.edge(edge).flow.receives() || self.leads_home(edge) || self.is_noticed(edge) {
+            if !self.edge(edge).flow.receives() || self.is_to_self(edge) || self.is_noticed(edge) {
                 continue;
             }
             let flag = read(self, self.arena.flag_here(edge.0, self.sequence))?;
@@ -86,7 +87,7 @@ impl Parts {
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
     ) -> Result<bool, CommError> {
         match awaited_credit(self.sequence, self.arena.depth_there(edge.0)) {
-            Some(credit) if self.needs_credit(edge, true) => {
+            Some(credit) if self.needs_credit(edge, Along::Forward) => {
                 Ok(read(self, self.arena.credit_here(edge.0, self.sequence))? == credit)
             }
             _ => Ok(true),

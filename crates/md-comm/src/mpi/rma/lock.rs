@@ -14,6 +14,7 @@
 
 use super::signals::Signals;
 use super::{Parts, Scheme};
+use crate::mpi::edge_words::Along;
 use crate::{Backend, CommError, EdgeId};
 
 /// Passive target; `HELD`: one epoch for the whole life of the context.
@@ -52,7 +53,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         if !HELD && !parts.arena.window.is_unified() {
             let reason =
                 "the library's windows have separate copies, which only an open epoch can synchronise";
-            return Err(CommError::Unavailable { backend: "rma-lock-epoch", reason: reason.to_owned() });
+            return Err(Self::BACKEND.unavailable(reason));
         }
         if HELD {
             parts.arena.window.hold_all()?;
@@ -60,12 +61,12 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
             parts.arena.window.lock_all()?;
         }
         parts.arena.window.sync()?;
-        let credited: Vec<_> = parts.sending().filter(|&edge| parts.needs_credit(edge, true)).collect();
-        let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
-        let arrivals = Signals::open(parts, false, parts.receiving().collect())?;
-        let credits = Signals::open(parts, true, credited.clone())?;
+        let credited: Vec<_> =
+            parts.sending().filter(|&edge| parts.needs_credit(edge, Along::Forward)).collect();
+        let arrivals = Signals::open(parts, Along::Forward, parts.receiving().collect())?;
+        let credits = Signals::open(parts, Along::Backward, credited.clone())?;
         let free = vec![parts.arena.buffers; parts.terms.spec().edges.len()];
-        Ok(Self { arrivals, credits, free, credited, crediting })
+        Ok(Self { arrivals, credits, free, credited, crediting: parts.crediting() })
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {

@@ -40,8 +40,7 @@ impl<const STRICT: bool> Scheme for Notify<STRICT> {
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;
-        let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
-        Ok(Self { crediting, sending: parts.sending().collect() })
+        Ok(Self { crediting: parts.crediting(), sending: parts.sending().collect() })
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {

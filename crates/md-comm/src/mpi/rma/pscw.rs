@@ -10,7 +10,7 @@
 //! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour; one slow neighbour
 //! delays the messages of all others, because an epoch ends as a whole.
 
-use super::super::ffi::{Group, Promise};
+use super::super::ffi::{Assertion, Group};
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
@@ -31,8 +31,8 @@ pub(crate) struct Pscw {
 impl Pscw {
     fn expose(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if !self.sources.is_empty() && !self.exposed {
-            let promises: &[Promise] = if self.zeroed { &[] } else { &[Promise::NoStore] };
-            parts.arena.window.post(&self.sources, promises)?;
+            let assertions: &[Assertion] = if self.zeroed { &[] } else { &[Assertion::NoStore] };
+            parts.arena.window.post(&self.sources, assertions)?;
             (self.exposed, self.zeroed) = (true, false);
         }
         Ok(())

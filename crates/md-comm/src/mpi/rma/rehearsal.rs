@@ -62,19 +62,17 @@ impl<S: Scheme + 'static> OneSided<S> {
         let lengths: Vec<usize> =
             self.parts.sending().map(|edge| self.parts.edge(edge).send_capacity).collect();
         let longest = lengths.iter().copied().max().unwrap_or(0) as u64;
-        if self.highest(longest)? < SHORTEST_BYTES {
+        if self.parts.world.highest(longest)? < SHORTEST_BYTES {
             self.parts.stores = Stores::Cached;
             return Ok(());
         }
         let [cached, streaming] = self.rehearse(ledger)?;
-        let [cached, streaming] =
-            [self.highest(cached.as_nanos() as u64)?, self.highest(streaming.as_nanos() as u64)?];
+        let [cached, streaming] = [
+            self.parts.world.highest(cached.as_nanos() as u64)?,
+            self.parts.world.highest(streaming.as_nanos() as u64)?,
+        ];
         self.parts.stores = if streaming < cached { Stores::Streaming } else { Stores::Cached };
         Ok(())
-    }
-
-    fn highest(&self, number: u64) -> Result<u64, CommError> {
-        self.parts.world.control.highest(number, self.parts.world.limit())
     }
 
     /// The shortest exchange each way.

@@ -187,23 +187,17 @@ impl Scheme for SharedRing {
         let edges = parts.terms.spec().edges.len();
         let buffers = parts.arena.buffers as usize;
         parts.held.resize_with(edges * buffers, Default::default);
-        let (sending, receiving): (Vec<_>, Vec<_>) = (parts.sending().collect(), parts.receiving().collect());
-        let crediting = receiving.iter().copied().filter(|&edge| parts.needs_credit(edge, false)).collect();
-        let (waiting, leaving) = (Vec::with_capacity(edges), Vec::with_capacity(edges));
-        let (read_there, read_ahead) = (vec![0; edges], Vec::with_capacity(edges * buffers));
-        let (next, lengths) = (vec![parts.sequence; edges], vec![0; edges * buffers]);
-        let read = 0;
         Ok(Self {
-            sending,
-            receiving,
-            crediting,
-            waiting,
-            leaving,
-            read_there,
-            read,
-            read_ahead,
-            next,
-            lengths,
+            sending: parts.sending().collect(),
+            receiving: parts.receiving().collect(),
+            crediting: parts.crediting(),
+            waiting: Vec::with_capacity(edges),
+            leaving: Vec::with_capacity(edges),
+            read_there: vec![0; edges],
+            read: 0,
+            read_ahead: Vec::with_capacity(edges * buffers),
+            next: vec![parts.sequence; edges],
+            lengths: vec![0; edges * buffers],
         })
     }
 

@@ -18,6 +18,7 @@ use super::flags::flag;
 use super::rehearsal::Stores;
 use super::{Parts, Scheme};
 use crate::flag_protocol::Word;
+use crate::mpi::edge_words::Along;
 use crate::{Backend, CommError, EdgeId, RmaOptions};
 
 /// Flags in shared memory; all state is in the window.
@@ -75,7 +76,7 @@ impl Scheme for Shm {
     }
 
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, false)) {
+        for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, Along::Backward)) {
             let place = parts.arena.credit_there(edge.0, parts.sequence);
             parts.arena.window.shared_word(place)?.publish(parts.sequence);
         }

@@ -40,7 +40,7 @@ impl<S: Scheme + 'static> OneSided<S> {
 /// Opens the first epoch; nobody puts before all have done so. *Collective.*
 fn begin<S: Scheme>(parts: &mut Parts) -> Result<S, CommError> {
     let scheme = S::open(parts)?;
-    parts.world.control.barrier(parts.world.limit())?;
+    parts.world.barrier()?;
     Ok(scheme)
 }
 
@@ -49,7 +49,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let Self { parts, scheme, .. } = self;
         parts.book_length(edge, bytes);
-        if parts.leads_home(edge) {
+        if parts.is_to_self(edge) {
             return parts.origin(edge, bytes);
         }
         let Edge { peer, send_channel, .. } = *parts.edge(edge);
@@ -69,7 +69,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
 
     fn start(&mut self, edge: EdgeId, _: usize) -> Result<(), CommError> {
         let Self { parts, scheme, .. } = self;
-        if parts.leads_home(edge) {
+        if parts.is_to_self(edge) {
             return Ok(());
         }
         if parts.overflows(edge) {
@@ -128,7 +128,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         scheme.close(parts)?;
         let fits = parts.arena.has_room(ledger.capacities_for(need));
         let mine = if fits { mine.level().into() } else { NEW_WINDOW };
-        let level = parts.world.control.highest(mine, parts.world.limit())?;
+        let level = parts.world.highest(mine)?;
         let change = Change::from_level(level);
         if change != Change::None {
             ledger.apply(need);
@@ -144,7 +144,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
         let Parts { arena, number, backward_number, overflow, world, .. } = parts;
-        world.control.barrier(world.limit())?;
+        world.barrier()?;
         arena.window.free()?;
         world.numbers.borrow_mut().release(*number);
         world.numbers.borrow_mut().release(*backward_number);

@@ -47,22 +47,18 @@ impl Inner {
     ) -> Result<Self, CommError> {
         let (rank, ranks) = data.rank_and_ranks()?;
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
-        let library = ffi::library_version()?;
-        let watchdog = Cell::new(watchdog);
-        let node = OnceCell::new();
-        let (adversity, component) = (Cell::default(), RefCell::new(None));
         Ok(Self {
             rank,
             ranks,
-            watchdog,
+            watchdog: Cell::new(watchdog),
             data,
             control,
             quiet,
             numbers,
-            node,
-            library,
-            adversity,
-            component,
+            node: OnceCell::new(),
+            library: ffi::library_version()?,
+            adversity: Cell::default(),
+            component: RefCell::default(),
             running,
         })
     }
@@ -70,6 +66,16 @@ impl Inner {
     /// Lets the library move data.
     pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         self.quiet.drive_progress()
+    }
+
+    /// The largest number of all ranks. *Collective.*
+    pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
+        self.control.highest(number, self.limit())
+    }
+
+    /// *Collective.*
+    pub(crate) fn barrier(&self) -> Result<(), CommError> {
+        self.control.barrier(self.limit())
     }
 
     pub(crate) fn limit(&self) -> Limit {
@@ -113,7 +119,7 @@ impl Inner {
             Err(CommError::Setup(_)) => ANOTHER_FAILED,
             Err(error) => return Err(error.clone()),
         };
-        let heaviest = self.control.highest(weight, self.limit())?;
+        let heaviest = self.highest(weight)?;
         if heaviest == 0 {
             return Ok(made.map_err(|error| error.to_string()));
         }

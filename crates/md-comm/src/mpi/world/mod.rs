@@ -56,8 +56,7 @@ impl MpiWorld {
         if backend.communication() != Communication::Threads {
             return Ok(Self { backend, options: RmaOptions::default(), ..self });
         }
-        let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
-        Err(CommError::Unavailable { backend: backend.name(), reason })
+        Err(backend.unavailable("it runs threads of one process; start it without the MPI launcher"))
     }
 
     /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
@@ -69,7 +68,7 @@ impl MpiWorld {
         let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
         match backend.refuses(&options, Buffering::default()) {
             Ok(()) => Ok(Self { options, ..self }),
-            Err(reason) => Err(CommError::Unavailable { backend: backend.name(), reason }),
+            Err(reason) => Err(backend.unavailable(reason)),
         }
     }
 
@@ -90,8 +89,7 @@ impl MpiWorld {
                 Ok(Self { between_nodes: backend, ..self })
             }
             Communication::Threads | Communication::SharedMemory | Communication::Composed => {
-                let reason = "`hybrid` needs one backend over MPI between nodes, such as `p2p`".to_owned();
-                Err(CommError::Unavailable { backend: backend.name(), reason })
+                Err(backend.unavailable("`hybrid` needs one backend over MPI between nodes, such as `p2p`"))
             }
         }
     }
@@ -160,7 +158,7 @@ impl World for MpiWorld {
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        self.inner.control.barrier(self.inner.limit())
+        self.inner.barrier()
     }
 
     fn abort(&self, exit_code: i32) {

@@ -13,7 +13,7 @@ use crate::{Asserts, CommError, Rank};
 /// (MPI-3.1 section 11.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "the names are the standard's")]
-pub(crate) enum Promise {
+pub(crate) enum Assertion {
     /// This rank has not stored into its part since the last synchronisation.
     NoStore,
     /// Nobody puts into this rank's part before the next fence.
@@ -22,7 +22,7 @@ pub(crate) enum Promise {
     NoPrecede,
 }
 
-impl Promise {
+impl Assertion {
     fn mode(self) -> c_int {
         match self {
             Self::NoStore => constants::mode_nostore(),
@@ -72,10 +72,10 @@ impl Drop for Group {
 }
 
 impl Window {
-    fn assertion(&self, promises: &[Promise]) -> c_int {
+    fn assertion(&self, assertions: &[Assertion]) -> c_int {
         match self.asserts {
             Asserts::Off => 0,
-            Asserts::On => promises.iter().fold(0, |mode, promise| mode | promise.mode()),
+            Asserts::On => assertions.iter().fold(0, |mode, assertion| mode | assertion.mode()),
         }
     }
 
@@ -84,8 +84,8 @@ impl Window {
     }
 
     /// Ends the epoch of all ranks and begins the next one. *Collective; blocks.* MPI-3.1 section 11.5.1.
-    pub(crate) fn fence(&mut self, promises: &[Promise]) -> Result<(), CommError> {
-        self.fence_as(self.assertion(promises))
+    pub(crate) fn fence(&mut self, assertions: &[Assertion]) -> Result<(), CommError> {
+        self.fence_as(self.assertion(assertions))
     }
 
     /// Ends the epoch of all ranks and begins none: `MPI_MODE_NOSUCCEED` in any case, because the window may be freed
@@ -103,8 +103,8 @@ impl Window {
 
     /// Lets the group's ranks put. Does not block. Never `MPI_MODE_NOCHECK`: osc/sm then lets the epoch end too early.
     /// MPI-3.1 section 11.5.2.
-    pub(crate) fn post(&mut self, to: &Group, promises: &[Promise]) -> Result<(), CommError> {
-        let mode = self.assertion(promises);
+    pub(crate) fn post(&mut self, to: &Group, assertions: &[Assertion]) -> Result<(), CommError> {
+        let mode = self.assertion(assertions);
         for made in &mut self.made {
             // SAFETY: a valid window and group.
             check("MPI_Win_post", unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;

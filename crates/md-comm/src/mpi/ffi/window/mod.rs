@@ -22,7 +22,7 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 
 pub(crate) use access::Place;
-pub(crate) use epochs::{Group, Promise};
+pub(crate) use epochs::{Assertion, Group};
 
 use super::{Communicator, Limit, byte, check, constants};
 use crate::{AlignedBuffer, Asserts, CommError};

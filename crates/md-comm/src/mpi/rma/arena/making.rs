@@ -85,15 +85,13 @@ fn make(
     edges: usize,
     end: usize,
 ) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
-    let highest =
-        |number: usize| Ok::<_, CommError>(world.control.highest(number as u64, world.limit())? as usize);
+    let highest = |number: usize| Ok::<_, CommError>(world.highest(number as u64)? as usize);
     let extent = highest(end + ALIGNMENT)?.next_multiple_of(PAGE_BYTES);
     let per_edge = options.windows == WindowCount::PerEdge;
     let windows = if per_edge { highest(edges.max(1))? } else { 1 };
     let (asserts, limit) = (options.asserts, world.limit());
     let request = Request { memory, windows, extent, origins: edges, words: 2 * edges + 1, asserts, limit };
-    let unavailable = |reason| CommError::Unavailable { backend: backend.name(), reason };
-    let window = world.make_window(on, request)?.map_err(unavailable)?;
+    let window = world.make_window(on, request)?.map_err(|reason| backend.unavailable(reason))?;
     let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
 }

@@ -14,7 +14,7 @@ use crate::{CommError, EdgeId, Sizes};
 
 /// Where a message that has arrived is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(super) enum MessagePlace {
     /// In the exchange's buffer in the window, or, with gets, in the edge's origin buffer.
     Buffer,
     /// At an offset of the own part.
@@ -34,13 +34,13 @@ impl Parts {
 
     /// The same for a message that is not in the exchange's buffer.
     pub(crate) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
-        self.whereabouts[edge.0] = Whereabouts::Window(place);
+        self.places[edge.0] = MessagePlace::Window(place);
         self.notice(edge, Some(length));
     }
 
     /// The same for a message that was copied out.
     pub(crate) fn notice_held(&mut self, edge: EdgeId, length: usize, buffer: usize) {
-        self.whereabouts[edge.0] = Whereabouts::Held(buffer);
+        self.places[edge.0] = MessagePlace::Held(buffer);
         self.notice(edge, Some(length));
     }
 
@@ -105,9 +105,9 @@ impl Parts {
             (None, None) if self.gets() => {
                 piece(self.arena.window.origin(i)?, ORIGIN_HEAD..ORIGIN_HEAD + length)
             }
-            (None, None) => match self.whereabouts[i] {
-                Whereabouts::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
-                Whereabouts::Buffer | Whereabouts::Window(_) => {
+            (None, None) => match self.places[i] {
+                MessagePlace::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
+                MessagePlace::Buffer | MessagePlace::Window(_) => {
                     let payload = self.payload(i);
                     self.jitter.note_read(payload, length);
                     self.arena.window.arrived(payload, length)?
@@ -126,9 +126,9 @@ impl Parts {
 
     /// Where a message is in the own part.
     fn payload(&self, i: usize) -> usize {
-        match self.whereabouts[i] {
-            Whereabouts::Window(place) => place,
-            Whereabouts::Buffer | Whereabouts::Held(_) => self.arena.payload_here(i, self.sequence),
+        match self.places[i] {
+            MessagePlace::Window(place) => place,
+            MessagePlace::Buffer | MessagePlace::Held(_) => self.arena.payload_here(i, self.sequence),
         }
     }
 

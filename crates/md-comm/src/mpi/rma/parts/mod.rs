@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
-use crate::mpi::edge_words;
+use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::Memory;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
@@ -18,7 +18,7 @@ use crate::mpi::rma::rehearsal::Stores;
 use crate::mpi::world::Inner;
 use crate::spin_wait::wait_until;
 use crate::{AlignedBuffer, CommError, Edge, EdgeId, Sizes};
-use arrivals::Whereabouts;
+use arrivals::MessagePlace;
 
 mod arrivals;
 
@@ -48,7 +48,7 @@ pub(crate) struct Parts {
     lengths: Vec<usize>,
     flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
-    whereabouts: Vec<Whereabouts>,
+    places: Vec<MessagePlace>,
     /// Messages that were copied out of the window.
     pub(crate) held: Vec<AlignedBuffer>,
     /// For edges that receive from this rank itself: the sending edge.
@@ -89,7 +89,7 @@ impl Parts {
             lengths: vec![0; edges],
             flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
-            whereabouts: vec![Whereabouts::Buffer; edges],
+            places: vec![MessagePlace::Buffer; edges],
             held: Vec::new(),
             source,
             polls: 0,
@@ -127,13 +127,13 @@ impl Parts {
         self.terms.edge(edge)
     }
 
-    pub(crate) fn leads_home(&self, edge: EdgeId) -> bool {
+    pub(crate) fn is_to_self(&self, edge: EdgeId) -> bool {
         self.edge(edge).peer == self.world.rank
     }
 
     /// Edges to other ranks on which messages leave.
     pub(crate) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.leads_home(edge))
+        self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.is_to_self(edge))
     }
 
     /// Edges to other ranks on which messages arrive.
@@ -141,17 +141,20 @@ impl Parts {
         self.terms.edge_ids().filter(|&edge| self.receives_from_others(edge))
     }
 
-    pub(crate) fn receives_from_others(&self, edge: EdgeId) -> bool {
-        self.edge(edge).flow.receives() && !self.leads_home(edge)
+    /// Edges of other ranks' messages whose senders wait for credits.
+    pub(crate) fn crediting(&self) -> Vec<EdgeId> {
+        self.receiving().filter(|&edge| self.needs_credit(edge, Along::Backward)).collect()
     }
 
-    /// Whether the sender of a message needs a credit to reuse its buffer: both ends find the same answer, because an
-    /// edge that sends here is an edge that receives there.
-    pub(crate) fn needs_credit(&self, edge: EdgeId, forward: bool) -> bool {
+    pub(crate) fn receives_from_others(&self, edge: EdgeId) -> bool {
+        self.edge(edge).flow.receives() && !self.is_to_self(edge)
+    }
+
+    /// Whether the sender of a message needs a credit to reuse its buffer, asked by the sender (`Forward`) or by the
+    /// receiver: both ends find the same answer, because an edge that sends here is an edge that receives there.
+    pub(crate) fn needs_credit(&self, edge: EdgeId, along: Along) -> bool {
         let peer = self.edge(edge).peer;
-        let answers =
-            |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
-        let answered = self.terms.spec().edges.iter().any(answers);
+        let answered = self.terms.spec().edges.iter().any(|edge| edge.peer == peer && along.receives(edge));
         needs_credit(self.arena.buffers, if answered { Answer::Message } else { Answer::Nothing })
     }
 
