@@ -11,10 +11,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use md_comm::Backend;
-use md_comm::launch::{self, Finished};
 
 use crate::cases::{self, Case};
 use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, ROLE};
+use crate::launch::{self, Finished};
 use crate::{RANKS, Tally, adverse, batch};
 
 /// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries

@@ -15,6 +15,8 @@ mod child;
 #[cfg(feature = "mpi")]
 mod jobs;
 #[cfg(feature = "mpi")]
+mod launch;
+#[cfg(feature = "mpi")]
 mod options;
 
 use std::process::ExitCode;
