@@ -39,11 +39,11 @@ pub(super) enum NoMessage {
 }
 
 impl NoMessage {
-    /// `awaited` says what a rank waited for.
-    pub(super) fn error(self, context: &'static str, rank: Rank, awaited: String) -> CommError {
+    /// `late` tells of so many seconds in vain.
+    pub(super) fn error(self, late: impl FnOnce(f64) -> CommError) -> CommError {
         match self {
             Self::PeerFailed(rank) => CommError::PeerFailed { rank },
-            Self::Expired { waited_s } => CommError::Timeout { context, rank, waited_s, awaited },
+            Self::Expired { waited_s } => late(waited_s),
         }
     }
 }

@@ -77,7 +77,7 @@ impl LocalTransport {
         let Edge { peer, receive_channel, .. } = *self.terms.edge(edge);
         let address = Address { kind, context: self.context, from: peer, channel: receive_channel };
         let awaited = || format!("rank {peer} (channel {receive_channel})");
-        self.member.take_one(address, self.terms.spec().name, awaited)
+        self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
     }
 
     /// A buffer at hand, or the next one that comes back.
@@ -88,7 +88,7 @@ impl LocalTransport {
         let Edge { peer, send_channel: channel, .. } = *self.terms.edge(edge);
         let address = Address { kind: Kind::FreeBuffer, context: self.context, from: peer, channel };
         let awaited = || format!("a free buffer of rank {peer} (channel {channel})");
-        self.member.take_one(address, self.terms.spec().name, awaited)
+        self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
     }
 
     /// The queues that may hold messages still awaited.
@@ -125,8 +125,8 @@ impl Transport for LocalTransport {
 
     /// Messages move by themselves.
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
-        let error =
-            |none: NoMessage| none.error(self.terms.spec().name, self.member.rank, ledger.awaited_edges());
+        let late = |waited_s| self.terms.timeout(waited_s, ledger.awaited_edges());
+        let error = |none: NoMessage| none.error(late);
         match poll {
             Poll::Progress | Poll::Finish => return Ok(None),
             Poll::Probe => {

@@ -54,11 +54,10 @@ impl Member {
     pub(super) fn take_one(
         &self,
         address: Address,
-        context: &'static str,
-        awaited: impl FnOnce() -> String,
+        late: impl FnOnce(f64) -> CommError,
     ) -> Result<AlignedBuffer, CommError> {
         let found = self.take(|| [(0, address)].into_iter());
-        found.map(|(_, message)| message).map_err(|none| none.error(context, self.rank, awaited()))
+        found.map(|(_, message)| message).map_err(|none| none.error(late))
     }
 
     fn post(&self, kind: Kind, to: Rank, bytes: &[u8]) {
@@ -68,7 +67,13 @@ impl Member {
 
     fn take_from(&self, kind: Kind, from: Rank) -> Result<AlignedBuffer, CommError> {
         let address = Address { kind, context: self.collectives, from, channel: 0 };
-        self.take_one(address, kind.name(), || format!("rank {from}"))
+        let (context, rank) = (kind.name(), self.rank);
+        self.take_one(address, |waited_s| CommError::Timeout {
+            context,
+            rank,
+            waited_s,
+            awaited: format!("rank {from}"),
+        })
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
