@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::ledger::{Ledger, Terms};
-use crate::mpi::edge_words;
+use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::{Neighbours, Side};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::world::Inner;
@@ -200,12 +200,11 @@ pub(super) struct Blocks {
     lengths_in: Vec<usize>,
 }
 
-fn group(edges: &[Edge], me: Rank, sending: bool) -> (Vec<Rank>, Vec<Vec<usize>>) {
-    let takes_part = |edge: &Edge| if sending { edge.flow.sends() } else { edge.flow.receives() };
-    let channel = |i: usize| if sending { edges[i].send_channel } else { edges[i].receive_channel };
+/// The neighbours along the messages (`Forward`), or against them, and the edges of each.
+fn group(edges: &[Edge], me: Rank, along: Along) -> (Vec<Rank>, Vec<Vec<usize>>) {
     let mut chosen: Vec<usize> =
-        (0..edges.len()).filter(|&i| takes_part(&edges[i]) && edges[i].peer != me).collect();
-    chosen.sort_unstable_by_key(|&i| (edges[i].peer, channel(i)));
+        (0..edges.len()).filter(|&i| along.sends(&edges[i]) && edges[i].peer != me).collect();
+    chosen.sort_unstable_by_key(|&i| (edges[i].peer, along.channels(&edges[i])[0]));
     let groups: Vec<Vec<usize>> =
         chosen.chunk_by(|&a, &b| edges[a].peer == edges[b].peer).map(<[usize]>::to_vec).collect();
     (groups.iter().map(|group| edges[group[0]].peer).collect(), groups)
@@ -227,8 +226,8 @@ fn lay_out(groups: &[Vec<usize>], lengths: &[usize], starts: &mut [usize], block
 impl Blocks {
     /// Also the two sides of the neighbourhood.
     pub(super) fn new(edges: &[Edge], me: Rank) -> (Self, Side, Side) {
-        let (targets, to) = group(edges, me, true);
-        let (sources, from) = group(edges, me, false);
+        let (targets, to) = group(edges, me, Along::Forward);
+        let (sources, from) = group(edges, me, Along::Backward);
         let (starts_out, starts_in) = (vec![0; edges.len()], vec![0; edges.len()]);
         let (lengths_out, lengths_in) = (vec![0; to.len()], vec![0; from.len()]);
         let blocks = Self { to, from, starts_out, starts_in, lengths_out, lengths_in };

@@ -86,7 +86,7 @@ impl Parts {
         edge: EdgeId,
         read: impl Fn(&Self, usize) -> Result<u64, CommError>,
     ) -> Result<bool, CommError> {
-        match awaited_credit(self.sequence, self.arena.depth_there(edge.0)) {
+        match awaited_credit(self.sequence, self.arena.sizes.depth_there[edge.0]) {
             Some(credit) if self.needs_credit(edge, Along::Forward) => {
                 Ok(read(self, self.arena.credit_here(edge.0, self.sequence))? == credit)
             }

@@ -46,15 +46,11 @@ impl Parts {
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// Rehearses if it is time to and there is a choice. *Collective*, with nothing in flight.
-    pub(super) fn rehearse_now_and_then(
-        &mut self,
-        ledger: &Ledger,
-        is_new_window: bool,
-    ) -> Result<(), CommError> {
+    pub(super) fn rehearse_now_and_then(&mut self, ledger: &Ledger) -> Result<(), CommError> {
         if !self.parts.is_shared() || self.parts.terms.spec().sizes != Sizes::Fixed {
             return Ok(());
         }
-        self.until_rehearsal = if is_new_window { 0 } else { self.until_rehearsal.saturating_sub(1) };
+        self.until_rehearsal = self.until_rehearsal.saturating_sub(1);
         if self.until_rehearsal > 0 {
             return Ok(());
         }

@@ -121,7 +121,7 @@ impl Scheme for Ring {
             let flag = parts.polled_word(ring.word(flag_number(parts.sequence)).offset)?;
             if let Some(length) = length_in(flag, parts.sequence) {
                 // A message without room comes another way.
-                let in_ring = if length > parts.arena.room_in(edge.0) { 0 } else { length };
+                let in_ring = if length > parts.arena.sizes.room_in[edge.0] { 0 } else { length };
                 let (start, end) = self.into[edge.0].next(in_ring, ring.size);
                 self.into[edge.0].end = end;
                 parts.notice_at(edge, length, ring.byte(start).offset);

@@ -119,7 +119,7 @@ impl SharedRing {
     ) -> Result<(), CommError> {
         let buffer = held(parts, edge, sequence);
         self.lengths[buffer] = length;
-        if length == 0 || length > parts.arena.room_in(edge.0) {
+        if length == 0 || length > parts.arena.sizes.room_in[edge.0] {
             return Ok(());
         }
         let ticket = parts.polled_word(parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;

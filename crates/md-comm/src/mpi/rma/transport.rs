@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::super::edge_words;
 use super::super::world::Inner;
 use super::arena::Plan;
 use super::{Parts, Scheme};
@@ -132,10 +133,15 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         let change = Change::from_level(level);
         if change != Change::None {
             ledger.apply(need);
-            parts.resize(ledger, level == NEW_WINDOW)?;
+            edge_words::tell_capacities(&parts.world, ledger, parts.number)?;
+            parts.terms = ledger.terms();
+        }
+        if level == NEW_WINDOW {
+            parts.renew_window()?;
+            self.until_rehearsal = 0;
         }
         *scheme = begin(parts)?;
-        self.rehearse_now_and_then(ledger, level == NEW_WINDOW)?;
+        self.rehearse_now_and_then(ledger)?;
         Ok(change.growth())
     }
 

@@ -103,15 +103,16 @@ const MOST_BUFFERS: usize = 512;
 
 /// Sizes of the buffers of every edge: at the peer, in the own part.
 #[derive(Debug)]
-pub(super) struct BufferSizes {
+pub(crate) struct BufferSizes {
     /// Bytes that they have room for: of messages that leave, of messages that arrive.
-    pub(super) room_out: Vec<usize>,
-    pub(super) room_in: Vec<usize>,
+    pub(crate) room_out: Vec<usize>,
+    pub(crate) room_in: Vec<usize>,
     /// Their distances.
     pub(super) stride_there: Vec<usize>,
     pub(super) stride_here: Vec<usize>,
-    /// How many there are; here of all edges as many.
-    pub(super) depth_there: Vec<u64>,
+    /// How many there are: after so many exchanges a message is put into the same buffer again. Here all edges have as
+    /// many.
+    pub(crate) depth_there: Vec<u64>,
     pub(super) depth_here: u64,
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct Arena {
     pub(super) window: Window,
     /// As many as the context was asked to have; of an edge there may be more.
     pub(super) buffers: u64,
-    sizes: BufferSizes,
+    pub(super) sizes: BufferSizes,
     /// Buffers of an edge at the peer, in the own part.
     there: Vec<Place>,
     here: Vec<usize>,
@@ -104,11 +104,6 @@ impl Arena {
     /// Whether all buffers on the way out have room for these lengths.
     pub(super) fn has_room(&self, lengths: impl Iterator<Item = usize>) -> bool {
         lengths.zip(&self.sizes.room_out).all(|(length, &room)| length <= room)
-    }
-
-    /// After so many exchanges a message of the edge is put into the same buffer again.
-    pub(super) fn depth_there(&self, i: usize) -> u64 {
-        self.sizes.depth_there[i]
     }
 
     /// The flag is at the buffer's start.
@@ -149,15 +144,5 @@ impl Arena {
     pub(super) fn ring_here(&self, i: usize) -> RingPlace {
         let start = Place { member: self.member, offset: self.here[i] };
         RingPlace { start, size: self.buffers * self.sizes.stride_here[i] as u64 }
-    }
-
-    /// Bytes that a message arriving along an edge has room for.
-    pub(super) fn room_in(&self, i: usize) -> usize {
-        self.sizes.room_in[i]
-    }
-
-    /// The same for a message that leaves; both ends agree.
-    pub(super) fn room_out(&self, i: usize) -> usize {
-        self.sizes.room_out[i]
     }
 }

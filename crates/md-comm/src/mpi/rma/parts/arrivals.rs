@@ -77,7 +77,7 @@ impl Parts {
         while let Some(i) = self.noticed_edges.pop_front() {
             let (length, sizes) = (self.find_length(EdgeId(i))?, self.terms.spec().sizes);
             self.arrived_lengths[i] = length;
-            match (length > self.arena.room_in(i), sizes) {
+            match (length > self.arena.sizes.room_in[i], sizes) {
                 (false, _) => self.ready.push_back(i),
                 (true, Sizes::Variable) => {
                     self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;

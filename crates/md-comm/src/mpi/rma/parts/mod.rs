@@ -100,16 +100,12 @@ impl Parts {
         })
     }
 
-    /// Learns the peers' new capacities; a new window if some rank's buffers have become too small. Nothing is in
-    /// flight: all epochs are closed. *Collective.*
-    pub(crate) fn resize(&mut self, ledger: &mut Ledger, new_window: bool) -> Result<(), CommError> {
-        edge_words::tell_capacities(&self.world, ledger, self.number)?;
-        self.terms = ledger.terms();
-        if new_window {
-            self.arena.window.free()?;
-            self.arena = arena(&self.world, &self.terms, self.number, self.plan)?;
-            self.sequence = 1;
-        }
+    /// A new window, because some rank's buffers have become too small. Nothing is in flight: all epochs are closed.
+    /// *Collective.*
+    pub(crate) fn renew_window(&mut self) -> Result<(), CommError> {
+        self.arena.window.free()?;
+        self.arena = arena(&self.world, &self.terms, self.number, self.plan)?;
+        self.sequence = 1;
         Ok(())
     }
 
@@ -203,7 +199,7 @@ impl Parts {
 
     /// Whether the message packed is longer than its buffer at either end.
     pub(crate) fn overflows(&self, edge: EdgeId) -> bool {
-        self.length(edge) > self.arena.room_out(edge.0)
+        self.length(edge) > self.arena.sizes.room_out[edge.0]
     }
 
     /// Bytes of the message packed that go into its buffer.
@@ -272,7 +268,7 @@ impl Parts {
                 length => self.arena.window.get(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, from),
             },
             Sizes::Variable => {
-                let end = ORIGIN_HEAD + self.arena.room_in(edge.0);
+                let end = ORIGIN_HEAD + self.arena.sizes.room_in[edge.0];
                 from.offset -= LENGTH_BYTES;
                 self.arena.window.get(edge.0, ORIGIN_HEAD - LENGTH_BYTES..end, from)
             }
