@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use md_comm::launch;
+use crate::launch;
 
 /// Variable that tells the library where to count; the process's number is appended.
 const COUNT_FILE: &str = "MD_COUNT_FILE";

@@ -10,6 +10,9 @@
 mod child;
 #[cfg(feature = "mpi")]
 mod counter;
+#[cfg(feature = "mpi")]
+#[path = "../../crates/md-comm/tests/conformance/launch.rs"]
+mod launch;
 mod work;
 
 use std::process::ExitCode;

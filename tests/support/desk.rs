@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use md_comm::launch::{self, Finished};
+use super::launch::{self, Finished};
 use tempfile::TempDir;
 
 use super::{md_cli, p2p_available};

@@ -4,6 +4,8 @@
 mod cases;
 mod compare;
 mod desk;
+#[path = "../../crates/md-comm/tests/conformance/launch.rs"]
+mod launch;
 mod outcome;
 mod play;
 mod program;

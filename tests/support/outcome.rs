@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use md_comm::launch::Finished;
+use super::launch::Finished;
 use serde_json::Value;
 use tempfile::TempDir;
 

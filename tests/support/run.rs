@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use md_comm::launch::{self, Finished};
+use super::launch::{self, Finished};
 
 use super::play::{Played, play};
 use super::workers::{self, Place};

@@ -15,7 +15,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use md_comm::launch::{self, Finished};
+use super::launch::{self, Finished};
 
 use super::play::{Played, play};
 
@@ -126,7 +126,7 @@ pub(super) fn exit_status(code: u8) -> ExitStatus {
 pub(crate) fn serve_if_asked() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     #[cfg(feature = "mpi")]
-    if launch::started_by_launcher().is_some() {
+    if md_comm::launch::started_by_launcher().is_some() {
         return serve_over_mpi(&folder);
     }
     serve(&folder, true, play);

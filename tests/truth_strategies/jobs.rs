@@ -3,7 +3,7 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use md_comm::launch::{self, Finished};
+use crate::launch::{self, Finished};
 
 use crate::paths::{Path, Windows, plan};
 use crate::strategy::{Extent, Transport};

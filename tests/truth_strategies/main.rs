@@ -7,6 +7,9 @@
 #[cfg(feature = "mpi")]
 mod jobs;
 #[cfg(feature = "mpi")]
+#[path = "../../crates/md-comm/tests/conformance/launch.rs"]
+mod launch;
+#[cfg(feature = "mpi")]
 mod paths;
 #[cfg(feature = "mpi")]
 mod play;

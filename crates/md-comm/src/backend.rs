@@ -1,7 +1,10 @@
 //! Which transports exist: a closed list, so that a scenario can name one and a help text can show all.
 //!
-//! Adding a backend is one file with its [`crate::Exchange`] and one line in each `match` below; the compiler finds
-//! them.
+//! Adding a backend is one file with its `Transport` and a line in the tables of this file, of `refusal` and of
+//! `mpi/candidates`; the compiler finds them.
+
+#[cfg(feature = "mpi")]
+use crate::CommError;
 
 /// A way to move messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
@@ -41,7 +44,7 @@ pub enum Backend {
 
 /// Where an exchange can stand still inside the MPI library. No watchdog sees that, and nothing but the end of the job
 /// helps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::VariantArray)]
 pub enum Blocking {
     /// Nowhere: all waiting is in loops of ours.
     Never,
@@ -53,7 +56,7 @@ pub enum Blocking {
 
 impl Blocking {
     /// From the safest on.
-    pub const ALL: [Self; 3] = [Self::Never, Self::InFlush, Self::InSynchronisation];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// What a backend is for.
@@ -66,6 +69,40 @@ pub enum Purpose {
         /// What it shows.
         shows: &'static str,
     },
+}
+
+/// How messages get from rank to rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Communication {
+    /// Between threads of one process.
+    Threads,
+    /// Point-to-point, MPI-3.1 chapter 3.
+    TwoSided,
+    /// Collective, MPI-3.1 chapter 7.
+    Collective,
+    /// By loads and stores.
+    SharedMemory,
+    /// By accesses to windows, MPI-3.1 chapter 11.
+    OneSided,
+    /// As other backends do.
+    Composed,
+}
+
+/// In which order the ranks may use their contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ContextOrder {
+    /// Each in its own.
+    Any,
+    /// All in the same: an exchange is a blocking collective, or goes on only while its own context is called.
+    Same,
+}
+
+/// What tells one backend from another, beside its protocol.
+struct Properties {
+    communication: Communication,
+    blocking: Blocking,
+    order: ContextOrder,
+    purpose: Purpose,
 }
 
 named!(Backend);
@@ -102,26 +139,40 @@ impl Backend {
         }
     }
 
+    /// Every backend has its line: a new one decides all of them.
+    fn properties(self) -> Properties {
+        use Blocking::{InFlush, InSynchronisation, Never};
+        use Communication::{Collective, Composed, OneSided, SharedMemory, Threads, TwoSided};
+        use ContextOrder::{Any, Same};
+        use Purpose::{Control, Production};
+        let has =
+            |communication, blocking, order, purpose| Properties { communication, blocking, order, purpose };
+        match self {
+            Self::Local => has(Threads, Never, Any, Production),
+            Self::P2p | Self::P2pPersistent => has(TwoSided, Never, Any, Production),
+            Self::NeighborCollective => has(Collective, Never, Same, Production),
+            Self::Shm => has(SharedMemory, Never, Any, Production),
+            Self::RmaFence => has(OneSided, InSynchronisation, Same, Production),
+            Self::RmaPscw => has(OneSided, InSynchronisation, Any, Production),
+            Self::RmaLock | Self::RmaNotify | Self::RmaRing => has(OneSided, InFlush, Any, Production),
+            Self::RmaLockEpoch => {
+                let shows = "what a lock and an unlock in every exchange cost beside rma-lock";
+                has(OneSided, InFlush, Any, Control { shows })
+            }
+            Self::RmaBarrier => {
+                has(OneSided, InFlush, Any, Control { shows: "what waiting for all ranks costs" })
+            }
+            Self::Hybrid | Self::Auto => has(Composed, Never, Any, Production),
+        }
+    }
+
+    pub(crate) fn communication(self) -> Communication {
+        self.properties().communication
+    }
+
     /// Whether it is meant for runs, or is a control for experiments.
     pub fn purpose(self) -> Purpose {
-        match self {
-            Self::RmaBarrier => Purpose::Control { shows: "what waiting for all ranks costs" },
-            Self::RmaLockEpoch => {
-                Purpose::Control { shows: "what a lock and an unlock in every exchange cost beside rma-lock" }
-            }
-            Self::Local
-            | Self::P2p
-            | Self::P2pPersistent
-            | Self::NeighborCollective
-            | Self::Shm
-            | Self::RmaFence
-            | Self::RmaPscw
-            | Self::RmaLock
-            | Self::RmaNotify
-            | Self::RmaRing
-            | Self::Hybrid
-            | Self::Auto => Purpose::Production,
-        }
+        self.properties().purpose
     }
 
     /// Whether this build can use the backend. A context may still be refused when it is opened, for instance because
@@ -130,34 +181,27 @@ impl Backend {
     /// # Errors
     /// The reason, and what would help.
     pub fn availability(self) -> Result<(), String> {
-        if self == Self::Local || cfg!(feature = "mpi") {
+        if self.communication() == Communication::Threads || cfg!(feature = "mpi") {
             return Ok(());
         }
         Err("this program was built without MPI; build it with `--features mpi`".to_owned())
     }
 
+    #[cfg(feature = "mpi")]
+    pub(crate) fn unavailable(self, reason: impl Into<String>) -> CommError {
+        CommError::Unavailable { backend: self.name(), reason: reason.into() }
+    }
+
     /// Whether all ranks must use their contexts in the same order: an exchange is a blocking collective, or goes on
     /// only while its own context is called. `hybrid` inherits it from the backend between its nodes.
     pub fn needs_same_order(self) -> bool {
-        matches!(self, Self::RmaFence | Self::NeighborCollective)
+        self.properties().order == ContextOrder::Same
     }
 
     /// Where a steady exchange can stand still inside a call of the MPI library. `hybrid` inherits it from the backend
     /// between its nodes.
     pub fn blocking(self) -> Blocking {
-        match self {
-            Self::RmaFence | Self::RmaPscw => Blocking::InSynchronisation,
-            Self::RmaLock | Self::RmaLockEpoch | Self::RmaBarrier | Self::RmaNotify | Self::RmaRing => {
-                Blocking::InFlush
-            }
-            Self::Local
-            | Self::P2p
-            | Self::P2pPersistent
-            | Self::NeighborCollective
-            | Self::Shm
-            | Self::Hybrid
-            | Self::Auto => Blocking::Never,
-        }
+        self.properties().blocking
     }
 }
 

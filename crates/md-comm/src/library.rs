@@ -6,27 +6,20 @@
 use std::fmt;
 
 /// Whose library it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumString)]
 pub enum Family {
     /// Open MPI.
+    #[strum(serialize = "Open MPI")]
     OpenMpi,
     /// MPICH. Libraries made from it that tell their own name are not counted in.
+    #[strum(serialize = "MPICH")]
     Mpich,
     /// Intel MPI.
+    #[strum(serialize = "Intel MPI")]
     IntelMpi,
     /// Any other.
+    #[strum(serialize = "MPI library")]
     Other,
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OpenMpi => "Open MPI",
-            Self::Mpich => "MPICH",
-            Self::IntelMpi => "Intel MPI",
-            Self::Other => "MPI library",
-        })
-    }
 }
 
 /// Major, minor and patch number; what is missing is 0, what follows (`rc1`, `a1`) is not kept.
@@ -72,7 +65,7 @@ impl fmt::Display for Library {
 }
 
 /// `5.0.9rc1,` is [5, 0, 9].
-fn version_in(word: &str) -> Version {
+pub(crate) fn version_in(word: &str) -> Version {
     let mut version = [0; 3];
     for (number, part) in version.iter_mut().zip(word.split('.')) {
         let digits: String = part.chars().take_while(char::is_ascii_digit).collect();

@@ -1,9 +1,11 @@
 //! How capacities change at a negotiation, the same for all transports.
 
+use strum::VariantArray;
+
 use crate::{Growth, Sizes};
 
 /// What one negotiation changes; the maximum over all edges and ranks decides what everybody does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub(crate) enum Change {
     /// All capacities suffice.
     None,
@@ -25,20 +27,12 @@ impl Change {
 
     /// As a number that an integer maximum can reduce.
     pub(crate) fn level(self) -> u8 {
-        match self {
-            Self::None => 0,
-            Self::Length => 1,
-            Self::Capacity => 2,
-        }
+        self as u8
     }
 
-    /// The change with this [`Self::level`].
+    /// The change with this [`Self::level`], or with a higher one.
     pub(crate) fn from_level(level: u64) -> Self {
-        match level {
-            0 => Self::None,
-            1 => Self::Length,
-            _ => Self::Capacity,
-        }
+        *Self::VARIANTS.get(level as usize).unwrap_or(&Self::Capacity)
     }
 
     /// What `negotiate` returns.
@@ -101,7 +95,7 @@ mod tests {
 
     #[test]
     fn levels_round_trip() {
-        for change in [Change::None, Change::Length, Change::Capacity] {
+        for &change in Change::VARIANTS {
             assert_eq!(Change::from_level(change.level().into()), change);
         }
     }

@@ -1,6 +1,8 @@
 //! Options of the one-sided backends (`[parallel.rma]` of a scenario; its `slots` are [`crate::Buffering`],
 //! part of an [`crate::ExchangeSpec`]). What does not go together is in the refusal table, [`crate::Backend::refuses`].
 
+use crate::{Buffering, RmaKey};
+
 /// Where a window's memory comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
@@ -136,20 +138,9 @@ impl RmaOptions {
 impl std::fmt::Display for RmaOptions {
     /// `window=create asserts=on`: the options that are not at their defaults.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let words = |options: Self| {
-            let Self { window, windows, operation, asserts, polling, ring } = options;
-            [
-                ("window", window.name()),
-                ("windows", windows.name()),
-                ("operation", operation.name()),
-                ("asserts", asserts.name()),
-                ("polling", polling.name()),
-                ("ring", ring.name()),
-            ]
-        };
-        let set =
-            words(*self).into_iter().zip(words(Self::default())).filter(|(word, default)| word != default);
-        let texts: Vec<String> = set.map(|((key, value), _)| format!("{key}={value}")).collect();
+        let buffering = Buffering::default();
+        let set = RmaKey::ALL.iter().filter(|key| key.is_set(self, buffering));
+        let texts: Vec<_> = set.map(|key| format!("{}={}", key.name(), key.value(self, buffering))).collect();
         f.write_str(&texts.join(" "))
     }
 }

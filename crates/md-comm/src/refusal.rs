@@ -28,18 +28,22 @@ pub enum RmaKey {
 named!(RmaKey);
 
 impl RmaKey {
-    /// Whether the key has another value than its default.
-    fn is_set(self, options: &RmaOptions, buffering: Buffering) -> bool {
-        let default = RmaOptions::default();
+    /// The name of its value.
+    pub(crate) fn value(self, options: &RmaOptions, buffering: Buffering) -> &'static str {
         match self {
-            Self::Window => options.window != default.window,
-            Self::Windows => options.windows != default.windows,
-            Self::Operation => options.operation != default.operation,
-            Self::Slots => buffering != Buffering::default(),
-            Self::Asserts => options.asserts != default.asserts,
-            Self::Polling => options.polling != default.polling,
-            Self::Ring => options.ring != default.ring,
+            Self::Window => options.window.name(),
+            Self::Windows => options.windows.name(),
+            Self::Operation => options.operation.name(),
+            Self::Slots => buffering.name(),
+            Self::Asserts => options.asserts.name(),
+            Self::Polling => options.polling.name(),
+            Self::Ring => options.ring.name(),
         }
+    }
+
+    /// Whether the key has another value than its default.
+    pub(crate) fn is_set(self, options: &RmaOptions, buffering: Buffering) -> bool {
+        self.value(options, buffering) != self.value(&RmaOptions::default(), Buffering::default())
     }
 }
 
@@ -51,6 +55,15 @@ pub struct Refusal {
     /// What forbids it, and what would be right.
     pub reason: String,
 }
+
+const NO_GET_BETWEEN_POST_AND_WAIT: &str = "its epochs admit the senders of messages; a get would have to admit the \
+    receivers, once more after the data are packed; `rma-fence` and `rma-lock` can get";
+const NO_GET_AFTER_UNLOCK: &str = "its epoch has ended when the receiver is told, and a get needs an open one; \
+    `rma-fence` and `rma-lock` can get";
+const NO_GET_BEHIND_BARRIER: &str = "its barrier comes after the data have moved; a get needs one before; `rma-fence` \
+    and `rma-lock` can get";
+const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a get moves nothing to the receiver by \
+    itself; `rma-fence` and `rma-lock` can get";
 
 impl Backend {
     /// The first option that the backend does not take, with the reason; `None` if it takes all.
@@ -73,64 +86,61 @@ impl Backend {
     /// Why a key must be left at its default; `None` if it may have any value.
     fn reason_against(self, key: RmaKey, options: &RmaOptions) -> Option<&'static str> {
         match self {
-            Self::Local | Self::P2p | Self::P2pPersistent | Self::Auto if key == RmaKey::Slots => None,
             // They are those of its backend between nodes, which is asked itself.
             Self::Hybrid => None,
-            Self::Auto => Some("the backends it chooses from are compared with their defaults"),
-            Self::Local => Some("the ranks are threads that pass buffers: there is no window"),
-            Self::P2p | Self::P2pPersistent => Some("the backend is two-sided: there is no window"),
+            Self::Auto => {
+                against_all_but_buffers(key, "the backends it chooses from are compared with their defaults")
+            }
+            Self::Local => {
+                against_all_but_buffers(key, "the ranks are threads that pass buffers: there is no window")
+            }
+            Self::P2p | Self::P2pPersistent => {
+                against_all_but_buffers(key, "the backend is two-sided: there is no window")
+            }
             Self::NeighborCollective => {
                 Some("the library keeps the buffers of a collective: there is no window")
             }
             Self::Shm => against_shared_memory(key),
-            Self::RmaFence
-            | Self::RmaPscw
-            | Self::RmaLock
-            | Self::RmaLockEpoch
-            | Self::RmaBarrier
-            | Self::RmaNotify
-            | Self::RmaRing => self.against_window(key, options),
+            Self::RmaFence | Self::RmaLock => against_window(key, None),
+            Self::RmaPscw => against_window(key, Some(NO_GET_BETWEEN_POST_AND_WAIT)),
+            Self::RmaLockEpoch => against_window(key, Some(NO_GET_AFTER_UNLOCK)),
+            Self::RmaBarrier => against_window(key, Some(NO_GET_BEHIND_BARRIER)),
+            Self::RmaNotify => against_flags(key),
+            Self::RmaRing => against_ring(key, options.ring),
         }
     }
+}
 
-    /// The same for the backends over MPI windows.
-    fn against_window(self, key: RmaKey, options: &RmaOptions) -> Option<&'static str> {
-        match key {
-            RmaKey::Windows if self == Self::RmaRing && options.ring == RingForm::Shared => {
-                Some("all edges share one ring, so that there is nothing to divide among windows")
-            }
-            RmaKey::Window | RmaKey::Windows | RmaKey::Slots | RmaKey::Asserts => None,
-            RmaKey::Operation => self.against_get(),
-            RmaKey::Polling if self == Self::RmaNotify => None,
-            RmaKey::Polling if self == Self::RmaRing => {
-                Some("tickets and flags of a ring are polled in memory; `rma-notify` can be strict")
-            }
-            RmaKey::Polling => Some("no flags are polled; `rma-notify` does"),
-            RmaKey::Ring if self == Self::RmaRing => None,
-            RmaKey::Ring => Some("there is no circular buffer; `rma-ring` has one"),
-        }
+/// For backends that own their buffers, but no window.
+fn against_all_but_buffers(key: RmaKey, reason: &'static str) -> Option<&'static str> {
+    (key != RmaKey::Slots).then_some(reason)
+}
+
+/// For backends over windows. A get needs a synchronisation between packing and reading, and one after it.
+fn against_window(key: RmaKey, against_get: Option<&'static str>) -> Option<&'static str> {
+    match key {
+        RmaKey::Window | RmaKey::Windows | RmaKey::Slots | RmaKey::Asserts => None,
+        RmaKey::Operation => against_get,
+        RmaKey::Polling => Some("no flags are polled; `rma-notify` does"),
+        RmaKey::Ring => Some("there is no circular buffer; `rma-ring` has one"),
     }
+}
 
-    /// A get needs a synchronisation between packing and reading, and one after it.
-    fn against_get(self) -> Option<&'static str> {
-        match self {
-            Self::RmaFence | Self::RmaLock => None,
-            Self::RmaPscw => Some(
-                "its epochs admit the senders of messages; a get would have to admit the receivers, once more after \
-                 the data are packed; `rma-fence` and `rma-lock` can get",
-            ),
-            Self::RmaLockEpoch => Some(
-                "its epoch has ended when the receiver is told, and a get needs an open one; `rma-fence` and \
-                 `rma-lock` can get",
-            ),
-            Self::RmaBarrier => Some(
-                "its barrier comes after the data have moved; a get needs one before; `rma-fence` and `rma-lock` can get",
-            ),
-            _ => Some(
-                "its flag says that data have arrived, and a get moves nothing to the receiver by itself; `rma-fence` \
-                 and `rma-lock` can get",
-            ),
+/// For those of them whose messages are announced by flags.
+fn against_flags(key: RmaKey) -> Option<&'static str> {
+    if key == RmaKey::Polling { None } else { against_window(key, Some(NO_GET_BEHIND_FLAG)) }
+}
+
+fn against_ring(key: RmaKey, ring: RingForm) -> Option<&'static str> {
+    match (key, ring) {
+        (RmaKey::Windows, RingForm::Shared) => {
+            Some("all edges share one ring, so that there is nothing to divide among windows")
         }
+        (RmaKey::Polling, _) => {
+            Some("tickets and flags of a ring are polled in memory; `rma-notify` can be strict")
+        }
+        (RmaKey::Ring, _) => None,
+        (key, _) => against_flags(key),
     }
 }
 

@@ -98,6 +98,14 @@ impl Buffering {
     pub fn count(self) -> usize {
         u8::from(self).into()
     }
+
+    /// Their number in configuration files and tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Single => "1",
+            Self::Double => "2",
+        }
+    }
 }
 
 impl From<Buffering> for u8 {

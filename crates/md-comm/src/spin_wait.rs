@@ -5,6 +5,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::ledger::Ledger;
+use crate::transport::Poll;
+use crate::{CommError, EdgeId};
+
 /// Polls without giving up the core: about the time of a few message latencies.
 const SPINS: u32 = 256;
 /// Polls between two looks at the clock.
@@ -45,6 +49,42 @@ impl SpinWait {
             }
         }
         Ok(())
+    }
+}
+
+/// Waits until something is over, and lets others run in between; `late` tells of so many seconds in vain.
+pub(crate) fn wait_until<S>(
+    limit: Duration,
+    state: &mut S,
+    late: impl FnOnce(&S, f64) -> CommError,
+    mut is_over: impl FnMut(&mut S) -> Result<bool, CommError>,
+) -> Result<(), CommError> {
+    let mut wait = SpinWait::new(limit);
+    while !is_over(state)? {
+        if let Err(expired) = wait.pause() {
+            return Err(late(state, expired.waited_s));
+        }
+    }
+    Ok(())
+}
+
+impl Poll {
+    /// Looks for a message as often as the poll wants.
+    pub(crate) fn answer<S>(
+        self,
+        limit: Duration,
+        ledger: &Ledger,
+        transport: &mut S,
+        mut look: impl FnMut(&mut S) -> Result<Option<EdgeId>, CommError>,
+    ) -> Result<Option<EdgeId>, CommError> {
+        let mut wait = SpinWait::new(limit);
+        loop {
+            let found = look(transport)?;
+            if found.is_some() || self == Self::Probe {
+                return Ok(found);
+            }
+            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
+        }
     }
 }
 

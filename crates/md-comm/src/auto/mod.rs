@@ -18,9 +18,7 @@
 //! worth a trial: `p2p`.
 
 mod choosing;
-mod clock;
 mod decision;
-mod entries;
 #[cfg(test)]
 mod tests;
 mod trials;
@@ -29,9 +27,9 @@ mod waiting;
 use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{Backend, Choice, CommError, Growth, Tried};
-use clock::TransportClock;
-pub(crate) use entries::Candidates;
-use entries::Entry;
+pub(crate) use choosing::Candidates;
+use choosing::Entry;
+use trials::TransportClock;
 pub use trials::Trials;
 
 /// First in every order of preference, and used where no choice is made.

@@ -19,8 +19,6 @@ pub(super) enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 3] = [Self::Receives, Self::SendsOnly, Self::Absent];
-
     /// As the first of a rank's numbers.
     fn code(self) -> f64 {
         f64::from(self as u8)
@@ -48,7 +46,7 @@ pub(super) fn without_waiting(world: &dyn World, role: Role, mine_s: &[f64]) -> 
 
 /// Of a row per rank: its role, then its times. Nothing of no rows.
 fn together(rows: &[Vec<f64>]) -> Vec<f64> {
-    let [receiving, sending, _] = Role::ALL.map(|role| {
+    let [receiving, sending] = [Role::Receives, Role::SendsOnly].map(|role| {
         rows.iter().filter(|row| row.first() == Some(&role.code())).map(|row| &row[1..]).collect::<Vec<_>>()
     });
     let count = rows.first().map_or(0, |row| row.len().saturating_sub(1));

@@ -54,7 +54,7 @@ impl Fault for Wrong {
             Flaw::BitFlipped => bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 0x10),
             Flaw::Clipped => bytes.truncate(*capacity),
             Flaw::Shifted => *misalignment = 1,
-            _ => (),
+            Flaw::None | Flaw::GrowthUnreported | Flaw::NoBarrier | Flaw::SumReversed | Flaw::WrongRoot => (),
         }
     }
 

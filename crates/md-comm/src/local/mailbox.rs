@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::buffer::AlignedBuffer;
-use crate::{Channel, Rank};
+use crate::{Channel, CommError, Rank};
 
 /// What a message is for; part of its address, so that a collective called out of order cannot take another's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +36,16 @@ pub(super) struct Address {
 pub(super) enum NoMessage {
     PeerFailed(Rank),
     Expired { waited_s: f64 },
+}
+
+impl NoMessage {
+    /// `late` tells of so many seconds in vain.
+    pub(super) fn error(self, late: impl FnOnce(f64) -> CommError) -> CommError {
+        match self {
+            Self::PeerFailed(rank) => CommError::PeerFailed { rank },
+            Self::Expired { waited_s } => late(waited_s),
+        }
+    }
 }
 
 #[derive(Debug, Default)]

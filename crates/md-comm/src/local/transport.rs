@@ -76,9 +76,8 @@ impl LocalTransport {
     fn take_from_sender(&self, kind: Kind, edge: EdgeId) -> Result<AlignedBuffer, CommError> {
         let Edge { peer, receive_channel, .. } = *self.terms.edge(edge);
         let address = Address { kind, context: self.context, from: peer, channel: receive_channel };
-        let found = self.member.take(|| [(0, address)].into_iter());
         let awaited = || format!("rank {peer} (channel {receive_channel})");
-        found.map(|(_, message)| message).map_err(|none| self.error(none, awaited()))
+        self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
     }
 
     /// A buffer at hand, or the next one that comes back.
@@ -88,9 +87,8 @@ impl LocalTransport {
         }
         let Edge { peer, send_channel: channel, .. } = *self.terms.edge(edge);
         let address = Address { kind: Kind::FreeBuffer, context: self.context, from: peer, channel };
-        let found = self.member.take(|| [(0, address)].into_iter());
         let awaited = || format!("a free buffer of rank {peer} (channel {channel})");
-        found.map(|(_, buffer)| buffer).map_err(|none| self.error(none, awaited()))
+        self.member.take_one(address, |waited_s| self.terms.timeout(waited_s, awaited()))
     }
 
     /// The queues that may hold messages still awaited.
@@ -100,13 +98,6 @@ impl LocalTransport {
             let Edge { peer: from, receive_channel: channel, .. } = *self.terms.edge(edge);
             (edge.0, Address { kind: Kind::Payload, context: self.context, from, channel })
         })
-    }
-
-    fn error(&self, none: NoMessage, awaited: String) -> CommError {
-        match none {
-            NoMessage::PeerFailed(rank) => CommError::PeerFailed { rank },
-            NoMessage::Expired { waited_s } => self.terms.timeout(waited_s, awaited),
-        }
     }
 }
 
@@ -134,7 +125,8 @@ impl Transport for LocalTransport {
 
     /// Messages move by themselves.
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
-        let error = |none| self.error(none, ledger.awaited_edges());
+        let late = |waited_s| self.terms.timeout(waited_s, ledger.awaited_edges());
+        let error = |none: NoMessage| none.error(late);
         match poll {
             Poll::Progress | Poll::Finish => return Ok(None),
             Poll::Probe => {

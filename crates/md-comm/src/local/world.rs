@@ -50,6 +50,16 @@ impl Member {
         self.shared.take(self.rank, self.watchdog.get(), choices)
     }
 
+    /// The first message of a queue; waits for it.
+    pub(super) fn take_one(
+        &self,
+        address: Address,
+        late: impl FnOnce(f64) -> CommError,
+    ) -> Result<AlignedBuffer, CommError> {
+        let found = self.take(|| [(0, address)].into_iter());
+        found.map(|(_, message)| message).map_err(|none| none.error(late))
+    }
+
     fn post(&self, kind: Kind, to: Rank, bytes: &[u8]) {
         let address = Address { kind, context: self.collectives, from: self.rank, channel: 0 };
         self.shared.post(to, address, copy_of(bytes));
@@ -57,13 +67,12 @@ impl Member {
 
     fn take_from(&self, kind: Kind, from: Rank) -> Result<AlignedBuffer, CommError> {
         let address = Address { kind, context: self.collectives, from, channel: 0 };
-        let found = self.take(|| [(0, address)].into_iter());
-        found.map(|(_, message)| message).map_err(|none| match none {
-            NoMessage::PeerFailed(rank) => CommError::PeerFailed { rank },
-            NoMessage::Expired { waited_s } => {
-                let (rank, awaited) = (self.rank, format!("rank {from}"));
-                CommError::Timeout { context: kind.name(), rank, waited_s, awaited }
-            }
+        let (context, rank) = (kind.name(), self.rank);
+        self.take_one(address, |waited_s| CommError::Timeout {
+            context,
+            rank,
+            waited_s,
+            awaited: format!("rank {from}"),
         })
     }
 

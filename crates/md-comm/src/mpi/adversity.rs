@@ -48,7 +48,10 @@ pub(super) struct Jitter {
 impl Jitter {
     /// `rank` and `context` tell one context's pauses from those of others.
     pub(super) fn new(adversity: Adversity, rank: Rank, context: u64) -> Self {
-        let rough = matches!(adversity, Adversity::Rough | Adversity::FlagFirst);
+        let rough = match adversity {
+            Adversity::Rough | Adversity::FlagFirst => true,
+            Adversity::None | Adversity::NoWindow => false,
+        };
         let random = rough.then(|| RefCell::new(Random::keyed(&[rank as u64, context])));
         Self { adversity, random, read: Vec::new() }
     }

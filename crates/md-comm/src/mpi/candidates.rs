@@ -11,35 +11,41 @@ use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{Backend, CommError, World};
 
-/// Most trusted first: two-sided messages are what libraries test best; shared memory has no library in its way; then
-/// one-sided schemes by how little they ask of the library.
-const ORDER: [Backend; 9] = [
-    Backend::P2p,
-    Backend::P2pPersistent,
-    Backend::Shm,
-    Backend::Hybrid,
-    Backend::RmaLock,
-    Backend::RmaNotify,
-    Backend::RmaRing,
-    Backend::RmaPscw,
-    Backend::RmaLockEpoch,
-];
+/// A candidate's place, most trusted first: two-sided messages are what libraries test best; shared memory has no library
+/// in its way; then one-sided schemes by how little they ask of the library. `None` for what is not tried.
+///
+/// `hybrid` takes the place of `shm` where there are several nodes and some node has several ranks. With one rank per
+/// node neither can gain anything: `shm` then says itself why it is refused.
+fn preference(backend: Backend, layout: Layout) -> Option<usize> {
+    match backend {
+        Backend::P2p => Some(0),
+        Backend::P2pPersistent => Some(1),
+        Backend::Shm => (layout != Layout::SharedNodes).then_some(2),
+        Backend::Hybrid => (layout == Layout::SharedNodes).then_some(2),
+        Backend::RmaLock => Some(3),
+        Backend::RmaNotify => Some(4),
+        Backend::RmaRing => Some(5),
+        Backend::RmaPscw => Some(6),
+        Backend::RmaLockEpoch => Some(7),
+        Backend::Local
+        | Backend::NeighborCollective
+        | Backend::RmaFence
+        | Backend::RmaBarrier
+        | Backend::Auto => None,
+    }
+}
 
 impl Candidates for MpiWorld {
     fn world(&self) -> &dyn World {
         self
     }
 
-    /// `hybrid` takes the place of `shm` where there are several nodes and some node has several ranks. With one rank per
-    /// node neither can gain anything: `shm` then says itself why it is refused.
     fn list(&self) -> Result<Vec<Backend>, CommError> {
         let layout = self.inner().find_node()?.layout;
-        let fits = |backend: &Backend| match backend {
-            Backend::Shm => layout != Layout::SharedNodes,
-            Backend::Hybrid => layout == Layout::SharedNodes,
-            _ => true,
-        };
-        Ok(ORDER.into_iter().filter(fits).collect())
+        let mut list: Vec<_> =
+            Backend::ALL.iter().copied().filter(|&one| preference(one, layout).is_some()).collect();
+        list.sort_by_key(|&backend| preference(backend, layout));
+        Ok(list)
     }
 
     fn open(&self, backend: Backend, ledger: &mut Ledger) -> Result<Box<dyn Transport>, CommError> {
@@ -47,7 +53,7 @@ impl Candidates for MpiWorld {
         if backend == Backend::Hybrid && between.needs_same_order() {
             let reason =
                 format!("with `{}` between nodes all contexts must be used in one order", between.name());
-            return Err(CommError::Unavailable { backend: backend.name(), reason });
+            return Err(backend.unavailable(reason));
         }
         self.transport(backend, ledger)
     }

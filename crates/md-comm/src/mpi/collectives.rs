@@ -13,7 +13,7 @@ const PIECE_BYTES: usize = 1 << 30;
 impl Inner {
     /// What the capacities of some rank need. *Collective.*
     pub(super) fn agree_on_change(&self, mine: Change) -> Result<Change, CommError> {
-        Ok(Change::from_level(self.control.highest(mine.level().into(), self.limit())?))
+        Ok(Change::from_level(self.highest(mine.level().into())?))
     }
 
     /// First the length, then the bytes in pieces.

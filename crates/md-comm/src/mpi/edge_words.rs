@@ -22,16 +22,16 @@ pub(super) enum Along {
 }
 
 impl Along {
-    fn sends(self, edge: &Edge) -> bool {
+    pub(super) fn sends(self, edge: &Edge) -> bool {
         if self == Self::Forward { edge.flow.sends() } else { edge.flow.receives() }
     }
 
-    fn receives(self, edge: &Edge) -> bool {
+    pub(super) fn receives(self, edge: &Edge) -> bool {
         if self == Self::Forward { edge.flow.receives() } else { edge.flow.sends() }
     }
 
     /// Channels for sending and receiving.
-    fn channels(self, edge: &Edge) -> [u16; 2] {
+    pub(super) fn channels(self, edge: &Edge) -> [u16; 2] {
         let [send, receive] = [edge.send_channel, edge.receive_channel];
         if self == Self::Forward { [send, receive] } else { [receive, send] }
     }

@@ -21,7 +21,6 @@ mod numbers;
 mod overflow;
 mod p2p;
 mod rma;
-mod shared_fate;
 mod survey;
 mod world;
 

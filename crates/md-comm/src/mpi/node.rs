@@ -5,14 +5,14 @@
 
 use super::ffi::Communicator;
 use super::world::Inner;
-use crate::{CommError, ExchangeSpec, Rank};
+use crate::{Backend, CommError, ExchangeSpec, Rank};
 
 /// For tests and experiments: consecutive blocks of so many ranks count as a node.
 const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 
 /// One node's communicator. Kept until MPI is finalised.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) communicator: Communicator,
     /// Ranks in the world, in the order of their numbers in `communicator`.
     ranks: Vec<Rank>,
@@ -65,7 +65,7 @@ impl Inner {
         let all = communicator.gather_all(mine, members, self.limit())?;
         let ranks = bytemuck::pod_collect_to_vec::<u8, u64>(&all);
         let ranks = ranks.into_iter().map(|rank| rank as Rank).collect();
-        let layout = match self.control.highest(members as u64, self.limit())? as usize {
+        let layout = match self.highest(members as u64)? as usize {
             most if most == self.ranks => Layout::OneNode,
             1 => Layout::OneRankPerNode,
             _ => Layout::SharedNodes,
@@ -77,7 +77,7 @@ impl Inner {
     pub(super) fn expect_on_node(&self, spec: &ExchangeSpec) -> Result<(), CommError> {
         let node = self.find_node()?;
         let away = spec.edges.iter().map(|edge| edge.peer).find(|&peer| node.member(peer).is_none());
-        if self.control.highest(away.is_some().into(), self.limit())? == 0 {
+        if self.highest(away.is_some().into())? == 0 {
             return Ok(());
         }
         let example = away.map(|peer| format!(", such as from rank {} to {peer}", self.rank));
@@ -86,6 +86,6 @@ impl Inner {
             spec.name,
             example.unwrap_or_default()
         );
-        Err(CommError::Unavailable { backend: "shm", reason })
+        Err(Backend::Shm.unavailable(reason))
     }
 }

@@ -24,7 +24,7 @@ impl ContextNumber {
 /// The numbers in use. A number is given out again only after `finalise`, whose barrier makes sure that no rank still
 /// awaits messages with its tags; a context that is merely dropped keeps its number.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     used: BTreeSet<ContextNumber>,
     largest: ContextNumber,
 }

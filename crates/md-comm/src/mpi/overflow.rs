@@ -12,7 +12,7 @@ use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
 use crate::ledger::Terms;
-use crate::spin_wait::SpinWait;
+use crate::spin_wait::wait_until;
 use crate::{CommError, Edge, EdgeId};
 
 /// The way round of one context.
@@ -47,11 +47,11 @@ impl Overflow {
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&mut [u8], CommError> {
-        let mut wait = SpinWait::new(world.watchdog());
-        while self.sends[self.current].is_active(edge.0) {
-            self.poll_sends()?;
-            wait.pause().map_err(|expired| late(terms, edge, expired.waited_s))?;
-        }
+        let late = |_: &Self, waited_s| late(terms, edge, waited_s);
+        wait_until(world.watchdog(), self, late, |overflow| {
+            overflow.poll_sends()?;
+            Ok(!overflow.sends[overflow.current].is_active(edge.0))
+        })?;
         self.sends[self.current].bytes_mut(edge.0, bytes)
     }
 
@@ -102,16 +102,14 @@ impl Overflow {
 
     /// Waits until everything sent has been received.
     pub(super) fn finish(&mut self, world: &Inner, terms: &Terms) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(world.watchdog());
-        while self.sends.iter().any(Transfers::any_active) {
-            self.poll_sends()?;
-            wait.pause().map_err(|expired| {
-                let stuck = |edge: &EdgeId| self.sends.iter().any(|sends| sends.is_active(edge.0));
-                let edge = terms.edge_ids().find(stuck).unwrap_or(EdgeId(0));
-                late(terms, edge, expired.waited_s)
-            })?;
-        }
-        Ok(())
+        let late = |overflow: &Self, waited_s| {
+            let stuck = |edge: &EdgeId| overflow.sends.iter().any(|sends| sends.is_active(edge.0));
+            late(terms, terms.edge_ids().find(stuck).unwrap_or(EdgeId(0)), waited_s)
+        };
+        wait_until(world.watchdog(), self, late, |overflow| {
+            overflow.poll_sends()?;
+            Ok(!overflow.sends.iter().any(Transfers::any_active))
+        })
     }
 
     /// Gives the context number back, after the barrier that ends the context.

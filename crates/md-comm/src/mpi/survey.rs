@@ -107,11 +107,14 @@ fn sizes_of_groups(mut values: Vec<u64>) -> Vec<usize> {
 /// The component behind a window with this name.
 fn component(library: &Library, window_name: &str) -> String {
     let named = window_name.split_once(" window").map(|(component, _)| format!("osc/{component}"));
-    match (library.family, named, &library.device) {
-        (Family::OpenMpi, Some(component), _) => component,
-        (Family::OpenMpi, None, _) => "osc/sm (deduced: the others name their windows)".to_owned(),
-        (_, _, Some(device)) => format!("device {device}"),
-        _ => "not stated by the library".to_owned(),
+    match library.family {
+        Family::OpenMpi => {
+            named.unwrap_or_else(|| "osc/sm (deduced: the others name their windows)".to_owned())
+        }
+        Family::Mpich | Family::IntelMpi | Family::Other => match &library.device {
+            Some(device) => format!("device {device}"),
+            None => "not stated by the library".to_owned(),
+        },
     }
 }
 

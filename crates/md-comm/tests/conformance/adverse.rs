@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use md_comm::{Backend, Buffering, RmaOptions};
 
-use crate::Tally;
+use crate::Summary;
 use crate::cases::{Case, OSC_PT2PT, OSC_SM, Path};
 use crate::child::{ADVERSITY, BACKEND, BETWEEN_NODES, FLAG_FIRST, NO_WINDOW};
 use crate::jobs::{RANKS_PER_NODE, expect, over_mpi, play, under_launcher};
@@ -85,17 +85,17 @@ fn short(backend: Backend) -> Vec<RmaOptions> {
     own.filter_map(|(_, text)| options::parse(text).ok()).collect()
 }
 
-pub(crate) fn run_all(tally: &mut Tally) {
+pub(crate) fn run_all(summary: &mut Summary) {
     for backend in over_mpi().filter(|&backend| lets_ahead(backend)) {
-        tally.judge(&format!("a sender two exchanges ahead, {}", backend.name()), two_ahead(backend));
+        summary.record(&format!("a sender two exchanges ahead, {}", backend.name()), two_ahead(backend));
     }
     for backend in [Backend::Shm, Backend::RmaNotify] {
         let name = format!("a flag before its data is caught, {}", backend.name());
-        tally.judge(&name, flag_first_is_caught(backend));
+        summary.record(&name, flag_first_is_caught(backend));
     }
     for backend in [Backend::Shm, Backend::Hybrid, Backend::RmaLock, Backend::RmaFence] {
         let name = format!("a window refused on one rank is refused on all, {}", backend.name());
-        tally.judge(&name, no_window_is_reported(backend));
+        summary.record(&name, no_window_is_reported(backend));
     }
 }
 

@@ -15,6 +15,8 @@ mod child;
 #[cfg(feature = "mpi")]
 mod jobs;
 #[cfg(feature = "mpi")]
+mod launch;
+#[cfg(feature = "mpi")]
 mod options;
 
 use std::process::ExitCode;
@@ -29,13 +31,13 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// Counts and prints outcomes.
 #[derive(Debug, Default)]
-struct Tally {
+struct Summary {
     passed: usize,
     failed: usize,
 }
 
-impl Tally {
-    fn judge(&mut self, name: &str, outcome: Result<(), String>) {
+impl Summary {
+    fn record(&mut self, name: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => {
                 self.passed += 1;
@@ -54,14 +56,14 @@ fn main() -> ExitCode {
     if let Some(code) = child::run_if_child() {
         return code;
     }
-    let mut tally = Tally::default();
+    let mut summary = Summary::default();
     for ranks in RANKS {
-        tally.judge(&format!("local, {ranks} ranks"), on_threads(ranks));
+        summary.record(&format!("local, {ranks} ranks"), on_threads(ranks));
     }
     #[cfg(feature = "mpi")]
-    jobs::run_all(&mut tally);
-    println!("{} passed, {} failed", tally.passed, tally.failed);
-    ExitCode::from(u8::from(tally.failed > 0))
+    jobs::run_all(&mut summary);
+    println!("{} passed, {} failed", summary.passed, summary.failed);
+    ExitCode::from(u8::from(summary.failed > 0))
 }
 
 /// Runs the suite; a rank that cannot go on ends the others.

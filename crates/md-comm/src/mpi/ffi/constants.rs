@@ -10,51 +10,29 @@ mod raw {
 
     // SAFETY: the signatures are those of `mdcomm_shim.c`; handle types are transparent.
     unsafe extern "C" {
-        pub(super) safe fn mdc_replace() -> ffi::MPI_Op;
-        pub(super) safe fn mdc_no_op() -> ffi::MPI_Op;
-        pub(super) safe fn mdc_mode_nocheck() -> c_int;
-        pub(super) safe fn mdc_mode_nosucceed() -> c_int;
-        pub(super) safe fn mdc_mode_noprecede() -> c_int;
-        pub(super) safe fn mdc_mode_nostore() -> c_int;
-        pub(super) safe fn mdc_mode_noput() -> c_int;
+        /// `MPI_REPLACE`.
+        pub(crate) safe fn mdc_replace() -> ffi::MPI_Op;
+        /// `MPI_NO_OP`.
+        pub(crate) safe fn mdc_no_op() -> ffi::MPI_Op;
+        /// `MPI_MODE_NOCHECK`. Never for post and start: Open MPI's osc/sm then lets `MPI_Win_wait` return early.
+        pub(crate) safe fn mdc_mode_nocheck() -> c_int;
+        /// `MPI_MODE_NOSUCCEED`.
+        pub(crate) safe fn mdc_mode_nosucceed() -> c_int;
+        /// `MPI_MODE_NOPRECEDE`.
+        pub(crate) safe fn mdc_mode_noprecede() -> c_int;
+        /// `MPI_MODE_NOSTORE`.
+        pub(crate) safe fn mdc_mode_nostore() -> c_int;
+        /// `MPI_MODE_NOPUT`.
+        pub(crate) safe fn mdc_mode_noput() -> c_int;
         pub(super) fn mdc_is_unified(window: ffi::MPI_Win, unified: *mut c_int) -> c_int;
     }
 }
 
-/// `MPI_REPLACE`.
-pub(super) fn replace() -> ffi::MPI_Op {
-    raw::mdc_replace()
-}
-
-/// `MPI_NO_OP`.
-pub(super) fn no_op() -> ffi::MPI_Op {
-    raw::mdc_no_op()
-}
-
-/// `MPI_MODE_NOCHECK`. Never for post and start: Open MPI's osc/sm then lets `MPI_Win_wait` return early.
-pub(super) fn mode_nocheck() -> c_int {
-    raw::mdc_mode_nocheck()
-}
-
-/// `MPI_MODE_NOSUCCEED`.
-pub(super) fn mode_nosucceed() -> c_int {
-    raw::mdc_mode_nosucceed()
-}
-
-/// `MPI_MODE_NOPRECEDE`.
-pub(super) fn mode_noprecede() -> c_int {
-    raw::mdc_mode_noprecede()
-}
-
-/// `MPI_MODE_NOSTORE`.
-pub(super) fn mode_nostore() -> c_int {
-    raw::mdc_mode_nostore()
-}
-
-/// `MPI_MODE_NOPUT`.
-pub(super) fn mode_noput() -> c_int {
-    raw::mdc_mode_noput()
-}
+pub(super) use raw::{
+    mdc_mode_nocheck as mode_nocheck, mdc_mode_noprecede as mode_noprecede, mdc_mode_noput as mode_noput,
+    mdc_mode_nostore as mode_nostore, mdc_mode_nosucceed as mode_nosucceed, mdc_no_op as no_op,
+    mdc_replace as replace,
+};
 
 /// Return code, and whether the window's public and private copies are the same memory (MPI-3.1 section 11.4).
 pub(super) fn is_unified(window: ffi::MPI_Win) -> (c_int, bool) {

@@ -3,7 +3,7 @@
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
 //! buffers they use, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
 //! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
-//!    something made from it and kept by the same owner); where the program has initialised MPI itself, it promises to
+//!    something made from it and kept by the same owner); where the program has initialised MPI itself, it assertions to
 //!    drop what it got from `start_with` before it finalises MPI;
 //! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
 //!    while the request is active, and is leaked, not freed, if the request cannot be ended;
@@ -17,10 +17,8 @@
 //! the rules are ours to keep; hence no other file may be unsafe.
 #![expect(unsafe_code, reason = "MPI is a C interface; the rules are in the module's documentation")]
 
-mod barriers;
 mod communicator;
 mod constants;
-mod group;
 mod neighbours;
 mod transfers;
 mod window;
@@ -31,47 +29,50 @@ use std::time::Duration;
 use mpi::ffi;
 
 use crate::CommError;
-pub(super) use barriers::Barriers;
-pub(super) use communicator::{Communicator, Limit};
-pub(super) use group::Group;
+pub(super) use communicator::{Barriers, Communicator, Limit};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
-pub(super) use window::{Memory, Place, Promise, Request, Window};
+pub(super) use window::{Assertion, Group, Memory, Place, Request, Window};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
 fn check(call: &'static str, code: c_int) -> Result<(), CommError> {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());
     }
-    Err(CommError::Mpi { call, message: error_text(code) })
+    Err(failure(call, code))
+}
+
+fn failure(call: &'static str, code: c_int) -> CommError {
+    CommError::Mpi { call, message: error_text(code) }
 }
 
 fn error_text(code: c_int) -> String {
-    let mut text: [c_char; ffi::MPI_MAX_ERROR_STRING as usize + 1] =
-        [0; ffi::MPI_MAX_ERROR_STRING as usize + 1];
-    let mut length = 0;
-    // SAFETY: the buffer has the size the standard asks for, plus a terminator that stays zero.
-    let outcome = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &raw mut length) };
-    if outcome == ffi::MPI_SUCCESS as c_int { text_of(&text) } else { format!("error code {code}") }
+    // SAFETY: the buffer has the size the standard asks for.
+    let text = text(ffi::MPI_MAX_ERROR_STRING as usize, |text, length| unsafe {
+        ffi::MPI_Error_string(code, text, length)
+    });
+    text.unwrap_or_else(|_| format!("error code {code}"))
 }
 
 /// Version line of the library (MPI-3.1 section 8.1.1). May be called at any time.
 pub(super) fn library_version() -> Result<String, CommError> {
     // SAFETY: reading a constant of the C library.
-    let size = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };
-    let mut text: Vec<c_char> = vec![0; size as usize + 1];
-    let mut length = 0;
-    // SAFETY: the buffer has the size the standard asks for, plus a terminator that stays zero.
-    let code = unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr(), &raw mut length) };
-    check("MPI_Get_library_version", code)?;
-    Ok(text_of(&text))
+    let size = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
+    // SAFETY: the buffer has the size the standard asks for.
+    text(size, |text, length| unsafe { ffi::MPI_Get_library_version(text, length) })
+        .map_err(|code| failure("MPI_Get_library_version", code))
 }
 
-/// Text up to the first zero byte.
-fn text_of(text: &[c_char]) -> String {
-    let bytes: &[u8] = bytemuck::cast_slice(text);
-    let text = CStr::from_bytes_until_nul(bytes).map(CStr::to_string_lossy).unwrap_or_default();
-    text.trim_end().to_owned()
+/// What a call writes into a buffer of so many bytes, up to the first zero byte; or the call's code.
+fn text(size: usize, write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Result<String, c_int> {
+    // A terminator that stays zero comes last.
+    let (mut text, mut length) = (vec![0_u8; size + 1], 0);
+    let code = write(text.as_mut_ptr().cast(), &raw mut length);
+    if code != ffi::MPI_SUCCESS as c_int {
+        return Err(code);
+    }
+    let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
+    Ok(text.trim_end().to_owned())
 }
 
 /// Whether MPI calls are possible now (MPI-3.1 section 8.7). May be called at any time, from any thread.
@@ -109,6 +110,18 @@ fn count(call: &'static str, bytes: usize) -> Result<c_int, CommError> {
 fn null_request() -> ffi::MPI_Request {
     // SAFETY: reading a constant of the C library.
     unsafe { ffi::RSMPI_REQUEST_NULL }
+}
+
+/// Whether nothing is pending on a request; it is null then, or inactive. Never blocks. MPI-3.1 section 3.7.3. What the
+/// request uses obeys its owner's invariant.
+fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
+    if *request == null_request() {
+        return Ok(true);
+    }
+    let (mut done, mut status) = (0, blank_status());
+    // SAFETY: a request that its owner alone has; an integer and a status are written.
+    check("MPI_Test", unsafe { ffi::MPI_Test(&raw mut *request, &raw mut done, &raw mut status) })?;
+    Ok(done != 0)
 }
 
 fn byte() -> ffi::MPI_Datatype {

@@ -5,13 +5,13 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 
-use super::{Communicator, blank_status, byte, check, count, is_running, null_request};
+use super::{Communicator, byte, check, count, is_over, is_running, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
 
 /// One direction of a neighbourhood: who, and which piece of the buffer is theirs.
 #[derive(Debug, Default)]
-pub(in crate::mpi) struct Side {
-    pub(in crate::mpi) ranks: Vec<Rank>,
+pub(crate) struct Side {
+    pub(crate) ranks: Vec<Rank>,
     lengths: Vec<c_int>,
     offsets: Vec<c_int>,
     buffer: AlignedBuffer,
@@ -19,7 +19,7 @@ pub(in crate::mpi) struct Side {
 
 impl Side {
     /// Neighbours, each once.
-    pub(in crate::mpi) fn new(ranks: Vec<Rank>) -> Self {
+    pub(crate) fn new(ranks: Vec<Rank>) -> Self {
         let many = ranks.len();
         Self { ranks, lengths: vec![0; many], offsets: vec![0; many], buffer: AlignedBuffer::default() }
     }
@@ -31,22 +31,21 @@ impl Side {
 
 /// A neighbourhood with its buffers. At most one collective is under way; its buffers are not handed out meanwhile.
 #[derive(Debug)]
-pub(in crate::mpi) struct Neighbours {
+pub(crate) struct Neighbours {
     on: Communicator,
-    pub(in crate::mpi) to: Side,
-    pub(in crate::mpi) from: Side,
+    pub(crate) to: Side,
+    pub(crate) from: Side,
     request: ffi::MPI_Request,
 }
 
 impl Neighbours {
     /// MPI-3.1 section 7.5.4. *Collective.*
-    pub(in crate::mpi) fn new(of: &Communicator, to: Side, from: Side) -> Result<Self, CommError> {
+    pub(crate) fn new(of: &Communicator, to: Side, from: Side) -> Result<Self, CommError> {
         let (sources, targets) = (from.numbers(), to.numbers());
         let no_reorder = 0;
-        // SAFETY: the arrays have the lengths given; `raw` receives the new handle. Weights are unused.
-        let on = unsafe {
-            let mut raw = ffi::RSMPI_COMM_NULL;
-            let code = ffi::MPI_Dist_graph_create_adjacent(
+        // SAFETY: the arrays have the lengths given. Weights are unused.
+        let on = Communicator::made("MPI_Dist_graph_create_adjacent", |raw| unsafe {
+            ffi::MPI_Dist_graph_create_adjacent(
                 of.raw,
                 sources.len() as c_int,
                 sources.as_ptr(),
@@ -56,17 +55,14 @@ impl Neighbours {
                 ffi::RSMPI_UNWEIGHTED(),
                 ffi::RSMPI_INFO_NULL,
                 no_reorder,
-                &raw mut raw,
-            );
-            check("MPI_Dist_graph_create_adjacent", code)?;
-            check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN))?;
-            Communicator::owned(raw)
-        };
+                raw,
+            )
+        })?;
         Ok(Self { on, to, from, request: null_request() })
     }
 
     /// Lays both buffers out with these lengths per neighbour, back to back.
-    pub(in crate::mpi) fn lay_out(&mut self, to: &[usize], from: &[usize]) -> Result<(), CommError> {
+    pub(crate) fn lay_out(&mut self, to: &[usize], from: &[usize]) -> Result<(), CommError> {
         self.expect_idle()?;
         for (side, lengths) in [(&mut self.to, to), (&mut self.from, from)] {
             let mut end = 0;
@@ -81,19 +77,19 @@ impl Neighbours {
     }
 
     /// What is to be sent.
-    pub(in crate::mpi) fn outgoing(&mut self) -> Result<&mut [u8], CommError> {
+    pub(crate) fn outgoing(&mut self) -> Result<&mut [u8], CommError> {
         self.expect_idle()?;
         Ok(self.to.buffer.bytes_mut())
     }
 
     /// What has arrived.
-    pub(in crate::mpi) fn incoming(&self) -> Result<&[u8], CommError> {
+    pub(crate) fn incoming(&self) -> Result<&[u8], CommError> {
         self.expect_idle()?;
         Ok(self.from.buffer.bytes())
     }
 
     /// Starts the collective. MPI-3.1 section 7.7.2.
-    pub(in crate::mpi) fn exchange(&mut self) -> Result<(), CommError> {
+    pub(crate) fn exchange(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         let Self { on, to, from, request } = self;
         // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and neither they nor the
@@ -116,19 +112,12 @@ impl Neighbours {
     }
 
     /// Whether the collective is over. Never blocks.
-    pub(in crate::mpi) fn is_over(&mut self) -> Result<bool, CommError> {
-        if self.request == null_request() {
-            return Ok(true);
-        }
-        let (mut done, mut status) = (0, blank_status());
-        // SAFETY: the request is ours alone; its buffers obey this type's invariant.
-        let code = unsafe { ffi::MPI_Test(&raw mut self.request, &raw mut done, &raw mut status) };
-        check("MPI_Test", code)?;
-        Ok(done != 0)
+    pub(crate) fn is_over(&mut self) -> Result<bool, CommError> {
+        is_over(&mut self.request)
     }
 
     /// Ends the communicator. *Collective.*
-    pub(in crate::mpi) fn free(&mut self) -> Result<(), CommError> {
+    pub(crate) fn free(&mut self) -> Result<(), CommError> {
         self.expect_idle()?;
         self.on.free()
     }

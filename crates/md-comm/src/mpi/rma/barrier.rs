@@ -11,7 +11,6 @@
 
 use super::super::ffi::Barriers;
 use super::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Where this exchange is.
@@ -27,7 +26,7 @@ enum Phase {
 
 /// Barriers of one context, on a communicator of its own.
 #[derive(Debug)]
-pub(in crate::mpi) struct Barrier {
+pub(crate) struct Barrier {
     barriers: Barriers,
     phase: Phase,
 }
@@ -49,13 +48,10 @@ impl Barrier {
 
     /// Waits for the barrier that was entered last.
     fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while self.phase != Phase::Open || !self.barriers.passed()? {
+        parts.wait_for("all ranks", |parts| {
             self.advance(parts)?;
-            let awaited = || "all ranks".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        Ok(())
+            Ok(self.phase == Phase::Open && self.barriers.passed()?)
+        })
     }
 }
 

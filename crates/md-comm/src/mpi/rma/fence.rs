@@ -11,13 +11,13 @@
 //! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and blocking: contexts
 //! must be used in the same order on all ranks, `try_next` blocks, and the watchdog does not see it.
 
-use super::super::ffi::Promise;
+use super::super::ffi::Assertion;
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
 /// Whether this exchange's fences have been passed.
 #[derive(Debug)]
-pub(in crate::mpi) struct Fence {
+pub(crate) struct Fence {
     passed: bool,
 }
 
@@ -37,21 +37,21 @@ impl Fence {
 fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
     // With one buffer the next puts come after the fence that frees the buffers. `NOSUCCEED` would be true too, but it
     // would make that fence one that ends no epoch, which need not be a barrier.
-    let promises: &[Promise] =
-        if parts.arena.buffers < 2 { &[Promise::NoStore, Promise::NoPut] } else { &[Promise::NoStore] };
-    parts.arena.window.fence(promises)
+    let assertions: &[Assertion] =
+        if parts.arena.buffers < 2 { &[Assertion::NoStore, Assertion::NoPut] } else { &[Assertion::NoStore] };
+    parts.arena.window.fence(assertions)
 }
 
 /// Between two fences: after the first, everybody has packed; after the second, everybody has read. The first is not
 /// given `NOPRECEDE` although it ends no accesses, because it must be a barrier.
 fn read(parts: &mut Parts) -> Result<(), CommError> {
-    parts.arena.window.fence(&[Promise::NoPut])?;
+    parts.arena.window.fence(&[Assertion::NoPut])?;
     for edge in parts.terms.edge_ids() {
         if parts.receives_from_others(edge) {
             parts.get(edge)?;
         }
     }
-    parts.arena.window.fence(&[Promise::NoStore, Promise::NoPut])
+    parts.arena.window.fence(&[Assertion::NoStore, Assertion::NoPut])
 }
 
 impl Scheme for Fence {
@@ -59,16 +59,12 @@ impl Scheme for Fence {
 
     /// A barrier follows, so that this fence need not be one.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        parts.arena.window.fence(&[Promise::NoPrecede])?;
+        parts.arena.window.fence(&[Assertion::NoPrecede])?;
         Ok(Self { passed: false })
     }
 
     fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
         Ok(true)
-    }
-
-    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
-        Ok(())
     }
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
@@ -80,7 +76,7 @@ impl Scheme for Fence {
         self.pass(parts)?;
         self.passed = false;
         let must_free_buffers = parts.arena.buffers < 2 && !parts.gets();
-        if must_free_buffers { parts.arena.window.fence(&[Promise::NoStore]) } else { Ok(()) }
+        if must_free_buffers { parts.arena.window.fence(&[Assertion::NoStore]) } else { Ok(()) }
     }
 
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {

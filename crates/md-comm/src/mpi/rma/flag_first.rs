@@ -3,21 +3,19 @@
 
 use super::super::ffi::Memory;
 use super::{Parts, Scheme};
-use crate::{Backend, CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId, RmaOptions};
 
 /// A scheme with flags, in the wrong order.
 #[derive(Debug)]
-pub(in crate::mpi) struct FlagFirst<S>(S);
-
-impl<S: Scheme> FlagFirst<S> {
-    /// Whether the caller packs straight into the buffer; else a put moves the message there.
-    const IN_PLACE: bool = matches!(S::MEMORY, Memory::Shared);
-}
+pub(crate) struct FlagFirst<S>(S);
 
 impl<S: Scheme> Scheme for FlagFirst<S> {
     const BACKEND: Backend = S::BACKEND;
-    const MEMORY: Memory = S::MEMORY;
     const FLAGS: usize = S::FLAGS;
+
+    fn memory(options: RmaOptions) -> Memory {
+        S::memory(options)
+    }
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         S::open(parts).map(Self)
@@ -33,7 +31,8 @@ impl<S: Scheme> Scheme for FlagFirst<S> {
         edge: EdgeId,
         bytes: usize,
     ) -> Result<&'p mut [u8], CommError> {
-        if Self::IN_PLACE {
+        // Packed in place; else a put moves the message there.
+        if parts.is_shared() {
             self.0.start(parts, edge)?;
             parts.jitter.linger();
         }
@@ -46,7 +45,7 @@ impl<S: Scheme> Scheme for FlagFirst<S> {
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.0.initiate(parts)?;
-        if Self::IN_PLACE {
+        if parts.is_shared() {
             return Ok(());
         }
         parts.jitter.linger();

@@ -14,12 +14,12 @@
 
 use super::signals::Signals;
 use super::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
+use crate::mpi::edge_words::Along;
 use crate::{Backend, CommError, EdgeId};
 
 /// Passive target; `HELD`: one epoch for the whole life of the context.
 #[derive(Debug)]
-pub(in crate::mpi) struct Lock<const HELD: bool> {
+pub(crate) struct Lock<const HELD: bool> {
     arrivals: Signals,
     credits: Signals,
     /// Free buffers per edge, counted where credits are needed.
@@ -53,7 +53,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         if !HELD && !parts.arena.window.is_unified() {
             let reason =
                 "the library's windows have separate copies, which only an open epoch can synchronise";
-            return Err(CommError::Unavailable { backend: "rma-lock-epoch", reason: reason.to_owned() });
+            return Err(Self::BACKEND.unavailable(reason));
         }
         if HELD {
             parts.arena.window.hold_all()?;
@@ -61,12 +61,12 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
             parts.arena.window.lock_all()?;
         }
         parts.arena.window.sync()?;
-        let credited: Vec<_> = parts.sending().filter(|&edge| parts.needs_credit(edge, true)).collect();
-        let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
-        let arrivals = Signals::open(parts, false, parts.receiving().collect())?;
-        let credits = Signals::open(parts, true, credited.clone())?;
+        let credited: Vec<_> =
+            parts.sending().filter(|&edge| parts.needs_credit(edge, Along::Forward)).collect();
+        let arrivals = Signals::open(parts, Along::Forward, parts.receiving().collect())?;
+        let credits = Signals::open(parts, Along::Backward, credited.clone())?;
         let free = vec![parts.arena.buffers; parts.terms.spec().edges.len()];
-        Ok(Self { arrivals, credits, free, credited, crediting })
+        Ok(Self { arrivals, credits, free, credited, crediting: parts.crediting() })
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
@@ -117,15 +117,10 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
 
     /// Every credit comes home first.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        loop {
+        parts.wait_for("the last credits", |parts| {
             self.collect_credits(parts)?;
-            if self.all_free(parts) {
-                break;
-            }
-            let awaited = || "the last credits".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
+            Ok(self.all_free(parts))
+        })?;
         self.arrivals.close(parts)?;
         self.credits.close(parts)?;
         parts.arena.window.unlock_all()

@@ -28,14 +28,13 @@ mod parts;
 mod pscw;
 mod rehearsal;
 mod ring;
-mod shared_part;
 mod shared_ring;
 mod shm;
 mod signals;
 mod transport;
 
 use super::ffi::Memory;
-use crate::{Backend, CommError, EdgeId};
+use crate::{Backend, CommError, EdgeId, RmaOptions, WindowKind};
 use arena::Form;
 pub(super) use barrier::Barrier;
 pub(super) use fence::Fence;
@@ -56,14 +55,20 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// What a scenario calls it.
     const BACKEND: Backend;
 
-    /// Where the window's memory comes from.
-    const MEMORY: Memory = Memory::Allocated;
-
     /// Where messages are.
     const FORM: Form = Form::Buffers;
 
     /// Flag words per receiving edge beside those of the buffers.
     const FLAGS: usize = 0;
+
+    /// Where the window's memory comes from.
+    fn memory(options: RmaOptions) -> Memory {
+        match options.window {
+            WindowKind::Allocate => Memory::Allocated,
+            WindowKind::Create => Memory::Created,
+            WindowKind::Dynamic => Memory::Attached,
+        }
+    }
 
     /// Opens the first epoch; the window is new, or `close` was called.
     fn open(parts: &mut Parts) -> Result<Self, CommError>;
@@ -87,7 +92,9 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     }
 
     /// All edges are packed.
-    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
+        Ok(())
+    }
 
     /// Gives notice of the messages that have arrived.
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError>;
@@ -96,5 +103,7 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError>;
 
     /// Ends all epochs and messages; between two exchanges.
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError>;
+    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.arena.window.unlock_all()
+    }
 }

@@ -9,34 +9,29 @@
 //! may see, and which flags show ([`crate::flag_protocol`]).
 //! Cost: three latencies: put, its acknowledgement, flag; one where the network has put-with-notify, which MPI lacks.
 //! Advantage: no message matching, each message is seen as it comes. Disadvantage: two round trips on the sender's side;
-//! with software progress the flag waits until the target calls MPI, hence the pokes while polling.
+//! with software progress the flag waits until the target calls MPI, hence the calls that drive progress while polling.
 
 use std::sync::atomic::Ordering;
 
 use super::super::ffi::Place;
-use super::flags::flag;
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
 /// Put and flag; `STRICT`: polled by MPI's own means.
 #[derive(Debug)]
-pub(in crate::mpi) struct Notify<const STRICT: bool> {
+pub(crate) struct Notify<const STRICT: bool> {
     /// Receiving edges whose senders wait for credits.
     crediting: Vec<EdgeId>,
     sending: Vec<EdgeId>,
 }
 
 fn read<const STRICT: bool>(parts: &Parts, offset: usize) -> Result<u64, CommError> {
-    let window = &parts.arena.window;
-    if STRICT {
-        let value = window.fetch(Place { member: parts.world.rank, offset })?;
-        std::sync::atomic::fence(Ordering::SeqCst);
-        return Ok(value);
+    if !STRICT {
+        return parts.polled_word(offset);
     }
-    if !window.is_unified() {
-        window.sync()?;
-    }
-    Ok(window.own_word(offset)?.load(Ordering::Acquire))
+    let value = parts.arena.window.fetch(Place { member: parts.world.rank, offset })?;
+    std::sync::atomic::fence(Ordering::SeqCst);
+    Ok(value)
 }
 
 impl<const STRICT: bool> Scheme for Notify<STRICT> {
@@ -45,8 +40,7 @@ impl<const STRICT: bool> Scheme for Notify<STRICT> {
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         parts.arena.window.sync()?;
-        let crediting = parts.receiving().filter(|&edge| parts.needs_credit(edge, false)).collect();
-        Ok(Self { crediting, sending: parts.sending().collect() })
+        Ok(Self { crediting: parts.crediting(), sending: parts.sending().collect() })
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
@@ -54,17 +48,7 @@ impl<const STRICT: bool> Scheme for Notify<STRICT> {
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if self.sending.is_empty() {
-            return Ok(());
-        }
-        parts.arena.window.flush_all()?;
-        for &edge in &self.sending {
-            parts.jitter.pause();
-            let place = parts.arena.flag_there(edge.0, parts.sequence);
-            let flag = flag(parts.sequence, parts.length(edge));
-            parts.arena.window.replace(2 * edge.0, flag, place)?;
-        }
-        parts.arena.window.flush_all()
+        parts.raise_flags(&self.sending, Parts::flag_place)
     }
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
@@ -76,17 +60,6 @@ impl<const STRICT: bool> Scheme for Notify<STRICT> {
     }
 
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if self.crediting.is_empty() {
-            return Ok(());
-        }
-        for &edge in &self.crediting {
-            let place = parts.arena.credit_there(edge.0, parts.sequence);
-            parts.arena.window.replace(2 * edge.0 + 1, parts.sequence, place)?;
-        }
-        parts.arena.window.flush_all()
-    }
-
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
+        parts.return_credits(&self.crediting, Parts::credit)
     }
 }

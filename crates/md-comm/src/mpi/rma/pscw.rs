@@ -10,14 +10,13 @@
 //! Advantage: skew spreads only to neighbours. Disadvantage: two control messages per neighbour; one slow neighbour
 //! delays the messages of all others, because an epoch ends as a whole.
 
-use super::super::ffi::{Group, Promise};
+use super::super::ffi::{Assertion, Group};
 use super::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
 use crate::{Backend, CommError, EdgeId};
 
 /// Epochs of one context.
 #[derive(Debug)]
-pub(in crate::mpi) struct Pscw {
+pub(crate) struct Pscw {
     /// Ranks that put here, ranks that this one puts to.
     sources: Group,
     targets: Group,
@@ -32,8 +31,8 @@ pub(in crate::mpi) struct Pscw {
 impl Pscw {
     fn expose(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if !self.sources.is_empty() && !self.exposed {
-            let promises: &[Promise] = if self.zeroed { &[] } else { &[Promise::NoStore] };
-            parts.arena.window.post(&self.sources, promises)?;
+            let assertions: &[Assertion] = if self.zeroed { &[] } else { &[Assertion::NoStore] };
+            parts.arena.window.post(&self.sources, assertions)?;
             (self.exposed, self.zeroed) = (true, false);
         }
         Ok(())
@@ -102,11 +101,6 @@ impl Scheme for Pscw {
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.access(parts)?;
         self.end_access(parts)?;
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while !self.end_exposure(parts)? {
-            let awaited = || "the end of the last epoch".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        Ok(())
+        parts.wait_for("the end of the last epoch", |parts| self.end_exposure(parts))
     }
 }

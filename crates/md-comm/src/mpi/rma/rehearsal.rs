@@ -12,7 +12,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::ffi::Memory;
 use super::{OneSided, Parts, Scheme};
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
@@ -20,7 +19,7 @@ use crate::{AlignedBuffer, CommError, Edge, Sizes};
 
 /// How a message buffer in shared memory is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stores {
+pub(crate) enum Stores {
     /// The caller packs into the message buffer.
     Cached,
     /// The caller packs into an origin buffer, which is copied past the caches.
@@ -47,15 +46,11 @@ impl Parts {
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// Rehearses if it is time to and there is a choice. *Collective*, with nothing in flight.
-    pub(super) fn rehearse_now_and_then(
-        &mut self,
-        ledger: &Ledger,
-        is_new_window: bool,
-    ) -> Result<(), CommError> {
-        if S::MEMORY != Memory::Shared || self.parts.terms.spec().sizes != Sizes::Fixed {
+    pub(super) fn rehearse_now_and_then(&mut self, ledger: &Ledger) -> Result<(), CommError> {
+        if !self.parts.is_shared() || self.parts.terms.spec().sizes != Sizes::Fixed {
             return Ok(());
         }
-        self.until_rehearsal = if is_new_window { 0 } else { self.until_rehearsal.saturating_sub(1) };
+        self.until_rehearsal = self.until_rehearsal.saturating_sub(1);
         if self.until_rehearsal > 0 {
             return Ok(());
         }
@@ -63,19 +58,17 @@ impl<S: Scheme + 'static> OneSided<S> {
         let lengths: Vec<usize> =
             self.parts.sending().map(|edge| self.parts.edge(edge).send_capacity).collect();
         let longest = lengths.iter().copied().max().unwrap_or(0) as u64;
-        if self.highest(longest)? < SHORTEST_BYTES {
+        if self.parts.world.highest(longest)? < SHORTEST_BYTES {
             self.parts.stores = Stores::Cached;
             return Ok(());
         }
         let [cached, streaming] = self.rehearse(ledger)?;
-        let [cached, streaming] =
-            [self.highest(cached.as_nanos() as u64)?, self.highest(streaming.as_nanos() as u64)?];
+        let [cached, streaming] = [
+            self.parts.world.highest(cached.as_nanos() as u64)?,
+            self.parts.world.highest(streaming.as_nanos() as u64)?,
+        ];
         self.parts.stores = if streaming < cached { Stores::Streaming } else { Stores::Cached };
         Ok(())
-    }
-
-    fn highest(&self, number: u64) -> Result<u64, CommError> {
-        self.parts.world.control.highest(number, self.parts.world.limit())
     }
 
     /// The shortest exchange each way.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use super::arena::ORIGIN_HEAD;
-use super::flags::{flag, length_in};
+use super::flags::length_in;
 use super::{Parts, Scheme};
 use crate::{ALIGNMENT, Backend, CommError, EdgeId};
 
@@ -58,14 +58,14 @@ impl Tickets {
 
 /// Rings of one context; per edge.
 #[derive(Debug)]
-pub(in crate::mpi) struct Ring {
+pub(crate) struct Ring {
     out: Vec<Tickets>,
     into: Vec<Tickets>,
     receiving: Vec<EdgeId>,
     sending: Vec<EdgeId>,
 }
 
-fn flag_line(sequence: u64) -> usize {
+fn flag_number(sequence: u64) -> usize {
     (sequence % MOST_UNDER_WAY as u64) as usize
 }
 
@@ -77,7 +77,7 @@ impl Scheme for Ring {
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
         for edge in parts.terms.edge_ids() {
-            parts.arena.window.own_word(parts.arena.ring_credit_here(edge.0))?.store(0, Ordering::SeqCst);
+            parts.arena.window.own_word(parts.arena.credit_here(edge.0, 0))?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
         let tickets =
@@ -88,79 +88,52 @@ impl Scheme for Ring {
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        if !parts.arena.window.is_unified() {
-            parts.arena.window.sync()?;
-        }
-        let credit = parts.arena.ring_credit_here(edge.0);
-        let read = parts.arena.window.own_word(credit)?.load(Ordering::Acquire);
+        let read = parts.polled_word(parts.arena.credit_here(edge.0, 0))?;
         let tickets = &mut self.out[edge.0];
         tickets.release(read);
-        Ok(tickets.fits(parts.length_in_buffer(edge), parts.arena.ring_size_there(edge.0)))
+        Ok(tickets.fits(parts.length_in_buffer(edge), parts.arena.ring_there(edge.0).size))
     }
 
     fn start(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<(), CommError> {
-        let (length, size) = (parts.length_in_buffer(edge), parts.arena.ring_size_there(edge.0));
+        let (length, ring) = (parts.length_in_buffer(edge), parts.arena.ring_there(edge.0));
         let tickets = &mut self.out[edge.0];
-        let (start, end) = tickets.next(length, size);
+        let (start, end) = tickets.next(length, ring.size);
         tickets.end = end;
         tickets.under_way.push_back(end);
         if length == 0 {
             return Ok(());
         }
-        let place = parts.arena.ring_there(edge.0, (start % size) as usize);
-        parts.arena.window.put(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, place)
+        parts.arena.window.put(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, ring.byte(start))
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if self.sending.is_empty() {
-            return Ok(());
-        }
-        parts.arena.window.flush_all()?;
-        for &edge in &self.sending {
-            parts.jitter.pause();
-            let place = parts.arena.ring_flag_there(edge.0, flag_line(parts.sequence));
-            let flag = flag(parts.sequence, parts.length(edge));
-            parts.arena.window.replace(2 * edge.0, flag, place)?;
-        }
-        parts.arena.window.flush_all()
+        parts.raise_flags(&self.sending, |parts, edge| {
+            parts.arena.ring_there(edge.0).word(flag_number(parts.sequence))
+        })
     }
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if !parts.arena.window.is_unified() {
-            parts.arena.window.sync()?;
-        }
         for &edge in &self.receiving {
             if parts.is_noticed(edge) {
                 continue;
             }
-            let line = parts.arena.ring_flag_here(edge.0, flag_line(parts.sequence));
-            let flag = parts.arena.window.own_word(line)?.load(Ordering::Acquire);
+            let ring = parts.arena.ring_here(edge.0);
+            let flag = parts.polled_word(ring.word(flag_number(parts.sequence)).offset)?;
             if let Some(length) = length_in(flag, parts.sequence) {
-                let size = parts.arena.ring_size_here(edge.0);
                 // A message without room comes another way.
-                let in_ring = if length > parts.arena.room_in(edge.0) { 0 } else { length };
-                let (start, end) = self.into[edge.0].next(in_ring, size);
+                let in_ring = if length > parts.arena.sizes.room_in[edge.0] { 0 } else { length };
+                let (start, end) = self.into[edge.0].next(in_ring, ring.size);
                 self.into[edge.0].end = end;
-                let place = parts.arena.ring_here(edge.0, (start % size) as usize);
-                parts.notice_at(edge, length, place);
+                parts.notice_at(edge, length, ring.byte(start).offset);
             }
         }
         Ok(())
     }
 
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if self.receiving.is_empty() {
-            return Ok(());
-        }
-        for &edge in &self.receiving {
-            let place = parts.arena.ring_credit_there(edge.0);
-            parts.arena.window.replace(2 * edge.0 + 1, self.into[edge.0].end, place)?;
-        }
-        parts.arena.window.flush_all()
-    }
-
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
+        let credit =
+            |parts: &Parts, edge: EdgeId| (self.into[edge.0].end, parts.arena.credit_there(edge.0, 0));
+        parts.return_credits(&self.receiving, credit)
     }
 }
 

@@ -18,15 +18,16 @@
 
 use std::sync::atomic::Ordering;
 
-use super::arena::{Form, ORIGIN_HEAD};
-use super::flags::{flag, length_in};
-use super::{Parts, Scheme};
-use crate::spin_wait::SpinWait;
-use crate::{ALIGNMENT, Backend, CommError, EdgeId};
+use crate::mpi::edge_words::Along;
+use crate::mpi::ffi::Place;
+use crate::mpi::rma::arena::{Ends, Form, ORIGIN_HEAD, RingPlace, WORD_STRIDE};
+use crate::mpi::rma::flags::length_in;
+use crate::mpi::rma::{Parts, Scheme};
+use crate::{ALIGNMENT, Backend, CommError, EdgeId, Rank};
 
 /// State of one context.
 #[derive(Debug)]
-pub(in crate::mpi) struct SharedRing {
+pub(crate) struct SharedRing {
     sending: Vec<EdgeId>,
     receiving: Vec<EdgeId>,
     /// Receiving edges whose senders wait for credits.
@@ -55,13 +56,6 @@ fn pieces(ticket: u64, length: usize, size: u64) -> (usize, usize) {
     (length.min(size as usize - start), start)
 }
 
-fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
-    if !parts.arena.window.is_unified() {
-        parts.arena.window.sync()?;
-    }
-    Ok(parts.arena.window.own_word(offset)?.load(Ordering::Acquire))
-}
-
 impl SharedRing {
     /// Puts the messages whose pieces are free and raises their flags.
     fn send_what_fits(&mut self, parts: &mut Parts) -> Result<(), CommError> {
@@ -77,24 +71,15 @@ impl SharedRing {
                 i += 1;
             }
         }
-        if self.leaving.is_empty() {
-            return Ok(());
-        }
-        parts.arena.window.flush_all()?;
-        for &edge in &self.leaving {
-            parts.jitter.pause();
-            let place = parts.arena.flag_there(edge.0, parts.sequence);
-            let flag = flag(parts.sequence, parts.length(edge));
-            parts.arena.window.replace(2 * edge.0, flag, place)?;
-        }
-        parts.arena.window.flush_all()
+        parts.raise_flags(&self.leaving, Parts::flag_place)
     }
 
     fn has_room(&mut self, parts: &Parts, edge: EdgeId, ticket: u64) -> Result<bool, CommError> {
         let bytes = footprint(parts.length_in_buffer(edge));
-        let fits = |read: u64| bytes == 0 || read + parts.arena.shared_size_there(edge.0) >= ticket + bytes;
+        let ring = parts.arena.shared.there[edge.0];
+        let fits = |read: u64| bytes == 0 || read + ring.size >= ticket + bytes;
         if !fits(self.read_there[edge.0]) {
-            self.read_there[edge.0] = parts.arena.window.fetch(parts.arena.shared_read_there(edge.0))?;
+            self.read_there[edge.0] = parts.arena.window.fetch(ring.word(READ))?;
         }
         Ok(fits(self.read_there[edge.0]))
     }
@@ -106,7 +91,7 @@ impl SharedRing {
             // Nobody is more than its buffers ahead: a credit or a message of ours is missing.
             while self.next[edge.0] < parts.sequence + parts.arena.buffers {
                 let sequence = self.next[edge.0];
-                let flag = read(parts, parts.arena.flag_here(edge.0, sequence))?;
+                let flag = parts.polled_word(parts.arena.flag_here(edge.0, sequence))?;
                 let Some(length) = length_in(flag, sequence) else { break };
                 self.take(parts, edge, sequence, length)?;
                 self.next[edge.0] += 1;
@@ -120,7 +105,7 @@ impl SharedRing {
             return Ok(());
         }
         parts.jitter.pause();
-        let (word, place) = (2 * self.next.len(), parts.arena.shared_read_here(parts.world.rank));
+        let (word, place) = (2 * self.next.len(), parts.arena.shared.here.word(READ));
         parts.arena.window.replace(word, self.read, place)?;
         parts.arena.window.flush_all()
     }
@@ -134,12 +119,12 @@ impl SharedRing {
     ) -> Result<(), CommError> {
         let buffer = held(parts, edge, sequence);
         self.lengths[buffer] = length;
-        if length == 0 || length > parts.arena.room_in(edge.0) {
+        if length == 0 || length > parts.arena.sizes.room_in[edge.0] {
             return Ok(());
         }
-        let ticket = read(parts, parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
-        let (first, start) = pieces(ticket, length, parts.arena.shared_size_here());
-        let ring = parts.arena.shared_here();
+        let ticket = parts.polled_word(parts.arena.flag_here(edge.0, sequence) + ALIGNMENT)?;
+        let RingPlace { start: Place { offset: ring, .. }, size } = parts.arena.shared.here;
+        let (first, start) = pieces(ticket, length, size);
         let message = &mut parts.held[buffer];
         message.set_length(length);
         let (left, right) = message.bytes_mut().split_at_mut(first);
@@ -175,13 +160,14 @@ fn put(parts: &mut Parts, edge: EdgeId, ticket: u64) -> Result<(), CommError> {
     if length == 0 {
         return Ok(());
     }
-    let (first, start) = pieces(ticket, length, parts.arena.shared_size_there(edge.0));
+    let ring = parts.arena.shared.there[edge.0];
+    let (first, _) = pieces(ticket, length, ring.size);
     let (middle, end) = (ORIGIN_HEAD + first, ORIGIN_HEAD + length);
-    parts.arena.window.put(edge.0, ORIGIN_HEAD..middle, parts.arena.shared_there(edge.0, start))?;
+    parts.arena.window.put(edge.0, ORIGIN_HEAD..middle, ring.byte(ticket))?;
     if middle < end {
-        parts.arena.window.put(edge.0, middle..end, parts.arena.shared_there(edge.0, 0))?;
+        parts.arena.window.put(edge.0, middle..end, ring.start)?;
     }
-    let mut place = parts.arena.flag_there(edge.0, parts.sequence);
+    let mut place = parts.flag_place(edge);
     place.offset += ALIGNMENT;
     parts.arena.window.replace(2 * edge.0, ticket, place)
 }
@@ -193,35 +179,30 @@ impl Scheme for SharedRing {
     /// The tickets begin again.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
-        for place in [parts.arena.shared_read_here(0), parts.arena.shared_written_here(0)] {
-            parts.arena.window.own_word(place.offset)?.store(0, Ordering::SeqCst);
+        for number in [READ, WRITTEN] {
+            let offset = parts.arena.shared.here.word(number).offset;
+            parts.arena.window.own_word(offset)?.store(0, Ordering::SeqCst);
         }
         parts.arena.window.sync()?;
         let edges = parts.terms.spec().edges.len();
         let buffers = parts.arena.buffers as usize;
         parts.held.resize_with(edges * buffers, Default::default);
-        let (sending, receiving): (Vec<_>, Vec<_>) = (parts.sending().collect(), parts.receiving().collect());
-        let crediting = receiving.iter().copied().filter(|&edge| parts.needs_credit(edge, false)).collect();
-        let (waiting, leaving) = (Vec::with_capacity(edges), Vec::with_capacity(edges));
-        let (read_there, read_ahead) = (vec![0; edges], Vec::with_capacity(edges * buffers));
-        let (next, lengths) = (vec![parts.sequence; edges], vec![0; edges * buffers]);
-        let read = 0;
         Ok(Self {
-            sending,
-            receiving,
-            crediting,
-            waiting,
-            leaving,
-            read_there,
-            read,
-            read_ahead,
-            next,
-            lengths,
+            sending: parts.sending().collect(),
+            receiving: parts.receiving().collect(),
+            crediting: parts.crediting(),
+            waiting: Vec::with_capacity(edges),
+            leaving: Vec::with_capacity(edges),
+            read_there: vec![0; edges],
+            read: 0,
+            read_ahead: Vec::with_capacity(edges * buffers),
+            next: vec![parts.sequence; edges],
+            lengths: vec![0; edges * buffers],
         })
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
-        if parts.has_credit(edge, read)? {
+        if parts.has_credit(edge, Parts::polled_word)? {
             return Ok(true);
         }
         self.drain(parts)?;
@@ -236,7 +217,7 @@ impl Scheme for SharedRing {
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         for &edge in &self.sending {
             let bytes = footprint(parts.length_in_buffer(edge));
-            let counter = parts.arena.shared_written_there(edge.0);
+            let counter = parts.arena.shared.there[edge.0].word(WRITTEN);
             let ticket = if bytes == 0 { 0 } else { parts.arena.window.fetch_and_add(bytes, counter)? };
             self.waiting.push((edge, ticket));
             // Between ticket and message others reserve, and put first.
@@ -254,26 +235,15 @@ impl Scheme for SharedRing {
 
     /// What has not left does so now.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while !self.waiting.is_empty() {
-            self.send_what_fits(parts)?;
-            self.drain(parts)?;
-            parts.drive_progress()?;
-            let awaited = || "room in the rings of other ranks".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        if self.crediting.is_empty() {
-            return Ok(());
-        }
-        for &edge in &self.crediting {
-            let place = parts.arena.credit_there(edge.0, parts.sequence);
-            parts.arena.window.replace(2 * edge.0 + 1, parts.sequence, place)?;
-        }
-        parts.arena.window.flush_all()
-    }
-
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
+        parts.wait_for("room in the rings of other ranks", |parts| {
+            if !self.waiting.is_empty() {
+                self.send_what_fits(parts)?;
+                self.drain(parts)?;
+                parts.drive_progress()?;
+            }
+            Ok(self.waiting.is_empty())
+        })?;
+        parts.return_credits(&self.crediting, Parts::credit)
     }
 }
 
@@ -291,5 +261,43 @@ mod tests {
     #[test]
     fn messages_take_whole_lines() {
         assert_eq!([0, 1, 64, 65].map(footprint), [0, 64, 64, 128]);
+    }
+}
+
+/// The word before a ring that tells up to which ticket its owner has read.
+pub(super) const READ: usize = 0;
+/// The word before it that tells how many tickets have been given out.
+pub(super) const WRITTEN: usize = 1;
+
+/// The part of the window that all senders of a rank share, two counters and a ring: of this rank, and per edge of its peer.
+#[derive(Debug)]
+pub(super) struct SharedPart {
+    pub(super) here: RingPlace,
+    pub(super) there: Vec<RingPlace>,
+}
+
+impl SharedPart {
+    /// A ring behind `end`, for `buffers` messages of each of these lengths; also the new end.
+    pub(super) fn lay_out(end: usize, buffers: usize, rooms: impl Iterator<Item = usize>) -> (Self, usize) {
+        let size: usize = rooms.map(|room| buffers * room.max(1).next_multiple_of(ALIGNMENT)).sum();
+        let start = Place { member: 0, offset: end + 2 * WORD_STRIDE };
+        let here = RingPlace { start, size: size as u64 };
+        (Self { here, there: Vec::new() }, start.offset + size)
+    }
+
+    /// The window begins here; the peers tell where theirs do. *Collective.*
+    pub(super) fn settle(
+        &mut self,
+        begin: usize,
+        ends: &Ends<'_, impl Fn(Rank) -> Rank>,
+    ) -> Result<(), CommError> {
+        self.here.start.member = (ends.member)(ends.world.rank);
+        self.here.start.offset += begin;
+        let edges = ends.spec().edges.len();
+        let starts = ends.tell_places(Along::Backward, &vec![self.here.start.offset; edges])?;
+        let sizes = ends.tell(Along::Backward, &vec![self.here.size as usize; edges])?;
+        let ring = |(start, size): (Place, usize)| RingPlace { start, size: size as u64 };
+        self.there = starts.into_iter().zip(sizes).map(ring).collect();
+        Ok(())
     }
 }

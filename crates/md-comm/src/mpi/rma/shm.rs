@@ -18,11 +18,12 @@ use super::flags::flag;
 use super::rehearsal::Stores;
 use super::{Parts, Scheme};
 use crate::flag_protocol::Word;
-use crate::{Backend, CommError, EdgeId};
+use crate::mpi::edge_words::Along;
+use crate::{Backend, CommError, EdgeId, RmaOptions};
 
 /// Flags in shared memory; all state is in the window.
 #[derive(Debug)]
-pub(in crate::mpi) struct Shm;
+pub(crate) struct Shm;
 
 fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
     Ok(parts.arena.window.own_word(offset)?.observe())
@@ -30,7 +31,10 @@ fn read(parts: &Parts, offset: usize) -> Result<u64, CommError> {
 
 impl Scheme for Shm {
     const BACKEND: Backend = Backend::Shm;
-    const MEMORY: Memory = Memory::Shared;
+
+    fn memory(_: RmaOptions) -> Memory {
+        Memory::Shared
+    }
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.hold_all()?;
@@ -67,23 +71,15 @@ impl Scheme for Shm {
         Ok(())
     }
 
-    fn initiate(&mut self, _: &mut Parts) -> Result<(), CommError> {
-        Ok(())
-    }
-
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.poll_flags(read)
     }
 
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, false)) {
+        for edge in parts.receiving().filter(|&edge| parts.needs_credit(edge, Along::Backward)) {
             let place = parts.arena.credit_there(edge.0, parts.sequence);
             parts.arena.window.shared_word(place)?.publish(parts.sequence);
         }
         Ok(())
-    }
-
-    fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.unlock_all()
     }
 }

@@ -6,14 +6,14 @@
 use super::super::ffi::{Cancelled, Transfers};
 use super::super::numbers::ContextNumber;
 use super::Parts;
-use crate::spin_wait::SpinWait;
-use crate::{CommError, Edge, EdgeId};
+use crate::mpi::edge_words::Along;
+use crate::{CommError, EdgeId};
 
 /// One direction of signals.
 #[derive(Debug)]
 pub(super) struct Signals {
     number: ContextNumber,
-    backward: bool,
+    along: Along,
     leaving: Transfers,
     coming: Transfers,
     /// Edges on which signals come.
@@ -24,13 +24,16 @@ pub(super) struct Signals {
 impl Signals {
     /// Listens on the given edges. Backward signals have numbers of their own, or they would match forward ones of
     /// another edge with the same channel.
-    pub(super) fn open(parts: &Parts, backward: bool, listened: Vec<EdgeId>) -> Result<Self, CommError> {
+    pub(super) fn open(parts: &Parts, along: Along, listened: Vec<EdgeId>) -> Result<Self, CommError> {
         let edges = parts.terms.spec().edges.len();
-        let number = if backward { parts.backward_number } else { parts.number };
+        let number = match along {
+            Along::Forward => parts.number,
+            Along::Backward => parts.backward_number,
+        };
         let (leaving, coming) =
             (Transfers::outgoing((0..edges).map(|_| 0)), Transfers::incoming((0..edges).map(|_| 0)));
         let heard = Vec::with_capacity(edges);
-        let mut signals = Self { number, backward, leaving, coming, listened, heard };
+        let mut signals = Self { number, along, leaving, coming, listened, heard };
         signals.listen(parts)?;
         Ok(signals)
     }
@@ -41,9 +44,8 @@ impl Signals {
             if self.coming.is_active(edge.0) {
                 continue;
             }
-            let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
-            let tag = self.number.tag(if self.backward { send_channel } else { receive_channel });
-            self.coming.receive(edge.0, &parts.world.data, peer, tag, 0)?;
+            let (peer, [_, channel]) = (parts.edge(edge).peer, self.along.channels(parts.edge(edge)));
+            self.coming.receive(edge.0, &parts.world.data, peer, self.number.tag(channel), 0)?;
         }
         Ok(())
     }
@@ -56,9 +58,8 @@ impl Signals {
 
     /// Sends a signal; the last one must have left.
     pub(super) fn raise(&mut self, parts: &Parts, edge: EdgeId) -> Result<(), CommError> {
-        let Edge { peer, send_channel, receive_channel, .. } = *parts.edge(edge);
-        let tag = self.number.tag(if self.backward { receive_channel } else { send_channel });
-        self.leaving.send(edge.0, &parts.world.data, peer, tag)
+        let (peer, [channel, _]) = (parts.edge(edge).peer, self.along.channels(parts.edge(edge)));
+        self.leaving.send(edge.0, &parts.world.data, peer, self.number.tag(channel))
     }
 
     /// Edges whose signals have come since the last call.
@@ -70,18 +71,15 @@ impl Signals {
     }
 
     /// Waits until all signals have left. They have no content, so that the library sends them at once.
-    pub(super) fn finish(&mut self, parts: &Parts) -> Result<(), CommError> {
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while self.leaving.any_active() {
+    pub(super) fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        parts.wait_for("signals to leave", |_| {
             self.leaving.poll(|_| ())?;
-            let awaited = || "signals to leave".to_owned();
-            wait.pause().map_err(|expired| parts.terms.timeout(expired.waited_s, awaited()))?;
-        }
-        Ok(())
+            Ok(!self.leaving.any_active())
+        })
     }
 
     /// Takes the receives posted ahead back.
-    pub(super) fn close(&mut self, parts: &Parts) -> Result<(), CommError> {
+    pub(super) fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
         for &edge in &self.listened {
             if self.coming.is_active(edge.0)

@@ -2,22 +2,21 @@
 
 use std::rc::Rc;
 
-use super::super::ffi::Memory;
+use super::super::edge_words;
 use super::super::world::Inner;
 use super::arena::Plan;
 use super::{Parts, Scheme};
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
-use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
-use crate::{CommError, EdgeId, Growth, RmaOptions, WindowKind};
+use crate::{CommError, Edge, EdgeId, Growth, RmaOptions};
 
 /// What the ranks agree on in a negotiation if some buffer is too small; above all levels of [`Change`].
 const NEW_WINDOW: u64 = 3;
 
 /// A context over a window.
 #[derive(Debug)]
-pub(in crate::mpi) struct OneSided<S> {
+pub(crate) struct OneSided<S> {
     pub(super) parts: Parts,
     scheme: S,
     /// Negotiations until writing into shared memory is timed again.
@@ -26,22 +25,14 @@ pub(in crate::mpi) struct OneSided<S> {
 
 impl<S: Scheme + 'static> OneSided<S> {
     /// *Collective.*
-    pub(in crate::mpi) fn open(
+    pub(crate) fn open(
         world: Rc<Inner>,
         ledger: &mut Ledger,
         options: RmaOptions,
     ) -> Result<Self, CommError> {
-        let memory = match (S::MEMORY, options.window) {
-            (Memory::Shared, _) => Memory::Shared,
-            (_, WindowKind::Allocate) => Memory::Allocated,
-            (_, WindowKind::Create) => Memory::Created,
-            (_, WindowKind::Dynamic) => Memory::Attached,
-        };
-        let mut parts = Parts::open(
-            world,
-            ledger,
-            Plan { backend: S::BACKEND, memory, flags: S::FLAGS, form: S::FORM, options },
-        )?;
+        let plan =
+            Plan { backend: S::BACKEND, memory: S::memory(options), flags: S::FLAGS, form: S::FORM, options };
+        let mut parts = Parts::open(world, ledger, plan)?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme, until_rehearsal: 0 })
     }
@@ -50,7 +41,7 @@ impl<S: Scheme + 'static> OneSided<S> {
 /// Opens the first epoch; nobody puts before all have done so. *Collective.*
 fn begin<S: Scheme>(parts: &mut Parts) -> Result<S, CommError> {
     let scheme = S::open(parts)?;
-    parts.world.control.barrier(parts.world.limit())?;
+    parts.world.barrier()?;
     Ok(scheme)
 }
 
@@ -59,18 +50,18 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
         let Self { parts, scheme, .. } = self;
         parts.book_length(edge, bytes);
-        if parts.leads_home(edge) {
+        if parts.is_to_self(edge) {
             return parts.origin(edge, bytes);
         }
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        while !scheme.may_pack(parts, edge)? {
-            parts.drive_progress()?;
-            wait.pause().map_err(|expired| {
-                let (peer, channel) = (parts.edge(edge).peer, parts.edge(edge).send_channel);
-                let awaited = format!("a free buffer of rank {peer} (channel {channel})");
-                parts.terms.timeout(expired.waited_s, awaited)
-            })?;
-        }
+        let Edge { peer, send_channel, .. } = *parts.edge(edge);
+        let awaited = format_args!("a free buffer of rank {peer} (channel {send_channel})");
+        parts.wait_for(awaited, |parts| {
+            let is_free = scheme.may_pack(parts, edge)?;
+            if !is_free {
+                parts.drive_progress()?;
+            }
+            Ok(is_free)
+        })?;
         if parts.overflows(edge) {
             return parts.overflow.buffer(&parts.world, &parts.terms, edge, bytes);
         }
@@ -79,7 +70,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
 
     fn start(&mut self, edge: EdgeId, _: usize) -> Result<(), CommError> {
         let Self { parts, scheme, .. } = self;
-        if parts.leads_home(edge) {
+        if parts.is_to_self(edge) {
             return Ok(());
         }
         if parts.overflows(edge) {
@@ -97,29 +88,25 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
     }
 
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
-        let Self { parts, scheme, .. } = self;
+        let parts = &self.parts;
         match poll {
             Poll::Progress => return parts.world.drive_progress().map(|()| None),
             Poll::Finish => return Ok(None),
             Poll::Probe if ledger.all_arrived() => return Ok(None),
             Poll::Probe | Poll::Wait => (),
         }
-        let mut wait = SpinWait::new(parts.world.watchdog());
-        loop {
+        poll.answer(parts.world.watchdog(), ledger, self, |Self { parts, scheme, .. }| {
             if let Some(edge) = parts.take_ready() {
                 return Ok(Some(edge));
             }
             scheme.poll(parts)?;
             parts.settle()?;
-            if let Some(edge) = parts.take_ready() {
-                return Ok(Some(edge));
+            let edge = parts.take_ready();
+            if edge.is_none() {
+                parts.drive_progress()?;
             }
-            parts.drive_progress()?;
-            if poll == Poll::Probe {
-                return Ok(None);
-            }
-            wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
-        }
+            Ok(edge)
+        })
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
@@ -142,14 +129,19 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         scheme.close(parts)?;
         let fits = parts.arena.has_room(ledger.capacities_for(need));
         let mine = if fits { mine.level().into() } else { NEW_WINDOW };
-        let level = parts.world.control.highest(mine, parts.world.limit())?;
+        let level = parts.world.highest(mine)?;
         let change = Change::from_level(level);
         if change != Change::None {
             ledger.apply(need);
-            parts.resize(ledger, level == NEW_WINDOW)?;
+            edge_words::tell_capacities(&parts.world, ledger, parts.number)?;
+            parts.terms = ledger.terms();
+        }
+        if level == NEW_WINDOW {
+            parts.renew_window()?;
+            self.until_rehearsal = 0;
         }
         *scheme = begin(parts)?;
-        self.rehearse_now_and_then(ledger, level == NEW_WINDOW)?;
+        self.rehearse_now_and_then(ledger)?;
         Ok(change.growth())
     }
 
@@ -158,7 +150,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
         let Parts { arena, number, backward_number, overflow, world, .. } = parts;
-        world.control.barrier(world.limit())?;
+        world.barrier()?;
         arena.window.free()?;
         world.numbers.borrow_mut().release(*number);
         world.numbers.borrow_mut().release(*backward_number);

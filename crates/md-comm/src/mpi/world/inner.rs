@@ -4,32 +4,32 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::running::Running;
 use crate::mpi::adversity::Adversity;
-use crate::mpi::ffi::{self, Communicator, Limit};
+use crate::mpi::ffi::{self, Communicator, Limit, Request, Window};
 use crate::mpi::node::Node;
 use crate::mpi::numbers::Numbers;
+use crate::mpi::world::running::Running;
 use crate::{CommError, Rank};
 
 /// What the world and its contexts share.
-pub(in crate::mpi) struct Inner {
-    pub(in crate::mpi) rank: Rank,
-    pub(in crate::mpi) ranks: usize,
+pub(crate) struct Inner {
+    pub(crate) rank: Rank,
+    pub(crate) ranks: usize,
     /// Set again once the scenario is known, which is read through this very world.
     pub(super) watchdog: Cell<Duration>,
     /// Messages of exchanges.
-    pub(in crate::mpi) data: Communicator,
+    pub(crate) data: Communicator,
     /// Capacities and collectives; a duplicate, so that they never match a receive posted for an exchange.
-    pub(in crate::mpi) control: Communicator,
+    pub(crate) control: Communicator,
     /// Carries nothing, for [`Self::drive_progress`].
     pub(super) quiet: Communicator,
-    pub(in crate::mpi) numbers: RefCell<Numbers>,
+    pub(crate) numbers: RefCell<Numbers>,
     /// The ranks that share memory with this one, once somebody has asked.
-    pub(in crate::mpi) node: OnceCell<Node>,
+    pub(crate) node: OnceCell<Node>,
     library: String,
-    pub(in crate::mpi) adversity: Cell<Adversity>,
+    pub(crate) adversity: Cell<Adversity>,
     /// What moves the data of the window made last.
-    pub(in crate::mpi) component: RefCell<Option<String>>,
+    pub(crate) component: RefCell<Option<String>>,
     pub(super) running: Rc<Running>,
 }
 
@@ -47,40 +47,87 @@ impl Inner {
     ) -> Result<Self, CommError> {
         let (rank, ranks) = data.rank_and_ranks()?;
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
-        let library = ffi::library_version()?;
-        let watchdog = Cell::new(watchdog);
-        let node = OnceCell::new();
-        let (adversity, component) = (Cell::default(), RefCell::new(None));
         Ok(Self {
             rank,
             ranks,
-            watchdog,
+            watchdog: Cell::new(watchdog),
             data,
             control,
             quiet,
             numbers,
-            node,
-            library,
-            adversity,
-            component,
+            node: OnceCell::new(),
+            library: ffi::library_version()?,
+            adversity: Cell::default(),
+            component: RefCell::default(),
             running,
         })
     }
 
     /// Lets the library move data.
-    pub(in crate::mpi) fn drive_progress(&self) -> Result<(), CommError> {
+    pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         self.quiet.drive_progress()
     }
 
-    pub(in crate::mpi) fn limit(&self) -> Limit {
+    /// The largest number of all ranks. *Collective.*
+    pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
+        self.control.highest(number, self.limit())
+    }
+
+    /// *Collective.*
+    pub(crate) fn barrier(&self) -> Result<(), CommError> {
+        self.control.barrier(self.limit())
+    }
+
+    pub(crate) fn limit(&self) -> Limit {
         Limit { watchdog: self.watchdog(), rank: self.rank }
     }
 
-    pub(in crate::mpi) fn watchdog(&self) -> Duration {
+    pub(crate) fn watchdog(&self) -> Duration {
         self.watchdog.get()
     }
 
-    pub(in crate::mpi) fn library(&self) -> &str {
+    pub(crate) fn library(&self) -> &str {
         &self.library
+    }
+}
+
+/// How much a rank's failure says, for the ranks' agreement on who speaks.
+const ANOTHER_FAILED: u64 = 1;
+
+impl Inner {
+    /// A window that all ranks have, or none. The library may refuse it on some ranks only, for instance where memory is
+    /// short. A rank that then gave up alone would leave the others waiting in what comes next; so all agree right after
+    /// the attempt.
+    ///
+    /// Makes the window over `on`, which may be a part of the ranks; or, on all ranks, the reason why there is none, in the
+    /// words of the lowest rank that the library has refused it. *Collective* over all ranks.
+    ///
+    /// # Errors
+    /// Ranks that cannot be reached.
+    pub(crate) fn make_window(
+        &self,
+        on: &Communicator,
+        request: Request,
+    ) -> Result<Result<Window, String>, CommError> {
+        let mut made = Window::new(on, request);
+        if self.adversity.get().refuses_window(self.rank, self.ranks) {
+            made = Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });
+        }
+        let weight = match &made {
+            Ok(_) => 0,
+            Err(CommError::Mpi { .. }) => ANOTHER_FAILED + (self.ranks - self.rank) as u64,
+            Err(CommError::Setup(_)) => ANOTHER_FAILED,
+            Err(error) => return Err(error.clone()),
+        };
+        let heaviest = self.highest(weight)?;
+        if heaviest == 0 {
+            return Ok(made.map_err(|error| error.to_string()));
+        }
+        // What some ranks have made without the others cannot be freed, which is collective; it is left.
+        let mut reason = made.err().map_or_else(Vec::new, |error| error.to_string().into_bytes());
+        let speaker = self.ranks - heaviest.saturating_sub(ANOTHER_FAILED).max(1) as usize;
+        self.broadcast(speaker, &mut reason)?;
+        let reason = String::from_utf8_lossy(&reason).into_owned();
+        Ok(Err(if speaker == 0 { reason } else { format!("on rank {speaker}: {reason}") }))
     }
 }

@@ -9,22 +9,32 @@
 //! | --- | --- |
 //! | `running` | starting, finalising, aborting |
 //! | `inner` | what the world and its contexts share |
-//! | `open` | which backend is which type |
-
-mod inner;
-mod open;
-mod running;
 
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::auto::{Auto, Trials};
+use crate::backend::Communication;
+use crate::ledger::Ledger;
 #[cfg(feature = "conformance")]
-use super::adversity::Adversity;
-use super::ffi;
-use crate::auto::Trials;
-use crate::{Backend, Buffering, CommError, Exchange, ExchangeSpec, Rank, RmaOptions, World};
-pub(in crate::mpi) use inner::Inner;
+use crate::mpi::adversity::Adversity;
+use crate::mpi::collective::Collective;
+use crate::mpi::ffi;
+use crate::mpi::hybrid::Hybrid;
+use crate::mpi::p2p::{P2p, Requests};
+#[cfg(feature = "conformance")]
+use crate::mpi::rma::FlagFirst;
+use crate::mpi::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Scheme, SharedRing, Shm};
+use crate::transport::Transport;
+use crate::{
+    Backend, Buffering, CommError, Exchange, ExchangeSpec, Polling, Rank, RingForm, RmaOptions, Sizes, World,
+    auto,
+};
+pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
+
+mod inner;
+mod running;
 
 /// This process as a rank of an MPI run.
 #[derive(Debug, Clone)]
@@ -43,13 +53,10 @@ impl MpiWorld {
     /// # Errors
     /// [`CommError::Unavailable`] if the backend does not run over MPI.
     pub fn with_backend(self, backend: Backend) -> Result<Self, CommError> {
-        match backend {
-            Backend::Local => {
-                let reason = "it runs threads of one process; start it without the MPI launcher".to_owned();
-                Err(CommError::Unavailable { backend: backend.name(), reason })
-            }
-            _ => Ok(Self { backend, options: RmaOptions::default(), ..self }),
+        if backend.communication() != Communication::Threads {
+            return Ok(Self { backend, options: RmaOptions::default(), ..self });
         }
+        Err(backend.unavailable("it runs threads of one process; start it without the MPI launcher"))
     }
 
     /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
@@ -61,7 +68,7 @@ impl MpiWorld {
         let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
         match backend.refuses(&options, Buffering::default()) {
             Ok(()) => Ok(Self { options, ..self }),
-            Err(reason) => Err(CommError::Unavailable { backend: backend.name(), reason }),
+            Err(reason) => Err(backend.unavailable(reason)),
         }
     }
 
@@ -77,12 +84,13 @@ impl MpiWorld {
     /// # Errors
     /// [`CommError::Unavailable`] if the backend cannot move messages between nodes by itself.
     pub fn with_between_nodes(self, backend: Backend) -> Result<Self, CommError> {
-        match backend {
-            Backend::Local | Backend::Shm | Backend::Hybrid | Backend::Auto => {
-                let reason = "`hybrid` needs one backend over MPI between nodes, such as `p2p`".to_owned();
-                Err(CommError::Unavailable { backend: backend.name(), reason })
+        match backend.communication() {
+            Communication::TwoSided | Communication::Collective | Communication::OneSided => {
+                Ok(Self { between_nodes: backend, ..self })
             }
-            _ => Ok(Self { between_nodes: backend, ..self }),
+            Communication::Threads | Communication::SharedMemory | Communication::Composed => {
+                Err(backend.unavailable("`hybrid` needs one backend over MPI between nodes, such as `p2p`"))
+            }
         }
     }
 
@@ -91,11 +99,11 @@ impl MpiWorld {
         Self { trials, ..self }
     }
 
-    pub(in crate::mpi) fn between_nodes(&self) -> Backend {
+    pub(crate) fn between_nodes(&self) -> Backend {
         self.between_nodes
     }
 
-    pub(in crate::mpi) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &Inner {
         &self.inner
     }
 
@@ -150,7 +158,7 @@ impl World for MpiWorld {
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        self.inner.control.barrier(self.inner.limit())
+        self.inner.barrier()
     }
 
     fn abort(&self, exit_code: i32) {
@@ -164,4 +172,70 @@ impl World for MpiWorld {
     fn rma_component(&self) -> Option<String> {
         self.inner.component.borrow().clone()
     }
+}
+
+impl MpiWorld {
+    /// Opens a context with another backend than the world's own; the world's number of ranks stays what it is.
+    /// *Collective.*
+    ///
+    /// # Errors
+    /// As [`World::open`](crate::World::open), and [`CommError::Unavailable`] if the backend cannot serve this context.
+    pub fn open_with(&self, backend: Backend, spec: ExchangeSpec) -> Result<Exchange, CommError> {
+        let mut ledger = Ledger::new(self.inner.rank, self.inner.ranks, spec)?;
+        let is_chosen = backend == Backend::Auto && ledger.spec().sizes == Sizes::Fixed;
+        let transport = self.transport(backend, &mut ledger)?;
+        let world = self.clone();
+        let exchange = Exchange::new(ledger, transport, move |spec| world.open_with(backend, spec));
+        let auto = || Auto::new(Box::new(self.clone()), self.trials);
+        Ok(if is_chosen { exchange.with_choice(auto()) } else { exchange })
+    }
+
+    /// *Collective.*
+    pub(crate) fn transport(
+        &self,
+        backend: Backend,
+        ledger: &mut Ledger,
+    ) -> Result<Box<dyn Transport>, CommError> {
+        let (world, options) = (Rc::clone(&self.inner), self.options);
+        #[cfg(feature = "conformance")]
+        let wrong = world.adversity.get() == Adversity::FlagFirst;
+        Ok(match backend {
+            // `with_backend` does not let `local` in.
+            Backend::P2p | Backend::Local => Box::new(P2p::open(world, ledger, Requests::Fresh)?),
+            Backend::P2pPersistent => Box::new(P2p::open(world, ledger, Requests::Persistent)?),
+            Backend::NeighborCollective => Box::new(Collective::open(world, ledger)?),
+            #[cfg(feature = "conformance")]
+            Backend::Shm if wrong => one_sided::<FlagFirst<Shm>>(world, ledger, options)?,
+            Backend::Shm => one_sided::<Shm>(world, ledger, RmaOptions::default())?,
+            Backend::RmaFence => one_sided::<Fence>(world, ledger, options)?,
+            Backend::RmaPscw => one_sided::<Pscw>(world, ledger, options)?,
+            Backend::RmaLock => one_sided::<Lock<true>>(world, ledger, options)?,
+            Backend::RmaLockEpoch => one_sided::<Lock<false>>(world, ledger, options)?,
+            Backend::RmaBarrier => one_sided::<Barrier>(world, ledger, options)?,
+            #[cfg(feature = "conformance")]
+            Backend::RmaNotify if wrong => one_sided::<FlagFirst<Notify<false>>>(world, ledger, options)?,
+            Backend::RmaNotify => match options.polling {
+                Polling::Fast => one_sided::<Notify<false>>(world, ledger, options)?,
+                Polling::Strict => one_sided::<Notify<true>>(world, ledger, options)?,
+            },
+            Backend::RmaRing => match options.ring {
+                RingForm::PerEdge => one_sided::<Ring>(world, ledger, options)?,
+                RingForm::Shared => one_sided::<SharedRing>(world, ledger, options)?,
+            },
+            Backend::Hybrid => {
+                let inside = |spec| self.open_with(Backend::Shm, spec);
+                let between = |spec| self.open_with(self.between_nodes, spec);
+                Box::new(Hybrid::open(world, ledger, inside, between)?)
+            }
+            Backend::Auto => self.transport(auto::PREFERRED, ledger)?,
+        })
+    }
+}
+
+fn one_sided<S: Scheme + 'static>(
+    world: Rc<Inner>,
+    ledger: &mut Ledger,
+    options: RmaOptions,
+) -> Result<Box<dyn Transport>, CommError> {
+    Ok(Box::new(OneSided::<S>::open(world, ledger, options)?))
 }

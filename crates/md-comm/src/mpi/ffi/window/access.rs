@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use mpi::ffi;
 
-use super::super::{count, word};
+use super::super::{count, failure, text, word};
 use super::{Made, Window, byte, check, constants, rank_number};
 use crate::{ALIGNMENT, CommError, Rank};
 
@@ -18,27 +18,27 @@ const POISON: u8 = 0xA5;
 
 /// A place in a member's part of a window; in a set of windows the offset also tells which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) struct Place {
-    pub(in crate::mpi) member: Rank,
-    pub(in crate::mpi) offset: usize,
+pub(crate) struct Place {
+    pub(crate) member: Rank,
+    pub(crate) offset: usize,
 }
 
 impl Window {
     /// Distance from the first byte of the own part of a window to the first aligned one.
-    pub(in crate::mpi) fn misalignment(&self, number: usize) -> usize {
+    pub(crate) fn misalignment(&self, number: usize) -> usize {
         let start = self.made.get(number).map_or(0, |made| made.base as usize);
         start.next_multiple_of(ALIGNMENT) - start
     }
 
     /// A buffer to put from, with so many bytes; refused while an access with it is under way.
-    pub(in crate::mpi) fn origin_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
+    pub(crate) fn origin_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_idle(i)?;
         self.origins[i].set_length(length);
         Ok(self.origins[i].bytes_mut())
     }
 
     /// A buffer to put from or get into, as it is; refused while an access with it is under way.
-    pub(in crate::mpi) fn origin(&self, i: usize) -> Result<&[u8], CommError> {
+    pub(crate) fn origin(&self, i: usize) -> Result<&[u8], CommError> {
         self.expect_idle(i)?;
         Ok(self.origins[i].bytes())
     }
@@ -51,7 +51,7 @@ impl Window {
     }
 
     /// Puts a piece of an origin buffer; it has arrived after the epoch or a flush. MPI-3.1 section 11.3.1.
-    pub(in crate::mpi) fn put(&mut self, i: usize, piece: Range<usize>, to: Place) -> Result<(), CommError> {
+    pub(crate) fn put(&mut self, i: usize, piece: Range<usize>, to: Place) -> Result<(), CommError> {
         let Range { start, end } = piece;
         let length = end.saturating_sub(start);
         let target = self.target("MPI_Put", to, length)?;
@@ -69,12 +69,7 @@ impl Window {
 
     /// Gets a piece of a member's part into a piece of a buffer; it is there after the epoch or a flush. MPI-3.1
     /// section 11.3.2.
-    pub(in crate::mpi) fn get(
-        &mut self,
-        i: usize,
-        piece: Range<usize>,
-        from: Place,
-    ) -> Result<(), CommError> {
+    pub(crate) fn get(&mut self, i: usize, piece: Range<usize>, from: Place) -> Result<(), CommError> {
         let Range { start, end } = piece;
         let length = end.saturating_sub(start);
         let Target { raw, member, at } = self.target("MPI_Get", from, length)?;
@@ -89,7 +84,7 @@ impl Window {
     }
 
     /// Atomically replaces a word of a member's part. MPI-3.1 section 11.3.4.
-    pub(in crate::mpi) fn replace(&mut self, i: usize, value: u64, at: Place) -> Result<(), CommError> {
+    pub(crate) fn replace(&mut self, i: usize, value: u64, at: Place) -> Result<(), CommError> {
         let Target { raw, member, at } = self.target("MPI_Accumulate", at, WORD_BYTES)?;
         if self.word_busy[i] {
             return Err(refused("MPI_Accumulate", format!("word {i} is used by a pending call")));
@@ -109,12 +104,12 @@ impl Window {
 
     /// Reads a word by MPI's own means; for polling that relies on nothing but the standard. Inside a passive epoch.
     /// MPI-3.1 section 11.3.4.
-    pub(in crate::mpi) fn fetch(&self, at: Place) -> Result<u64, CommError> {
+    pub(crate) fn fetch(&self, at: Place) -> Result<u64, CommError> {
         self.fetch_and(constants::no_op(), 0, at)
     }
 
     /// Atomically adds to a word and returns what it was. Inside a passive epoch. MPI-3.1 section 11.3.4.
-    pub(in crate::mpi) fn fetch_and_add(&self, value: u64, at: Place) -> Result<u64, CommError> {
+    pub(crate) fn fetch_and_add(&self, value: u64, at: Place) -> Result<u64, CommError> {
         // SAFETY: reading a constant of the C library.
         self.fetch_and(unsafe { ffi::RSMPI_SUM }, value, at)
     }
@@ -133,7 +128,7 @@ impl Window {
     }
 
     /// A word of the own part that others replace.
-    pub(in crate::mpi) fn own_word(&self, offset: usize) -> Result<&AtomicU64, CommError> {
+    pub(crate) fn own_word(&self, offset: usize) -> Result<&AtomicU64, CommError> {
         let word = self.own("a flag access", offset, WORD_BYTES)?;
         expect_aligned(word)?;
         // SAFETY: inside the part (checked), aligned (checked), alive as long as the window, and only ever accessed
@@ -143,7 +138,7 @@ impl Window {
 
     /// Bytes of the own part that have arrived. The caller's protocol makes sure that nobody writes to them before they
     /// are released, which borrows the window mutably.
-    pub(in crate::mpi) fn arrived(&self, offset: usize, length: usize) -> Result<&[u8], CommError> {
+    pub(crate) fn arrived(&self, offset: usize, length: usize) -> Result<&[u8], CommError> {
         let start = self.own("an arrival", offset, length)?;
         // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
         // arrival and the release of the buffer (invariant 3).
@@ -151,7 +146,7 @@ impl Window {
     }
 
     /// Overwrites bytes of the own part that have arrived and not been released yet; for tests.
-    pub(in crate::mpi) fn poison(&mut self, offset: usize, length: usize) -> Result<(), CommError> {
+    pub(crate) fn poison(&mut self, offset: usize, length: usize) -> Result<(), CommError> {
         let start = self.own("a buffer to be poisoned", offset, length)?;
         // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the
         // buffer (invariant 3), and not borrowed: `arrived` borrows the window.
@@ -161,11 +156,7 @@ impl Window {
 
     /// Bytes of the own part to be filled, for others to get: the caller's protocol makes sure that they have released
     /// them and do not read them before their arrival is announced.
-    pub(in crate::mpi) fn own_buffer(
-        &mut self,
-        offset: usize,
-        length: usize,
-    ) -> Result<&mut [u8], CommError> {
+    pub(crate) fn own_buffer(&mut self, offset: usize, length: usize) -> Result<&mut [u8], CommError> {
         let start = self.own("a buffer access", offset, length)?;
         // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between the buffer's
         // release and the notice (invariant 3); the mutable borrow keeps it from being formed twice.
@@ -206,6 +197,17 @@ impl Window {
                 Err(refused(call, what))
             }
         }
+    }
+
+    /// The name the library has given the window, often none. Open MPI's components name theirs after themselves.
+    /// MPI-3.1 section 6.8.
+    pub(crate) fn name(&self) -> Result<String, CommError> {
+        let Some(made) = self.made.first() else { return Ok(String::new()) };
+        // SAFETY: a valid window; the buffer has the size the standard asks for.
+        let name = text(ffi::MPI_MAX_OBJECT_NAME as usize, |text, length| unsafe {
+            ffi::MPI_Win_get_name(made.raw, text, length)
+        });
+        name.map_err(|code| failure("MPI_Win_get_name", code))
     }
 }
 

@@ -5,15 +5,15 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 
-use super::super::Group;
+use super::super::{Communicator, is_running};
 use super::{Made, Window, check, constants};
-use crate::{Asserts, CommError};
+use crate::{Asserts, CommError, Rank};
 
 /// What a caller asserts about an epoch that begins or ends; passed to the library only where the options ask for it
 /// (MPI-3.1 section 11.5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "the names are the standard's")]
-pub(in crate::mpi) enum Promise {
+pub(crate) enum Assertion {
     /// This rank has not stored into its part since the last synchronisation.
     NoStore,
     /// Nobody puts into this rank's part before the next fence.
@@ -22,7 +22,7 @@ pub(in crate::mpi) enum Promise {
     NoPrecede,
 }
 
-impl Promise {
+impl Assertion {
     fn mode(self) -> c_int {
         match self {
             Self::NoStore => constants::mode_nostore(),
@@ -32,11 +32,50 @@ impl Promise {
     }
 }
 
+/// Some ranks of a communicator, for post and start.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(super) raw: ffi::MPI_Group,
+    empty: bool,
+}
+
+impl Group {
+    /// These ranks, each once. MPI-3.1 section 6.3.2.
+    pub(crate) fn new(of: &Communicator, mut ranks: Vec<Rank>) -> Result<Self, CommError> {
+        ranks.sort_unstable();
+        ranks.dedup();
+        let ranks: Vec<c_int> = ranks.into_iter().map(|rank| rank as c_int).collect();
+        // SAFETY: a valid communicator; the ranks are distinct and were checked against its size by the spec.
+        unsafe {
+            let (mut all, mut raw) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
+            check("MPI_Comm_group", ffi::MPI_Comm_group(of.raw, &raw mut all))?;
+            let code = ffi::MPI_Group_incl(all, ranks.len() as c_int, ranks.as_ptr(), &raw mut raw);
+            ffi::MPI_Group_free(&raw mut all);
+            check("MPI_Group_incl", code)?;
+            Ok(Self { raw, empty: ranks.is_empty() })
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.empty
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // An empty group may be the predefined one.
+        if !self.empty && is_running() {
+            // SAFETY: made by `new` and not freed yet; the call is local.
+            unsafe { ffi::MPI_Group_free(&raw mut self.raw) };
+        }
+    }
+}
+
 impl Window {
-    fn assertion(&self, promises: &[Promise]) -> c_int {
+    fn assertion(&self, assertions: &[Assertion]) -> c_int {
         match self.asserts {
             Asserts::Off => 0,
-            Asserts::On => promises.iter().fold(0, |mode, promise| mode | promise.mode()),
+            Asserts::On => assertions.iter().fold(0, |mode, assertion| mode | assertion.mode()),
         }
     }
 
@@ -45,13 +84,13 @@ impl Window {
     }
 
     /// Ends the epoch of all ranks and begins the next one. *Collective; blocks.* MPI-3.1 section 11.5.1.
-    pub(in crate::mpi) fn fence(&mut self, promises: &[Promise]) -> Result<(), CommError> {
-        self.fence_as(self.assertion(promises))
+    pub(crate) fn fence(&mut self, assertions: &[Assertion]) -> Result<(), CommError> {
+        self.fence_as(self.assertion(assertions))
     }
 
     /// Ends the epoch of all ranks and begins none: `MPI_MODE_NOSUCCEED` in any case, because the window may be freed
     /// next. *Collective; blocks.* MPI-3.1 section 11.5.1.
-    pub(in crate::mpi) fn last_fence(&mut self) -> Result<(), CommError> {
+    pub(crate) fn last_fence(&mut self) -> Result<(), CommError> {
         self.fence_as(constants::mode_nosucceed())
     }
 
@@ -64,8 +103,8 @@ impl Window {
 
     /// Lets the group's ranks put. Does not block. Never `MPI_MODE_NOCHECK`: osc/sm then lets the epoch end too early.
     /// MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn post(&mut self, to: &Group, promises: &[Promise]) -> Result<(), CommError> {
-        let mode = self.assertion(promises);
+    pub(crate) fn post(&mut self, to: &Group, assertions: &[Assertion]) -> Result<(), CommError> {
+        let mode = self.assertion(assertions);
         for made in &mut self.made {
             // SAFETY: a valid window and group.
             check("MPI_Win_post", unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;
@@ -75,13 +114,13 @@ impl Window {
     }
 
     /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn start(&mut self, to: &Group) -> Result<(), CommError> {
+    pub(crate) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
         self.each(|made| check("MPI_Win_start", unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
     /// Ends what `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn complete(&mut self) -> Result<(), CommError> {
+    pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all puts' memory obeys invariant 2.
         self.each(|made| check("MPI_Win_complete", unsafe { ffi::MPI_Win_complete(made.raw) }))?;
         self.completed();
@@ -89,7 +128,7 @@ impl Window {
     }
 
     /// Whether all ranks that `post` admitted have completed; ends the exposure if so. MPI-3.1 section 11.5.2.
-    pub(in crate::mpi) fn test(&mut self) -> Result<bool, CommError> {
+    pub(crate) fn test(&mut self) -> Result<bool, CommError> {
         for made in self.made.iter_mut().filter(|made| made.exposed) {
             let mut done: c_int = 0;
             // SAFETY: a valid window with an exposure epoch; one integer is written.
@@ -101,13 +140,13 @@ impl Window {
 
     /// Begins access to all ranks for as long as the window keeps its size. `MPI_MODE_NOCHECK` in any case: it says that
     /// nobody holds or asks for a conflicting lock, and all locks here are shared ones. MPI-3.1 sections 11.5.3, 11.5.5.
-    pub(in crate::mpi) fn hold_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn hold_all(&mut self) -> Result<(), CommError> {
         self.lock_all_as(constants::mode_nocheck())
     }
 
     /// Begins access to all ranks for one exchange; NOCHECK, which is as true here, only where the options ask for it,
     /// because what it saves is to be measured. MPI-3.1 section 11.5.3.
-    pub(in crate::mpi) fn lock_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn lock_all(&mut self) -> Result<(), CommError> {
         let mode = if self.asserts == Asserts::On { constants::mode_nocheck() } else { 0 };
         self.lock_all_as(mode)
     }
@@ -118,7 +157,7 @@ impl Window {
     }
 
     /// Ends access to all ranks; everything has arrived. MPI-3.1 section 11.5.3.
-    pub(in crate::mpi) fn unlock_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn unlock_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
         self.each(|made| check("MPI_Win_unlock_all", unsafe { ffi::MPI_Win_unlock_all(made.raw) }))?;
         self.completed();
@@ -126,7 +165,7 @@ impl Window {
     }
 
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
-    pub(in crate::mpi) fn flush_all(&mut self) -> Result<(), CommError> {
+    pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
         self.each(|made| check("MPI_Win_flush_all", unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
@@ -135,7 +174,7 @@ impl Window {
 
     /// Makes stores of others visible here and the other way round; only inside passive epochs. `MPI_Win_sync` is no
     /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
-    pub(in crate::mpi) fn sync(&self) -> Result<(), CommError> {
+    pub(crate) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
         self.each(|made| check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(made.raw) }))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);

@@ -1,9 +1,10 @@
 //! Making and ending one MPI window of a set.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
+use std::ffi::CStr;
+
 use mpi::ffi;
 
-use super::hints::Hints;
 use super::{Memory, check, constants};
 use crate::mpi::ffi::{Communicator, Limit};
 use crate::{ALIGNMENT, AlignedBuffer, CommError};
@@ -38,8 +39,7 @@ impl Made {
         extent: usize,
         limit: Limit,
     ) -> Result<Self, CommError> {
-        let ours = matches!(memory, Memory::Created | Memory::Attached);
-        let mut backing = AlignedBuffer::new(if ours { extent + PAGE_BYTES } else { 0 });
+        let mut backing = AlignedBuffer::new(if memory.is_ours() { extent + PAGE_BYTES } else { 0 });
         let ours = page_of(&mut backing);
         let (raw, base) = match together(on, make(on, memory, extent, ours), limit) {
             Ok(made) => made,
@@ -80,16 +80,43 @@ impl Made {
         }
     }
 
+    /// Attaches the memory and says where it is. MPI-3.1 section 11.2.4.
+    pub(super) fn attach(&mut self, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
+        let mut address: ffi::MPI_Aint = 0;
+        // SAFETY: the memory has `extent` bytes and is kept by the owner until the window is freed.
+        unsafe {
+            let code = ffi::MPI_Win_attach(self.raw, self.base.cast(), extent as ffi::MPI_Aint);
+            check("MPI_Win_attach", code)?;
+            check("MPI_Get_address", ffi::MPI_Get_address(self.base.cast(), &raw mut address))?;
+        }
+        Ok(address)
+    }
+
+    /// Learns where the others have attached memory. *Collective.*
+    pub(super) fn find_addresses(
+        &mut self,
+        on: &Communicator,
+        mine: ffi::MPI_Aint,
+        limit: Limit,
+    ) -> Result<(), CommError> {
+        if self.memory == Memory::Attached {
+            let (_, members) = on.rank_and_ranks()?;
+            let all = on.gather_all((mine as i64).to_ne_bytes().to_vec(), members, limit)?;
+            let all = bytemuck::pod_collect_to_vec::<u8, i64>(&all);
+            self.addresses = all.into_iter().map(|address| address as ffi::MPI_Aint).collect();
+        }
+        Ok(())
+    }
+
     /// Ends the window, outside of any epoch; nobody accesses it any more. *Collective.* MPI-3.1 section 11.2.5.
     pub(super) fn free(mut self) -> Result<(), CommError> {
         let raw = &raw mut self.raw;
         // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
         let outcome = unsafe {
-            let detached = match self.memory {
-                Memory::Attached => {
-                    check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
-                }
-                _ => Ok(()),
+            let detached = if self.memory == Memory::Attached {
+                check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
+            } else {
+                Ok(())
             };
             detached.and(check("MPI_Win_free", ffi::MPI_Win_free(raw)))
         };
@@ -98,6 +125,35 @@ impl Made {
             std::mem::forget(self);
         }
         outcome
+    }
+}
+
+/// What the library may assume. Flags are single words written by one rank each, so no order among accumulates is
+/// needed; parts of a shared window on pages of their own can lie next to the rank that reads them.
+pub(super) struct Hints(pub(super) ffi::MPI_Info);
+
+impl Hints {
+    pub(super) fn new(memory: Memory) -> Result<Self, CommError> {
+        let for_all: [(&CStr, &CStr); 2] = [(c"same_disp_unit", c"true"), (c"accumulate_ordering", c"none")];
+        let for_shared: [(&CStr, &CStr); 1] = [(c"alloc_shared_noncontig", c"true")];
+        let pairs: &[(&CStr, &CStr)] = if memory == Memory::Shared { &for_shared } else { &for_all };
+        // SAFETY: reading a constant of the C library; the calls copy terminated strings.
+        unsafe {
+            let mut info = ffi::RSMPI_INFO_NULL;
+            check("MPI_Info_create", ffi::MPI_Info_create(&raw mut info))?;
+            let hints = Self(info);
+            for (key, value) in pairs {
+                check("MPI_Info_set", ffi::MPI_Info_set(hints.0, key.as_ptr(), value.as_ptr()))?;
+            }
+            Ok(hints)
+        }
+    }
+}
+
+impl Drop for Hints {
+    fn drop(&mut self) {
+        // SAFETY: made by `new` and not freed yet; the call is local, and windows keep copies.
+        unsafe { ffi::MPI_Info_free(&raw mut self.0) };
     }
 }
 
@@ -160,12 +216,11 @@ fn make(
 
 /// What the library does not say by itself.
 fn explained(memory: Memory, error: CommError) -> CommError {
-    match (memory, error) {
-        (Memory::Created | Memory::Attached, CommError::Mpi { call, message }) => {
-            let why = "Open MPI's osc/sm has only windows that it allocates, osc/rdma none of a single rank; try \
-                       `window = \"allocate\"`, or another component with `--mca osc`";
-            CommError::Mpi { call, message: format!("{message} ({why})") }
-        }
-        (_, error) => error,
+    if !memory.is_ours() {
+        return error;
     }
+    let CommError::Mpi { call, message } = error else { return error };
+    let why = "Open MPI's osc/sm has only windows that it allocates, osc/rdma none of a single rank; try \
+               `window = \"allocate\"`, or another component with `--mca osc`";
+    CommError::Mpi { call, message: format!("{message} ({why})") }
 }

@@ -14,18 +14,15 @@
 //!    that are polled are only ever accessed atomically;
 //! 4. `MPI_Win_free` is collective: a window that is merely dropped, for instance after an error, stays allocated.
 mod access;
-mod attached;
 mod epochs;
-mod hints;
-mod identity;
 mod making;
 mod shared;
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-pub(in crate::mpi) use access::Place;
-pub(in crate::mpi) use epochs::Promise;
+pub(crate) use access::Place;
+pub(crate) use epochs::{Assertion, Group};
 
 use super::{Communicator, Limit, byte, check, constants};
 use crate::{AlignedBuffer, Asserts, CommError};
@@ -33,7 +30,7 @@ use making::Made;
 
 /// Where a window's memory comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum Memory {
+pub(crate) enum Memory {
     /// `MPI_Win_allocate`: the library chooses memory it can reach fastest.
     Allocated,
     /// `MPI_Win_create` over memory of ours.
@@ -44,26 +41,36 @@ pub(in crate::mpi) enum Memory {
     Shared,
 }
 
+impl Memory {
+    /// Whether the library does not allocate it.
+    fn is_ours(self) -> bool {
+        match self {
+            Self::Created | Self::Attached => true,
+            Self::Allocated | Self::Shared => false,
+        }
+    }
+}
+
 /// What a window is for.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mpi) struct Request {
-    pub(in crate::mpi) memory: Memory,
+pub(crate) struct Request {
+    pub(crate) memory: Memory,
     /// Number of MPI windows; the same on all ranks.
-    pub(in crate::mpi) windows: usize,
+    pub(crate) windows: usize,
     /// Bytes of every rank's part of each of them; the same number on all ranks.
-    pub(in crate::mpi) extent: usize,
+    pub(crate) extent: usize,
     /// Number of buffers to put from or get into.
-    pub(in crate::mpi) origins: usize,
+    pub(crate) origins: usize,
     /// Number of words to accumulate from.
-    pub(in crate::mpi) words: usize,
+    pub(crate) words: usize,
     /// Whether assertions and info keys are passed to the library.
-    pub(in crate::mpi) asserts: Asserts,
-    pub(in crate::mpi) limit: Limit,
+    pub(crate) asserts: Asserts,
+    pub(crate) limit: Limit,
 }
 
 /// One window over all ranks of a communicator, or several used as one.
 #[derive(Debug)]
-pub(in crate::mpi) struct Window {
+pub(crate) struct Window {
     made: Vec<Made>,
     extent: usize,
     members: usize,
@@ -79,7 +86,7 @@ pub(in crate::mpi) struct Window {
 
 impl Window {
     /// Makes a window, zeroed. An error on one rank is one on all. *Collective.* MPI-3.1 sections 11.2.1 to 11.2.4.
-    pub(in crate::mpi) fn new(on: &Communicator, request: Request) -> Result<Self, CommError> {
+    pub(crate) fn new(on: &Communicator, request: Request) -> Result<Self, CommError> {
         let Request { memory, windows, extent, origins, words, asserts, limit } = request;
         let (_, members) = on.rank_and_ranks()?;
         let mut made = Vec::with_capacity(windows);
@@ -110,12 +117,12 @@ impl Window {
     }
 
     /// Whether public and private copy are one memory.
-    pub(in crate::mpi) fn is_unified(&self) -> bool {
+    pub(crate) fn is_unified(&self) -> bool {
         self.unified
     }
 
     /// Ends the window, outside of any epoch. *Collective.* MPI-3.1 section 11.2.5.
-    pub(in crate::mpi) fn free(&mut self) -> Result<(), CommError> {
+    pub(crate) fn free(&mut self) -> Result<(), CommError> {
         // Whatever happens now, the memory is gone: nothing may look at it again.
         (self.extent, self.freed) = (0, true);
         std::mem::take(&mut self.made).into_iter().try_for_each(Made::free)

@@ -35,7 +35,7 @@ impl Made {
 
 impl Window {
     /// A word of a member's part, polled or set by its owner.
-    pub(in crate::mpi) fn shared_word(&self, at: Place) -> Result<&AtomicU64, CommError> {
+    pub(crate) fn shared_word(&self, at: Place) -> Result<&AtomicU64, CommError> {
         let word = self.shared_address(at, WORD_BYTES)?;
         expect_aligned(word)?;
         // SAFETY: inside the member's part and aligned (both checked), mapped as long as the window, and only ever
@@ -45,7 +45,7 @@ impl Window {
 
     /// Bytes of a member's part to be filled by this rank alone: the caller's protocol makes sure that the owner has
     /// released them and does not look at them before the flag is raised.
-    pub(in crate::mpi) fn shared_buffer(&mut self, at: Place, length: usize) -> Result<&mut [u8], CommError> {
+    pub(crate) fn shared_buffer(&mut self, at: Place, length: usize) -> Result<&mut [u8], CommError> {
         let start = self.shared_address(at, length)?;
         // SAFETY: inside the member's part (checked), initialised (zeroed by its owner), and ours alone between the
         // buffer's release and the flag (invariant 3); the mutable borrow keeps it from being formed twice.
@@ -54,12 +54,7 @@ impl Window {
 
     /// Copies a piece of an origin buffer into a member's part, past the caches where the CPU can, and completes it before
     /// any later store. The caller's protocol is that of [`Self::shared_buffer`].
-    pub(in crate::mpi) fn stream(
-        &mut self,
-        i: usize,
-        piece: Range<usize>,
-        to: Place,
-    ) -> Result<(), CommError> {
+    pub(crate) fn stream(&mut self, i: usize, piece: Range<usize>, to: Place) -> Result<(), CommError> {
         let start = self.shared_address(to, piece.len())?;
         let bytes = self.origin(i)?.get(piece.clone());
         let from = bytes
@@ -106,6 +101,6 @@ unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
 /// `to` is valid for writes of `from.len()` bytes, which nobody else accesses meanwhile.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller assertions.
     unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
 }

@@ -1,78 +1,74 @@
 //! How a window is made, and how the peers learn where to put.
 
-use super::layout::{Layout, depth, strides, wanted};
-use super::{Arena, Form, HEAD, PAGE_BYTES, Plan};
 use crate::ledger::Terms;
-use crate::mpi::edge_words::{self, Along};
+use crate::mpi::edge_words;
+use crate::mpi::edge_words::Along;
 use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
 use crate::mpi::numbers::ContextNumber;
-use crate::mpi::rma::shared_part::SharedPart;
+use crate::mpi::rma::arena::{Arena, Form, HEAD, PAGE_BYTES, Plan, WORD_STRIDE};
+use crate::mpi::rma::shared_ring::SharedPart;
 use crate::mpi::world::Inner;
-use crate::{ALIGNMENT, CommError, Edge, Operation, Rank, WindowCount};
+use crate::negotiation::with_head_room;
+use crate::{ALIGNMENT, Buffering, CommError, Edge, ExchangeSpec, Rank, Sizes, WindowCount};
+
+/// What the two ends of an edge tell each other, edge by edge. `member` is a rank's number in the window's communicator.
+pub(crate) struct Ends<'a, M> {
+    pub(crate) world: &'a Inner,
+    pub(crate) terms: &'a Terms,
+    pub(crate) number: ContextNumber,
+    pub(crate) member: M,
+}
+
+impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
+    pub(crate) fn spec(&self) -> &ExchangeSpec {
+        self.terms.spec()
+    }
+
+    /// What the other ends told; `words` has one for each edge. *Collective.*
+    pub(crate) fn tell(&self, along: Along, words: &[usize]) -> Result<Vec<usize>, CommError> {
+        edge_words::tell(self.world, self.terms, self.number, along, |i| words[i])
+    }
+
+    /// Where the other ends have what is at these offsets here. *Collective.*
+    pub(crate) fn tell_places(&self, along: Along, offsets: &[usize]) -> Result<Vec<Place>, CommError> {
+        let place = |(edge, offset): (&Edge, usize)| Place { member: (self.member)(edge.peer), offset };
+        Ok(self.spec().edges.iter().zip(self.tell(along, offsets)?).map(place).collect())
+    }
+}
 
 impl Arena {
-    /// Makes the window and tells the peers where to put. `member` is a rank's number in `on`. *Collective.*
-    pub(in crate::mpi::rma) fn new(
-        world: &Inner,
-        terms: &Terms,
-        number: ContextNumber,
+    /// Makes the window and tells the peers where to put. *Collective.*
+    pub(crate) fn new(
+        ends: &Ends<'_, impl Fn(Rank) -> Rank>,
         on: &Communicator,
         plan: Plan,
-        member: impl Fn(Rank) -> Rank,
     ) -> Result<Self, CommError> {
-        let spec = terms.spec();
-        let buffers = spec.buffering.count();
-        let tell = |along, word: &dyn Fn(usize) -> usize| edge_words::tell(world, terms, number, along, word);
-        let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
-        let room_in = tell(Along::Forward, &|i| room_out[i])?;
+        let (spec, rank) = (ends.spec(), ends.world.rank);
+        let (buffers, edges) = (spec.buffering.count(), spec.edges.len());
+        let sizes = BufferSizes::agree(ends, plan)?;
+        let has_buffers = |i: usize| plan.hosts(&spec.edges[i]) && spec.edges[i].peer != rank;
+        let Layout { mut credits, buffers: mut here, end } = Layout::new(&sizes, plan, has_buffers);
         let ring = plan.form == Form::SharedRing;
-        let strides_of = |rooms: &[usize]| if ring { vec![HEAD; rooms.len()] } else { strides(rooms) };
-        let (strides_out, strides_in) = (strides_of(&room_out), strides_of(&room_in));
-        let get = plan.options.operation == Operation::Get;
-        let (stride_there, stride_here) =
-            if get { (strides_in, strides_out) } else { (strides_out, strides_in) };
-        let hosts = |edge: &Edge| if get { edge.flow.sends() } else { edge.flow.receives() };
-        let has_buffers = |i: usize| hosts(&spec.edges[i]) && spec.edges[i].peer != world.rank;
-        let depth_here = vec![depth(plan.memory, spec, &stride_here); stride_here.len()];
-        let depth_there = match plan.memory {
-            Memory::Shared => {
-                let depths = tell(Along::Backward, &|i| depth_here[i] as usize)?;
-                depths.into_iter().map(|depth| depth as u64).collect()
-            }
-            _ => depth_here.clone(),
-        };
-        let Layout { credits: mut credits_here, buffers: mut here, end } =
-            Layout::new(&stride_here, &depth_there, &depth_here, plan, has_buffers);
-        let senders = (0..spec.edges.len()).filter(|&i| ring && has_buffers(i)).map(|i| room_in[i]);
+        let senders = (0..edges).filter(|&i| ring && has_buffers(i)).map(|i| sizes.room_in[i]);
         let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
-        let (window, origins) = make(world, on, plan, spec.edges.len(), end)?;
-        for i in 0..spec.edges.len() {
-            credits_here[i] += origins(i);
+        let (window, origins) = make(ends.world, on, plan, edges, end)?;
+        for i in 0..edges {
+            credits[i] += origins(i);
             here[i] += origins(i);
         }
-        world.note_component(&window)?;
-        let place = |(i, offset): (usize, usize)| Place { member: member(spec.edges[i].peer), offset };
-        let places = |offsets: Vec<usize>| offsets.into_iter().enumerate().map(place).collect::<Vec<_>>();
+        ends.world.note_component(&window)?;
         if ring {
-            shared.settle(origins(0), tell, places)?;
+            shared.settle(origins(0), ends)?;
         }
-        let to_their_users = if get { Along::Forward } else { Along::Backward };
-        let there = places(tell(to_their_users, &|i| here[i])?);
-        let credits_there = places(tell(Along::Forward, &|i| credits_here[i])?);
-        let buffers = buffers as u64;
         Ok(Self {
             window,
-            buffers,
-            depth_there,
-            depth_here,
-            room_out,
-            room_in,
-            there,
+            buffers: buffers as u64,
+            sizes,
+            there: ends.tell_places(if plan.gets() { Along::Forward } else { Along::Backward }, &here)?,
             here,
-            stride_there,
-            stride_here,
-            credits_there,
-            credits_here,
+            credits_there: ends.tell_places(Along::Forward, &credits)?,
+            credits_here: credits,
+            member: (ends.member)(rank),
             shared,
         })
     }
@@ -89,15 +85,108 @@ fn make(
     edges: usize,
     end: usize,
 ) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
-    let highest =
-        |number: usize| Ok::<_, CommError>(world.control.highest(number as u64, world.limit())? as usize);
+    let highest = |number: usize| Ok::<_, CommError>(world.highest(number as u64)? as usize);
     let extent = highest(end + ALIGNMENT)?.next_multiple_of(PAGE_BYTES);
     let per_edge = options.windows == WindowCount::PerEdge;
     let windows = if per_edge { highest(edges.max(1))? } else { 1 };
     let (asserts, limit) = (options.asserts, world.limit());
     let request = Request { memory, windows, extent, origins: edges, words: 2 * edges + 1, asserts, limit };
-    let unavailable = |reason| CommError::Unavailable { backend: backend.name(), reason };
-    let window = world.make_window(on, request)?.map_err(unavailable)?;
+    let window = world.make_window(on, request)?.map_err(|reason| backend.unavailable(reason))?;
     let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
+}
+
+/// More than a core's own caches hold today (0.25 to 2 MiB).
+const FLUSHING_BYTES: usize = 2 << 20;
+/// Beyond it, the flags' lines would outweigh the payload's.
+const MOST_BUFFERS: usize = 512;
+
+/// Sizes of the buffers of every edge: at the peer, in the own part.
+#[derive(Debug)]
+pub(crate) struct BufferSizes {
+    /// Bytes that they have room for: of messages that leave, of messages that arrive.
+    pub(crate) room_out: Vec<usize>,
+    pub(crate) room_in: Vec<usize>,
+    /// Their distances.
+    pub(super) stride_there: Vec<usize>,
+    pub(super) stride_here: Vec<usize>,
+    /// How many there are: after so many exchanges a message is put into the same buffer again. Here all edges have as
+    /// many.
+    pub(crate) depth_there: Vec<u64>,
+    pub(super) depth_here: u64,
+}
+
+impl BufferSizes {
+    /// *Collective.*
+    pub(super) fn agree(ends: &Ends<'_, impl Fn(Rank) -> Rank>, plan: Plan) -> Result<Self, CommError> {
+        let spec = ends.spec();
+        let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
+        let room_in = ends.tell(Along::Forward, &room_out)?;
+        let [out, into] = [&room_out, &room_in].map(|rooms| strides(plan.form, rooms));
+        let (stride_there, stride_here) = if plan.gets() { (into, out) } else { (out, into) };
+        let depth_here = depth(plan.memory, spec, &stride_here);
+        let mut depth_there = vec![depth_here; spec.edges.len()];
+        if plan.memory == Memory::Shared {
+            let depths = ends.tell(Along::Backward, &vec![depth_here as usize; spec.edges.len()])?;
+            depth_there = depths.into_iter().map(|depth| depth as u64).collect();
+        }
+        Ok(Self { room_out, room_in, stride_there, stride_here, depth_there, depth_here })
+    }
+}
+
+fn strides(form: Form, rooms: &[usize]) -> Vec<usize> {
+    let stride = |&room: &usize| match form {
+        Form::Buffers => HEAD + room.next_multiple_of(WORD_STRIDE),
+        Form::SharedRing => HEAD,
+    };
+    rooms.iter().map(stride).collect()
+}
+
+/// Buffers of every edge whose messages arrive in a shared window, for these strides.
+///
+/// A buffer that was read a moment ago is still in its reader's cache, and its sender has to claim it line by line:
+/// that takes several times as long as writing to lines that have left that cache. So between two uses of a buffer so
+/// many others are used that they fill it. Only where it pays: in exchanges of every step.
+fn depth(memory: Memory, spec: &ExchangeSpec, strides: &[usize]) -> u64 {
+    let buffers = spec.buffering.count() as u64;
+    if memory != Memory::Shared || spec.buffering != Buffering::Double || spec.sizes != Sizes::Fixed {
+        return buffers;
+    }
+    let round: usize = strides.iter().sum();
+    (FLUSHING_BYTES / round.max(1)).clamp(buffers as usize, MOST_BUFFERS) as u64
+}
+
+/// Room a sender asks for.
+fn wanted(sizes: Sizes, capacity: usize) -> usize {
+    // A variable capacity has its head-room already.
+    if sizes == Sizes::Fixed { with_head_room(capacity) } else { capacity }
+}
+
+/// Offsets in the own part, before it is known where the windows begin.
+pub(super) struct Layout {
+    pub(super) credits: Vec<usize>,
+    pub(super) buffers: Vec<usize>,
+    /// Bytes of the longest window.
+    pub(super) end: usize,
+}
+
+impl Layout {
+    pub(super) fn new(sizes: &BufferSizes, plan: Plan, has_buffers: impl Fn(usize) -> bool) -> Self {
+        let edges = sizes.stride_here.len();
+        let (mut credits, mut starts) = (vec![0; edges], vec![0; edges]);
+        let (mut end, mut longest) = (0, 0);
+        for (i, stride) in sizes.stride_here.iter().enumerate() {
+            if plan.options.windows == WindowCount::PerEdge {
+                end = 0;
+            }
+            credits[i] = end;
+            end += sizes.depth_there[i] as usize * WORD_STRIDE;
+            if has_buffers(i) {
+                starts[i] = end + plan.flags * WORD_STRIDE;
+                end = starts[i] + sizes.depth_here as usize * stride;
+            }
+            longest = end.max(longest);
+        }
+        Self { credits, buffers: starts, end: longest }
+    }
 }

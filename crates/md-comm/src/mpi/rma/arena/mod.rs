@@ -5,17 +5,17 @@
 //! message's length, then the payload. Flags and credits are 128 bytes apart, because processors fetch pairs of lines.
 //! A buffer has head-room beyond the agreed capacity, so that a fixed length that changes a little at every neighbour
 //! rebuild does not make a new window every time. With one window per edge, an edge's words and buffers are in the
-//! window that has its number at the rank whose part it is. (`layout`: sizes and places; `making`: the window, and what
-//! peers tell each other; `ring`: the buffers of an edge as one ring.)
+//! window that has its number at the rank whose part it is. (`making`: sizes and places, the window, and what
+//! peers tell each other.)
 
-mod layout;
 mod making;
-mod ring;
 
-use super::shared_part::SharedPart;
+use super::shared_ring::SharedPart;
 use crate::flag_protocol::buffer_of;
 use crate::mpi::ffi::{Memory, Place, Window};
-use crate::{ALIGNMENT, Backend, RmaOptions};
+use crate::{ALIGNMENT, Backend, Edge, Operation, Rank, RmaOptions};
+use making::BufferSizes;
+pub(super) use making::Ends;
 
 /// Distance of words that different ranks poll or set.
 pub(super) const WORD_STRIDE: usize = 128;
@@ -30,7 +30,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// Where messages are in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum Form {
+pub(crate) enum Form {
     /// In buffers of their edges.
     Buffers,
     /// In one ring for all edges; an edge's buffers have flags only.
@@ -39,7 +39,7 @@ pub(in crate::mpi) enum Form {
 
 /// What a scheme wants of its window.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mpi) struct Plan {
+pub(crate) struct Plan {
     /// Whose it is.
     pub(super) backend: Backend,
     pub(super) memory: Memory,
@@ -49,27 +49,53 @@ pub(in crate::mpi) struct Plan {
     pub(super) options: RmaOptions,
 }
 
+impl Plan {
+    /// Whether receivers read, instead of senders writing.
+    pub(crate) fn gets(&self) -> bool {
+        self.options.operation == Operation::Get
+    }
+
+    /// Whether the buffers of an edge are at this end.
+    fn hosts(&self, edge: &Edge) -> bool {
+        if self.gets() { edge.flow.sends() } else { edge.flow.receives() }
+    }
+}
+
+/// A circular buffer; words that both ends know lie before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RingPlace {
+    pub(super) start: Place,
+    /// In bytes.
+    pub(super) size: u64,
+}
+
+impl RingPlace {
+    /// Where the byte with this ticket is.
+    pub(super) fn byte(self, ticket: u64) -> Place {
+        Place { offset: self.start.offset + (ticket % self.size.max(1)) as usize, ..self.start }
+    }
+
+    /// The words count from the ring backwards.
+    pub(super) fn word(self, number: usize) -> Place {
+        Place { offset: self.start.offset - (number + 1) * WORD_STRIDE, ..self.start }
+    }
+}
+
 /// Window and addresses.
 #[derive(Debug)]
-pub(super) struct Arena {
+pub(crate) struct Arena {
     pub(super) window: Window,
     /// As many as the context was asked to have; of an edge there may be more.
     pub(super) buffers: u64,
-    /// Buffers of an edge: at the peer, in the own part.
-    depth_there: Vec<u64>,
-    depth_here: Vec<u64>,
-    /// Bytes that the buffers of an edge have room for: of messages that leave, of messages that arrive.
-    room_out: Vec<usize>,
-    room_in: Vec<usize>,
+    pub(super) sizes: BufferSizes,
     /// Buffers of an edge at the peer, in the own part.
     there: Vec<Place>,
     here: Vec<usize>,
-    /// Distances of the buffers of an edge: at the peer, in the own part.
-    stride_there: Vec<usize>,
-    stride_here: Vec<usize>,
     /// First credit word of an edge: at the peer, in the own part.
     credits_there: Vec<Place>,
     credits_here: Vec<usize>,
+    /// This rank's number in the window's communicator.
+    member: Rank,
     /// Only of [`Form::SharedRing`].
     pub(super) shared: SharedPart,
 }
@@ -77,57 +103,46 @@ pub(super) struct Arena {
 impl Arena {
     /// Whether all buffers on the way out have room for these lengths.
     pub(super) fn has_room(&self, lengths: impl Iterator<Item = usize>) -> bool {
-        lengths.zip(&self.room_out).all(|(length, &room)| length <= room)
+        lengths.zip(&self.sizes.room_out).all(|(length, &room)| length <= room)
     }
 
-    /// Start of the buffer at the peer.
-    fn buffer_there(&self, i: usize, sequence: u64) -> Place {
-        let Place { member, offset } = self.there[i];
-        Place { member, offset: offset + buffer_of(sequence, self.depth_there[i]) * self.stride_there[i] }
-    }
-
-    fn buffer_here(&self, i: usize, sequence: u64) -> usize {
-        self.here[i] + buffer_of(sequence, self.depth_here[i]) * self.stride_here[i]
-    }
-
-    /// After so many exchanges a message of the edge is put into the same buffer again.
-    pub(super) fn depth_there(&self, i: usize) -> u64 {
-        self.depth_there[i]
-    }
-
+    /// The flag is at the buffer's start.
     pub(super) fn flag_there(&self, i: usize, sequence: u64) -> Place {
-        self.buffer_there(i, sequence)
+        let Place { member, offset } = self.there[i];
+        let number = buffer_of(sequence, self.sizes.depth_there[i]);
+        Place { member, offset: offset + number * self.sizes.stride_there[i] }
     }
 
     pub(super) fn flag_here(&self, i: usize, sequence: u64) -> usize {
-        self.buffer_here(i, sequence)
+        self.here[i] + buffer_of(sequence, self.sizes.depth_here) * self.sizes.stride_here[i]
     }
 
     pub(super) fn payload_there(&self, i: usize, sequence: u64) -> Place {
-        let Place { member, offset } = self.buffer_there(i, sequence);
+        let Place { member, offset } = self.flag_there(i, sequence);
         Place { member, offset: offset + HEAD }
     }
 
     pub(super) fn payload_here(&self, i: usize, sequence: u64) -> usize {
-        self.buffer_here(i, sequence) + HEAD
+        self.flag_here(i, sequence) + HEAD
     }
 
     pub(super) fn credit_there(&self, i: usize, sequence: u64) -> Place {
         let Place { member, offset } = self.credits_there[i];
-        Place { member, offset: offset + buffer_of(sequence, self.depth_here[i]) * WORD_STRIDE }
+        Place { member, offset: offset + buffer_of(sequence, self.sizes.depth_here) * WORD_STRIDE }
     }
 
     pub(super) fn credit_here(&self, i: usize, sequence: u64) -> usize {
-        self.credits_here[i] + buffer_of(sequence, self.depth_there[i]) * WORD_STRIDE
+        self.credits_here[i] + buffer_of(sequence, self.sizes.depth_there[i]) * WORD_STRIDE
     }
 
-    /// Bytes that a message arriving along an edge has room for.
-    pub(super) fn room_in(&self, i: usize) -> usize {
-        self.room_in[i]
+    /// The buffers of an edge at the peer, taken together as a ring.
+    pub(super) fn ring_there(&self, i: usize) -> RingPlace {
+        RingPlace { start: self.there[i], size: self.buffers * self.sizes.stride_there[i] as u64 }
     }
 
-    /// The same for a message that leaves; both ends agree.
-    pub(super) fn room_out(&self, i: usize) -> usize {
-        self.room_out[i]
+    /// The same in the own part.
+    pub(super) fn ring_here(&self, i: usize) -> RingPlace {
+        let start = Place { member: self.member, offset: self.here[i] };
+        RingPlace { start, size: self.buffers * self.sizes.stride_here[i] as u64 }
     }
 }

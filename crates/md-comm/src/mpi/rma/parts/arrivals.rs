@@ -14,7 +14,7 @@ use crate::{CommError, EdgeId, Sizes};
 
 /// Where a message that has arrived is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(super) enum MessagePlace {
     /// In the exchange's buffer in the window, or, with gets, in the edge's origin buffer.
     Buffer,
     /// At an offset of the own part.
@@ -25,7 +25,7 @@ pub(super) enum Whereabouts {
 
 impl Parts {
     /// A message has arrived; its length is known if its flag carried it.
-    pub(in crate::mpi::rma) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
+    pub(crate) fn notice(&mut self, edge: EdgeId, length: Option<usize>) {
         if !std::mem::replace(&mut self.noticed[edge.0], true) {
             self.flagged_lengths[edge.0] = length;
             self.noticed_edges.push_back(edge.0);
@@ -33,23 +33,23 @@ impl Parts {
     }
 
     /// The same for a message that is not in the exchange's buffer.
-    pub(in crate::mpi::rma) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
-        self.whereabouts[edge.0] = Whereabouts::Window(place);
+    pub(crate) fn notice_at(&mut self, edge: EdgeId, length: usize, place: usize) {
+        self.places[edge.0] = MessagePlace::Window(place);
         self.notice(edge, Some(length));
     }
 
     /// The same for a message that was copied out.
-    pub(in crate::mpi::rma) fn notice_held(&mut self, edge: EdgeId, length: usize, buffer: usize) {
-        self.whereabouts[edge.0] = Whereabouts::Held(buffer);
+    pub(crate) fn notice_held(&mut self, edge: EdgeId, length: usize, buffer: usize) {
+        self.places[edge.0] = MessagePlace::Held(buffer);
         self.notice(edge, Some(length));
     }
 
-    pub(in crate::mpi::rma) fn is_noticed(&self, edge: EdgeId) -> bool {
+    pub(crate) fn is_noticed(&self, edge: EdgeId) -> bool {
         self.noticed[edge.0]
     }
 
     /// All messages from other ranks have arrived.
-    pub(in crate::mpi::rma) fn notice_all(&mut self) {
+    pub(crate) fn notice_all(&mut self) {
         for edge in self.terms.edge_ids() {
             if self.receives_from_others(edge) {
                 self.notice(edge, None);
@@ -58,7 +58,7 @@ impl Parts {
     }
 
     /// The messages of this rank to itself have arrived.
-    pub(in crate::mpi::rma) fn notice_own(&mut self) {
+    pub(crate) fn notice_own(&mut self) {
         for i in 0..self.source.len() {
             if self.source[i].is_some() {
                 self.noticed[i] = true;
@@ -68,16 +68,16 @@ impl Parts {
     }
 
     /// Whether there is notice of messages that have not been looked at.
-    pub(in crate::mpi::rma) fn any_noticed(&self) -> bool {
+    pub(crate) fn any_noticed(&self) -> bool {
         !self.noticed_edges.is_empty()
     }
 
     /// Looks at the messages noticed since the last call: they are ready, or come by overflow.
-    pub(in crate::mpi::rma) fn settle(&mut self) -> Result<(), CommError> {
+    pub(crate) fn settle(&mut self) -> Result<(), CommError> {
         while let Some(i) = self.noticed_edges.pop_front() {
             let (length, sizes) = (self.find_length(EdgeId(i))?, self.terms.spec().sizes);
             self.arrived_lengths[i] = length;
-            match (length > self.arena.room_in(i), sizes) {
+            match (length > self.arena.sizes.room_in[i], sizes) {
                 (false, _) => self.ready.push_back(i),
                 (true, Sizes::Variable) => {
                     self.overflow.expect(&self.world, &self.terms, EdgeId(i), length)?;
@@ -91,12 +91,12 @@ impl Parts {
     }
 
     /// The edge of the next message that is ready.
-    pub(in crate::mpi::rma) fn take_ready(&mut self) -> Option<EdgeId> {
+    pub(crate) fn take_ready(&mut self) -> Option<EdgeId> {
         self.ready.pop_front().map(EdgeId)
     }
 
     /// Hands out a message that has arrived.
-    pub(in crate::mpi::rma) fn deliver(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
+    pub(crate) fn deliver(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         let EdgeId(i) = edge;
         let length = self.arrived_lengths[i];
         Ok(match (self.source[i], self.overflow.message(&self.terms, edge)?) {
@@ -105,9 +105,9 @@ impl Parts {
             (None, None) if self.gets() => {
                 piece(self.arena.window.origin(i)?, ORIGIN_HEAD..ORIGIN_HEAD + length)
             }
-            (None, None) => match self.whereabouts[i] {
-                Whereabouts::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
-                Whereabouts::Buffer | Whereabouts::Window(_) => {
+            (None, None) => match self.places[i] {
+                MessagePlace::Held(buffer) => piece(self.held[buffer].bytes(), 0..length),
+                MessagePlace::Buffer | MessagePlace::Window(_) => {
                     let payload = self.payload(i);
                     self.jitter.note_read(payload, length);
                     self.arena.window.arrived(payload, length)?
@@ -117,7 +117,7 @@ impl Parts {
     }
 
     /// Makes what has been read unreadable if a test wants it; the buffers are not released yet.
-    pub(in crate::mpi::rma) fn poison_read(&mut self) -> Result<(), CommError> {
+    pub(crate) fn poison_read(&mut self) -> Result<(), CommError> {
         while let Some((offset, length)) = self.jitter.take_read() {
             self.arena.window.poison(offset, length)?;
         }
@@ -126,9 +126,9 @@ impl Parts {
 
     /// Where a message is in the own part.
     fn payload(&self, i: usize) -> usize {
-        match self.whereabouts[i] {
-            Whereabouts::Window(place) => place,
-            Whereabouts::Buffer | Whereabouts::Held(_) => self.arena.payload_here(i, self.sequence),
+        match self.places[i] {
+            MessagePlace::Window(place) => place,
+            MessagePlace::Buffer | MessagePlace::Held(_) => self.arena.payload_here(i, self.sequence),
         }
     }
 

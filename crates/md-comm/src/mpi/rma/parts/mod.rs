@@ -1,43 +1,44 @@
 //! What all one-sided contexts have, and what schemes do with it.
 //!
-//! How a message leaves is in `sending`, what becomes of it here in `arrivals`.
-
-mod arrivals;
-mod sending;
+//! How a message leaves is in this file, what becomes of it where it arrives in `arrivals`.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::rc::Rc;
 
-use super::arena::{Arena, Plan};
-use super::rehearsal::Stores;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
-use crate::mpi::edge_words;
+use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::Memory;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
+use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, Plan};
+use crate::mpi::rma::rehearsal::Stores;
 use crate::mpi::world::Inner;
-use crate::{AlignedBuffer, CommError, Edge, EdgeId, Operation};
-use arrivals::Whereabouts;
+use crate::spin_wait::wait_until;
+use crate::{AlignedBuffer, CommError, Edge, EdgeId, Sizes};
+use arrivals::MessagePlace;
+
+mod arrivals;
 
 /// Polls between two calls that let MPI work; a load is a hundred times cheaper than such a call.
 const POLLS_PER_PROGRESS_CALL: u32 = 16;
 
 /// Ledger, window and addresses of one context.
 #[derive(Debug)]
-pub(in crate::mpi) struct Parts {
-    pub(in crate::mpi::rma) terms: Rc<Terms>,
-    pub(in crate::mpi::rma) number: ContextNumber,
+pub(crate) struct Parts {
+    pub(crate) terms: Rc<Terms>,
+    pub(crate) number: ContextNumber,
     /// For messages against the direction of the edges.
-    pub(in crate::mpi::rma) backward_number: ContextNumber,
+    pub(crate) backward_number: ContextNumber,
     /// Before `world`, so that MPI is finalised afterwards.
-    pub(in crate::mpi::rma) arena: Arena,
+    pub(crate) arena: Arena,
     /// Number of this exchange since the window was made, from 1.
-    pub(in crate::mpi::rma) sequence: u64,
+    pub(crate) sequence: u64,
     plan: Plan,
     /// How buffers in shared memory are written.
-    pub(in crate::mpi::rma) stores: Stores,
+    pub(crate) stores: Stores,
     /// Noticed, not looked at yet.
     noticed_edges: VecDeque<usize>,
     /// Arrived, not handed out yet.
@@ -47,25 +48,21 @@ pub(in crate::mpi) struct Parts {
     lengths: Vec<usize>,
     flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
-    whereabouts: Vec<Whereabouts>,
+    places: Vec<MessagePlace>,
     /// Messages that were copied out of the window.
-    pub(in crate::mpi::rma) held: Vec<AlignedBuffer>,
+    pub(crate) held: Vec<AlignedBuffer>,
     /// For edges that receive from this rank itself: the sending edge.
     source: Vec<Option<usize>>,
     polls: u32,
     /// For messages that no buffer has room for.
-    pub(in crate::mpi::rma) overflow: Overflow,
-    pub(in crate::mpi::rma) jitter: Jitter,
-    pub(in crate::mpi::rma) world: Rc<Inner>,
+    pub(crate) overflow: Overflow,
+    pub(crate) jitter: Jitter,
+    pub(crate) world: Rc<Inner>,
 }
 
 impl Parts {
     /// *Collective.*
-    pub(in crate::mpi::rma) fn open(
-        world: Rc<Inner>,
-        ledger: &mut Ledger,
-        plan: Plan,
-    ) -> Result<Self, CommError> {
+    pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger, plan: Plan) -> Result<Self, CommError> {
         if plan.memory == Memory::Shared {
             world.expect_on_node(ledger.spec())?;
         }
@@ -92,7 +89,7 @@ impl Parts {
             lengths: vec![0; edges],
             flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
-            whereabouts: vec![Whereabouts::Buffer; edges],
+            places: vec![MessagePlace::Buffer; edges],
             held: Vec::new(),
             source,
             polls: 0,
@@ -103,80 +100,178 @@ impl Parts {
         })
     }
 
-    /// Learns the peers' new capacities; a new window if some rank's buffers have become too small. Nothing is in
-    /// flight: all epochs are closed. *Collective.*
-    pub(in crate::mpi::rma) fn resize(
-        &mut self,
-        ledger: &mut Ledger,
-        new_window: bool,
-    ) -> Result<(), CommError> {
-        edge_words::tell_capacities(&self.world, ledger, self.number)?;
-        self.terms = ledger.terms();
-        if new_window {
-            self.arena.window.free()?;
-            self.arena = arena(&self.world, &self.terms, self.number, self.plan)?;
-            self.sequence = 1;
-        }
+    /// A new window, because some rank's buffers have become too small. Nothing is in flight: all epochs are closed.
+    /// *Collective.*
+    pub(crate) fn renew_window(&mut self) -> Result<(), CommError> {
+        self.arena.window.free()?;
+        self.arena = arena(&self.world, &self.terms, self.number, self.plan)?;
+        self.sequence = 1;
         Ok(())
     }
 
-    /// Whether receivers read, instead of senders writing.
-    pub(in crate::mpi::rma) fn gets(&self) -> bool {
-        self.plan.options.operation == Operation::Get
+    /// Whether messages are stored into memory that sender and receiver share.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.plan.memory == Memory::Shared
     }
 
-    pub(in crate::mpi::rma) fn edge(&self, edge: EdgeId) -> &Edge {
+    /// Whether receivers read, instead of senders writing.
+    pub(crate) fn gets(&self) -> bool {
+        self.plan.gets()
+    }
+
+    pub(crate) fn edge(&self, edge: EdgeId) -> &Edge {
         self.terms.edge(edge)
     }
 
-    pub(in crate::mpi::rma) fn leads_home(&self, edge: EdgeId) -> bool {
+    pub(crate) fn is_to_self(&self, edge: EdgeId) -> bool {
         self.edge(edge).peer == self.world.rank
     }
 
     /// Edges to other ranks on which messages leave.
-    pub(in crate::mpi::rma) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
-        self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.leads_home(edge))
+    pub(crate) fn sending(&self) -> impl Iterator<Item = EdgeId> + '_ {
+        self.terms.edge_ids().filter(|&edge| self.edge(edge).flow.sends() && !self.is_to_self(edge))
     }
 
     /// Edges to other ranks on which messages arrive.
-    pub(in crate::mpi::rma) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
+    pub(crate) fn receiving(&self) -> impl Iterator<Item = EdgeId> + '_ {
         self.terms.edge_ids().filter(|&edge| self.receives_from_others(edge))
     }
 
-    pub(in crate::mpi::rma) fn receives_from_others(&self, edge: EdgeId) -> bool {
-        self.edge(edge).flow.receives() && !self.leads_home(edge)
+    /// Edges of other ranks' messages whose senders wait for credits.
+    pub(crate) fn crediting(&self) -> Vec<EdgeId> {
+        self.receiving().filter(|&edge| self.needs_credit(edge, Along::Backward)).collect()
     }
 
-    /// Whether the sender of a message needs a credit to reuse its buffer: both ends find the same answer, because an
-    /// edge that sends here is an edge that receives there.
-    pub(in crate::mpi::rma) fn needs_credit(&self, edge: EdgeId, forward: bool) -> bool {
+    pub(crate) fn receives_from_others(&self, edge: EdgeId) -> bool {
+        self.edge(edge).flow.receives() && !self.is_to_self(edge)
+    }
+
+    /// Whether the sender of a message needs a credit to reuse its buffer, asked by the sender (`Forward`) or by the
+    /// receiver: both ends find the same answer, because an edge that sends here is an edge that receives there.
+    pub(crate) fn needs_credit(&self, edge: EdgeId, along: Along) -> bool {
         let peer = self.edge(edge).peer;
-        let answers =
-            |edge: &Edge| edge.peer == peer && if forward { edge.flow.receives() } else { edge.flow.sends() };
-        let answered = self.terms.spec().edges.iter().any(answers);
+        let answered = self.terms.spec().edges.iter().any(|edge| edge.peer == peer && along.receives(edge));
         needs_credit(self.arena.buffers, if answered { Answer::Message } else { Answer::Nothing })
     }
 
     /// The exchange is over.
-    pub(in crate::mpi::rma) fn next_exchange(&mut self) {
+    pub(crate) fn next_exchange(&mut self) {
         self.noticed.fill(false);
         self.overflow.next_exchange();
         self.sequence += 1;
     }
 
+    /// Waits until something is over; `awaited` says what, for the watchdog's report.
+    pub(crate) fn wait_for(
+        &mut self,
+        awaited: impl Display,
+        is_over: impl FnMut(&mut Self) -> Result<bool, CommError>,
+    ) -> Result<(), CommError> {
+        let late = |parts: &Self, waited_s| parts.terms.timeout(waited_s, awaited.to_string());
+        wait_until(self.world.watchdog(), self, late, is_over)
+    }
+
     /// To be called after each poll that found nothing: lets MPI work now and then.
-    pub(in crate::mpi::rma) fn drive_progress(&mut self) -> Result<(), CommError> {
+    pub(crate) fn drive_progress(&mut self) -> Result<(), CommError> {
         self.polls = self.polls.wrapping_add(1);
         if self.polls.is_multiple_of(POLLS_PER_PROGRESS_CALL) { self.world.drive_progress() } else { Ok(()) }
     }
 }
 
 fn arena(world: &Inner, terms: &Terms, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
-    match (plan.memory, world.node.get()) {
-        (Memory::Shared, Some(node)) => {
-            let member = |rank| node.member(rank).unwrap_or_default();
-            Arena::new(world, terms, number, &node.communicator, plan, member)
+    if plan.memory != Memory::Shared {
+        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.data, plan);
+    }
+    let node = world.find_node()?;
+    let member = |rank| node.member(rank).unwrap_or_default();
+    Arena::new(&Ends { world, terms, number, member }, &node.communicator, plan)
+}
+
+impl Parts {
+    pub(crate) fn book_length(&mut self, edge: EdgeId, length: usize) {
+        self.lengths[edge.0] = length;
+    }
+
+    /// True length of the message packed.
+    pub(crate) fn length(&self, edge: EdgeId) -> usize {
+        self.lengths[edge.0]
+    }
+
+    /// Whether the message packed is longer than its buffer at either end.
+    pub(crate) fn overflows(&self, edge: EdgeId) -> bool {
+        self.length(edge) > self.arena.sizes.room_out[edge.0]
+    }
+
+    /// Bytes of the message packed that go into its buffer.
+    pub(crate) fn length_in_buffer(&self, edge: EdgeId) -> usize {
+        if self.overflows(edge) { 0 } else { self.length(edge) }
+    }
+
+    /// The origin buffer that a message is put from.
+    pub(crate) fn origin(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        let origin = self.arena.window.origin_mut(edge.0, ORIGIN_HEAD + bytes)?;
+        Ok(&mut origin[ORIGIN_HEAD..])
+    }
+
+    /// Copies the packed message past the caches into its buffer at the peer.
+    pub(crate) fn stream(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let (length, to) = (self.length_in_buffer(edge), self.arena.payload_there(edge.0, self.sequence));
+        if length == 0 {
+            // Nothing, or what has gone another way because it does not fit.
+            return Ok(());
         }
-        _ => Arena::new(world, terms, number, &world.data, plan, |rank| rank),
+        self.arena.window.stream(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, to)
+    }
+
+    /// The buffer that the receiver gets a message from.
+    pub(crate) fn own_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
+        let payload = self.arena.payload_here(edge.0, self.sequence);
+        self.arena.window.own_buffer(payload, bytes)
+    }
+
+    /// Puts the packed message into its buffer at the peer, with its length before it if the peer cannot know it.
+    pub(crate) fn put(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        let (true_length, length) = (self.length(edge) as u64, self.length_in_buffer(edge));
+        let end = ORIGIN_HEAD + length;
+        let mut to = self.arena.payload_there(edge.0, self.sequence);
+        match self.terms.spec().sizes {
+            Sizes::Fixed if length == 0 => Ok(()),
+            Sizes::Fixed => self.arena.window.put(edge.0, ORIGIN_HEAD..end, to),
+            Sizes::Variable => {
+                let start = ORIGIN_HEAD - LENGTH_BYTES;
+                let origin = self.arena.window.origin_mut(edge.0, end)?;
+                origin[start..ORIGIN_HEAD].copy_from_slice(&true_length.to_ne_bytes());
+                to.offset -= LENGTH_BYTES;
+                self.arena.window.put(edge.0, start..end, to)
+            }
+        }
+    }
+
+    /// Completes the buffer that the receiver gets from: the payload is there, the length is not.
+    pub(crate) fn offer(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        if self.terms.spec().sizes == Sizes::Variable {
+            let (true_length, word) =
+                (self.length(edge) as u64, self.arena.payload_here(edge.0, self.sequence));
+            let word = self.arena.window.own_buffer(word - LENGTH_BYTES, LENGTH_BYTES)?;
+            word.copy_from_slice(&true_length.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    /// Gets the sender's buffer: all of it if the length is not known, because asking first would cost a round trip.
+    pub(crate) fn get(&mut self, edge: EdgeId) -> Result<(), CommError> {
+        self.jitter.pause();
+        let mut from = self.arena.payload_there(edge.0, self.sequence);
+        match self.terms.spec().sizes {
+            Sizes::Fixed => match self.terms.receive_capacity(edge) {
+                0 => Ok(()),
+                length => self.arena.window.get(edge.0, ORIGIN_HEAD..ORIGIN_HEAD + length, from),
+            },
+            Sizes::Variable => {
+                let end = ORIGIN_HEAD + self.arena.sizes.room_in[edge.0];
+                from.offset -= LENGTH_BYTES;
+                self.arena.window.get(edge.0, ORIGIN_HEAD - LENGTH_BYTES..end, from)
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
-//! Running a command with a time limit, output collected, nothing left behind.
+//! Starting launchers, and other commands with a time limit: output collected, nothing left behind.
+#![allow(dead_code, reason = "every test program uses a part of it")]
 
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,31 +14,57 @@ const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
+/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless ranks outnumber cores;
+/// told to yield, tests leave the cores to whoever has work.
+const TEST_ENVIRONMENT: [(&str, &str); 5] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+];
+
 /// How a command ended.
 #[derive(Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// Its exit status; `None` if it did not end in time and was killed.
-    pub status: Option<ExitStatus>,
+    pub(crate) status: Option<ExitStatus>,
     /// What it printed.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// What it printed to the error stream.
-    pub stderr: String,
+    pub(crate) stderr: String,
     /// Time until it had ended.
-    pub duration: Duration,
+    pub(crate) duration: Duration,
 }
 
 impl Finished {
     /// Whether it ended in time with success.
-    pub fn succeeded(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
+}
+
+/// A command that runs a program, to be appended as argument, with so many ranks: `${MPIEXEC:-mpirun}` with the
+/// environment for root and for cores that are shared. `None` if there is no launcher.
+pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
+    let words = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpirun".to_owned());
+    let mut words = words.split_whitespace().map(OsString::from);
+    let program = words.next()?;
+    let version = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let mut command = Command::new(&program);
+    command.args(words).envs(TEST_ENVIRONMENT);
+    if String::from_utf8_lossy(&version.stdout).contains("Open MPI") {
+        command.arg("--oversubscribe");
+    }
+    command.args(["-n", &ranks.to_string()]);
+    Some(command)
 }
 
 /// Runs a command in its own process group. If it has not ended after `limit`, the group is asked to end, then killed.
 ///
 /// # Errors
 /// If the command cannot be started or waited for.
-pub fn run_with_timeout(mut command: Command, limit: Duration) -> io::Result<Finished> {
+pub(crate) fn run_with_timeout(mut command: Command, limit: Duration) -> io::Result<Finished> {
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let begun = Instant::now();
     let mut child = command.spawn()?;

@@ -1,27 +1,10 @@
-//! Launchers: was this process started by one, and starting one from a test.
-
-mod job;
-
-use std::ffi::OsString;
-use std::process::{Command, Stdio};
-
-pub use job::{Finished, run_with_timeout};
+//! Launchers: was this process started by one?
 
 /// Variables in which launchers tell the number of ranks: Open MPI, MPICH and other PMI-1 launchers, Intel MPI.
 const SIZE_VARIABLES: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "MPI_LOCALNRANKS"];
 /// Slurm sets its own variables in plain batch jobs too; it is a launcher only where it also offers PMI.
 const SLURM_SIZE: &str = "SLURM_NTASKS";
 const PMI_SIGNS: [&str; 3] = ["PMI_RANK", "PMI_FD", "PMIX_RANK"];
-
-/// Lets Open MPI 4 and 5 run as root (containers) and with more ranks than cores. It spins unless ranks outnumber cores;
-/// told to yield, tests leave the cores to whoever has work.
-const TEST_ENVIRONMENT: [(&str, &str); 5] = [
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_mpi_yield_when_idle", "1"),
-    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
-];
 
 /// Number of ranks if an MPI launcher has started this process. Looks only at the environment, so that a program built
 /// without MPI can refuse to run as several copies of itself.
@@ -33,22 +16,6 @@ fn ranks_from(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let has_pmi = PMI_SIGNS.iter().any(|sign| variable(sign).is_some());
     let slurm = has_pmi.then_some(SLURM_SIZE);
     SIZE_VARIABLES.into_iter().chain(slurm).find_map(|name| variable(name)?.trim().parse().ok())
-}
-
-/// A command that runs a program, to be appended as argument, with so many ranks: `${MPIEXEC:-mpirun}` with the
-/// environment for root and for cores that are shared. `None` if there is no launcher.
-pub fn mpirun(ranks: usize) -> Option<Command> {
-    let words = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpirun".to_owned());
-    let mut words = words.split_whitespace().map(OsString::from);
-    let program = words.next()?;
-    let version = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
-    let mut command = Command::new(&program);
-    command.args(words).envs(TEST_ENVIRONMENT);
-    if String::from_utf8_lossy(&version.stdout).contains("Open MPI") {
-        command.arg("--oversubscribe");
-    }
-    command.args(["-n", &ranks.to_string()]);
-    Some(command)
 }
 
 #[cfg(test)]

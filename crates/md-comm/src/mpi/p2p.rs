@@ -14,28 +14,26 @@
 //! changes. Nobody leaves that collective before everybody has entered it, so that the first message of the new length
 //! cannot meet a receive of the old one; at worst it waits in MPI's queue until the new one is posted.
 
-mod receives;
-
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::edge_words;
-use super::ffi::Transfers;
-use super::numbers::ContextNumber;
-use super::overflow::Overflow;
-use super::world::Inner;
 use crate::ledger::{Ledger, Terms};
-use crate::negotiation::{Change, LENGTH_BYTES, encode_length};
+use crate::mpi::edge_words;
+use crate::mpi::ffi::{Cancelled, Transfers};
+use crate::mpi::numbers::ContextNumber;
+use crate::mpi::overflow::Overflow;
+use crate::mpi::world::Inner;
+use crate::negotiation::{Change, LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
-use crate::{CommError, Edge, EdgeId, Flow, Growth};
+use crate::{CommError, Edge, EdgeId, Flow, Growth, Sizes};
 
 /// How much longer than the capacity a notice is.
 const NOTICE_BYTES: usize = LENGTH_BYTES;
 
 /// How messages are described to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mpi) enum Requests {
+pub(crate) enum Requests {
     /// Anew for every message: `MPI_Isend`, `MPI_Irecv`.
     Fresh,
     /// Once, then started: `MPI_Send_init`, `MPI_Recv_init`, `MPI_Start` (backend `p2p-persistent`). Saves the library
@@ -162,19 +160,12 @@ impl Transport for P2p {
             }
             Poll::Probe | Poll::Wait => (),
         }
-        let mut wait = SpinWait::new(self.world.watchdog());
-        loop {
-            if let Some(edge) = self.ready.pop_front() {
-                return Ok(Some(EdgeId(edge)));
+        poll.answer(self.world.watchdog(), ledger, self, |context| {
+            if context.ready.is_empty() {
+                context.collect()?;
             }
-            self.collect()?;
-            if self.ready.is_empty() {
-                if poll == Poll::Probe {
-                    return Ok(None);
-                }
-                wait.pause().map_err(|expired| ledger.timeout(expired.waited_s, ledger.awaited_edges()))?;
-            }
-        }
+            Ok(context.ready.pop_front().map(EdgeId))
+        })
     }
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
@@ -209,9 +200,47 @@ impl Transport for P2p {
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.finish_all_sends()?;
         self.withdraw_receives()?;
-        self.world.control.barrier(self.world.limit())?;
+        self.world.barrier()?;
         self.world.numbers.borrow_mut().release(self.number);
         self.overflow.release(&self.world);
+        Ok(())
+    }
+}
+
+impl P2p {
+    pub(super) fn post_receives(&mut self) -> Result<(), CommError> {
+        for (i, edge) in self.terms.spec().edges.iter().enumerate() {
+            if edge.flow.receives() {
+                let notice = if self.terms.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
+                let most = self.terms.receive_capacity(EdgeId(i)) + notice;
+                let tag = self.number.tag(edge.receive_channel);
+                self.receives.receive(i, &self.world.data, edge.peer, tag, most)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of a message that comes by another way, if what was received is such a notice.
+    pub(super) fn announced(&self, edge: EdgeId) -> Result<Option<usize>, CommError> {
+        let bytes = self.receives.bytes(edge.0)?;
+        match bytes.get(self.terms.receive_capacity(edge)..) {
+            Some(notice) if !notice.is_empty() => {
+                let length = decode_length(notice);
+                length.map(Some).ok_or_else(|| self.terms.mismatch(edge, "is too long".to_owned()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes back what was posted for the next exchange.
+    pub(super) fn withdraw_receives(&mut self) -> Result<(), CommError> {
+        for edge in self.terms.edge_ids().filter(|&EdgeId(i)| self.terms.spec().edges[i].flow.receives()) {
+            let early = !self.receives.is_active(edge.0)
+                || self.receives.cancel(edge.0, self.world.watchdog())? == Cancelled::Delivered;
+            if early {
+                return Err(self.terms.mismatch(edge, "came between two exchanges".to_owned()));
+            }
+        }
         Ok(())
     }
 }
