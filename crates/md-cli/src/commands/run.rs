@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
-use crate::output::summary::run_summary_json;
+use crate::output::summary::summary_json;
 use crate::output::tables::{timing_csv, timing_ranks_csv};
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
@@ -67,9 +67,9 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), Run
         if let Some(writer) = trajectory.writer {
             writer.finish()?;
         }
-        directory.write_whole(KnownFile::Timing, &timing_csv(&timings, &context)?)?;
-        directory.write_whole(KnownFile::TimingRanks, &timing_ranks_csv(&timings, &context)?)?;
-        directory.write_whole(KnownFile::Summary, &run_summary_json(&timings, &context, &facts)?)?;
+        directory.write_whole(KnownFile::TIMING, &timing_csv(&timings, &context)?)?;
+        directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(&timings, &context)?)?;
+        directory.write_whole(KnownFile::SUMMARY, &summary_json(&timings, &context, &facts, None)?)?;
         console.borrow_mut().screen.print(&run_report(&timings, &context, &facts));
     }
     Ok(simulation.finalise()?)

@@ -25,16 +25,17 @@ use md_comm::World;
 
 use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
-use crate::comparison::Status;
+use crate::comparison::{Comparison, Status};
 use crate::cores;
 use crate::error::{RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
+use crate::report::Strategy;
 use crate::scenario::Neighbor;
 use monitor::Monitor;
 use reference::Reference;
 use results::Results;
-pub use strategies::{Choices, Fitted, Selection, Strategy};
+pub use strategies::{Choices, Selection};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;
 pub use transports::{Threads, Transports};
@@ -97,9 +98,13 @@ fn open_results(
         entries: Vec::new(),
         current: None,
         controls: Vec::new(),
-        own: strategies.iter().position(|&strategy| strategy == own),
-        repeat: args.repeat as usize,
-        ranks_per_core,
+        frame: Comparison {
+            rows: Vec::new(),
+            own: strategies.iter().position(|&strategy| strategy == own),
+            controls: Vec::new(),
+            repeat: args.repeat as usize,
+            ranks_per_core,
+        },
         directory,
         screen,
     })))
@@ -143,7 +148,11 @@ fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
 fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(), RunError> {
     let named = |wanted: Status| -> Vec<String> {
         let with = strategies.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
-        with.map(|(strategy, _)| strategy.to_string()).collect()
+        let name = |strategy: &Strategy| {
+            let [backend, work @ ..] = strategy.names();
+            format!("{backend} ({})", work.join(", "))
+        };
+        with.map(|(strategy, _)| name(strategy)).collect()
     };
     let (wrong, failed, timeout) = (named(Status::Wrong), named(Status::Failed), named(Status::Timeout));
     let is_broken = !failed.is_empty() || !timeout.is_empty();
