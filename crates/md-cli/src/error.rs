@@ -2,6 +2,7 @@
 
 use md_comm::CommError;
 use md_engine::EngineError;
+pub use md_engine::Scope;
 
 use crate::input::InputError;
 use crate::output::OutputError;
@@ -54,9 +55,18 @@ pub enum RunError {
         summary: String,
         /// Exit code of the program.
         exit_code: u8,
-        /// [`Scope::AllRanks`] or [`Scope::AllRanksBroken`].
-        scope: Scope,
+        /// What is left in the transport.
+        remains: Remains,
     },
+}
+
+/// What a failed comparison leaves in the transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// Nothing: every rank can end by itself.
+    Nothing,
+    /// Messages or calls that would keep the transport from ending in order: all ranks have to be ended.
+    Unfinished,
 }
 
 impl From<EngineError> for RunError {
@@ -69,30 +79,6 @@ impl From<EngineError> for RunError {
                 Err(error) => Self::Engine(EngineError::Observer(error)),
             },
             error => Self::Engine(error),
-        }
-    }
-}
-
-/// Which ranks have the same error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All: rank 0 speaks, and everybody ends by itself.
-    AllRanks,
-    /// All, and something is left in the transport that would keep it from ending in order: rank 0 speaks, then all
-    /// are ended.
-    AllRanksBroken,
-    /// This one: it speaks, and ends the others.
-    ThisRank,
-    /// Another one failed first and has spoken.
-    Elsewhere,
-}
-
-impl From<md_engine::Scope> for Scope {
-    fn from(scope: md_engine::Scope) -> Self {
-        match scope {
-            md_engine::Scope::AllRanks => Self::AllRanks,
-            md_engine::Scope::ThisRank => Self::ThisRank,
-            md_engine::Scope::Elsewhere => Self::Elsewhere,
         }
     }
 }
@@ -124,9 +110,9 @@ impl RunError {
     pub fn scope(&self) -> Scope {
         match self {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
-            Self::Compared { scope, .. } => *scope,
-            Self::Engine(error) => error.scope().into(),
-            Self::Scenario(_)
+            Self::Engine(error) => error.scope(),
+            Self::Compared { .. }
+            | Self::Scenario(_)
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }

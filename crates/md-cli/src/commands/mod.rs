@@ -114,7 +114,16 @@ fn facts(
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()
             }
-            _ => world.rma_component().unwrap_or_else(|| "none".to_owned()),
+            Backend::Shm
+            | Backend::RmaFence
+            | Backend::RmaPscw
+            | Backend::RmaLock
+            | Backend::RmaLockEpoch
+            | Backend::RmaBarrier
+            | Backend::RmaNotify
+            | Backend::RmaRing
+            | Backend::Hybrid
+            | Backend::Auto => world.rma_component().unwrap_or_else(|| "none".to_owned()),
         },
         choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),

@@ -69,7 +69,10 @@ impl OutputError {
     pub(super) fn before_the_run(self) -> Self {
         match self {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
-            other => other,
+            Self::Create { .. }
+            | Self::OverwritesInput { .. }
+            | Self::NotFinite { .. }
+            | Self::Encode { .. } => self,
         }
     }
 }

@@ -27,7 +27,7 @@ use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
 use crate::comparison::{Comparison, Status};
 use crate::cores;
-use crate::error::{RunError, Scope};
+use crate::error::{Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::report::Strategy;
@@ -165,6 +165,6 @@ fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(
     Err(RunError::Compared {
         summary: format!("{}; see compare.csv", summary.join("; ")),
         exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { WRONG_FORCES },
-        scope: if is_broken { Scope::AllRanksBroken } else { Scope::AllRanks },
+        remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
     })
 }

@@ -10,7 +10,9 @@ mod tests;
 use md_comm::{Backend, Blocking};
 
 use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
-use crate::comparison::{Comparison, Control, Interval, Measured, Ranked, RankedBy, SAMPLES_FOR_CONFIDENCE};
+use crate::comparison::{
+    Comparison, Control, Interval, Measured, Ranked, RankedBy, SAMPLES_FOR_CONFIDENCE, StrategyReport,
+};
 use crate::output::screen::significant;
 use crate::report::Strategy;
 
@@ -109,7 +111,7 @@ fn recommend(comparison: &Comparison) -> Vec<String> {
 fn choose(comparison: &Comparison, ranking: &[Ranked], best: Ranked, next: Ranked) -> Vec<String> {
     let by = comparison.ranked_by();
     let own = comparison.own.and_then(|own| comparison.rows.get(own));
-    let (own, own_strategy) = (own.and_then(|row| row.valid()), own.map(|row| row.context.strategy));
+    let (own, own_strategy) = (own.and_then(StrategyReport::valid), own.map(|row| row.context.strategy));
     let baseline = baseline(own_strategy, ranking);
     // What stays in use if nothing is recommended.
     let present = own.or(baseline).unwrap_or(best);
