@@ -141,7 +141,7 @@ where
     draw_legend(&mut chart)
 }
 
-fn draw_legend<B: DrawingBackend>(chart: &mut Chart<B>) -> Result<(), Box<dyn Error>>
+fn draw_legend<'a, B: DrawingBackend + 'a>(chart: &mut Chart<'a, B>) -> Result<(), Box<dyn Error>>
 where
     B::ErrorType: 'static,
 {
