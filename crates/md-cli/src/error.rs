@@ -8,6 +8,13 @@ use crate::input::InputError;
 use crate::output::OutputError;
 use crate::scenario::ScenarioError;
 
+/// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
+pub const RUN_FAILED: u8 = 1;
+/// Exit code: a scenario, an option or a file is wrong.
+pub const BAD_INPUT: u8 = 2;
+/// Exit code: communication could not be set up, or broke.
+pub const COMMUNICATION_FAILED: u8 = 3;
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -84,7 +91,7 @@ impl From<EngineError> for RunError {
 }
 
 impl RunError {
-    /// Exit code of the program: 1 a check of the run, 2 bad input, 3 communication (docs/reference/exit-codes.md).
+    /// Exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Scenario(_)
@@ -99,10 +106,10 @@ impl RunError {
                 | EngineError::SinglePrecision,
             )
             | Self::OutputElsewhere
-            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
-            Self::Communication(_) => 3,
+            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => BAD_INPUT,
+            Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
-            Self::Engine(_) | Self::Output(_) => 1,
+            Self::Engine(_) | Self::Output(_) => RUN_FAILED,
         }
     }
 

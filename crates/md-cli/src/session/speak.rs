@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use md_comm::World;
 
-use super::BAD_INPUT;
 use crate::cores;
-use crate::error::{Remains, RunError, Scope};
+use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
 

@@ -27,7 +27,7 @@ use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
 use crate::comparison::{Comparison, Status};
 use crate::cores;
-use crate::error::{Remains, RunError};
+use crate::error::{COMMUNICATION_FAILED, RUN_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::report::Strategy;
@@ -40,9 +40,6 @@ pub use strategies::{Choices, Selection};
 pub use transports::Processes;
 pub use transports::{Threads, Transports};
 use trials::{Plan, Trials};
-
-const WRONG_FORCES: u8 = 1;
-const COMMUNICATION_FAILED: u8 = 3;
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -113,9 +110,9 @@ fn open_results(
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
 fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Monitor {
     // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
-    let limit = 2 * trials.plan().timeout;
+    let limit = 2 * trials.plan.timeout;
     let results = Arc::clone(results);
-    Monitor::start(limit, trials.beat(), move || {
+    Monitor::start(limit, trials.beat.clone(), move || {
         let mut results = lock(&results);
         let limit_s = limit.as_secs_f64();
         results.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
@@ -164,7 +161,7 @@ fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(
     let summary: Vec<_> = parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
     Err(RunError::Compared {
         summary: format!("{}; see compare.csv", summary.join("; ")),
-        exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { WRONG_FORCES },
+        exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { RUN_FAILED },
         remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
     })
 }

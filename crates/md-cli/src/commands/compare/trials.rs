@@ -66,8 +66,10 @@ enum Purpose {
 pub(super) struct Trials<'c> {
     transports: &'c dyn Transports,
     inputs: &'c Inputs,
-    plan: Plan,
-    beat: Beat,
+    /// How much is measured.
+    pub(super) plan: Plan,
+    /// What shows that the trials go on.
+    pub(super) beat: Beat,
     /// On rank 0.
     results: Option<Arc<Mutex<Results>>>,
     /// On rank 0.
@@ -86,16 +88,6 @@ impl<'c> Trials<'c> {
     ) -> Self {
         let (beat, candidates) = (Beat::default(), Vec::new());
         Self { transports, inputs, plan, beat, results, reference, candidates }
-    }
-
-    /// How much is measured.
-    pub(super) fn plan(&self) -> Plan {
-        self.plan
-    }
-
-    /// What shows that the trials go on.
-    pub(super) fn beat(&self) -> Beat {
-        self.beat.clone()
     }
 
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
