@@ -166,11 +166,16 @@ fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
 /// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
 /// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
 /// strategies come first that can hang least.
-pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> [(Blocking, Vec<usize>); 3] {
-    Blocking::ALL.map(|blocking| {
-        let belongs = |&number: &usize| mover(strategies[number], between_nodes).blocking() == blocking;
+pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
+    let group = |&blocking| {
+        let belongs = |&number: &usize| blocking_of(strategies[number], between_nodes) == blocking;
         (blocking, (0..strategies.len()).filter(belongs).collect())
-    })
+    };
+    Blocking::ALL.iter().map(group).collect()
+}
+
+fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
+    mover(strategy, between_nodes).blocking()
 }
 
 #[cfg(test)]
@@ -261,12 +266,12 @@ pub(super) mod tests {
         );
     }
 
-    fn grouped(between_nodes: Backend) -> [Vec<usize>; 3] {
+    fn grouped(between_nodes: Backend) -> Vec<Vec<usize>> {
         let backends =
             [Backend::RmaFence, Backend::P2p, Backend::RmaRing, Backend::Hybrid, Backend::RmaBarrier];
         let own = Strategy::of(&Parallel::default());
         let strategies = backends.map(|backend| Strategy { backend, ..own });
-        groups(&strategies, between_nodes).map(|(_, numbers)| numbers)
+        groups(&strategies, between_nodes).into_iter().map(|(_, numbers)| numbers).collect()
     }
 
     #[test]
