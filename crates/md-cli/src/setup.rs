@@ -185,7 +185,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
             GridError::WrongGrid(..) => {
                 at("parallel.grid", error.to_string(), "a grid whose product is the number of ranks")
             }
-            _ => {
+            GridError::TooThin(_) => {
                 let chosen = scenario.parallel.grid.is_some();
                 let key = if chosen { "parallel.grid" } else { "parallel.partition" };
                 at(key, error.to_string(), "fewer ranks, another partition or a larger box")
