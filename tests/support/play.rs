@@ -60,7 +60,7 @@ fn compute(world: &dyn World, inputs: &Inputs, command: &Command) -> Result<(), 
         _ => run(world, inputs, arguments(command)),
     };
     if let Err(error) = &result
-        && matches!(error.scope(), Scope::ThisRank | Scope::AllRanksBroken)
+        && error.scope() == Scope::ThisRank
     {
         eprintln!("rank {}: {error}", world.rank());
         world.abort(i32::from(error.exit_code()));

@@ -138,6 +138,13 @@ where
         let (line, all) = (shown(least(by_atoms, quantity)), shown(samples(by_atoms, quantity)));
         draw_line(&mut chart, number, name, line, all)?;
     }
+    draw_legend(&mut chart)
+}
+
+fn draw_legend<'a, B: DrawingBackend + 'a>(chart: &mut Chart<'a, B>) -> Result<(), Box<dyn Error>>
+where
+    B::ErrorType: 'static,
+{
     chart
         .configure_series_labels()
         .position(SeriesLabelPosition::LowerRight)

@@ -1,9 +1,10 @@
 //! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
 
-use md_comm::{Backend, Blocking};
+use md_comm::Blocking;
+use md_engine::Phase;
 use serde::Serialize;
 
-use crate::report::RunContext;
+use crate::report::{RunContext, Strategy};
 
 /// How a strategy fared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -19,19 +20,6 @@ pub enum Status {
     Timeout,
     /// Not possible here.
     Unavailable,
-}
-
-impl Status {
-    /// Name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Wrong => "wrong",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::Unavailable => "unavailable",
-        }
-    }
 }
 
 /// A median and the interval that holds the true median with 95 % confidence, in seconds.
@@ -87,35 +75,19 @@ fn left_out(count: usize) -> usize {
     bound.saturating_sub(1)
 }
 
-/// Where the time of a step goes: mean over ranks, median over repetitions, seconds per step.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct StepPhases {
-    /// Positions into messages.
-    pub halo_pack_s: f64,
-    /// Messages to the transport.
-    pub halo_transfer_s: f64,
-    /// Waiting for messages.
-    pub halo_wait_s: f64,
-    /// Positions out of messages.
-    pub halo_unpack_s: f64,
-    /// Forces on ghosts, back.
-    pub force_return_s: f64,
-    /// Making the halo anew, in steps that rebuild.
-    pub border_s: f64,
-    /// Handing over particles that changed hands, in steps that rebuild.
-    pub migrate_s: f64,
-    /// The whole step.
-    pub total_s: f64,
-}
+/// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks, median over repetitions.
+pub type StepPhases = [f64; Phase::ALL.len()];
 
-impl StepPhases {
-    /// Share of the halo in the step, 0 to 1: everything that a transport has a part in.
-    pub fn halo_share(&self) -> f64 {
-        let refresh = self.halo_pack_s + self.halo_transfer_s + self.halo_wait_s + self.halo_unpack_s;
-        let halo_s = refresh + self.force_return_s + self.border_s + self.migrate_s;
-        if self.total_s > 0.0 { (halo_s / self.total_s).min(1.0) } else { 0.0 }
-    }
-}
+/// The phases that a transport has a part in.
+pub const HALO_PHASES: [Phase; 7] = [
+    Phase::HaloPack,
+    Phase::HaloTransfer,
+    Phase::HaloWait,
+    Phase::HaloUnpack,
+    Phase::ForceReturn,
+    Phase::Border,
+    Phase::Migrate,
+];
 
 /// What one strategy measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,6 +104,28 @@ pub struct Measured {
     pub phases: StepPhases,
     /// Share of the steps that rebuilt, 0 to 1.
     pub rebuilt_share: f64,
+}
+
+impl Measured {
+    /// Seconds of the [`HALO_PHASES`].
+    pub fn halo_s(&self) -> [f64; HALO_PHASES.len()] {
+        HALO_PHASES.map(|phase| self.phases[phase as usize])
+    }
+
+    /// Share of the halo in the step, 0 to 1.
+    pub fn halo_share(&self) -> f64 {
+        let total_s = self.phases[Phase::Total as usize];
+        if total_s > 0.0 { (self.halo_s().iter().sum::<f64>() / total_s).min(1.0) } else { 0.0 }
+    }
+}
+
+/// A strategy whose numbers can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked<'c> {
+    /// Which.
+    pub strategy: Strategy,
+    /// Its numbers.
+    pub measured: &'c Measured,
 }
 
 /// One row of compare.csv.
@@ -177,18 +171,10 @@ pub struct Comparison {
 }
 
 impl StrategyReport {
-    /// The measurement of a strategy whose numbers can be trusted.
-    pub fn valid(&self) -> Option<&Measured> {
-        self.measured.as_ref().filter(|_| self.status == Status::Ok)
-    }
-
-    /// Whether two strategies differ in nothing but the backend.
-    pub fn same_work(&self, other: &Self) -> bool {
-        let work = |row: &Self| {
-            let RunContext { shell, exchange, partition, .. } = row.context.clone();
-            (shell, exchange, partition)
-        };
-        work(self) == work(other)
+    /// Its numbers, if they can be trusted.
+    pub fn valid(&self) -> Option<Ranked<'_>> {
+        let measured = self.measured.as_ref().filter(|_| self.status == Status::Ok)?;
+        Some(Ranked { strategy: self.context.strategy, measured })
     }
 }
 
@@ -217,9 +203,9 @@ impl RankedBy {
 impl Comparison {
     /// What these strategies are ranked by.
     pub fn ranked_by(&self) -> RankedBy {
-        let mut valid = self.rows.iter().filter(|row| row.valid().is_some());
+        let mut valid = self.valid();
         match valid.next() {
-            Some(first) if !valid.all(|row| row.same_work(first)) => RankedBy::Step,
+            Some(first) if !valid.all(|other| other.strategy.same_work(first.strategy)) => RankedBy::Step,
             _ if self.always_rebuilds() => RankedBy::RebuildingStep,
             _ => RankedBy::Exchange,
         }
@@ -227,28 +213,22 @@ impl Comparison {
 
     /// Whether every step rebuilt, with all strategies: then positions have travelled with the border only.
     pub fn always_rebuilds(&self) -> bool {
-        let mut valid = self.rows.iter().filter_map(StrategyReport::valid).peekable();
-        valid.peek().is_some() && valid.all(|measured| measured.rebuilt_share >= 1.0)
+        self.valid().next().is_some() && self.valid().all(|ranked| ranked.measured.rebuilt_share >= 1.0)
     }
 
     /// Whether `a` is surely smaller than `b` in what `by` looks at: beyond their intervals, and by more than what the machine
     /// has changed if they were not measured in turn.
-    pub fn is_surely_below(
-        &self,
-        by: RankedBy,
-        a: (&StrategyReport, &Measured),
-        b: (&StrategyReport, &Measured),
-    ) -> bool {
-        by.interval(a.1).times(self.machine_factor(by, a.0, b.0)).is_below(&by.interval(b.1))
+    pub fn is_surely_below(&self, by: RankedBy, a: Ranked, b: Ranked) -> bool {
+        by.interval(a.measured).times(self.machine_factor(by, a, b)).is_below(&by.interval(b.measured))
     }
 
     /// By which factor, 1 or more, the machine was surely another one for these two.
-    fn machine_factor(&self, by: RankedBy, a: &StrategyReport, b: &StrategyReport) -> f64 {
-        let groups = [a, b].map(|row| Backend::from_name(&row.context.backend).map(Backend::blocking));
+    fn machine_factor(&self, by: RankedBy, a: Ranked, b: Ranked) -> f64 {
+        let groups = [a, b].map(|ranked| ranked.strategy.backend.blocking());
         if groups[0] == groups[1] {
             return 1.0;
         }
-        let controls = self.controls.iter().filter(|control| groups.contains(&Some(control.beside)));
+        let controls = self.controls.iter().filter(|control| groups.contains(&control.beside));
         let ratios = controls.filter_map(|control| self.sure_change(by, control));
         ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max)
     }
@@ -260,12 +240,16 @@ impl Comparison {
         (then.is_below(&before) || before.is_below(&then)).then(|| then.median_s / before.median_s)
     }
 
-    /// Rows with a valid measurement, best first.
-    pub fn ranking(&self) -> Vec<(&StrategyReport, &Measured)> {
-        let by = self.ranked_by();
-        let mut ranking: Vec<_> = self.rows.iter().filter_map(|row| Some((row, row.valid()?))).collect();
-        ranking.sort_by(|a, b| by.interval(a.1).median_s.total_cmp(&by.interval(b.1).median_s));
+    /// Strategies with a valid measurement, best first.
+    pub fn ranking(&self) -> Vec<Ranked<'_>> {
+        let median_s = |ranked: &Ranked| self.ranked_by().interval(ranked.measured).median_s;
+        let mut ranking: Vec<_> = self.valid().collect();
+        ranking.sort_by(|a, b| median_s(a).total_cmp(&median_s(b)));
         ranking
+    }
+
+    fn valid(&self) -> impl Iterator<Item = Ranked<'_>> {
+        self.rows.iter().filter_map(StrategyReport::valid)
     }
 }
 

@@ -2,10 +2,18 @@
 
 use md_comm::CommError;
 use md_engine::EngineError;
+pub use md_engine::Scope;
 
 use crate::input::InputError;
 use crate::output::OutputError;
 use crate::scenario::ScenarioError;
+
+/// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
+pub const RUN_FAILED: u8 = 1;
+/// Exit code: a scenario, an option or a file is wrong.
+pub const BAD_INPUT: u8 = 2;
+/// Exit code: communication could not be set up, or broke.
+pub const COMMUNICATION_FAILED: u8 = 3;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -54,9 +62,18 @@ pub enum RunError {
         summary: String,
         /// Exit code of the program.
         exit_code: u8,
-        /// [`Scope::AllRanks`] or [`Scope::AllRanksBroken`].
-        scope: Scope,
+        /// What is left in the transport.
+        remains: Remains,
     },
+}
+
+/// What a failed comparison leaves in the transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// Nothing: every rank can end by itself.
+    Nothing,
+    /// Messages or calls that would keep the transport from ending in order: all ranks have to be ended.
+    Unfinished,
 }
 
 impl From<EngineError> for RunError {
@@ -73,32 +90,8 @@ impl From<EngineError> for RunError {
     }
 }
 
-/// Which ranks have the same error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All: rank 0 speaks, and everybody ends by itself.
-    AllRanks,
-    /// All, and something is left in the transport that would keep it from ending in order: rank 0 speaks, then all
-    /// are ended.
-    AllRanksBroken,
-    /// This one: it speaks, and ends the others.
-    ThisRank,
-    /// Another one failed first and has spoken.
-    Elsewhere,
-}
-
-impl From<md_engine::Scope> for Scope {
-    fn from(scope: md_engine::Scope) -> Self {
-        match scope {
-            md_engine::Scope::AllRanks => Self::AllRanks,
-            md_engine::Scope::ThisRank => Self::ThisRank,
-            md_engine::Scope::Elsewhere => Self::Elsewhere,
-        }
-    }
-}
-
 impl RunError {
-    /// Exit code of the program: 1 a check of the run, 2 bad input, 3 communication (docs/reference/exit-codes.md).
+    /// Exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Scenario(_)
@@ -113,10 +106,10 @@ impl RunError {
                 | EngineError::SinglePrecision,
             )
             | Self::OutputElsewhere
-            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => 2,
-            Self::Communication(_) => 3,
+            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => BAD_INPUT,
+            Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
-            Self::Engine(_) | Self::Output(_) => 1,
+            Self::Engine(_) | Self::Output(_) => RUN_FAILED,
         }
     }
 
@@ -124,9 +117,9 @@ impl RunError {
     pub fn scope(&self) -> Scope {
         match self {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
-            Self::Compared { scope, .. } => *scope,
-            Self::Engine(error) => error.scope().into(),
-            Self::Scenario(_)
+            Self::Engine(error) => error.scope(),
+            Self::Compared { .. }
+            | Self::Scenario(_)
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }

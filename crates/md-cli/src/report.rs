@@ -1,26 +1,74 @@
 //! What a run reports: plain data between the commands and the outputs, which write it.
 
-use md_comm::Choice;
+use std::fmt;
 
-/// The columns that make a row of timing.csv stand alone.
-#[derive(Debug, Clone, PartialEq)]
+use md_comm::{Backend, Choice};
+use md_core::Shell;
+use md_core::force::Precision;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
+use serde::Serialize;
+
+use crate::scenario::{Parallel, name_of};
+
+/// One way to move the halo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Strategy {
+    /// What moves the messages.
+    pub backend: Backend,
+    /// Which cells are imported.
+    pub shell: Shell,
+    /// Direct or staged.
+    pub exchange: ExchangePattern,
+    /// Who owns which cell.
+    pub partition: PartitionKind,
+}
+
+impl Strategy {
+    /// A scenario's own.
+    pub fn of(parallel: &Parallel) -> Self {
+        let Parallel { backend, shell, exchange, partition, .. } = *parallel;
+        Self { backend, shell, exchange, partition }
+    }
+
+    /// Makes it the scenario's own.
+    pub fn put_into(self, parallel: &mut Parallel) {
+        let Self { backend, shell, exchange, partition } = self;
+        (parallel.backend, parallel.shell) = (backend, shell);
+        (parallel.exchange, parallel.partition) = (exchange, partition);
+    }
+
+    /// Names of backend, shell, exchange and partition in scenarios.
+    pub fn names(self) -> [String; 4] {
+        let Self { backend, shell, exchange, partition } = self;
+        [name_of(backend), name_of(shell), name_of(exchange), name_of(partition)]
+    }
+
+    /// Whether two strategies differ in nothing but the backend.
+    pub fn same_work(self, other: Self) -> bool {
+        Self { backend: other.backend, ..self } == other
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.names().join(" "))
+    }
+}
+
+/// The columns that make a row of a table stand alone, in their order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunContext {
-    /// Halo backend, e.g. `p2p`.
-    pub backend: String,
-    /// `full`, `half`, `eighth`.
-    pub shell: String,
-    /// `direct`, `staged`.
-    pub exchange: String,
-    /// `rect`, `stripe`, ...
-    pub partition: String,
+    /// How the halo is moved.
+    pub strategy: Strategy,
     /// Ranks per dimension as `2x1x1`, or `-` where the partition has no grid.
     pub grid: String,
     /// Number of ranks.
     pub ranks: usize,
     /// Threads per rank.
     pub threads: usize,
-    /// `double`, `mixed`.
-    pub precision: String,
+    /// Of the pair arithmetic.
+    pub precision: Precision,
     /// Number of particles.
     pub atoms: u64,
     /// Number of steps done.

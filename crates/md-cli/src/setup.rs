@@ -5,14 +5,13 @@ use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Dimension, Particle, SimdLevel};
 use md_engine::{
-    Config, EngineError, IntegratorKind, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup,
-    TailCorrection,
+    Config, EngineError, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
 };
 
 use crate::error::RunError;
 use crate::input::InputParticles;
 use crate::inputs::Inputs;
-use crate::scenario::{Integrator, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Species};
+use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Species};
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const SIMD_VARIABLE: &str = "MD_SIMD";
@@ -59,9 +58,7 @@ fn config(
         seed: simulation.seed,
         tail_correction: if interaction.tail_correction { TailCorrection::On } else { TailCorrection::Off },
         timestep: simulation.timestep,
-        integrator: match scenario.integrator {
-            Integrator::VelocityVerlet {} => IntegratorKind::VelocityVerlet,
-        },
+        integrator: scenario.integrator,
         neighbor: neighbor_config(neighbor),
         parallel: parallel_config(parallel)?,
         masses,
@@ -188,7 +185,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
             GridError::WrongGrid(..) => {
                 at("parallel.grid", error.to_string(), "a grid whose product is the number of ranks")
             }
-            _ => {
+            GridError::TooThin(_) => {
                 let chosen = scenario.parallel.grid.is_some();
                 let key = if chosen { "parallel.grid" } else { "parallel.partition" };
                 at(key, error.to_string(), "fewer ranks, another partition or a larger box")

@@ -202,7 +202,7 @@ fn the_schema_knows_every_key_and_every_name() {
 }
 
 #[test]
-fn the_driver_can_raise_errors_at_a_key() {
+fn checks_beyond_the_scenario_raise_errors_at_a_key() {
     let error = |overrides: &[&str], path: &str| {
         ScenarioError::at(
             &source(MELT, overrides),

@@ -20,7 +20,6 @@ pub struct CellGrid {
 
 /// Why no grid fits the box.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum GridError {
     /// A periodic box edge is shorter than cutoff + skin: a particle would need images of images.
     #[error(

@@ -14,7 +14,7 @@ use md_core::{
 };
 
 use crate::error::EngineError;
-use crate::integrator::IntegratorKind;
+use crate::integrator::Integrator;
 
 /// Where the particles come from.
 #[derive(Debug, Clone)]
@@ -153,7 +153,7 @@ pub struct Config {
     /// Time step, \[time\].
     pub timestep: f64,
     /// How the equations of motion are integrated.
-    pub integrator: IntegratorKind,
+    pub integrator: Integrator,
     /// How pairs are found.
     pub neighbor: NeighborConfig,
     /// How the work is divided.
@@ -176,7 +176,7 @@ impl Config {
             potential: Arc::new(potential),
             tail_correction: TailCorrection::default(),
             timestep: TIMESTEP,
-            integrator: IntegratorKind::default(),
+            integrator: Integrator::default(),
             neighbor: NeighborConfig::default(),
             parallel: ParallelConfig::default(),
         }

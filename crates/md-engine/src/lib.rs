@@ -63,7 +63,7 @@ pub use decomposition::{Decomposition, HaloOptions};
 pub use error::{EngineError, Scope};
 pub use frozen::FrozenHalo;
 pub use halo::Halo;
-pub use integrator::{Integrate, Integrator, IntegratorKind};
+pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
 pub use report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};

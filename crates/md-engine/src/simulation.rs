@@ -11,7 +11,7 @@ use crate::config::{Division, DivisionNeeds, Setup, TailCorrection};
 use crate::decomposition::{Decomposition, HaloOptions};
 use crate::error::EngineError;
 use crate::initial;
-use crate::integrator::{Completion, Integrate, Integrator, IntegratorSetup, Motion};
+use crate::integrator::{Completion, Integrate, Motion};
 use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
 use crate::state::State;
@@ -97,7 +97,6 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             }
         };
         let (timestep, simd) = (config.timestep, setup.simd);
-        let integrator = IntegratorSetup { timestep, masses: &config.masses, simd };
         let parallel = &config.parallel;
         let options =
             HaloOptions { shell: parallel.shell, exchange: parallel.exchange, buffering: parallel.buffering };
@@ -106,7 +105,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             state: State {
                 particles,
                 domain: setup.domain,
-                integrator: config.integrator.build(integrator),
+                integrator: config.integrator.build(setup),
                 step: 0,
                 time: 0.0,
             },
@@ -203,18 +202,18 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     pub(crate) fn complete_step(&mut self) -> Result<(), EngineError> {
         match std::mem::replace(&mut self.half_kicks, HalfKicks::Single) {
             HalfKicks::Single => Ok(()),
-            HalfKicks::Fused => self.integrate(Integrate::after_forces),
+            HalfKicks::Fused => self.integrate(|integrator, motion| integrator.after_forces(motion)),
         }
     }
 
     fn integrate(
         &mut self,
-        work: impl FnOnce(&mut Integrator, &mut Motion) -> Result<(), EngineError>,
+        work: impl FnOnce(&mut dyn Integrate, &mut Motion) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let Self { state: State { particles, domain, integrator, step, .. }, masses, threads, clock, .. } =
             self;
         let mut motion = Motion { particles, domain, masses, step: *step, threads, world: self.world };
-        clock.time(Phase::Integrate, || work(integrator, &mut motion))
+        clock.time(Phase::Integrate, || work(&mut **integrator, &mut motion))
     }
 
     /// Adds up all forces; those on owned particles must be zero before, as new particles' are and the drift leaves them.
@@ -266,9 +265,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     ///
     /// # Errors
     /// Communication.
-    pub fn set_integrator(&mut self, integrator: Integrator) -> Result<(), EngineError> {
+    pub fn set_integrator(&mut self, integrator: impl Integrate + 'static) -> Result<(), EngineError> {
         self.complete_step()?;
-        self.state.integrator = integrator;
+        self.state.integrator = Box::new(integrator);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use md_core::{Domain, Particles};
 
-use crate::integrator::Integrator;
+use crate::integrator::Integrate;
 
 /// The state of one rank.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct State {
     /// The global box.
     pub domain: Domain,
     /// The integrator and its own state.
-    pub integrator: Integrator,
+    pub integrator: Box<dyn Integrate>,
     /// Steps made.
     pub step: u64,
     /// Simulated time, \[time\].

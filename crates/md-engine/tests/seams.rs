@@ -5,11 +5,10 @@ mod common;
 use common::{melt, on_ranks};
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
-use md_core::{Dimension, Evaluation, PairSums, SimdLevel};
+use md_core::{Evaluation, PairSums};
 use md_engine::integrator::Motion;
 use md_engine::{
-    EngineError, Integrate, Integrator, Needs, Observer, ObserverError, RunsOn, Setup, Simulation, Snapshot,
-    every,
+    EngineError, Integrate, Needs, Observer, ObserverError, RunsOn, Setup, Simulation, Snapshot, every,
 };
 
 const ATOMS: u64 = 864;
@@ -17,8 +16,23 @@ const ATOMS: u64 = 864;
 /// Velocity Verlet whose velocities are scaled to one temperature after every step.
 #[derive(Debug)]
 struct Rescaling {
+    keys: RescalingKeys,
     verlet: VelocityVerlet,
+    degrees: f64,
+}
+
+/// What an integrator of md-engine would have in `integrators!`.
+#[derive(Debug, Clone, Copy)]
+struct RescalingKeys {
     temperature: f64,
+}
+
+impl RescalingKeys {
+    fn build(self, setup: &Setup) -> Rescaling {
+        let verlet = VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd);
+        let degrees = degrees_of_freedom(setup.atoms(), setup.domain.dimension);
+        Rescaling { keys: self, verlet, degrees }
+    }
 }
 
 impl Integrate for Rescaling {
@@ -31,8 +45,8 @@ impl Integrate for Rescaling {
         self.verlet.after_forces(motion)?;
         let mut sum = [twice_kinetic_energy(motion.particles, motion.masses)];
         motion.world.sum(&mut sum)?;
-        let present = sum[0] / degrees_of_freedom(ATOMS, Dimension::Three);
-        let factor = (self.temperature / present).sqrt();
+        let present = sum[0] / self.degrees;
+        let factor = (self.keys.temperature / present).sqrt();
         let velocities = motion.particles.velocity.iter_mut().flat_map(|column| column.iter_mut());
         velocities.for_each(|velocity| *velocity *= factor);
         Ok(())
@@ -51,9 +65,8 @@ fn an_integrator_of_ones_own_takes_over_in_the_course_of_a_run() {
                 Ok(())
             });
             simulation.run(20, &mut [&mut observer])?;
-            let verlet = VelocityVerlet::new(simulation.timestep(), &[1.0], SimdLevel::detect());
-            let own = Rescaling { verlet, temperature: 0.7 };
-            simulation.set_integrator(Integrator::Custom(Box::new(own)))?;
+            let own = RescalingKeys { temperature: 0.7 }.build(&setup);
+            simulation.set_integrator(own)?;
             let mut observer = every(1, Needs::ENERGY_AND_VIRIAL, |now| {
                 temperatures.extend(now.thermo.map(|thermo| thermo.temperature));
                 Ok(())

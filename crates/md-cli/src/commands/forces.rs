@@ -7,7 +7,7 @@ use super::{RunSummary, context, facts, open_on_root, output_directory};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::KnownFile;
-use crate::output::summary::forces_summary_json;
+use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
 use crate::setup;
 
@@ -27,9 +27,9 @@ pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
         let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &summary);
         let context = context(world, &inputs.scenario, &setup, 0);
         let totals = simulation.force_totals(&sums);
-        directory.write_whole(KnownFile::Forces, &forces_csv(&rows)?)?;
-        let summary = forces_summary_json(&timings, &context, &facts, &totals)?;
-        directory.write_whole(KnownFile::Summary, &summary)?;
+        directory.write_whole(KnownFile::FORCES, &forces_csv(&rows)?)?;
+        let summary = summary_json(&timings, &context, &facts, Some(&totals))?;
+        directory.write_whole(KnownFile::SUMMARY, &summary)?;
     }
     Ok(simulation.finalise()?)
 }

@@ -15,8 +15,8 @@ use md_engine::{Setup, Simulation};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
-use crate::report::{RunContext, RunFacts};
-use crate::scenario::{Parallel, Scenario, effective_toml, name_of};
+use crate::report::{RunContext, RunFacts, Strategy};
+use crate::scenario::{Parallel, Scenario, effective_toml};
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -56,22 +56,25 @@ fn species_labels(scenario: &Scenario, masses: &[f64]) -> Vec<SpeciesLabel> {
     scenario.species.iter().map(|species| &species.name).zip(masses).map(label).collect()
 }
 
+/// Of a run of so many steps.
 fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) -> RunContext {
-    context_of(world, scenario, setup.grid_text(), setup.atoms(), steps)
+    RunContext {
+        grid: setup.grid_text(),
+        atoms: setup.atoms(),
+        ..context_without_setup(world, scenario, steps)
+    }
 }
 
-fn context_of(world: &dyn World, scenario: &Scenario, grid: String, atoms: u64, steps: u64) -> RunContext {
+/// Without what a set-up would tell.
+fn context_without_setup(world: &dyn World, scenario: &Scenario, steps: u64) -> RunContext {
     let parallel = &scenario.parallel;
     RunContext {
-        backend: parallel.backend.name().to_owned(),
-        shell: name_of(parallel.shell),
-        exchange: name_of(parallel.exchange),
-        partition: name_of(parallel.partition),
-        grid,
+        strategy: Strategy::of(parallel),
+        grid: "-".to_owned(),
         ranks: world.ranks(),
         threads: parallel.threads,
-        precision: name_of(scenario.neighbor.precision),
-        atoms,
+        precision: scenario.neighbor.precision,
+        atoms: 0,
         steps,
         seed: scenario.simulation.seed,
         mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
@@ -111,7 +114,16 @@ fn facts(
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()
             }
-            _ => world.rma_component().unwrap_or_else(|| "none".to_owned()),
+            Backend::Shm
+            | Backend::RmaFence
+            | Backend::RmaPscw
+            | Backend::RmaLock
+            | Backend::RmaLockEpoch
+            | Backend::RmaBarrier
+            | Backend::RmaNotify
+            | Backend::RmaRing
+            | Backend::Hybrid
+            | Backend::Auto => world.rma_component().unwrap_or_else(|| "none".to_owned()),
         },
         choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),

@@ -1,7 +1,4 @@
-//! `md-cli run`: the simulation, and the files and the screen as its observers.
-
-use std::cell::RefCell;
-use std::rc::Rc;
+//! `md-cli run`: the simulation, and the files and the screen as its observer.
 
 use md_comm::World;
 use md_engine::{
@@ -14,11 +11,13 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
-use crate::output::summary::run_summary_json;
+use crate::output::summary::summary_json;
 use crate::output::tables::{timing_csv, timing_ranks_csv};
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
 };
+use crate::report::{RunContext, RunFacts};
+use crate::scenario::Scenario;
 use crate::setup;
 
 /// Runs the scenario on this rank. *Collective.*
@@ -27,50 +26,21 @@ use crate::setup;
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), RunError> {
     let setup = setup::of_inputs(inputs, world.ranks())?;
-    let opened = open_on_root(world, || Outputs::open(inputs, &setup, args))?;
-    let (directory, thermo, trajectory, console) = match opened {
-        Some(Outputs { directory, thermo, trajectory, console }) => {
-            (Some(directory), Some(thermo), trajectory, Some(Rc::new(RefCell::new(console))))
-        }
-        None => (None, None, None, None),
-    };
-    let steps = inputs.scenario.simulation.steps;
-    let output = &inputs.scenario.output;
-    let mut thermo = ThermoTable {
-        interval: output.thermo.every,
-        last_step: steps,
-        rows: thermo.zip(console.clone()),
-        first: None,
-        last: None,
-    };
-    let interval = output.trajectory.as_ref().map(|trajectory| trajectory.every);
-    let mut trajectory = Trajectory { interval, writer: trajectory };
-    let mut ticks = Ticks { console: console.clone() };
+    let scenario = &inputs.scenario;
+    let steps = scenario.simulation.steps;
+    let outputs = open_on_root(world, || Outputs::open(inputs, &setup, args))?;
+    let mut recorder = Recorder { scenario, outputs };
     let mut simulation = Simulation::new(world, &setup)?;
     simulation.start_measuring()?;
-    simulation.run(steps, &mut [&mut thermo, &mut trajectory, &mut ticks])?;
+    simulation.run(steps, &mut [&mut recorder])?;
     let timings = simulation.timings()?;
     let sums = simulation.system_sums()?;
-    if let (Some(directory), Some(console)) = (directory, console) {
-        console.borrow_mut().progress.finish();
+    if let Some(outputs) = recorder.outputs {
         let wall_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds;
-        let summary = RunSummary {
-            sums,
-            wall_s: timings.iter().map(wall_s).fold(0.0, f64::max),
-            drift_per_atom: thermo.drift_per_atom(),
-        };
-        let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &summary);
-        let context = context(world, &inputs.scenario, &setup, steps);
-        if let Some((writer, _)) = thermo.rows {
-            writer.finish()?;
-        }
-        if let Some(writer) = trajectory.writer {
-            writer.finish()?;
-        }
-        directory.write_whole(KnownFile::Timing, &timing_csv(&timings, &context)?)?;
-        directory.write_whole(KnownFile::TimingRanks, &timing_ranks_csv(&timings, &context)?)?;
-        directory.write_whole(KnownFile::Summary, &run_summary_json(&timings, &context, &facts)?)?;
-        console.borrow_mut().screen.print(&run_report(&timings, &context, &facts));
+        let wall_s = timings.iter().map(wall_s).fold(0.0, f64::max);
+        let summary = RunSummary { sums, wall_s, drift_per_atom: outputs.drift_per_atom() };
+        let facts = facts(world, &simulation, &scenario.parallel, &setup, &summary);
+        outputs.finish(&timings, &context(world, scenario, &setup, steps), &facts)?;
     }
     Ok(simulation.finalise()?)
 }
@@ -80,13 +50,10 @@ struct Outputs {
     directory: OutputDirectory,
     thermo: ThermoWriter,
     trajectory: Option<TrajectoryWriter>,
-    console: Console,
-}
-
-/// The screen and the progress bar above which rows are printed.
-struct Console {
     screen: Screen,
     progress: Progress,
+    /// The first row of the thermo table and the last one.
+    ends: Option<[Thermo; 2]>,
 }
 
 impl Outputs {
@@ -102,87 +69,75 @@ impl Outputs {
         });
         let mut screen = Screen::stdout(args.verbosity());
         screen.print(&thermo_header());
-        let progress = Progress::new(args.progress, scenario.simulation.steps, setup.atoms());
         Ok(Self {
             thermo: ThermoWriter::create(&directory)?,
             trajectory: trajectory.transpose()?,
-            console: Console { screen, progress },
+            screen,
+            progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
+            ends: None,
             directory,
         })
     }
-}
 
-/// thermo.csv and the table on the screen.
-struct ThermoTable {
-    interval: u64,
-    last_step: u64,
-    rows: Option<(ThermoWriter, Rc<RefCell<Console>>)>,
-    first: Option<Thermo>,
-    last: Option<Thermo>,
-}
+    /// thermo.csv and the table on the screen, above the progress bar.
+    fn write_thermo(&mut self, thermo: &Thermo) -> Result<(), OutputError> {
+        let [first, _] = self.ends.unwrap_or([*thermo; 2]);
+        self.ends = Some([first, *thermo]);
+        self.progress.print(&mut self.screen, &thermo_row(thermo));
+        self.thermo.write(thermo)
+    }
 
-impl ThermoTable {
     fn drift_per_atom(&self) -> f64 {
-        let drift = self.first.zip(self.last).map(|(first, last)| last.total_per_atom - first.total_per_atom);
-        drift.unwrap_or_default()
+        self.ends.map_or(0.0, |[first, last]| last.total_per_atom - first.total_per_atom)
+    }
+
+    /// What is written whole, at the end.
+    fn finish(
+        mut self,
+        timings: &[RankTiming],
+        context: &RunContext,
+        facts: &RunFacts,
+    ) -> Result<(), OutputError> {
+        self.progress.finish();
+        self.thermo.finish()?;
+        self.trajectory.map_or(Ok(()), TrajectoryWriter::finish)?;
+        self.directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
+        self.directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(timings, context)?)?;
+        self.directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)?;
+        self.screen.print(&run_report(timings, context, facts));
+        Ok(())
     }
 }
 
-impl Observer for ThermoTable {
+/// Feeds the outputs; there are some on rank 0 alone.
+struct Recorder<'s> {
+    scenario: &'s Scenario,
+    outputs: Option<Outputs>,
+}
+
+impl Observer for Recorder<'_> {
     fn due(&self, step: u64) -> Option<Needs> {
-        let is_due = step.is_multiple_of(self.interval) || step == self.last_step;
-        is_due.then_some(Needs::ENERGY_AND_VIRIAL)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let (Some((writer, console)), Some(thermo)) = (&mut self.rows, now.thermo) else { return Ok(()) };
-        self.first.get_or_insert(*thermo);
-        self.last = Some(*thermo);
-        let Console { screen, progress } = &mut *console.borrow_mut();
-        progress.print(screen, &thermo_row(thermo));
-        Ok(writer.write(thermo)?)
-    }
-
-    fn runs_on(&self) -> RunsOn {
-        RunsOn::FirstRank
-    }
-}
-
-/// The trajectory, where the scenario asks for one.
-struct Trajectory {
-    interval: Option<u64>,
-    writer: Option<TrajectoryWriter>,
-}
-
-impl Observer for Trajectory {
-    fn due(&self, step: u64) -> Option<Needs> {
-        self.interval.filter(|&interval| step.is_multiple_of(interval)).map(|_| Needs::GATHERED_PARTICLES)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let (Some(writer), Some(rows)) = (&mut self.writer, now.gathered) else { return Ok(()) };
-        Ok(writer.write(now.step, now.time, rows)?)
-    }
-
-    fn runs_on(&self) -> RunsOn {
-        RunsOn::FirstRank
-    }
-}
-
-/// The progress bar.
-struct Ticks {
-    console: Option<Rc<RefCell<Console>>>,
-}
-
-impl Observer for Ticks {
-    fn due(&self, _: u64) -> Option<Needs> {
-        Some(Needs::NOTHING)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        if let Some(console) = &self.console {
-            console.borrow_mut().progress.tick(now.step);
+        let Scenario { output, simulation, .. } = self.scenario;
+        let mut needs = Needs::NOTHING;
+        if step.is_multiple_of(output.thermo.every) || step == simulation.steps {
+            needs = needs | Needs::ENERGY_AND_VIRIAL;
         }
+        if output.trajectory.as_ref().is_some_and(|trajectory| step.is_multiple_of(trajectory.every)) {
+            needs = needs | Needs::GATHERED_PARTICLES;
+        }
+        // The progress bar looks at every step.
+        Some(needs)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let Some(outputs) = &mut self.outputs else { return Ok(()) };
+        if let Some(thermo) = now.thermo {
+            outputs.write_thermo(thermo)?;
+        }
+        if let (Some(writer), Some(rows)) = (&mut outputs.trajectory, now.gathered) {
+            writer.write(now.step, now.time, rows)?;
+        }
+        outputs.progress.tick(now.step);
         Ok(())
     }
 

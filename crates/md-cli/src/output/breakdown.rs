@@ -10,6 +10,7 @@ use super::statistics::{
     steps_per_s,
 };
 use crate::report::{RunContext, RunFacts};
+use crate::scenario::name_of;
 
 /// Significant digits, as in LAMMPS's table.
 const DIGITS: usize = 5;
@@ -31,7 +32,8 @@ pub fn run_report(ranks: &[RankTiming], context: &RunContext, facts: &RunFacts) 
 
 /// Length of the loop, speed, and who did the work.
 fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
-    let RunContext { ranks, threads, steps, atoms, backend, shell, exchange, partition, grid, .. } = context;
+    let RunContext { ranks, threads, steps, atoms, strategy, grid, .. } = context;
+    let [backend, shell, exchange, partition] = strategy.names();
     let steps_per_s = steps_per_s(context, facts);
     format!(
         "\nLoop time of {} on {ranks} ranks for {steps} steps with {atoms} atoms\n\n\
@@ -43,7 +45,7 @@ fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
         steps_per_s,
         atom_steps_per_s(context, facts) / ATOM_STEPS_PER_MEGA_ATOM_STEP,
         significant(ns_per_atom_step(context, facts), DIGITS),
-        context.precision,
+        name_of(context.precision),
         facts.simd,
     )
 }

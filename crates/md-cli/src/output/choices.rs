@@ -2,6 +2,7 @@
 
 use md_comm::{Choice, Outcome, Tried};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::screen::significant;
 
@@ -45,38 +46,23 @@ pub(super) struct ChoiceEntry<'a> {
     chosen: Option<&'static str>,
     reason: &'a str,
     rechecks: u32,
-    candidates: Vec<CandidateEntry<'a>>,
-}
-
-/// One of its candidates: with a time, or with the reason why there is none.
-#[derive(Serialize)]
-struct CandidateEntry<'a> {
-    backend: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    median_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_timed: Option<&'a str>,
+    /// Each with a time, or with the reason why there is none.
+    candidates: Vec<Value>,
 }
 
 impl<'a> From<&'a Choice> for ChoiceEntry<'a> {
     fn from(choice: &'a Choice) -> Self {
+        let candidate = |Tried { backend, outcome }: &Tried| match outcome {
+            Outcome::Timed { median_s } => json!({ "backend": backend, "median_s": median_s }),
+            Outcome::NotTimed { why } => json!({ "backend": backend, "not_timed": why }),
+        };
         Self {
             context: &choice.context,
             chosen: choice.chosen.map(md_comm::Backend::name),
             reason: &choice.reason,
             rechecks: choice.rechecks,
-            candidates: choice.candidates.iter().map(CandidateEntry::from).collect(),
+            candidates: choice.candidates.iter().map(candidate).collect(),
         }
-    }
-}
-
-impl<'a> From<&'a Tried> for CandidateEntry<'a> {
-    fn from(tried: &'a Tried) -> Self {
-        let (median_s, not_timed) = match &tried.outcome {
-            Outcome::Timed { median_s } => (Some(*median_s), None),
-            Outcome::NotTimed { why } => (None, Some(why.as_str())),
-        };
-        Self { backend: tried.backend.name(), median_s, not_timed }
     }
 }
 

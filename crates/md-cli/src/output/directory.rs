@@ -7,54 +7,41 @@ use std::path::{Path, PathBuf};
 use super::error::{Intact, OutputError};
 use super::record_file::RecordFile;
 
-/// Files with a fixed name.
+/// A file with a fixed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KnownFile {
-    /// Thermodynamic state over time.
-    Thermo,
-    /// Time per phase over all ranks.
-    Timing,
-    /// Time per phase and rank.
-    TimingRanks,
-    /// The run in one JSON object.
-    Summary,
-    /// Forces of one configuration.
-    Forces,
-    /// One row per halo strategy.
-    Compare,
-    /// The same as a bar chart.
-    CompareSvg,
-    /// The same as a bar chart.
-    ComparePng,
-    /// Which strategy to use.
-    Recommendation,
-    /// The effective scenario.
-    Scenario,
-}
+pub struct KnownFile(&'static str);
 
 impl KnownFile {
+    /// Thermodynamic state over time.
+    pub const THERMO: Self = Self("thermo.csv");
+    /// Time per phase over all ranks.
+    pub const TIMING: Self = Self("timing.csv");
+    /// Time per phase and rank.
+    pub const TIMING_RANKS: Self = Self("timing_ranks.csv");
+    /// The run in one JSON object.
+    pub const SUMMARY: Self = Self("summary.json");
+    /// Forces of one configuration.
+    pub const FORCES: Self = Self("forces.csv");
+    /// One row per halo strategy.
+    pub const COMPARE: Self = Self("compare.csv");
+    /// The same as a bar chart.
+    pub const COMPARE_SVG: Self = Self("compare.svg");
+    /// The same as a bar chart.
+    pub const COMPARE_PNG: Self = Self("compare.png");
+    /// Which strategy to use.
+    pub const RECOMMENDATION: Self = Self("recommendation.txt");
+    /// The effective scenario.
+    pub const SCENARIO: Self = Self("scenario.toml");
     /// Results of `run` and `forces`: a new run removes all of them, so that none of an old run stands beside it.
     pub const RESULTS_OF_A_RUN: [Self; 5] =
-        [Self::Thermo, Self::Timing, Self::TimingRanks, Self::Summary, Self::Forces];
-
+        [Self::THERMO, Self::TIMING, Self::TIMING_RANKS, Self::SUMMARY, Self::FORCES];
     /// Results of `compare`.
     pub const RESULTS_OF_A_COMPARISON: [Self; 4] =
-        [Self::Compare, Self::CompareSvg, Self::ComparePng, Self::Recommendation];
+        [Self::COMPARE, Self::COMPARE_SVG, Self::COMPARE_PNG, Self::RECOMMENDATION];
 
     /// Name in the directory.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Thermo => "thermo.csv",
-            Self::Timing => "timing.csv",
-            Self::TimingRanks => "timing_ranks.csv",
-            Self::Summary => "summary.json",
-            Self::Forces => "forces.csv",
-            Self::Compare => "compare.csv",
-            Self::CompareSvg => "compare.svg",
-            Self::ComparePng => "compare.png",
-            Self::Recommendation => "recommendation.txt",
-            Self::Scenario => "scenario.toml",
-        }
+        self.0
     }
 }
 
@@ -132,11 +119,11 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Create`].
     pub fn write_scenario(&self, effective: &[u8]) -> Result<PathBuf, OutputError> {
-        let path = self.path.join(KnownFile::Scenario.name());
+        let path = self.path.join(KnownFile::SCENARIO.name());
         let name = match self.is_input(&path) {
             true if fs::read(&path).is_ok_and(|input| input == effective) => return Ok(path),
             true => "scenario-effective.toml",
-            false => KnownFile::Scenario.name(),
+            false => KnownFile::SCENARIO.name(),
         };
         self.write_named(name, effective).map_err(OutputError::before_the_run)?;
         Ok(self.path.join(name))
@@ -210,7 +197,7 @@ mod tests {
     fn a_whole_file_appears_complete() {
         let folder = tempfile::tempdir().unwrap();
         let directory = OutputDirectory::create(folder.path().join("a/b")).unwrap();
-        directory.write_whole(KnownFile::Summary, b"{}").unwrap();
+        directory.write_whole(KnownFile::SUMMARY, b"{}").unwrap();
         assert_eq!(fs::read(directory.path().join("summary.json")).unwrap(), b"{}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::directory::KnownFile;
+
 /// A failed output. [`OutputError::Create`] happens before the run and is a matter of what the user asked for; the
 /// others happen in or after it.
 #[derive(Debug, Error)]
@@ -58,11 +60,19 @@ pub enum OutputError {
 }
 
 impl OutputError {
+    /// Data that does not fit the format of `file`.
+    pub(super) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
+        Self::Encode { file: file.name().to_owned(), reason: reason.to_string() }
+    }
+
     /// The same failure where the run has not begun: there is nothing to save, but something to change.
     pub(super) fn before_the_run(self) -> Self {
         match self {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
-            other => other,
+            Self::Create { .. }
+            | Self::OverwritesInput { .. }
+            | Self::NotFinite { .. }
+            | Self::Encode { .. } => self,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Fixed data for the tests of the formatting functions.
 
+use md_comm::Backend;
+use md_core::force::Precision;
 use md_engine::{Phase, RankTiming, Thermo, clock::PhaseTime};
 
-use crate::report::{RunContext, RunFacts};
+use crate::report::{RunContext, RunFacts, Strategy};
+use crate::scenario::Parallel;
 
 pub(super) fn thermo_rows() -> [Thermo; 2] {
     let start = Thermo {
@@ -46,14 +49,11 @@ fn rank(force_s: f64, wait_s: f64, owned: u64) -> RankTiming {
 
 pub(super) fn context() -> RunContext {
     RunContext {
-        backend: "p2p".to_owned(),
-        shell: "half".to_owned(),
-        exchange: "direct".to_owned(),
-        partition: "rect".to_owned(),
+        strategy: Strategy { backend: Backend::P2p, ..Strategy::of(&Parallel::default()) },
         grid: "2x1x1".to_owned(),
         ranks: 2,
         threads: 1,
-        precision: "double".to_owned(),
+        precision: Precision::Double,
         atoms: 16000,
         steps: 100,
         seed: 87287,

@@ -22,25 +22,18 @@ pub enum ProgressMode {
 
 /// Drawn at most so often per second.
 const DRAWS_PER_SECOND: u8 = 5;
-/// The clock is read about so often, however short a step is.
-const CLOCK_INTERVAL: Duration = Duration::from_millis(50);
-/// The most steps between two looks at the clock, in case steps become longer.
-const LONGEST_STRIDE: u64 = 1024;
 /// Interval of lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 const TEMPLATE: &str = "{bar:30} {pos}/{len} steps {percent}%  {speed}  ETA {eta}";
 
-/// Progress of a run. A tick costs one comparison on nearly every step.
+/// Progress of a run. A tick reads the clock at most.
 #[derive(Debug)]
-pub struct Progress {
-    display: Display,
-    stride: Stride,
-}
-
-#[derive(Debug)]
-enum Display {
+pub enum Progress {
+    /// Not shown.
     Nothing,
+    /// On a terminal.
     Bar(ProgressBar),
+    /// Where there is no terminal.
     Lines(Lines),
 }
 
@@ -48,39 +41,33 @@ impl Progress {
     /// Progress over `steps` steps of `atoms` particles.
     pub fn new(mode: ProgressMode, steps: u64, atoms: u64) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
-        let display = match (mode, io::stderr().is_terminal() && !target.is_hidden()) {
-            (ProgressMode::Never, _) | (ProgressMode::Auto, false) => Display::Nothing,
-            (ProgressMode::Auto | ProgressMode::Always, true) => Display::Bar(bar(target, steps, atoms)),
-            (ProgressMode::Always, false) => Display::Lines(Lines::new(steps, atoms)),
-        };
-        Self { display, stride: Stride::new() }
+        match (mode, io::stderr().is_terminal() && !target.is_hidden()) {
+            (ProgressMode::Never, _) | (ProgressMode::Auto, false) => Self::Nothing,
+            (ProgressMode::Auto | ProgressMode::Always, true) => Self::Bar(bar(target, steps, atoms)),
+            (ProgressMode::Always, false) => Self::Lines(Lines::new(steps, atoms)),
+        }
     }
 
     /// `done` steps of this run are done.
     pub fn tick(&mut self, done: u64) {
-        if done < self.stride.next || matches!(self.display, Display::Nothing) {
-            return;
-        }
-        let now = Instant::now();
-        self.stride.adapt(done, now);
-        match &mut self.display {
-            Display::Nothing => {}
-            Display::Bar(bar) => bar.set_position(done),
-            Display::Lines(lines) => lines.tick(done, now),
+        match self {
+            Self::Nothing => {}
+            Self::Bar(bar) => bar.set_position(done),
+            Self::Lines(lines) => lines.tick(done, Instant::now()),
         }
     }
 
     /// Shows text on the screen without mixing it with the bar.
     pub fn print(&self, screen: &mut Screen, text: &str) {
-        match &self.display {
-            Display::Bar(bar) => bar.suspend(|| screen.print(text)),
-            Display::Nothing | Display::Lines(_) => screen.print(text),
+        match self {
+            Self::Bar(bar) => bar.suspend(|| screen.print(text)),
+            Self::Nothing | Self::Lines(_) => screen.print(text),
         }
     }
 
     /// Takes the bar away: the report follows.
     pub fn finish(&self) {
-        if let Display::Bar(bar) = &self.display {
+        if let Self::Bar(bar) = self {
             bar.finish_and_clear();
         }
     }
@@ -98,34 +85,9 @@ fn speed_text(steps_per_s: f64, atoms: u64) -> String {
     format!("{} Matom-step/s", significant(steps_per_s * atoms as f64 / 1e6, 3))
 }
 
-/// After how many steps to look at the clock again: more steps if little time has passed since the last look.
-#[derive(Debug)]
-struct Stride {
-    steps: u64,
-    next: u64,
-    last_look: Instant,
-}
-
-impl Stride {
-    fn new() -> Self {
-        Self { steps: 1, next: 0, last_look: Instant::now() }
-    }
-
-    fn adapt(&mut self, done: u64, now: Instant) {
-        let elapsed = now.saturating_duration_since(self.last_look);
-        if elapsed < CLOCK_INTERVAL / 2 {
-            self.steps = (self.steps * 2).min(LONGEST_STRIDE);
-        } else if elapsed > CLOCK_INTERVAL * 2 {
-            self.steps = (self.steps / 2).max(1);
-        }
-        self.next = done.saturating_add(self.steps);
-        self.last_look = now;
-    }
-}
-
 /// Progress where there is no terminal.
 #[derive(Debug)]
-struct Lines {
+pub struct Lines {
     steps: u64,
     atoms: u64,
     start: Instant,
@@ -177,31 +139,11 @@ mod tests {
         assert_eq!(bar.position(), 5);
     }
 
-    /// Looks at the clock during `steps` steps of `step_time`.
-    fn looks(steps: u64, step_time: Duration) -> usize {
-        let mut stride = Stride::new();
-        let start = stride.last_look;
-        let is_look = |&done: &u64| {
-            let due = done >= stride.next;
-            if due {
-                stride.adapt(done, start + step_time * u32::try_from(done).unwrap());
-            }
-            due
-        };
-        (0..steps).filter(is_look).count()
-    }
-
-    #[test]
-    fn short_steps_are_looked_at_rarely_and_long_ones_each_time() {
-        assert_eq!(looks(100_000, Duration::from_micros(1)), 106);
-        assert_eq!(looks(100, Duration::from_millis(200)), 99);
-    }
-
     #[test]
     fn never_shows_nothing_and_lets_text_through() {
         let mut progress = Progress::new(ProgressMode::Never, 10, 1);
         progress.tick(1);
-        assert!(matches!(progress.display, Display::Nothing));
+        assert!(matches!(progress, Progress::Nothing));
         progress.print(&mut Screen::stdout(Verbosity::Quiet), "text");
         progress.finish();
     }

@@ -1,6 +1,5 @@
 //! Text on standard output, and numbers for people; files have the exact ones.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -24,19 +23,6 @@ pub enum Verbosity {
 pub struct Screen {
     stream: Box<dyn Write + Send>,
     verbosity: Verbosity,
-    reader: Reader,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    Listening,
-    Gone,
-}
-
-impl fmt::Debug for Screen {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Screen").field("verbosity", &self.verbosity).finish_non_exhaustive()
-    }
 }
 
 impl Screen {
@@ -47,15 +33,14 @@ impl Screen {
 
     /// Any stream.
     pub fn new(stream: Box<dyn Write + Send>, verbosity: Verbosity) -> Self {
-        Self { stream, verbosity, reader: Reader::Listening }
+        Self { stream, verbosity }
     }
 
     /// Shows news of a run. It is also in the files, so a stream that cannot take it is no reason to end the run: the
     /// screen falls silent.
     pub fn print(&mut self, text: &str) {
-        if self.verbosity == Verbosity::Normal && self.reader == Reader::Listening && self.send(text).is_err()
-        {
-            self.reader = Reader::Gone;
+        if self.verbosity == Verbosity::Normal && self.send(text).is_err() {
+            self.verbosity = Verbosity::Quiet;
         }
     }
 

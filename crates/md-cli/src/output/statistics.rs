@@ -1,13 +1,15 @@
 //! Times of the phases, reduced over ranks, and the speed of a run.
 
 use md_engine::{Phase, RankTiming};
+use serde::Serialize;
 
 use crate::report::{RunContext, RunFacts};
 
-/// One phase over all ranks.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One phase over all ranks; serialised as in summary.json.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PhaseStatistics {
     /// Which phase.
+    #[serde(skip)]
     pub phase: Phase,
     /// How often it was entered (the most over ranks; nearly always the same on all).
     pub calls: u64,
@@ -18,8 +20,10 @@ pub struct PhaseStatistics {
     /// Longest time of a rank in seconds.
     pub max_s: f64,
     /// Largest deviation of a rank from the average, in percent of the average.
+    #[serde(skip)]
     pub varavg_percent: f64,
     /// Average in percent of the average total.
+    #[serde(skip)]
     pub share_percent: f64,
 }
 

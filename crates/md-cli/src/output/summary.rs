@@ -2,174 +2,116 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
-use crate::report::{RunContext, RunFacts};
-use md_engine::{ForceTotals, RankTiming};
+use crate::report::{RunContext, RunFacts, Strategy};
+use md_engine::{ForceTotals, Phase, RankTiming};
 
-/// The summary of a run.
+/// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
 ///
 /// # Errors
 /// [`OutputError::NotFinite`], [`OutputError::Encode`].
-pub fn run_summary_json(
+pub fn summary_json(
     ranks: &[RankTiming],
     context: &RunContext,
     facts: &RunFacts,
+    totals: Option<&ForceTotals>,
 ) -> Result<Vec<u8>, OutputError> {
-    encode(&Summary::new(ranks, context, facts, None))
+    let failed = |reason: serde_json::Error| OutputError::encode(KnownFile::SUMMARY, &reason);
+    let summary = Summary { ranks, context, facts, totals };
+    let value = serde_json::to_value(&summary).map_err(failed)?;
+    if let Some(key) = key_of_null(&value) {
+        return Err(OutputError::NotFinite { file: KnownFile::SUMMARY.name(), key });
+    }
+    let mut bytes = serde_json::to_vec_pretty(&summary).map_err(failed)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
-/// The summary of `forces`: that of a run of no steps, and the totals of energy and virial.
-///
-/// # Errors
-/// [`OutputError::NotFinite`], [`OutputError::Encode`].
-pub fn forces_summary_json(
-    ranks: &[RankTiming],
-    context: &RunContext,
-    facts: &RunFacts,
-    totals: &ForceTotals,
-) -> Result<Vec<u8>, OutputError> {
-    encode(&Summary::new(ranks, context, facts, Some(Totals::from(totals))))
+struct Summary<'a> {
+    ranks: &'a [RankTiming],
+    context: &'a RunContext,
+    facts: &'a RunFacts,
+    totals: Option<&'a ForceTotals>,
 }
 
 /// The keys in their order.
-#[derive(Serialize)]
-struct Summary<'a> {
-    atoms: u64,
-    steps: u64,
-    ranks: usize,
-    threads: usize,
-    backend: &'a str,
-    shell: &'a str,
-    exchange: &'a str,
-    partition: &'a str,
-    grid: &'a str,
-    precision: &'a str,
-    simd: &'a str,
-    seed: u64,
-    timestep: f64,
-    wall_s: f64,
-    ns_per_atom_step: f64,
-    atom_steps_per_s: f64,
-    useful_pairs_per_atom: f64,
-    computed_pairs_per_atom: f64,
-    rebuilds: u64,
-    dangerous_rebuilds: u64,
-    lost_particles: u64,
-    energy_drift_per_atom: f64,
-    #[serde(flatten)]
-    totals: Option<Totals>,
-    messages: u64,
-    bytes: u64,
-    phases: Phases,
-    mpi: Mpi<'a>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    choices: Vec<ChoiceEntry<'a>>,
-    version: &'a str,
-    git: &'a str,
-    host: &'a str,
-}
-
-impl<'a> Summary<'a> {
-    fn new(
-        ranks: &[RankTiming],
-        context: &'a RunContext,
-        facts: &'a RunFacts,
-        totals: Option<Totals>,
-    ) -> Self {
-        Self {
-            atoms: context.atoms,
-            steps: context.steps,
-            ranks: context.ranks,
-            threads: context.threads,
-            backend: &context.backend,
-            shell: &context.shell,
-            exchange: &context.exchange,
-            partition: &context.partition,
-            grid: &context.grid,
-            precision: &context.precision,
-            simd: &facts.simd,
-            seed: context.seed,
-            timestep: facts.timestep,
-            wall_s: facts.wall_s,
-            ns_per_atom_step: ns_per_atom_step(context, facts),
-            atom_steps_per_s: atom_steps_per_s(context, facts),
-            useful_pairs_per_atom: facts.useful_pairs_per_atom,
-            computed_pairs_per_atom: facts.computed_pairs_per_atom,
-            rebuilds: facts.rebuilds,
-            dangerous_rebuilds: facts.dangerous_rebuilds,
-            lost_particles: facts.lost_particles,
-            energy_drift_per_atom: facts.energy_drift_per_atom,
-            totals,
-            messages: ranks.iter().map(|rank| rank.messages).sum(),
-            bytes: ranks.iter().map(|rank| rank.bytes).sum(),
-            phases: Phases(phase_statistics(ranks).to_vec()),
-            mpi: Mpi { library: &context.mpi_library, rma_component: &facts.rma_component },
-            choices: facts.choices.iter().map(ChoiceEntry::from).collect(),
-            version: &context.version,
-            git: &facts.git,
-            host: &context.host,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Totals {
-    potential_energy: f64,
-    virial: f64,
-    tail_energy: f64,
-    pressure: f64,
-}
-
-impl From<&ForceTotals> for Totals {
-    fn from(totals: &ForceTotals) -> Self {
-        let &ForceTotals { potential_energy, virial, tail_energy, pressure } = totals;
-        Self { potential_energy, virial, tail_energy, pressure }
-    }
-}
-
-#[derive(Serialize)]
-struct Mpi<'a> {
-    library: &'a str,
-    rma_component: &'a str,
-}
-
-/// An object with a key per phase, in the order of a step.
-struct Phases(Vec<PhaseStatistics>);
-
-#[derive(Serialize)]
-struct PhaseTimes {
-    calls: u64,
-    min_s: f64,
-    avg_s: f64,
-    max_s: f64,
-}
-
-impl Serialize for Phases {
+impl Serialize for Summary<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for &PhaseStatistics { phase, calls, min_s, avg_s, max_s, .. } in &self.0 {
-            map.serialize_entry(phase.name(), &PhaseTimes { calls, min_s, avg_s, max_s })?;
-        }
+        let mut map = serializer.serialize_map(None)?;
+        self.what_ran(&mut map)?;
+        self.how_it_went(&mut map)?;
+        self.where_it_ran(&mut map)?;
         map.end()
     }
 }
 
-fn encode(summary: &Summary<'_>) -> Result<Vec<u8>, OutputError> {
-    let file = KnownFile::Summary.name();
-    let failed =
-        |reason: serde_json::Error| OutputError::Encode { file: file.to_owned(), reason: reason.to_string() };
-    let value = serde_json::to_value(summary).map_err(failed)?;
-    if let Some(key) = key_of_null(&value) {
-        return Err(OutputError::NotFinite { file, key });
+impl Summary<'_> {
+    fn what_ran<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let Self { context, facts, .. } = self;
+        let Strategy { backend, shell, exchange, partition } = context.strategy;
+        map.serialize_entry("atoms", &context.atoms)?;
+        map.serialize_entry("steps", &context.steps)?;
+        map.serialize_entry("ranks", &context.ranks)?;
+        map.serialize_entry("threads", &context.threads)?;
+        map.serialize_entry("backend", &backend)?;
+        map.serialize_entry("shell", &shell)?;
+        map.serialize_entry("exchange", &exchange)?;
+        map.serialize_entry("partition", &partition)?;
+        map.serialize_entry("grid", &context.grid)?;
+        map.serialize_entry("precision", &context.precision)?;
+        map.serialize_entry("simd", &facts.simd)?;
+        map.serialize_entry("seed", &context.seed)?;
+        map.serialize_entry("timestep", &facts.timestep)
     }
-    let mut bytes = serde_json::to_vec_pretty(summary).map_err(failed)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+
+    fn how_it_went<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let Self { ranks, context, facts, totals } = *self;
+        map.serialize_entry("wall_s", &facts.wall_s)?;
+        map.serialize_entry("ns_per_atom_step", &ns_per_atom_step(context, facts))?;
+        map.serialize_entry("atom_steps_per_s", &atom_steps_per_s(context, facts))?;
+        map.serialize_entry("useful_pairs_per_atom", &facts.useful_pairs_per_atom)?;
+        map.serialize_entry("computed_pairs_per_atom", &facts.computed_pairs_per_atom)?;
+        map.serialize_entry("rebuilds", &facts.rebuilds)?;
+        map.serialize_entry("dangerous_rebuilds", &facts.dangerous_rebuilds)?;
+        map.serialize_entry("lost_particles", &facts.lost_particles)?;
+        map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
+        if let Some(ForceTotals { potential_energy, virial, tail_energy, pressure }) = totals {
+            map.serialize_entry("potential_energy", potential_energy)?;
+            map.serialize_entry("virial", virial)?;
+            map.serialize_entry("tail_energy", tail_energy)?;
+            map.serialize_entry("pressure", pressure)?;
+        }
+        map.serialize_entry("messages", &ranks.iter().map(|rank| rank.messages).sum::<u64>())?;
+        map.serialize_entry("bytes", &ranks.iter().map(|rank| rank.bytes).sum::<u64>())?;
+        map.serialize_entry("phases", &Phases(phase_statistics(ranks)))
+    }
+
+    fn where_it_ran<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let Self { context, facts, .. } = self;
+        let mpi = json!({ "library": context.mpi_library, "rma_component": facts.rma_component });
+        map.serialize_entry("mpi", &mpi)?;
+        if !facts.choices.is_empty() {
+            let choices: Vec<_> = facts.choices.iter().map(ChoiceEntry::from).collect();
+            map.serialize_entry("choices", &choices)?;
+        }
+        map.serialize_entry("version", &context.version)?;
+        map.serialize_entry("git", &facts.git)?;
+        map.serialize_entry("host", &context.host)
+    }
+}
+
+/// An object with a key per phase, in the order of a step.
+struct Phases([PhaseStatistics; Phase::ALL.len()]);
+
+impl Serialize for Phases {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|row| (row.phase.name(), row)))
+    }
 }
 
 /// `serde_json` turns NaN and infinities into null; no key of the summary is optional, so null means just that.
@@ -185,14 +127,14 @@ fn key_of_null(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
     use crate::output::fixtures::{context, facts, two_ranks};
-    use md_engine::Phase;
 
     const TOTALS: ForceTotals =
         ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
 
     #[test]
     fn the_summary_of_a_run() {
-        let text = String::from_utf8(run_summary_json(&two_ranks(), &context(), &facts()).unwrap()).unwrap();
+        let text =
+            String::from_utf8(summary_json(&two_ranks(), &context(), &facts(), None).unwrap()).unwrap();
         let start = text.split_inclusive('\n').take(36).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
@@ -241,7 +183,7 @@ mod tests {
     #[test]
     fn forces_adds_its_totals() {
         let context = RunContext { steps: 0, ..context() };
-        let bytes = forces_summary_json(&two_ranks(), &context, &facts(), &TOTALS).unwrap();
+        let bytes = summary_json(&two_ranks(), &context, &facts(), Some(&TOTALS)).unwrap();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["potential_energy"], -4351.5);
         assert_eq!(value["virial"], -568.67);
@@ -253,12 +195,12 @@ mod tests {
     #[test]
     fn a_number_that_is_not_finite_is_named() {
         let broken = RunFacts { energy_drift_per_atom: f64::NAN, ..facts() };
-        let error = run_summary_json(&two_ranks(), &context(), &broken).unwrap_err();
+        let error = summary_json(&two_ranks(), &context(), &broken, None).unwrap_err();
         insta::assert_snapshot!(error, @"cannot write `summary.json`: `energy_drift_per_atom` is not a finite number");
 
         let mut ranks = two_ranks();
         ranks[0].phases[Phase::Force as usize].seconds = f64::INFINITY;
-        let error = run_summary_json(&ranks, &context(), &facts()).unwrap_err().to_string();
+        let error = summary_json(&ranks, &context(), &facts(), None).unwrap_err().to_string();
         assert!(error.contains("`phases.force.avg_s`"), "{error}");
     }
 }

@@ -1,42 +1,41 @@
 //! CSV tables: `timing.csv` and `timing_ranks.csv` (where the time went), `forces.csv` (the force on every particle of one
-//! configuration), and how rows become bytes. Floats come out in the shortest form that reads back exactly.
+//! configuration), `compare.csv` (one row per halo strategy), and how rows become bytes. Floats come out in the shortest form that reads back exactly.
 
-use csv::{Writer, WriterBuilder};
+use csv::WriterBuilder;
 use serde::Serialize;
 
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::phase_statistics;
+use crate::comparison::{Comparison, Measured, StrategyReport};
 use crate::report::RunContext;
 use md_engine::{ParticleRow, Phase, RankTiming};
 
-const FORCE_COLUMNS: [&str; 8] = ["id", "type", "x", "y", "z", "fx", "fy", "fz"];
+const FORCE_COLUMNS: &str = "id,type,x,y,z,fx,fy,fz";
 
 /// Columns of `timing.csv` before those of the context.
-const PHASE_COLUMNS: [&str; 7] =
-    ["phase", "calls", "min_s", "avg_s", "max_s", "varavg_percent", "share_percent"];
+const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
 
 /// Columns of `timing_ranks.csv` before those of the context. `messages` and `bytes` are what the rank sent over the
 /// whole run, so they are the same in all of its rows.
-const RANK_COLUMNS: [&str; 6] = ["rank", "phase", "calls", "time_s", "messages", "bytes"];
+const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 
-/// Columns that make a row stand alone, in the order of [`context_values`].
-pub const CONTEXT_COLUMNS: [&str; 14] = [
-    "backend",
-    "shell",
-    "exchange",
-    "partition",
-    "grid",
-    "ranks",
-    "threads",
-    "precision",
-    "atoms",
-    "steps",
-    "seed",
-    "mpi_library",
-    "host",
-    "version",
+/// The fields of [`RunContext`].
+const CONTEXT_COLUMNS: &str =
+    "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
+
+/// Columns of `compare.csv`: those that users rely on (`docs/`, output files), then those of the context that are not
+/// among them.
+const COMPARE_COLUMNS: [&str; 5] = [
+    "backend,shell,exchange,partition,ranks,atoms,messages,bytes",
+    "exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s",
+    "halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s",
+    "correct,status,note",
+    "grid,threads,precision,steps,seed,mpi_library,host,version",
 ];
+
+/// Columns from `messages` to `migrate_s`.
+const MEASURED_COLUMNS: usize = 15;
 
 /// One row per phase, reduced over ranks.
 ///
@@ -45,9 +44,9 @@ pub const CONTEXT_COLUMNS: [&str; 14] = [
 pub fn timing_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
     let rows = phase_statistics(ranks).map(|row| {
         let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
-        (row.phase.name(), row.calls, times, context_values(context))
+        (row.phase.name(), row.calls, times, context)
     });
-    table(KnownFile::Timing, &with_context(&PHASE_COLUMNS), rows)
+    table(KnownFile::TIMING, &[PHASE_COLUMNS, CONTEXT_COLUMNS], rows)
 }
 
 /// One row per rank and phase. `ranks` is in the order of the ranks.
@@ -59,21 +58,10 @@ pub fn timing_ranks_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Ve
         Phase::ALL.map(|phase| {
             let time = timing.phases[phase as usize];
             let sent = (timing.messages, timing.bytes);
-            (rank, phase.name(), time.calls, time.seconds, sent, context_values(context))
+            (rank, phase.name(), time.calls, time.seconds, sent, context)
         })
     });
-    table(KnownFile::TimingRanks, &with_context(&RANK_COLUMNS), rows)
-}
-
-/// Values of [`CONTEXT_COLUMNS`].
-pub fn context_values(context: &RunContext) -> impl Serialize + '_ {
-    let strategy = (&context.backend, &context.shell, &context.exchange, &context.partition, &context.grid);
-    let size = (context.ranks, context.threads, &context.precision, context.atoms, context.steps);
-    (strategy, size, context.seed, &context.mpi_library, &context.host, &context.version)
-}
-
-fn with_context(columns: &[&'static str]) -> Vec<&'static str> {
-    columns.iter().chain(&CONTEXT_COLUMNS).copied().collect()
+    table(KnownFile::TIMING_RANKS, &[RANK_COLUMNS, CONTEXT_COLUMNS], rows)
 }
 
 /// The table of particles sorted by id; `vector` of a row is the force.
@@ -82,48 +70,62 @@ fn with_context(columns: &[&'static str]) -> Vec<&'static str> {
 /// [`OutputError::Encode`].
 pub fn forces_csv(particles: &[ParticleRow]) -> Result<Vec<u8>, OutputError> {
     let rows = particles.iter().map(|row| (row.id, row.kind, row.position, row.vector));
-    table(KnownFile::Forces, &FORCE_COLUMNS, rows)
+    table(KnownFile::FORCES, &[FORCE_COLUMNS], rows)
+}
+
+/// One row per strategy. What was not measured is empty.
+///
+/// # Errors
+/// [`OutputError::Encode`].
+pub fn compare_csv(comparison: &Comparison) -> Result<Vec<u8>, OutputError> {
+    table(KnownFile::COMPARE, &COMPARE_COLUMNS, comparison.rows.iter().map(compare_row))
+}
+
+fn compare_row(report: &StrategyReport) -> impl Serialize + '_ {
+    let RunContext { strategy, ranks, atoms, grid, threads, precision, .. } = &report.context;
+    let RunContext { steps, seed, mpi_library, host, version, .. } = &report.context;
+    let gaps = || vec![None; MEASURED_COLUMNS];
+    (
+        (strategy, ranks, atoms, report.measured.as_ref().map_or_else(gaps, measured_values)),
+        (report.correct, report.status, &report.note),
+        (grid, threads, precision, steps, seed, mpi_library, host, version),
+    )
+}
+
+fn measured_values(measured: &Measured) -> Vec<Option<f64>> {
+    let Measured { messages, bytes, exchange, step, .. } = measured;
+    let bounds = [exchange, step].into_iter().flat_map(|time| [time.median_s, time.low_s, time.high_s]);
+    [*messages, *bytes].into_iter().chain(bounds).chain(measured.halo_s()).map(Some).collect()
 }
 
 /// A whole table: the line of column names, then the rows.
-pub(super) fn table<R: Serialize>(
+fn table<R: Serialize>(
     file: KnownFile,
     columns: &[&str],
     entries: impl IntoIterator<Item = R>,
 ) -> Result<Vec<u8>, OutputError> {
-    let mut bytes = header_line(file, columns)?;
-    bytes.extend(rows(file, entries)?);
-    Ok(bytes)
+    let header = format!("{}\n", columns.join(","));
+    Ok([header.into_bytes(), rows(file, entries)?].concat())
 }
 
-/// The line of column names.
-pub(super) fn header_line(file: KnownFile, columns: &[&str]) -> Result<Vec<u8>, OutputError> {
-    rows(file, [columns])
-}
-
-/// Rows without column names. A row is a tuple; tuples within it are laid out flat.
+/// Rows without column names. A row is a tuple or a struct; those within it are laid out flat.
 pub(super) fn rows<R: Serialize>(
     file: KnownFile,
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Vec<u8>, OutputError> {
     let mut writer = WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     for row in rows {
-        writer.serialize(row).map_err(|reason| encode_error(file, &reason))?;
+        writer.serialize(row).map_err(|reason| OutputError::encode(file, &reason))?;
     }
-    finish(file, writer)
-}
-
-fn finish(file: KnownFile, writer: Writer<Vec<u8>>) -> Result<Vec<u8>, OutputError> {
-    writer.into_inner().map_err(|reason| encode_error(file, &reason))
-}
-
-fn encode_error(file: KnownFile, reason: &dyn std::error::Error) -> OutputError {
-    OutputError::Encode { file: file.name().to_owned(), reason: reason.to_string() }
+    writer.into_inner().map_err(|reason| OutputError::encode(file, &reason))
 }
 
 #[cfg(test)]
 mod tests {
+    use md_comm::Backend;
+
     use super::*;
+    use crate::output::compare::fixtures::{comparison, unavailable};
     use crate::output::fixtures::{context, two_ranks};
 
     #[test]
@@ -167,8 +169,21 @@ mod tests {
     fn every_row_has_every_column() {
         let bytes = timing_csv(&two_ranks(), &context()).unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
-        assert_eq!(reader.headers().unwrap().len(), PHASE_COLUMNS.len() + CONTEXT_COLUMNS.len());
+        assert_eq!(reader.headers().unwrap().len(), 7 + 14);
         assert!(reader.records().all(|record| &record.unwrap()[18] == "Open MPI v4.1.4, package: Debian"));
+    }
+
+    #[test]
+    fn a_row_per_strategy_with_gaps_where_nothing_was_measured() {
+        let mut comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
+        comparison.rows.push(unavailable(Backend::Hybrid));
+        let text = String::from_utf8(compare_csv(&comparison).unwrap()).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version
+        p2p,half,direct,rect,2,16000,4.0,90000.0,9.999999999999999e-6,9.499999999999999e-6,0.0000105,0.001,0.00095,0.0010500000000000002,0.00002,0.00003,0.0001,0.00002,0.00003,0.0,0.0,true,ok,,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
+        shm,half,direct,rect,2,16000,4.0,90000.0,2e-6,1.8999999999999998e-6,2.1e-6,0.0009000000000000001,0.0008550000000000001,0.0009450000000000001,0.000018,0.000027000000000000002,0.00009000000000000002,0.000018,0.000027000000000000002,0.0,0.0,true,ok,,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
+        hybrid,half,direct,rect,2,16000,,,,,,,,,,,,,,,,,unavailable,this version does not have it yet,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
+        "#);
     }
 
     #[test]
@@ -200,7 +215,7 @@ mod tests {
     #[test]
     fn floats_read_back_exactly_and_commas_are_quoted() {
         let values = [0.1 + 0.2, 1e-7, 1.0, f64::MAX, -0.0];
-        let bytes = rows(KnownFile::Timing, [(values, "Open MPI v4.1.4, package: Debian")]).unwrap();
+        let bytes = rows(KnownFile::TIMING, [(values, "Open MPI v4.1.4, package: Debian")]).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(
             text,

@@ -5,10 +5,9 @@ use md_engine::Thermo;
 use super::directory::{KnownFile, OutputDirectory};
 use super::error::OutputError;
 use super::record_file::RecordFile;
-use super::tables::{header_line, rows};
+use super::tables::rows;
 
-const COLUMNS: [&str; 7] =
-    ["step", "time", "temperature", "potential_per_atom", "kinetic_per_atom", "total_per_atom", "pressure"];
+const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure\n";
 
 /// Writes one row per [`Thermo`]; each is on disk when [`ThermoWriter::write`] returns.
 #[derive(Debug)]
@@ -20,10 +19,9 @@ impl ThermoWriter {
     /// Creates the file and writes the column names.
     ///
     /// # Errors
-    /// [`OutputError::OverwritesInput`], [`OutputError::Create`], [`OutputError::Encode`].
+    /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create(directory: &OutputDirectory) -> Result<Self, OutputError> {
-        let header = header_line(KnownFile::Thermo, &COLUMNS)?;
-        Ok(Self { file: directory.create_records(KnownFile::Thermo.name(), &header)? })
+        Ok(Self { file: directory.create_records(KnownFile::THERMO.name(), HEADER.as_bytes())? })
     }
 
     /// Appends a row.
@@ -45,7 +43,7 @@ impl ThermoWriter {
 
 fn thermo_line(row: &Thermo) -> Result<Vec<u8>, OutputError> {
     let energies = (row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom);
-    rows(KnownFile::Thermo, [(row.step, row.time, row.temperature, energies, row.pressure)])
+    rows(KnownFile::THERMO, [(row.step, row.time, row.temperature, energies, row.pressure)])
 }
 
 #[cfg(test)]

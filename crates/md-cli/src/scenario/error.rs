@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode, SourceSpan};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 
 use super::finding::Finding;
 use super::origin::Origin;
@@ -17,14 +17,17 @@ const WIDTH: usize = 100;
 #[error(transparent)]
 pub struct ScenarioError(Box<Report>);
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{message}")]
 struct Report {
     message: String,
+    #[help]
     help: Option<String>,
     path: String,
-    origin: Option<Origin>,
-    label: Option<String>,
+    #[source_code]
+    text: Option<NamedSource<String>>,
+    #[label(collection)]
+    labels: Vec<LabeledSpan>,
 }
 
 impl ScenarioError {
@@ -90,7 +93,7 @@ impl ScenarioError {
 
     /// Place in the text, for the order of errors.
     pub(super) fn offset(&self) -> usize {
-        self.0.origin.as_ref().map_or(0, |origin| origin.span.start)
+        self.0.labels.first().map_or(0, LabeledSpan::offset)
     }
 
     fn new(
@@ -100,31 +103,17 @@ impl ScenarioError {
         origin: Option<Origin>,
         label: Option<String>,
     ) -> Self {
-        Self(Box::new(Report { message, help, path, origin, label }))
+        let located = origin.map(|Origin { text, span }| (text, LabeledSpan::new_with_span(label, span)));
+        let (text, label) = located.unzip();
+        Self(Box::new(Report { message, help, path, text, labels: label.into_iter().collect() }))
     }
 
     fn rendered(&self, theme: GraphicalTheme) -> String {
         let mut text = String::new();
         let handler = GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_links(false);
-        match handler.render_report(&mut text, self) {
+        match handler.render_report(&mut text, &*self.0) {
             Ok(()) => text,
             Err(fmt::Error) => self.to_string(),
         }
-    }
-}
-
-impl Diagnostic for ScenarioError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0.origin.as_ref().map(|origin| &origin.text as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let origin = self.0.origin.as_ref()?;
-        let span = SourceSpan::from(origin.span.clone());
-        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(self.0.label.clone(), span))))
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! | table | file | says |
 //! | --- | --- | --- |
-//! | `[simulation]`, `[integrator]` | `simulation` | title, time step, length of the run; the equations of motion |
+//! | `[simulation]` | `simulation` | title, time step, length of the run |
+//! | `[integrator]` | [`md_engine::integrator`] | the equations of motion |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
@@ -35,6 +36,7 @@ mod species;
 mod system;
 mod wording;
 
+use md_engine::Integrator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +47,7 @@ pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
 pub(crate) use shape::is_to_come;
-pub use simulation::{Integrator, Simulation};
+pub use simulation::Simulation;
 pub use source::{ScenarioSource, effective_toml, fault, load};
 pub use species::Species;
 pub use system::{InputFile, InputFormat, Lattice, System};
@@ -71,6 +73,7 @@ pub struct Scenario {
     pub neighbor: Neighbor,
     /// How the equations of motion are integrated.
     #[serde(default)]
+    #[schemars(transform = schema::lift_kind)]
     pub integrator: Integrator,
     /// Ranks, partition and halo exchange.
     #[serde(default)]

@@ -149,8 +149,12 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let help = match kind {
         Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
-        _ if node.description().is_empty() => format!("give {expected}"),
-        _ => format!("`{path}`: {}", node.description()),
+        Kind::Array(_) | Kind::Text | Kind::Number | Kind::Integer(_) | Kind::Boolean => {
+            match node.description() {
+                "" => format!("give {expected}"),
+                description => format!("`{path}`: {description}"),
+            }
+        }
     };
     Finding::new(path.clone(), message, help).label(format!("expected {expected}"))
 }

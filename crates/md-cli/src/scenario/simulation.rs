@@ -1,10 +1,9 @@
-//! `[simulation]`: title, time step, length of the run. `[integrator]`: how the equations of motion are integrated.
+//! `[simulation]`: title, time step, length of the run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one, positive};
-use super::schema::lift_kind;
 
 /// `[simulation]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,21 +34,6 @@ fn three() -> u8 {
 
 fn default_timestep() -> f64 {
     0.005
-}
-
-/// `[integrator]`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[schemars(transform = lift_kind)]
-pub enum Integrator {
-    /// Velocity Verlet: constant energy.
-    VelocityVerlet {},
-}
-
-impl Default for Integrator {
-    fn default() -> Self {
-        Self::VelocityVerlet {}
-    }
 }
 
 pub(super) fn check(simulation: &Simulation) -> Checked {

@@ -23,17 +23,13 @@ use md_comm::{Backend, CommError, World, launch, local};
 use crate::args::{Cli, Command, CompareArgs, RunArgs, ScenarioArgs};
 use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, check::check};
-use crate::error::RunError;
+use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, is_first_process, on_first_process, print_error, refuse, show, warn_of_threads,
 };
-
-const BAD_INPUT: u8 = 2;
-const COMMUNICATION_FAILED: u8 = 3;
-const RUN_FAILED: u8 = 1;
 
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {

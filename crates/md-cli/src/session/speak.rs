@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use md_comm::World;
 
-use super::BAD_INPUT;
 use crate::cores;
-use crate::error::{RunError, Scope};
+use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::{Screen, Verbosity};
 
@@ -16,15 +15,15 @@ pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
     let Err(error) = result else { return 0 };
     let code = error.exit_code();
     match error.scope() {
-        Scope::AllRanks if world.rank() == 0 => print_error(&render(&error)),
-        Scope::AllRanks => (),
-        Scope::AllRanksBroken => {
+        Scope::AllRanks => {
             if world.rank() == 0 {
                 print_error(&render(&error));
             }
-            // Rank 0 has written and said everything before any rank ends the job.
-            let _ = world.barrier();
-            world.abort(i32::from(code));
+            if matches!(error, RunError::Compared { remains: Remains::Unfinished, .. }) {
+                // Rank 0 has written and said everything before any rank ends the job.
+                let _ = world.barrier();
+                world.abort(i32::from(code));
+            }
         }
         Scope::ThisRank => {
             print_error(&format!("rank {}: {}", world.rank(), render(&error)));

@@ -2,12 +2,11 @@
 
 use md_comm::World;
 
-use super::COMMUNICATION_FAILED;
 use super::speak::{print_error, show};
 use crate::args::CompareArgs;
 use crate::commands::backends;
 use crate::commands::compare::Choices;
-use crate::error::RunError;
+use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::inputs::Inputs;
 
 /// Says that there is no MPI.

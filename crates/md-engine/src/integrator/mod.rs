@@ -1,5 +1,5 @@
-//! How the equations of motion are integrated. An integrator is one file beside this one and one line in `integrators!`;
-//! one of your own is an [`Integrator::Custom`].
+//! How the equations of motion are integrated. An integrator is one file beside this one (a struct of its keys, which builds
+//! what [`Integrate`]s) and one line in `integrators!`; one of your own is handed to [`crate::Simulation::set_integrator`].
 //!
 //! Every integrator has the same shape: [`Integrate::before_forces`] brings positions to t + dt,
 //! [`Integrate::after_forces`] velocities. One whose second part may wait until somebody looks at velocities says so
@@ -10,10 +10,12 @@ mod velocity_verlet;
 use std::fmt::Debug;
 
 use md_comm::World;
-use md_core::integrate::{HalfKicks, VelocityVerlet};
-use md_core::{Domain, Particles, SimdLevel, Threads};
+use md_core::integrate::HalfKicks;
+use md_core::{Domain, Particles, Threads};
 
+use crate::config::Setup;
 use crate::error::EngineError;
+pub use velocity_verlet::VelocityVerletKeys;
 
 /// What an integrator works on.
 pub struct Motion<'a> {
@@ -63,61 +65,22 @@ pub trait Integrate: Debug {
     }
 }
 
-/// Constants that integrators are made with.
-#[derive(Debug, Clone, Copy)]
-pub struct IntegratorSetup<'a> {
-    /// Time step, \[time\].
-    pub timestep: f64,
-    /// Mass per species.
-    pub masses: &'a [f64],
-    /// Instruction set.
-    pub simd: SimdLevel,
-}
-
 macro_rules! integrators {
-    ($($(#[doc = $doc:expr])+ $(#[$default:ident])? $name:ident,)+) => {
-        /// The integrators one can choose.
-        #[derive(Debug, Clone, Copy, Default, PartialEq)]
-        pub enum IntegratorKind {
-            $($(#[doc = $doc])+ $(#[$default])? $name,)+
-        }
-
-        impl IntegratorKind {
-            /// The integrator for a system.
-            pub fn build(self, setup: IntegratorSetup) -> Integrator {
-                match self {
-                    $(Self::$name => Integrator::$name($name::new(setup.timestep, setup.masses, setup.simd)),)+
-                }
-            }
-        }
-
-        /// An integrator with its state.
-        #[derive(Debug)]
+    ($($(#[doc = $doc:expr])+ $name:ident($keys:ty),)+) => {
+        /// The integrators one can choose, each with its keys.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "kebab-case"))]
+        #[cfg_attr(feature = "serde", schemars(inline))]
         pub enum Integrator {
-            $($(#[doc = $doc])+ $name($name),)+
-            /// Any other.
-            Custom(Box<dyn Integrate>),
+            $($(#[doc = $doc])+ $name($keys),)+
         }
 
-        impl Integrate for Integrator {
-            fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {
+        impl Integrator {
+            /// The integrator for a system.
+            pub fn build(self, setup: &Setup) -> Box<dyn Integrate> {
                 match self {
-                    $(Self::$name(inner) => inner.before_forces(half_kicks, motion),)+
-                    Self::Custom(inner) => inner.before_forces(half_kicks, motion),
-                }
-            }
-
-            fn after_forces(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
-                match self {
-                    $(Self::$name(inner) => inner.after_forces(motion),)+
-                    Self::Custom(inner) => inner.after_forces(motion),
-                }
-            }
-
-            fn completion(&self) -> Completion {
-                match self {
-                    $(Self::$name(inner) => inner.completion(),)+
-                    Self::Custom(inner) => inner.completion(),
+                    $(Self::$name(keys) => Box::new(keys.build(setup)),)+
                 }
             }
         }
@@ -126,6 +89,11 @@ macro_rules! integrators {
 
 integrators! {
     /// Velocity Verlet: constant energy.
-    #[default]
-    VelocityVerlet,
+    VelocityVerlet(VelocityVerletKeys),
+}
+
+impl Default for Integrator {
+    fn default() -> Self {
+        Self::VelocityVerlet(VelocityVerletKeys {})
+    }
 }

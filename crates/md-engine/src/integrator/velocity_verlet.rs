@@ -4,7 +4,19 @@
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 
 use super::{Completion, Integrate, Motion};
+use crate::config::Setup;
 use crate::error::EngineError;
+
+/// The keys of velocity Verlet: none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), schemars(inline))]
+pub struct VelocityVerletKeys {}
+
+impl VelocityVerletKeys {
+    pub(super) fn build(self, setup: &Setup) -> VelocityVerlet {
+        VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd)
+    }
+}
 
 impl Integrate for VelocityVerlet {
     fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {

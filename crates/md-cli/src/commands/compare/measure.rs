@@ -4,12 +4,11 @@ use std::time::Instant;
 
 use md_comm::{Traffic, World};
 use md_core::Evaluation;
-use md_engine::{FrozenHalo, Setup, Simulation};
+use md_engine::{FrozenHalo, Phase, RankTiming, Setup, Simulation};
 
 use super::monitor::Beat;
 use crate::comparison::StepPhases;
 use crate::error::RunError;
-use md_engine::{Phase, RankTiming};
 
 /// Exchanges before the clock starts.
 const WARM_UP: usize = 5;
@@ -109,7 +108,10 @@ pub(super) fn sample(
     // All ranks rebuild together, and a rebuild makes the border once.
     let rebuilds = timings.first().map_or(0, |rank| rank.phases[Phase::Border as usize].calls);
     let rebuilt_share = rebuilds as f64 / steps as f64;
-    Ok(Sample { exchange_s, step_s, phases: phases(&timings, steps), rebuilt_share, messages, bytes })
+    let per_step = 1.0 / (timings.len() as f64 * steps as f64);
+    let mean =
+        |phase: Phase| timings.iter().map(|rank| rank.phases[phase as usize].seconds).sum::<f64>() * per_step;
+    Ok(Sample { exchange_s, step_s, phases: Phase::ALL.map(mean), rebuilt_share, messages, bytes })
 }
 
 /// Seconds per exchange of the slowest rank. *Collective.*
@@ -145,21 +147,4 @@ fn time_steps(
         beat.beat();
     }
     Ok(simulation.timings()?)
-}
-
-/// Seconds per step, mean over ranks.
-fn phases(timings: &[RankTiming], steps: u64) -> StepPhases {
-    let per_step = 1.0 / (timings.len() as f64 * steps as f64);
-    let mean =
-        |phase: Phase| timings.iter().map(|rank| rank.phases[phase as usize].seconds).sum::<f64>() * per_step;
-    StepPhases {
-        halo_pack_s: mean(Phase::HaloPack),
-        halo_transfer_s: mean(Phase::HaloTransfer),
-        halo_wait_s: mean(Phase::HaloWait),
-        halo_unpack_s: mean(Phase::HaloUnpack),
-        force_return_s: mean(Phase::ForceReturn),
-        border_s: mean(Phase::Border),
-        migrate_s: mean(Phase::Migrate),
-        total_s: mean(Phase::Total),
-    }
 }

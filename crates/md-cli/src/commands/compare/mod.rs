@@ -25,23 +25,21 @@ use md_comm::World;
 
 use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
-use crate::comparison::Status;
+use crate::comparison::{Comparison, Status};
 use crate::cores;
-use crate::error::{RunError, Scope};
+use crate::error::{COMMUNICATION_FAILED, RUN_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
+use crate::report::Strategy;
 use crate::scenario::Neighbor;
 use monitor::Monitor;
 use reference::Reference;
 use results::Results;
-pub use strategies::{Choices, Fitted, Selection, Strategy};
+pub use strategies::{Choices, Selection};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;
 pub use transports::{Threads, Transports};
 use trials::{Plan, Trials};
-
-const WRONG_FORCES: u8 = 1;
-const COMMUNICATION_FAILED: u8 = 3;
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -97,9 +95,13 @@ fn open_results(
         entries: Vec::new(),
         current: None,
         controls: Vec::new(),
-        own: strategies.iter().position(|&strategy| strategy == own),
-        repeat: args.repeat as usize,
-        ranks_per_core,
+        frame: Comparison {
+            rows: Vec::new(),
+            own: strategies.iter().position(|&strategy| strategy == own),
+            controls: Vec::new(),
+            repeat: args.repeat as usize,
+            ranks_per_core,
+        },
         directory,
         screen,
     })))
@@ -108,9 +110,9 @@ fn open_results(
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
 fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Monitor {
     // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
-    let limit = 2 * trials.plan().timeout;
+    let limit = 2 * trials.plan.timeout;
     let results = Arc::clone(results);
-    Monitor::start(limit, trials.beat(), move || {
+    Monitor::start(limit, trials.beat.clone(), move || {
         let mut results = lock(&results);
         let limit_s = limit.as_secs_f64();
         results.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
@@ -143,7 +145,11 @@ fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
 fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(), RunError> {
     let named = |wanted: Status| -> Vec<String> {
         let with = strategies.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
-        with.map(|(strategy, _)| strategy.to_string()).collect()
+        let name = |strategy: &Strategy| {
+            let [backend, work @ ..] = strategy.names();
+            format!("{backend} ({})", work.join(", "))
+        };
+        with.map(|(strategy, _)| name(strategy)).collect()
     };
     let (wrong, failed, timeout) = (named(Status::Wrong), named(Status::Failed), named(Status::Timeout));
     let is_broken = !failed.is_empty() || !timeout.is_empty();
@@ -155,7 +161,7 @@ fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(
     let summary: Vec<_> = parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
     Err(RunError::Compared {
         summary: format!("{}; see compare.csv", summary.join("; ")),
-        exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { WRONG_FORCES },
-        scope: if is_broken { Scope::AllRanksBroken } else { Scope::AllRanks },
+        exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { RUN_FAILED },
+        remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
     })
 }

@@ -4,8 +4,9 @@
 //! measuring thread counts, and a second thread looks whether it still does. If the count has stood still for too long,
 //! that thread does what is left to do and ends the job; it must not call MPI for anything else.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -31,7 +32,8 @@ impl Beat {
 /// The watching thread; dropping the monitor ends it.
 #[derive(Debug)]
 pub(super) struct Monitor {
-    done: Arc<(Mutex<bool>, Condvar)>,
+    /// Never sent on: dropped, it tells the thread to end.
+    ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -39,45 +41,24 @@ impl Monitor {
     /// Starts to watch; calls `on_standstill` once if there is no beat for `limit`. Without a thread to be had there is
     /// no monitor, and a call that hangs hangs.
     pub(super) fn start(limit: Duration, beat: Beat, on_standstill: impl FnOnce() + Send + 'static) -> Self {
-        let done = Arc::new((Mutex::new(false), Condvar::new()));
-        let seen = Arc::clone(&done);
+        let (ending, ended) = mpsc::channel();
         let watch = move || {
-            if watch(&seen, limit, &beat) == Watched::Standstill {
-                on_standstill();
+            let (mut count, mut since) = (beat.count(), Instant::now());
+            while ended.recv_timeout(limit / LOOKS) == Err(RecvTimeoutError::Timeout) {
+                if beat.count() != count {
+                    (count, since) = (beat.count(), Instant::now());
+                } else if since.elapsed() >= limit {
+                    return on_standstill();
+                }
             }
         };
-        Self { done, thread: Builder::new().name("monitor".to_owned()).spawn(watch).ok() }
-    }
-}
-
-/// How watching ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Watched {
-    Done,
-    Standstill,
-}
-
-fn watch((done, changed): &(Mutex<bool>, Condvar), limit: Duration, beat: &Beat) -> Watched {
-    let (mut count, mut since) = (beat.count(), Instant::now());
-    let mut is_done = done.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        if *is_done {
-            return Watched::Done;
-        }
-        if beat.count() != count {
-            (count, since) = (beat.count(), Instant::now());
-        } else if since.elapsed() >= limit {
-            return Watched::Standstill;
-        }
-        let waited = changed.wait_timeout(is_done, limit / LOOKS);
-        is_done = waited.unwrap_or_else(PoisonError::into_inner).0;
+        Self { ending: Some(ending), thread: Builder::new().name("monitor".to_owned()).spawn(watch).ok() }
     }
 }
 
 impl Drop for Monitor {
     fn drop(&mut self) {
-        *self.done.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.done.1.notify_all();
+        self.ending = None;
         if let Some(thread) = self.thread.take() {
             // What the thread had to say it has said; its panic would be a second report of the same.
             let _ = thread.join();

@@ -1,9 +1,10 @@
 //! Results of a comparison so far, on rank 0, at any time ready to be published.
 
 use md_comm::Blocking;
+use md_engine::Phase;
 
 use super::measure::Sample;
-use crate::comparison::{Comparison, Control, Interval, Measured, Status, StepPhases, StrategyReport};
+use crate::comparison::{Comparison, Control, Interval, Measured, Status, StrategyReport};
 use crate::output::{OutputDirectory, OutputError, Screen, compare};
 use crate::report::RunContext;
 
@@ -26,32 +27,16 @@ pub(super) struct Entry {
     pub(super) samples: Vec<Sample>,
 }
 
-/// The baseline beside one of the later groups.
-#[derive(Debug)]
-pub(super) struct ControlEntry {
-    /// The group.
-    beside: Blocking,
-    /// The baseline's number.
-    number: usize,
-    /// One per repetition.
-    samples: Vec<Sample>,
-}
-
 /// All strategies so far, and where they are to be written.
-#[derive(Debug)]
 pub(super) struct Results {
     /// In the order they were asked for.
     pub(super) entries: Vec<Entry>,
     /// The strategy that is at work.
     pub(super) current: Option<usize>,
-    /// The baseline measured again beside later groups.
-    pub(super) controls: Vec<ControlEntry>,
-    /// The scenario's own setting.
-    pub(super) own: Option<usize>,
-    /// Repetitions wanted.
-    pub(super) repeat: usize,
-    /// See [`Comparison::ranks_per_core`].
-    pub(super) ranks_per_core: f64,
+    /// The baseline measured again beside later groups: the group, the baseline's number, one sample per repetition.
+    pub(super) controls: Vec<(Blocking, usize, Vec<Sample>)>,
+    /// What is known beside the measurements.
+    pub(super) frame: Comparison,
     /// Files.
     pub(super) directory: OutputDirectory,
     /// Table.
@@ -78,23 +63,21 @@ impl Results {
 
     /// Keeps a sample of the baseline, measured beside a group.
     pub(super) fn add_control(&mut self, beside: Blocking, number: usize, sample: Sample) {
-        match self.controls.iter_mut().find(|control| control.beside == beside) {
-            Some(control) => control.samples.push(sample),
-            None => self.controls.push(ControlEntry { beside, number, samples: vec![sample] }),
+        match self.controls.iter_mut().find(|(group, ..)| *group == beside) {
+            Some((_, _, samples)) => samples.push(sample),
+            None => self.controls.push((beside, number, vec![sample])),
         }
     }
 
     /// Everything known now.
     pub(super) fn comparison(&self) -> Comparison {
-        let control = |&ControlEntry { beside, number, ref samples }: &ControlEntry| {
-            Some(Control { beside, row: number, again: measured(samples)? })
-        };
+        let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
+            Some(Control { beside, row, again: measured(samples)? })
+        });
         Comparison {
             rows: self.entries.iter().map(Entry::report).collect(),
-            own: self.own,
-            controls: self.controls.iter().filter_map(control).collect(),
-            repeat: self.repeat,
-            ranks_per_core: self.ranks_per_core,
+            controls: controls.collect(),
+            ..self.frame.clone()
         }
     }
 }
@@ -125,24 +108,16 @@ impl Entry {
 
 /// `None` without samples.
 fn measured(samples: &[Sample]) -> Option<Measured> {
-    let interval = |value: fn(&Sample) -> f64| Interval::of(&samples.iter().map(value).collect::<Vec<_>>());
-    let median = |value: fn(&Sample) -> f64| Some(interval(value)?.median_s);
+    let interval =
+        |value: &dyn Fn(&Sample) -> f64| Interval::of(&samples.iter().map(value).collect::<Vec<_>>());
+    let median = |value: &dyn Fn(&Sample) -> f64| interval(value).map_or(0.0, |interval| interval.median_s);
     let first = samples.first()?;
     Some(Measured {
         messages: first.messages,
         bytes: first.bytes,
-        exchange: interval(|sample| sample.exchange_s)?,
-        step: interval(|sample| sample.step_s)?,
-        phases: StepPhases {
-            halo_pack_s: median(|sample| sample.phases.halo_pack_s)?,
-            halo_transfer_s: median(|sample| sample.phases.halo_transfer_s)?,
-            halo_wait_s: median(|sample| sample.phases.halo_wait_s)?,
-            halo_unpack_s: median(|sample| sample.phases.halo_unpack_s)?,
-            force_return_s: median(|sample| sample.phases.force_return_s)?,
-            border_s: median(|sample| sample.phases.border_s)?,
-            migrate_s: median(|sample| sample.phases.migrate_s)?,
-            total_s: median(|sample| sample.phases.total_s)?,
-        },
+        exchange: interval(&|sample| sample.exchange_s)?,
+        step: interval(&|sample| sample.step_s)?,
+        phases: Phase::ALL.map(|phase| median(&|sample| sample.phases[phase as usize])),
         rebuilt_share: samples.iter().map(|sample| sample.rebuilt_share).sum::<f64>() / samples.len() as f64,
     })
 }

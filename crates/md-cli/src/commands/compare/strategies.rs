@@ -1,8 +1,6 @@
 //! Which strategies are compared: names from the command line, all combinations of them, their scenarios, and who is
 //! measured together.
 
-use std::fmt;
-
 use md_comm::{Backend, Blocking, Refusal};
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
@@ -10,7 +8,8 @@ use md_core::partition::PartitionKind;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
-use crate::scenario::{Parallel, Rma, Scenario, fault, is_to_come, listed, name_of, nearest};
+use crate::report::Strategy;
+use crate::scenario::{Rma, Scenario, fault, is_to_come, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
 const ALL: &str = "all";
@@ -37,27 +36,6 @@ pub struct Choices {
     partitions: Selection<PartitionKind>,
 }
 
-/// One way to move the halo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Strategy {
-    /// What moves the messages.
-    pub backend: Backend,
-    /// Which cells are imported.
-    pub shell: Shell,
-    /// Direct or staged.
-    pub exchange: ExchangePattern,
-    /// Who owns which cell.
-    pub partition: PartitionKind,
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { backend, shell, exchange, partition } = self;
-        let [backend, shell] = [backend.name().to_owned(), name_of(shell)];
-        write!(formatter, "{backend} ({shell}, {}, {})", name_of(exchange), name_of(partition))
-    }
-}
-
 impl Choices {
     /// The names on the command line.
     ///
@@ -75,10 +53,7 @@ impl Choices {
     /// All combinations, backends outermost; `all` backends are those that `here` names.
     pub fn strategies(&self, scenario: &Scenario, here: &[Backend]) -> Vec<Strategy> {
         let own = Strategy::of(&scenario.parallel);
-        let fits = |partition: &PartitionKind| {
-            let strategy = Strategy { partition: *partition, ..own };
-            strategy.scenario(scenario).is_ok()
-        };
+        let fits = |&partition: &PartitionKind| fit(Strategy { partition, ..own }, scenario).is_ok();
         let possible: Vec<_> = PartitionKind::ALL.iter().copied().filter(fits).collect();
         let partitions = self.partitions.resolve(own.partition, &possible);
         let exchanges = self.exchanges.resolve(own.exchange, ExchangePattern::ALL);
@@ -107,37 +82,27 @@ impl<T: Copy> Selection<T> {
     }
 }
 
-impl Strategy {
-    /// A scenario's own.
-    pub fn of(parallel: &Parallel) -> Self {
-        let Parallel { backend, shell, exchange, partition, .. } = *parallel;
-        Self { backend, shell, exchange, partition }
+/// The scenario with a strategy, without the options that its backend does not take.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String> {
+    let mut scenario = base.clone();
+    let parallel = &mut scenario.parallel;
+    strategy.put_into(parallel);
+    if strategy.partition != PartitionKind::Rect {
+        parallel.grid = None;
     }
+    if strategy.backend != Backend::Local {
+        parallel.ranks = 1;
+    }
+    let left_out = leave_out_refused(&mut parallel.rma, mover(strategy, parallel.between_nodes));
+    fault(&scenario).map_or(Ok(Fitted { scenario, left_out }), Err)
+}
 
-    /// The scenario with this strategy, without the options that its backend does not take.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub fn scenario(self, base: &Scenario) -> Result<Fitted, String> {
-        let Self { backend, shell, exchange, partition } = self;
-        let mut scenario = base.clone();
-        let parallel = &mut scenario.parallel;
-        (parallel.backend, parallel.shell, parallel.exchange) = (backend, shell, exchange);
-        if partition != PartitionKind::Rect {
-            parallel.grid = None;
-        }
-        parallel.partition = partition;
-        if backend != Backend::Local {
-            parallel.ranks = 1;
-        }
-        let left_out = leave_out_refused(&mut parallel.rma, self.mover(parallel.between_nodes));
-        fault(&scenario).map_or(Ok(Fitted { scenario, left_out }), Err)
-    }
-
-    /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
-    pub(super) fn mover(self, between_nodes: Backend) -> Backend {
-        if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
-    }
+/// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
+fn mover(strategy: Strategy, between_nodes: Backend) -> Backend {
+    if strategy.backend == Backend::Hybrid { between_nodes } else { strategy.backend }
 }
 
 /// The values behind `names`, each once.
@@ -171,16 +136,16 @@ fn unknown(option: &str, name: &str, valid: &[String]) -> String {
 
 /// A scenario with one strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub(super) struct Fitted {
     /// The scenario.
-    pub scenario: Scenario,
+    pub(super) scenario: Scenario,
     /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
-    pub left_out: Vec<Refusal>,
+    pub(super) left_out: Vec<Refusal>,
 }
 
 impl Fitted {
     /// What has been left out and why, in words; empty if nothing.
-    pub fn note(&self) -> String {
+    pub(super) fn note(&self) -> String {
         let line = |Refusal { key, reason }: &Refusal| {
             format!("`parallel.rma.{}` left at its default: {reason}", key.name())
         };
@@ -189,7 +154,7 @@ impl Fitted {
 }
 
 /// Sets the options that a backend does not take back to their defaults; what they were refused for.
-pub(super) fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
+fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
     let mut left_out = Vec::new();
     while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering()) {
         rma.reset(refusal.key);
@@ -210,13 +175,13 @@ pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Bl
 }
 
 fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
-    strategy.mover(between_nodes).blocking()
+    mover(strategy, between_nodes).blocking()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::scenario::{ScenarioSource, load};
+    use crate::scenario::{Parallel, ScenarioSource, load};
 
     fn choose(option: &str, names: &str) -> Result<Selection<Shell>, String> {
         let names: Vec<String> =
@@ -271,8 +236,8 @@ pub(super) mod tests {
     fn a_grid_is_for_rect_only() {
         let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
         let own = Strategy::of(&base.parallel);
-        assert_eq!(own.scenario(&base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
-        let stripe = Strategy { partition: PartitionKind::Stripe, ..own }.scenario(&base).unwrap();
+        assert_eq!(fit(own, &base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
+        let stripe = fit(Strategy { partition: PartitionKind::Stripe, ..own }, &base).unwrap();
         assert_eq!(stripe.scenario.parallel.grid, None);
     }
 
@@ -283,7 +248,7 @@ pub(super) mod tests {
         let base = scenario(&format!(
             "[parallel]\nbackend = \"rma-fence\"\nbetween_nodes = \"rma-lock\"\n{options}"
         ));
-        let fitted = |backend| Strategy { backend, ..Strategy::of(&base.parallel) }.scenario(&base).unwrap();
+        let fitted = |backend| fit(Strategy { backend, ..Strategy::of(&base.parallel) }, &base).unwrap();
         let keys = |backend| -> Vec<&str> {
             fitted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
         };

@@ -12,13 +12,13 @@ use super::monitor::Beat;
 use super::outcome::{Trouble, agree};
 use super::reference::Reference;
 use super::results::{Entry, Results};
-use super::strategies::{Strategy, groups};
+use super::strategies::{fit, groups};
 use super::transports::Transports;
-use crate::commands::{context, context_of};
+use crate::commands::{context, context_without_setup};
 use crate::comparison::Status;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::report::RunContext;
+use crate::report::{RunContext, Strategy};
 use crate::scenario::Scenario;
 use crate::setup;
 
@@ -66,8 +66,10 @@ enum Purpose {
 pub(super) struct Trials<'c> {
     transports: &'c dyn Transports,
     inputs: &'c Inputs,
-    plan: Plan,
-    beat: Beat,
+    /// How much is measured.
+    pub(super) plan: Plan,
+    /// What shows that the trials go on.
+    pub(super) beat: Beat,
     /// On rank 0.
     results: Option<Arc<Mutex<Results>>>,
     /// On rank 0.
@@ -86,16 +88,6 @@ impl<'c> Trials<'c> {
     ) -> Self {
         let (beat, candidates) = (Beat::default(), Vec::new());
         Self { transports, inputs, plan, beat, results, reference, candidates }
-    }
-
-    /// How much is measured.
-    pub(super) fn plan(&self) -> Plan {
-        self.plan
-    }
-
-    /// What shows that the trials go on.
-    pub(super) fn beat(&self) -> Beat {
-        self.beat.clone()
     }
 
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
@@ -154,7 +146,7 @@ impl<'c> Trials<'c> {
             // It chooses while it negotiates, which a frozen halo never does.
             return Err(unavailable("chooses among the others; compare those".to_owned()).into());
         }
-        let fitted = strategy.scenario(&self.inputs.scenario).map_err(unavailable)?;
+        let fitted = fit(strategy, &self.inputs.scenario).map_err(unavailable)?;
         let (note, scenario) = (fitted.note(), fitted.scenario);
         strategy.backend.availability().map_err(unavailable)?;
         let ranks = self.transports.agreement().ranks();
@@ -166,13 +158,9 @@ impl<'c> Trials<'c> {
 
     /// Of a strategy that cannot be.
     fn context_without_setup(&self, strategy: Strategy) -> RunContext {
-        let mut scenario = self.inputs.scenario.clone();
-        let parallel = &mut scenario.parallel;
-        (parallel.backend, parallel.shell) = (strategy.backend, strategy.shell);
-        (parallel.exchange, parallel.partition) = (strategy.exchange, strategy.partition);
         let atoms = self.reference.as_ref().map_or(0, Reference::atoms);
-        let agreement = self.transports.agreement();
-        context_of(agreement, &scenario, "-".to_owned(), atoms, self.plan.steps)
+        let (agreement, scenario) = (self.transports.agreement(), &self.inputs.scenario);
+        RunContext { strategy, atoms, ..context_without_setup(agreement, scenario, self.plan.steps) }
     }
 
     /// Checks strategies and finds out how many exchanges make a sample; those that pass. *Collective.*

@@ -2,14 +2,16 @@
 //!
 //! The font comes with the program, so that the picture looks the same on a machine without any.
 
+use std::fmt;
 use std::sync::Once;
 
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
-use super::table::name;
-use crate::comparison::{Comparison, RankedBy};
+use super::unit_of;
+use crate::comparison::{Comparison, Interval, RankedBy};
 use crate::output::directory::KnownFile;
 use crate::output::error::OutputError;
 
@@ -26,8 +28,6 @@ const HALF_BAR: f64 = 0.32;
 /// Half the length of the ends of an error bar.
 const HALF_CAP: f64 = 0.14;
 const BAR: RGBColor = RGBColor(70, 120, 180);
-const MICROSECONDS: f64 = 1e6;
-const MILLISECONDS: f64 = 1e3;
 const BYTES_PER_PIXEL: usize = 3;
 
 /// The chart as SVG.
@@ -36,8 +36,9 @@ const BYTES_PER_PIXEL: usize = 3;
 /// [`OutputError::Encode`].
 pub(super) fn svg(comparison: &Comparison) -> Result<String, OutputError> {
     let mut text = String::new();
-    draw(&SVGBackend::with_string(&mut text, size(comparison)).into_drawing_area(), comparison)
-        .map_err(|reason| encode(KnownFile::CompareSvg, reason))?;
+    let area = SVGBackend::with_string(&mut text, size(comparison)).into_drawing_area();
+    draw(&area, comparison).map_err(|reason| OutputError::encode(KnownFile::COMPARE_SVG, &reason))?;
+    drop(area);
     Ok(text)
 }
 
@@ -47,76 +48,87 @@ pub(super) fn svg(comparison: &Comparison) -> Result<String, OutputError> {
 /// [`OutputError::Encode`].
 pub(super) fn png(comparison: &Comparison) -> Result<Vec<u8>, OutputError> {
     let (width, height) = size(comparison);
+    let failed = |reason: &dyn fmt::Display| OutputError::encode(KnownFile::COMPARE_PNG, reason);
     let mut pixels = vec![0; BYTES_PER_PIXEL * (width * height) as usize];
-    draw(&BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area(), comparison)
-        .map_err(|reason| encode(KnownFile::ComparePng, reason))?;
+    let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+    draw(&area, comparison).map_err(|reason| failed(&reason))?;
+    drop(area);
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
-    encoder
-        .write_header()
-        .and_then(|mut writer| writer.write_image_data(&pixels))
-        .map_err(|reason| encode(KnownFile::ComparePng, reason.to_string()))?;
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
+    written.map_err(|reason| failed(&reason))?;
     Ok(bytes)
-}
-
-fn encode(file: KnownFile, reason: String) -> OutputError {
-    OutputError::Encode { file: file.name().to_owned(), reason }
 }
 
 fn size(comparison: &Comparison) -> (u32, u32) {
     (WIDTH, HEIGHT_OF_REST + HEIGHT_PER_BAR * comparison.ranking().len().max(1) as u32)
 }
 
+type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
 /// Best at the top.
 fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, comparison: &Comparison) -> Result<(), String> {
-    let failed = |reason: DrawingAreaErrorKind<B::ErrorType>| reason.to_string();
     use_own_font()?;
     let mut ranking = comparison.ranking();
     ranking.reverse();
     let by = comparison.ranked_by();
-    let (unit, description) = match by {
-        RankedBy::Exchange => (MICROSECONDS, "exchange alone, microseconds (median and its 95 % interval)"),
-        RankedBy::Step | RankedBy::RebuildingStep => {
-            (MILLISECONDS, "step, milliseconds (median and its 95 % interval)")
-        }
+    let description = match by {
+        RankedBy::Exchange => "exchange alone, microseconds (median and its 95 % interval)",
+        RankedBy::Step | RankedBy::RebuildingStep => "step, milliseconds (median and its 95 % interval)",
     };
-    let longest = ranking.iter().map(|(_, measured)| by.interval(measured).high_s * unit).fold(0.0, f64::max);
+    let unit = unit_of(by).per_second;
+    let bars: Vec<_> = ranking.iter().map(|ranked| by.interval(ranked.measured).times(unit)).collect();
+    let names: Vec<_> = ranking.iter().map(|ranked| ranked.strategy.to_string()).collect();
+    draw_bars(area, &title(comparison), description, &names, &bars).map_err(|reason| reason.to_string())
+}
+
+/// Bars with these names, from the bottom up.
+fn draw_bars<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    title: &str,
+    description: &str,
+    names: &[String],
+    bars: &[Interval],
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let longest = bars.iter().map(|bar| bar.high_s).fold(0.0, f64::max);
     let end = if longest > 0.0 { 1.05 * longest } else { 1.0 };
-    area.fill(&WHITE).map_err(failed)?;
+    area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(area)
-        .caption(title(comparison), (FONT, TITLE_SIZE))
+        .caption(title, (FONT, TITLE_SIZE))
         .margin(MARGIN)
         .x_label_area_size(3 * FONT_SIZE)
         .y_label_area_size(LABEL_WIDTH)
-        .build_cartesian_2d(0.0..end, -0.5..ranking.len().max(1) as f64 - 0.5)
-        .map_err(failed)?;
+        .build_cartesian_2d(0.0..end, -0.5..bars.len().max(1) as f64 - 0.5)?;
     let label = |place: &f64| {
-        let row =
-            ranking.get(place.round().max(0.0) as usize).filter(|_| (place - place.round()).abs() < 1e-9);
-        row.map_or_else(String::new, |(row, _)| name(row))
+        let name = names.get(place.round().max(0.0) as usize);
+        name.filter(|_| (place - place.round()).abs() < 1e-9).cloned().unwrap_or_default()
     };
     chart
         .configure_mesh()
         .disable_y_mesh()
-        .y_labels(2 * ranking.len() + 1)
+        .y_labels(2 * bars.len() + 1)
         .y_label_formatter(&label)
         .x_desc(description)
         .label_style((FONT, FONT_SIZE))
-        .draw()
-        .map_err(failed)?;
-    for (place, (_, measured)) in ranking.iter().enumerate() {
-        let y = place as f64;
-        let interval = by.interval(measured);
-        let [low, median, high] =
-            [interval.low_s, interval.median_s, interval.high_s].map(|time_s| time_s * unit);
-        let bar = Rectangle::new([(0.0, y - HALF_BAR), (median, y + HALF_BAR)], BAR.filled());
-        chart.draw_series([bar]).map_err(failed)?;
-        let cap = |x: f64| vec![(x, y - HALF_CAP), (x, y + HALF_CAP)];
-        let lines = [vec![(low, y), (high, y)], cap(low), cap(high)];
-        chart.draw_series(lines.map(|line| PathElement::new(line, BLACK.stroke_width(2)))).map_err(failed)?;
+        .draw()?;
+    for (place, bar) in bars.iter().enumerate() {
+        draw_bar(&mut chart, place as f64, bar)?;
     }
-    area.present().map_err(failed)
+    area.present()
+}
+
+fn draw_bar<B: DrawingBackend>(
+    chart: &mut Chart<B>,
+    y: f64,
+    bar: &Interval,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let Interval { median_s: median, low_s: low, high_s: high } = *bar;
+    chart.draw_series([Rectangle::new([(0.0, y - HALF_BAR), (median, y + HALF_BAR)], BAR.filled())])?;
+    let cap = |x: f64| vec![(x, y - HALF_CAP), (x, y + HALF_CAP)];
+    let lines = [vec![(low, y), (high, y)], cap(low), cap(high)];
+    chart.draw_series(lines.map(|line| PathElement::new(line, BLACK.stroke_width(2))))?;
+    Ok(())
 }
 
 fn title(comparison: &Comparison) -> String {
@@ -138,12 +150,15 @@ fn use_own_font() -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use md_comm::Backend;
+    use md_core::Shell;
+
     use super::*;
     use crate::output::compare::fixtures::comparison;
 
     #[test]
     fn the_svg_names_every_strategy() {
-        let text = svg(&comparison(&[("p2p", 10.0, 1.0), ("shm", 2.0, 0.9)])).unwrap();
+        let text = svg(&comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)])).unwrap();
         for label in ["p2p half direct rect", "shm half direct rect", "16000 atoms, 2 ranks", "microseconds"]
         {
             assert!(text.contains(label), "{label}: {text}");
@@ -152,14 +167,14 @@ mod tests {
 
     #[test]
     fn different_work_is_drawn_by_the_step() {
-        let mut comparison = comparison(&[("p2p", 10.0, 1.0), ("shm", 2.0, 0.9)]);
-        comparison.rows[1].context.shell = "full".to_owned();
+        let mut comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
+        comparison.rows[1].context.strategy.shell = Shell::Full;
         assert!(svg(&comparison).unwrap().contains("step, milliseconds"));
     }
 
     #[test]
     fn the_png_has_bars_and_letters() {
-        let comparison = comparison(&[("p2p", 10.0, 1.0), ("shm", 2.0, 0.9)]);
+        let comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
         let bytes = png(&comparison).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -178,6 +193,6 @@ mod tests {
     #[test]
     fn nothing_measured_is_an_empty_chart() {
         assert!(svg(&comparison(&[])).is_ok());
-        assert!(png(&comparison(&[("p2p", 0.0, 1.0)])).is_ok());
+        assert!(png(&comparison(&[(Backend::P2p, 0.0, 1.0)])).is_ok());
     }
 }

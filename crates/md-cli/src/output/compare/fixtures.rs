@@ -1,36 +1,44 @@
 //! Fixed comparisons for the tests of the formatting functions.
 
+use md_comm::Backend;
+use md_engine::Phase;
+
 use crate::comparison::{Comparison, Interval, Measured, Status, StepPhases, StrategyReport};
 use crate::output::fixtures::context;
-use crate::report::RunContext;
+use crate::report::{RunContext, Strategy};
 
 /// A median with bounds 5 % below and above.
-pub(super) fn around(median_s: f64) -> Interval {
+pub(in crate::output) fn around(median_s: f64) -> Interval {
     Interval { median_s, low_s: 0.95 * median_s, high_s: 1.05 * median_s }
 }
 
+/// Phases that take so many seconds; the others take none.
+pub(in crate::output) fn phases(times: &[(Phase, f64)]) -> StepPhases {
+    let mut phases = StepPhases::default();
+    times.iter().for_each(|&(phase, seconds)| phases[phase as usize] = seconds);
+    phases
+}
+
 /// A strategy with an exchange of so many microseconds and a step of so many milliseconds; its halo takes a fifth.
-pub(super) fn strategy(backend: &str, exchange_us: f64, step_ms: f64) -> StrategyReport {
+pub(in crate::output) fn strategy(backend: Backend, exchange_us: f64, step_ms: f64) -> StrategyReport {
     let step_s = step_ms * 1e-3;
     let measured = Measured {
         messages: 4.0,
         bytes: 90_000.0,
         exchange: around(exchange_us * 1e-6),
         step: around(step_s),
-        phases: StepPhases {
-            halo_pack_s: 0.02 * step_s,
-            halo_transfer_s: 0.03 * step_s,
-            halo_wait_s: 0.1 * step_s,
-            halo_unpack_s: 0.02 * step_s,
-            force_return_s: 0.03 * step_s,
-            border_s: 0.0,
-            migrate_s: 0.0,
-            total_s: step_s,
-        },
+        phases: phases(&[
+            (Phase::HaloPack, 0.02 * step_s),
+            (Phase::HaloTransfer, 0.03 * step_s),
+            (Phase::HaloWait, 0.1 * step_s),
+            (Phase::HaloUnpack, 0.02 * step_s),
+            (Phase::ForceReturn, 0.03 * step_s),
+            (Phase::Total, step_s),
+        ]),
         rebuilt_share: 0.0,
     };
     StrategyReport {
-        context: RunContext { backend: backend.to_owned(), ..context() },
+        context: RunContext { strategy: Strategy { backend, ..context().strategy }, ..context() },
         measured: Some(measured),
         correct: Some(true),
         status: Status::Ok,
@@ -38,7 +46,7 @@ pub(super) fn strategy(backend: &str, exchange_us: f64, step_ms: f64) -> Strateg
     }
 }
 
-pub(super) fn unavailable(backend: &str) -> StrategyReport {
+pub(in crate::output) fn unavailable(backend: Backend) -> StrategyReport {
     StrategyReport {
         measured: None,
         correct: None,
@@ -49,7 +57,7 @@ pub(super) fn unavailable(backend: &str) -> StrategyReport {
 }
 
 /// Strategies as in [`strategy`]; the first one is the scenario's own.
-pub(super) fn comparison(strategies: &[(&str, f64, f64)]) -> Comparison {
+pub(in crate::output) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
     Comparison {
         rows: strategies.iter().map(|&(backend, us, ms)| strategy(backend, us, ms)).collect(),
         own: Some(0),

@@ -1,20 +1,46 @@
 //! What a comparison leaves behind: a table on the screen, compare.csv, a bar chart twice, and a recommendation.
 
 mod chart;
-mod csv;
 mod recommendation;
 mod table;
 
 #[cfg(test)]
-mod fixtures;
+pub(in crate::output) mod fixtures;
 
-pub use csv::compare_csv;
 pub use recommendation::recommendation;
 pub use table::table;
 
 use super::directory::{KnownFile, OutputDirectory};
 use super::error::OutputError;
-use crate::comparison::Comparison;
+use super::screen::significant;
+use super::tables::compare_csv;
+use crate::comparison::{Comparison, Interval, RankedBy};
+
+/// A unit of time.
+#[derive(Clone, Copy)]
+struct Unit {
+    per_second: f64,
+    symbol: &'static str,
+}
+
+const MICROSECONDS: Unit = Unit { per_second: 1e6, symbol: "us" };
+const MILLISECONDS: Unit = Unit { per_second: 1e3, symbol: "ms" };
+
+impl Unit {
+    /// Median and bounds with so many significant digits.
+    fn bounds(self, interval: &Interval, digits: usize) -> [String; 3] {
+        let &Interval { median_s, low_s, high_s } = interval;
+        [median_s, low_s, high_s].map(|time_s| significant(time_s * self.per_second, digits))
+    }
+}
+
+/// Exchanges take microseconds, steps milliseconds.
+fn unit_of(by: RankedBy) -> Unit {
+    match by {
+        RankedBy::Exchange => MICROSECONDS,
+        RankedBy::Step | RankedBy::RebuildingStep => MILLISECONDS,
+    }
+}
 
 /// Table and recommendation.
 pub fn screen_text(comparison: &Comparison) -> String {
@@ -26,8 +52,8 @@ pub fn screen_text(comparison: &Comparison) -> String {
 /// # Errors
 /// A file that cannot be written.
 pub fn write(directory: &OutputDirectory, comparison: &Comparison) -> Result<(), OutputError> {
-    directory.write_whole(KnownFile::Compare, &compare_csv(comparison)?)?;
-    directory.write_whole(KnownFile::Recommendation, recommendation(comparison).as_bytes())?;
-    directory.write_whole(KnownFile::CompareSvg, chart::svg(comparison)?.as_bytes())?;
-    directory.write_whole(KnownFile::ComparePng, &chart::png(comparison)?)
+    directory.write_whole(KnownFile::COMPARE, &compare_csv(comparison)?)?;
+    directory.write_whole(KnownFile::RECOMMENDATION, recommendation(comparison).as_bytes())?;
+    directory.write_whole(KnownFile::COMPARE_SVG, chart::svg(comparison)?.as_bytes())?;
+    directory.write_whole(KnownFile::COMPARE_PNG, &chart::png(comparison)?)
 }

@@ -1,21 +1,23 @@
 //! The ranked table on the screen.
 
+use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::comparison::{Comparison, Interval, RankedBy, StrategyReport};
-use crate::output::screen::significant;
 use crate::report::RunContext;
+use crate::scenario::name_of;
 
 /// Significant digits of times.
 const DIGITS: usize = 4;
-const MICROSECONDS: f64 = 1e6;
-const MILLISECONDS: f64 = 1e3;
 
 /// Strategies with valid numbers, best first; then the others with what became of them.
 pub fn table(comparison: &Comparison) -> String {
-    let ranking = comparison.ranking();
-    let others = comparison.rows.iter().filter(|row| row.valid().is_none());
-    let rows: Vec<_> = ranking.iter().map(|(row, _)| *row).chain(others).collect();
+    let by = comparison.ranked_by();
+    let median_s = |row: &&StrategyReport| {
+        row.valid().map_or(f64::INFINITY, |ranked| by.interval(ranked.measured).median_s)
+    };
+    let mut rows: Vec<_> = comparison.rows.iter().collect();
+    rows.sort_by(|a, b| median_s(a).total_cmp(&median_s(b)));
     let header = ["backend", "shell", "exchange", "partition", "exchange, us", "step, ms", "halo", "status"];
-    let mut lines = vec![header.map(str::to_owned)];
+    let mut lines = vec![header.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(|row| cells(row)));
     let widths: Vec<usize> =
         (0..header.len()).map(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0)).collect();
@@ -25,16 +27,14 @@ pub fn table(comparison: &Comparison) -> String {
         text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
     for row in rows.iter().filter(|row| !row.note.is_empty()) {
-        text += &format!("{} ({}): {}\n", name(row), row.status.name(), row.note);
+        text += &format!("{} ({}): {}\n", row.context.strategy, name_of(row.status), row.note);
     }
     text
 }
 
 fn heading(comparison: &Comparison) -> String {
-    let Some(RunContext { ranks, atoms, steps, .. }) = comparison.rows.first().map(|row| row.context.clone())
-    else {
-        return String::new();
-    };
+    let Some(first) = comparison.rows.first() else { return String::new() };
+    let RunContext { ranks, atoms, steps, .. } = &first.context;
     let by = match comparison.ranked_by() {
         RankedBy::Exchange => "the exchange alone",
         RankedBy::Step | RankedBy::RebuildingStep => "the step",
@@ -45,38 +45,32 @@ fn heading(comparison: &Comparison) -> String {
     )
 }
 
-fn cells(row: &StrategyReport) -> [String; 8] {
-    let RunContext { backend, shell, exchange, partition, .. } = row.context.clone();
-    let (mut exchange_us, mut step_ms, mut share) = ("-".to_owned(), "-".to_owned(), "-".to_owned());
-    if let Some(measured) = &row.measured {
-        exchange_us = interval(&measured.exchange, MICROSECONDS);
-        step_ms = interval(&measured.step, MILLISECONDS);
-        share = format!("{:.1} %", 100.0 * measured.phases.halo_share());
-    }
-    [backend, shell, exchange, partition, exchange_us, step_ms, share, row.status.name().to_owned()]
+fn cells(row: &StrategyReport) -> Vec<String> {
+    let numbers = row.measured.as_ref().map_or(["-"; 3].map(str::to_owned), |measured| {
+        let (exchange, step) = (&measured.exchange, &measured.step);
+        let share = format!("{:.1} %", 100.0 * measured.halo_share());
+        [interval(exchange, MICROSECONDS), interval(step, MILLISECONDS), share]
+    });
+    row.context.strategy.names().into_iter().chain(numbers).chain([name_of(row.status)]).collect()
 }
 
-fn interval(interval: &Interval, unit: f64) -> String {
-    let [median, low, high] =
-        [interval.median_s, interval.low_s, interval.high_s].map(|time_s| significant(time_s * unit, DIGITS));
+/// Its unit stands in the column's name.
+fn interval(interval: &Interval, unit: Unit) -> String {
+    let [median, low, high] = unit.bounds(interval, DIGITS);
     format!("{median} [{low}, {high}]")
-}
-
-/// A strategy in words.
-pub(super) fn name(row: &StrategyReport) -> String {
-    let RunContext { backend, shell, exchange, partition, .. } = &row.context;
-    format!("{backend} {shell} {exchange} {partition}")
 }
 
 #[cfg(test)]
 mod tests {
+    use md_comm::Backend;
+
     use super::*;
     use crate::output::compare::fixtures::{comparison, unavailable};
 
     #[test]
     fn best_first_and_failures_last() {
-        let mut comparison = comparison(&[("p2p", 10.0, 1.0), ("shm", 2.0, 0.9)]);
-        comparison.rows.insert(0, unavailable("hybrid"));
+        let mut comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
+        comparison.rows.insert(0, unavailable(Backend::Hybrid));
         insta::assert_snapshot!(table(&comparison), @r"
         16000 atoms, 2 ranks, 10 repetitions of 100 steps; median [95 % interval], best first by the exchange alone
         backend  shell  exchange  partition  exchange, us    step, ms            halo    status

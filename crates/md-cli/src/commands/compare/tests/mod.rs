@@ -68,9 +68,10 @@ fn rows(folder: &TempDir) -> Vec<String> {
 }
 
 #[cfg(feature = "mpi")]
-fn ending(outcome: Result<(), RunError>) -> (u8, Scope) {
+fn ending(outcome: Result<(), RunError>) -> (u8, Remains) {
     let error = outcome.unwrap_err();
-    (error.exit_code(), error.scope())
+    let RunError::Compared { exit_code, remains, .. } = error else { panic!("{error}") };
+    (exit_code, remains)
 }
 
 /// Without MPI its backends are refused before anything is opened.
@@ -78,7 +79,7 @@ fn ending(outcome: Result<(), RunError>) -> (u8, Scope) {
 #[test]
 fn a_wrong_transport_is_caught_before_it_is_measured() {
     let (outcome, folder) = compare_broken("rma-lock,p2p", "20");
-    assert_eq!(ending(outcome), (1, Scope::AllRanks));
+    assert_eq!(ending(outcome), (1, Remains::Nothing));
     let rows = rows(&folder);
     assert!(rows[0].starts_with("rma-lock false wrong wrong forces: that on particle"), "{rows:?}");
     assert_eq!(rows[1], "p2p true ok");
@@ -89,7 +90,7 @@ fn a_wrong_transport_is_caught_before_it_is_measured() {
 #[test]
 fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
     let (outcome, folder) = compare_broken("p2p,rma-pscw,p2p-persistent", "1");
-    assert_eq!(ending(outcome), (3, Scope::AllRanksBroken));
+    assert_eq!(ending(outcome), (3, Remains::Unfinished));
     let failed = "rma-pscw true failed rank 1: MPI_Win_wait failed: deliberate";
     assert_eq!(rows(&folder), ["p2p true ok", failed, "p2p-persistent true ok"]);
 }
@@ -99,7 +100,7 @@ fn a_strategy_that_fails_on_one_rank_does_not_spoil_the_others() {
 #[test]
 fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
     let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "0.3");
-    assert_eq!(ending(outcome), (3, Scope::AllRanksBroken));
+    assert_eq!(ending(outcome), (3, Remains::Unfinished));
     let rows = rows(&folder);
     assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 0 s for rank 1"), "{rows:?}");
     assert_eq!(rows[1], "shm  unavailable these ranks share nothing");

@@ -7,24 +7,19 @@
 #[cfg(test)]
 mod tests;
 
-use md_comm::Blocking;
+use md_comm::{Backend, Blocking};
 
-use super::table::name;
+use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
 use crate::comparison::{
-    Comparison, Control, Interval, Measured, RankedBy, SAMPLES_FOR_CONFIDENCE, StrategyReport,
+    Comparison, Control, Interval, Measured, Ranked, RankedBy, SAMPLES_FOR_CONFIDENCE, StrategyReport,
 };
 use crate::output::screen::significant;
-use crate::report::RunContext;
+use crate::report::Strategy;
 
 /// Two-sided messages as everybody uses them.
-const BASELINE: &str = "p2p";
+const BASELINE: Backend = Backend::P2p;
 const DIGITS: usize = 3;
-const MICROSECONDS: f64 = 1e6;
-const MILLISECONDS: f64 = 1e3;
 const PERCENT: f64 = 100.0;
-
-/// A strategy with valid numbers.
-type Measurement<'r> = (&'r StrategyReport, &'r Measured);
 
 /// The whole text.
 pub fn recommendation(comparison: &Comparison) -> String {
@@ -87,41 +82,46 @@ fn drift(comparison: &Comparison, control: &Control) -> Option<String> {
     let (then, before, drift) = (median(by, &then), median(by, &before), drift * PERCENT);
     Some(format!(
         "{who}, beside {} once more: {then} then, {before} before ({drift:+.0} %); {judgement}.",
-        name(row)
+        row.context.strategy
     ))
 }
 
 /// Whether one is surely better than another in what they are ranked by.
-fn is_sure(comparison: &Comparison, best: Measurement, other: Measurement) -> bool {
+fn is_sure(comparison: &Comparison, best: Ranked, other: Ranked) -> bool {
     comparison.is_surely_below(comparison.ranked_by(), best, other)
 }
+
+const ONE_RANK: &str = "One rank sends no messages: its exchange is empty, whatever the strategy, and there is nothing to choose. \
+    Compare with the number of ranks that the scenario will run on.";
 
 /// What is compared with what, and what follows from it.
 fn recommend(comparison: &Comparison) -> Vec<String> {
     let ranking = comparison.ranking();
-    let Some(&best) = ranking.first() else {
-        return vec!["Nothing could be measured, so nothing is recommended.".to_owned()];
-    };
-    if best.0.context.ranks == 1 {
-        let text = "One rank sends no messages: its exchange is empty, whatever the strategy, and there is nothing to choose. \
-                    Compare with the number of ranks that the scenario will run on.";
-        return vec![text.to_owned()];
+    match ranking[..] {
+        [] => vec!["Nothing could be measured, so nothing is recommended.".to_owned()],
+        [..] if comparison.rows.iter().all(|row| row.context.ranks == 1) => vec![ONE_RANK.to_owned()],
+        [only] => {
+            vec![format!("Only {} could be measured: there is nothing to compare it with.", only.strategy)]
+        }
+        [best, next, ..] => choose(comparison, &ranking, best, next),
     }
-    let Some(&next) = ranking.get(1) else {
-        return vec![format!(
-            "Only {} could be measured: there is nothing to compare it with.",
-            name(best.0)
-        )];
-    };
+}
+
+/// Which of at least two strategies to use.
+fn choose(comparison: &Comparison, ranking: &[Ranked], best: Ranked, next: Ranked) -> Vec<String> {
     let by = comparison.ranked_by();
-    let present = present(comparison, &ranking).unwrap_or(best);
+    let own = comparison.own.and_then(|own| comparison.rows.get(own));
+    let (own, own_strategy) = (own.and_then(StrategyReport::valid), own.map(|row| row.context.strategy));
+    let baseline = baseline(own_strategy, ranking);
+    // What stays in use if nothing is recommended.
+    let present = own.or(baseline).unwrap_or(best);
     if comparison.ranks_per_core > 1.0 || comparison.repeat < SAMPLES_FOR_CONFIDENCE {
         return vec![no_recommendation(by, best, present)];
     }
     if let Some(text) = too_small(by, present, best) {
         return vec![text];
     }
-    if best.0 == present.0 {
+    if best == present {
         return vec![stays_best(comparison, best, next)];
     }
     if !is_sure(comparison, best, present) {
@@ -130,58 +130,39 @@ fn recommend(comparison: &Comparison) -> Vec<String> {
     if comparison.is_surely_below(RankedBy::Step, present, best) {
         return vec![slower_step(best, present)];
     }
-    let mut text = vec![format!("Use {}. {}", name(best.0), surety(comparison, best, next))];
-    let baseline = baseline(comparison, &ranking);
-    let others = [(baseline, BASELINE), (own(comparison), "the scenario's setting")];
-    let mut named: Vec<&StrategyReport> = vec![best.0];
-    for (other, label) in others.into_iter().filter_map(|(other, label)| Some((other?, label))) {
-        if !named.contains(&other.0) {
-            named.push(other.0);
-            text.push(gain(comparison, best, other, label));
-        }
+    let mut text = vec![format!("Use {}. {}", best.strategy, surety(comparison, best, next))];
+    if let Some(baseline) = baseline.filter(|baseline| *baseline != best) {
+        text.push(gain(comparison, best, baseline, BASELINE.name()));
     }
-    text.push(toml(&best.0.context));
+    if let Some(own) = own.filter(|own| *own != best && Some(*own) != baseline) {
+        text.push(gain(comparison, best, own, "the scenario's setting"));
+    }
+    text.push(toml(best.strategy));
     text
 }
 
-/// The scenario's own setting, if it was measured.
-fn own(comparison: &Comparison) -> Option<Measurement<'_>> {
-    let row = comparison.rows.get(comparison.own?)?;
-    Some((row, row.valid()?))
-}
-
 /// Two-sided messages with everything else as in the scenario, or the best of them.
-fn baseline<'c>(comparison: &'c Comparison, ranking: &[Measurement<'c>]) -> Option<Measurement<'c>> {
-    let own = comparison.own.and_then(|own| comparison.rows.get(own));
-    let mut two_sided = ranking.iter().copied().filter(|(row, _)| row.context.backend == BASELINE);
-    let alike = two_sided.clone().find(|(row, _)| own.is_some_and(|own| row.same_work(own)));
+fn baseline<'c>(own: Option<Strategy>, ranking: &[Ranked<'c>]) -> Option<Ranked<'c>> {
+    let mut two_sided = ranking.iter().copied().filter(|ranked| ranked.strategy.backend == BASELINE);
+    let alike = two_sided.clone().find(|ranked| own.is_some_and(|own| ranked.strategy.same_work(own)));
     alike.or_else(|| two_sided.next())
-}
-
-/// What stays in use if nothing is recommended.
-fn present<'c>(comparison: &'c Comparison, ranking: &[Measurement<'c>]) -> Option<Measurement<'c>> {
-    own(comparison).or_else(|| baseline(comparison, ranking))
 }
 
 /// Below this share of a step the halo does not matter.
 const SMALL_SHARE: f64 = 0.05;
 
 /// The numbers do not carry one.
-fn no_recommendation(by: RankedBy, best: Measurement, present: Measurement) -> String {
-    let smallest = format!("Smallest median: {}, {}", name(best.0), decisive(by, best.1));
-    if best.0 == present.0 {
+fn no_recommendation(by: RankedBy, best: Ranked, present: Ranked) -> String {
+    let smallest = format!("Smallest median: {}", described(by, best));
+    if best == present {
         return format!("So nothing is recommended. {smallest}, which is in use.");
     }
-    format!(
-        "So nothing is recommended. {smallest}; in use: {}, {}.",
-        name(present.0),
-        decisive(by, present.1)
-    )
+    format!("So nothing is recommended. {smallest}; in use: {}.", described(by, present))
 }
 
 /// The halo is too small a part of the step, where nothing but the halo differs.
-fn too_small(by: RankedBy, present: Measurement, best: Measurement) -> Option<String> {
-    let share = present.1.phases.halo_share();
+fn too_small(by: RankedBy, present: Ranked, best: Ranked) -> Option<String> {
+    let share = present.measured.halo_share();
     let fastest = match by {
         RankedBy::Exchange => "The fastest exchange alone",
         RankedBy::RebuildingStep => "The fastest",
@@ -190,129 +171,122 @@ fn too_small(by: RankedBy, present: Measurement, best: Measurement) -> Option<St
     (share < SMALL_SHARE).then(|| {
         format!(
             "The halo is {:.1} % of a step with {}: no strategy can gain more than that, so there is no reason to change \
-             anything. ({fastest}: {}, {}.)",
+             anything. ({fastest}: {}.)",
             share * PERCENT,
-            name(present.0),
-            name(best.0),
-            decisive(by, best.1)
+            present.strategy,
+            described(by, best)
         )
     })
 }
 
 /// The best one is what is in use already.
-fn stays_best(comparison: &Comparison, best: Measurement, next: Measurement) -> String {
+fn stays_best(comparison: &Comparison, best: Ranked, next: Ranked) -> String {
     let by = comparison.ranked_by();
-    let who =
-        if best.0.context.backend == BASELINE { "Two-sided messages win: stay with" } else { "Stay with" };
+    let two_sided = best.strategy.backend == BASELINE;
+    let who = if two_sided { "Two-sided messages win: stay with" } else { "Stay with" };
     let is_sure = is_sure(comparison, best, next);
     let judgement = if is_sure { "that is sure" } else { "but the next is as good within the noise" };
-    format!(
-        "{who} {}, {}; next is {}, {}; {judgement}.",
-        name(best.0),
-        decisive(by, best.1),
-        name(next.0),
-        decisive(by, next.1)
-    )
+    format!("{who} {}; next is {}; {judgement}.", described(by, best), described(by, next))
 }
 
-fn noise(by: RankedBy, best: Measurement, present: Measurement) -> String {
+fn noise(by: RankedBy, best: Ranked, present: Ranked) -> String {
     format!(
-        "Within the noise: {}, {}, is not surely faster than {}, {}. Stay with {}; more repetitions (--repeat) or a \
+        "Within the noise: {}, is not surely faster than {}. Stay with {}; more repetitions (--repeat) or a \
          quieter machine may tell them apart.",
-        name(best.0),
-        decisive(by, best.1),
-        name(present.0),
-        decisive(by, present.1),
-        name(present.0)
+        described(by, best),
+        described(by, present),
+        present.strategy
     )
 }
 
 /// The exchange alone is faster, but not what it is for.
-fn slower_step(best: Measurement, present: Measurement) -> String {
+fn slower_step(best: Ranked, present: Ranked) -> String {
     format!(
         "Stay with {}. The exchange alone is faster over {}, {} instead of {}, but a step takes longer with it, {} \
          instead of {}.",
-        name(present.0),
-        name(best.0),
-        microseconds(&best.1.exchange),
-        microseconds(&present.1.exchange),
-        milliseconds(&best.1.step),
-        milliseconds(&present.1.step)
+        present.strategy,
+        best.strategy,
+        microseconds(&best.measured.exchange),
+        microseconds(&present.measured.exchange),
+        milliseconds(&best.measured.step),
+        milliseconds(&present.measured.step)
     )
 }
 
-fn surety(comparison: &Comparison, best: Measurement, next: Measurement) -> String {
+fn surety(comparison: &Comparison, best: Ranked, next: Ranked) -> String {
     let by = comparison.ranked_by();
     let how = if is_sure(comparison, best, next) {
         "It is surely the fastest"
     } else {
         "It is surely faster than what is in use, but not surely than the next"
     };
-    format!("{how}: {}; next is {}, {}.", decisive(by, best.1), name(next.0), decisive(by, next.1))
+    format!("{how}: {}; next is {}.", decisive(by, best.measured), described(by, next))
 }
 
 /// What a change brings, in the step and in the exchange, if that is a part of it.
-fn gain(comparison: &Comparison, best: Measurement, other: Measurement, label: &str) -> String {
-    let (exchange, step) = (best.1.exchange, best.1.step);
-    let ratio = other.1.exchange.median_s / exchange.median_s;
-    let (factor, direction) = if ratio < 1.0 { (1.0 / ratio, "slower") } else { (ratio, "faster") };
-    let factor = significant(factor, 2);
-    let share = (1.0 - step.median_s / other.1.step.median_s) * PERCENT;
+fn gain(comparison: &Comparison, best: Ranked, other: Ranked, label: &str) -> String {
+    let [exchange, other_exchange] = [best, other].map(|ranked| ranked.measured.exchange);
+    let [step, other_step] = [best, other].map(|ranked| ranked.measured.step);
+    let steps = [step, other_step].map(|step| milliseconds(&step));
     let in_the_step = if comparison.is_surely_below(RankedBy::Step, best, other) {
-        format!(
-            "a step takes {} instead of {}: {share:.1} % less, surely",
-            milliseconds(&step),
-            milliseconds(&other.1.step)
-        )
+        let share = (1.0 - step.median_s / other_step.median_s) * PERCENT;
+        format!("a step takes {} instead of {}: {share:.1} % less, surely", steps[0], steps[1])
     } else {
         format!(
-            "but the step is not measurably faster ({} and {}): the gain is hidden by the computation or lost in the noise",
-            milliseconds(&step),
-            milliseconds(&other.1.step)
+            "but the step is not measurably faster ({}): the gain is hidden by the computation or lost in the noise",
+            steps.join(" and ")
         )
     };
-    let against = format!("Against {label} ({})", name(other.0));
+    let against = format!("Against {label} ({})", other.strategy);
     if comparison.ranked_by() == RankedBy::RebuildingStep {
         return format!("{against}: {in_the_step}.");
     }
-    let exchange = format!("{} instead of {}", microseconds(&exchange), microseconds(&other.1.exchange));
+    let ratio = other_exchange.median_s / exchange.median_s;
+    let (factor, direction) = if ratio < 1.0 { (1.0 / ratio, "slower") } else { (ratio, "faster") };
+    let factor = significant(factor, 2);
+    let exchange = format!("{} instead of {}", microseconds(&exchange), microseconds(&other_exchange));
     format!("{against}: the exchange alone takes {exchange} ({factor} times {direction}); {in_the_step}.")
 }
 
 /// The lines to put into the scenario.
-fn toml(context: &RunContext) -> String {
-    let RunContext { backend, shell, exchange, partition, .. } = context;
+fn toml(strategy: Strategy) -> String {
+    let [backend, shell, exchange, partition] = strategy.names();
     format!(
         "\n[parallel]\nbackend = \"{backend}\"\nshell = \"{shell}\"\nexchange = \"{exchange}\"\npartition = \"{partition}\""
     )
 }
 
+/// A strategy and what it is ranked by.
+fn described(by: RankedBy, ranked: Ranked) -> String {
+    format!("{}, {}", ranked.strategy, decisive(by, ranked.measured))
+}
+
 fn decisive(by: RankedBy, measured: &Measured) -> String {
-    match by {
-        RankedBy::Exchange => microseconds(&measured.exchange),
-        RankedBy::Step | RankedBy::RebuildingStep => format!("{} per step", milliseconds(&measured.step)),
-    }
+    in_unit(unit_of(by), &by.interval(measured)) + per(by)
 }
 
 /// A median, without its bounds.
 fn median(by: RankedBy, interval: &Interval) -> String {
-    let (unit, symbol) = match by {
-        RankedBy::Exchange => (MICROSECONDS, "us"),
-        RankedBy::Step | RankedBy::RebuildingStep => (MILLISECONDS, "ms per step"),
-    };
-    format!("{} {symbol}", significant(interval.median_s * unit, DIGITS))
+    let unit = unit_of(by);
+    format!("{} {}{}", significant(interval.median_s * unit.per_second, DIGITS), unit.symbol, per(by))
+}
+
+fn per(by: RankedBy) -> &'static str {
+    match by {
+        RankedBy::Exchange => "",
+        RankedBy::Step | RankedBy::RebuildingStep => " per step",
+    }
 }
 
 fn microseconds(interval: &Interval) -> String {
-    in_unit(interval, MICROSECONDS, "us")
+    in_unit(MICROSECONDS, interval)
 }
 
 fn milliseconds(interval: &Interval) -> String {
-    in_unit(interval, MILLISECONDS, "ms")
+    in_unit(MILLISECONDS, interval)
 }
 
-fn in_unit(interval: &Interval, unit: f64, symbol: &str) -> String {
-    let [median, low, high] =
-        [interval.median_s, interval.low_s, interval.high_s].map(|time_s| significant(time_s * unit, DIGITS));
-    format!("{median} {symbol} [{low}, {high}]")
+fn in_unit(unit: Unit, interval: &Interval) -> String {
+    let [median, low, high] = unit.bounds(interval, DIGITS);
+    format!("{median} {} [{low}, {high}]", unit.symbol)
 }

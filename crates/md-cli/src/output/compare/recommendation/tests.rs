@@ -1,10 +1,12 @@
 //! The texts, for every case that is told apart.
 
-use md_comm::Blocking;
+use md_comm::{Backend, Blocking};
+use md_core::Shell;
+use md_engine::Phase;
 
 use super::recommendation;
-use crate::comparison::{Comparison, Control, StepPhases};
-use crate::output::compare::fixtures::{comparison, strategy, unavailable};
+use crate::comparison::{Comparison, Control};
+use crate::output::compare::fixtures::{comparison, phases, strategy, unavailable};
 
 /// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
 fn sentences(comparison: &Comparison, shell: &str) -> String {
@@ -17,7 +19,8 @@ fn sentences(comparison: &Comparison, shell: &str) -> String {
 
 #[test]
 fn a_clear_winner() {
-    let comparison = comparison(&[("p2p", 12.0, 1.3), ("rma-lock", 6.0, 1.2), ("shm", 3.0, 1.0)]);
+    let comparison =
+        comparison(&[(Backend::P2p, 12.0, 1.3), (Backend::RmaLock, 6.0, 1.2), (Backend::Shm, 3.0, 1.0)]);
     insta::assert_snapshot!(recommendation(&comparison), @r#"
     Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is rma-lock half direct rect, 6 us [5.7, 6.3].
     Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
@@ -32,7 +35,8 @@ fn a_clear_winner() {
 
 #[test]
 fn a_winner_that_the_next_one_may_beat() {
-    let comparison = comparison(&[("p2p", 12.0, 1.3), ("rma-lock", 3.1, 1.0), ("shm", 3.0, 1.0)]);
+    let comparison =
+        comparison(&[(Backend::P2p, 12.0, 1.3), (Backend::RmaLock, 3.1, 1.0), (Backend::Shm, 3.0, 1.0)]);
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
     Use shm half direct rect. It is surely faster than what is in use, but not surely than the next: 3 us [2.85, 3.15]; next is rma-lock half direct rect, 3.1 us [2.94, 3.26].
     Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); a step takes 1 ms [0.95, 1.05] instead of 1.3 ms [1.23, 1.37]: 23.1 % less, surely.
@@ -41,8 +45,9 @@ fn a_winner_that_the_next_one_may_beat() {
 
 #[test]
 fn against_the_scenarios_own_setting_too() {
-    let mut comparison = comparison(&[("rma-fence", 20.0, 1.5), ("p2p", 12.0, 1.3), ("shm", 3.0, 1.0)]);
-    let again = |exchange_us| strategy("p2p", exchange_us, 1.3).measured.unwrap();
+    let mut comparison =
+        comparison(&[(Backend::RmaFence, 20.0, 1.5), (Backend::P2p, 12.0, 1.3), (Backend::Shm, 3.0, 1.0)]);
+    let again = |exchange_us| strategy(Backend::P2p, exchange_us, 1.3).measured.unwrap();
     let control = |beside, exchange_us| Control { beside, row: 1, again: again(exchange_us) };
     comparison.controls = vec![control(Blocking::InFlush, 12.5), control(Blocking::InSynchronisation, 14.0)];
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
@@ -56,48 +61,48 @@ fn against_the_scenarios_own_setting_too() {
 
 #[test]
 fn a_difference_smaller_than_that_of_the_machine_is_not_sure() {
-    let mut comparison = comparison(&[("p2p", 12.0, 1.3), ("rma-lock", 8.0, 1.0)]);
-    let again = strategy("p2p", 6.0, 1.3).measured.unwrap();
+    let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.3), (Backend::RmaLock, 8.0, 1.0)]);
+    let again = strategy(Backend::P2p, 6.0, 1.3).measured.unwrap();
     comparison.controls = vec![Control { beside: Blocking::InFlush, row: 0, again }];
     insta::assert_snapshot!(recommendation(&comparison), @r"
     Backends that flush inside the MPI library were measured after the others, beside p2p half direct rect once more: 6 us then, 12 us before (-50 %); the machine was not the same: differences of less than that are not called sure.
     Within the noise: rma-lock half direct rect, 8 us [7.6, 8.4], is not surely faster than p2p half direct rect, 12 us [11.4, 12.6]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.
     ");
-    comparison.rows[1] = strategy("rma-lock", 3.0, 1.0);
+    comparison.rows[1] = strategy(Backend::RmaLock, 3.0, 1.0);
     assert!(recommendation(&comparison).contains("It is surely the fastest"));
 }
 
 #[test]
 fn two_sided_wins() {
-    let comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 12.0, 1.3)]);
+    let comparison = comparison(&[(Backend::P2p, 3.0, 1.0), (Backend::Shm, 12.0, 1.3)]);
     insta::assert_snapshot!(recommendation(&comparison), @"Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.");
 }
 
 #[test]
 fn two_sided_wins_within_the_noise() {
-    let comparison = comparison(&[("p2p", 3.0, 1.0), ("shm", 3.1, 1.0)]);
+    let comparison = comparison(&[(Backend::P2p, 3.0, 1.0), (Backend::Shm, 3.1, 1.0)]);
     insta::assert_snapshot!(recommendation(&comparison), @"Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 3.1 us [2.94, 3.26]; but the next is as good within the noise.");
 }
 
 #[test]
 fn all_within_the_noise() {
-    let comparison = comparison(&[("p2p", 3.1, 1.0), ("shm", 3.0, 1.0)]);
+    let comparison = comparison(&[(Backend::P2p, 3.1, 1.0), (Backend::Shm, 3.0, 1.0)]);
     insta::assert_snapshot!(recommendation(&comparison), @"Within the noise: shm half direct rect, 3 us [2.85, 3.15], is not surely faster than p2p half direct rect, 3.1 us [2.94, 3.26]. Stay with p2p half direct rect; more repetitions (--repeat) or a quieter machine may tell them apart.");
 }
 
 #[test]
 fn a_halo_that_does_not_matter() {
-    let mut comparison = comparison(&[("p2p", 12.0, 100.0), ("shm", 3.0, 99.0)]);
+    let mut comparison = comparison(&[(Backend::P2p, 12.0, 100.0), (Backend::Shm, 3.0, 99.0)]);
     for row in &mut comparison.rows {
         let measured = row.measured.as_mut().unwrap();
-        measured.phases = StepPhases { halo_wait_s: 1e-3, total_s: 0.1, ..StepPhases::default() };
+        measured.phases = phases(&[(Phase::HaloWait, 1e-3), (Phase::Total, 0.1)]);
     }
     insta::assert_snapshot!(recommendation(&comparison), @"The halo is 1.0 % of a step with p2p half direct rect: no strategy can gain more than that, so there is no reason to change anything. (The fastest exchange alone: shm half direct rect, 3 us [2.85, 3.15].)");
 }
 
 #[test]
 fn an_exchange_that_is_faster_and_a_step_that_is_not() {
-    let comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 0.99)]);
+    let comparison = comparison(&[(Backend::P2p, 12.0, 1.0), (Backend::Shm, 3.0, 0.99)]);
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
     Use shm half direct rect. It is surely the fastest: 3 us [2.85, 3.15]; next is p2p half direct rect, 12 us [11.4, 12.6].
     Against p2p (p2p half direct rect): the exchange alone takes 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6] (4 times faster); but the step is not measurably faster (0.99 ms [0.94, 1.04] and 1 ms [0.95, 1.05]): the gain is hidden by the computation or lost in the noise.
@@ -106,15 +111,15 @@ fn an_exchange_that_is_faster_and_a_step_that_is_not() {
 
 #[test]
 fn an_exchange_that_is_faster_and_a_step_that_is_slower() {
-    let comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 1.2)]);
+    let comparison = comparison(&[(Backend::P2p, 12.0, 1.0), (Backend::Shm, 3.0, 1.2)]);
     insta::assert_snapshot!(recommendation(&comparison), @"Stay with p2p half direct rect. The exchange alone is faster over shm half direct rect, 3 us [2.85, 3.15] instead of 12 us [11.4, 12.6], but a step takes longer with it, 1.2 ms [1.14, 1.26] instead of 1 ms [0.95, 1.05].");
 }
 
 #[test]
 fn different_shells_are_ranked_by_the_step() {
-    let mut comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 1.2)]);
-    let mut full = strategy("shm", 9.0, 0.8);
-    full.context.shell = "full".to_owned();
+    let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.0), (Backend::Shm, 3.0, 1.2)]);
+    let mut full = strategy(Backend::Shm, 9.0, 0.8);
+    full.context.strategy.shell = Shell::Full;
     comparison.rows.push(full);
     insta::assert_snapshot!(sentences(&comparison, "full"), @r"
     Use shm full direct rect. It is surely the fastest: 0.8 ms [0.76, 0.84] per step; next is p2p half direct rect, 1 ms [0.95, 1.05] per step.
@@ -124,7 +129,7 @@ fn different_shells_are_ranked_by_the_step() {
 
 #[test]
 fn one_rank_has_no_choice() {
-    let mut comparison = comparison(&[("p2p", 0.1, 1.0), ("shm", 0.1, 1.0)]);
+    let mut comparison = comparison(&[(Backend::P2p, 0.1, 1.0), (Backend::Shm, 0.1, 1.0)]);
     for row in &mut comparison.rows {
         row.context.ranks = 1;
     }
@@ -133,7 +138,7 @@ fn one_rank_has_no_choice() {
 
 #[test]
 fn more_ranks_than_cores() {
-    let mut comparison = comparison(&[("p2p", 3.1, 1.0), ("shm", 3.0, 1.0)]);
+    let mut comparison = comparison(&[(Backend::P2p, 3.1, 1.0), (Backend::Shm, 3.0, 1.0)]);
     (comparison.ranks_per_core, comparison.repeat) = (2.0, 3);
     insta::assert_snapshot!(recommendation(&comparison), @r"
     WARNING: OVERSUBSCRIBED. There are 2 ranks per core: ranks take turns, and these numbers measure the operating system's scheduler, not the transports. Do not act on them; run at most one rank per core.
@@ -144,19 +149,19 @@ fn more_ranks_than_cores() {
 
 #[test]
 fn the_exchange_alone_is_no_part_of_a_step_that_rebuilds() {
-    let mut comparison = comparison(&[("p2p", 12.0, 1.0), ("shm", 3.0, 1.3)]);
+    let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.0), (Backend::Shm, 3.0, 1.3)]);
     let rebuilt = |row: usize, share: f64, comparison: &mut Comparison| {
         comparison.rows[row].measured.as_mut().unwrap().rebuilt_share = share;
     };
     rebuilt(0, 1.0, &mut comparison);
     assert!(!recommendation(&comparison).contains("Every step"));
     rebuilt(1, 1.0, &mut comparison);
-    comparison.rows.push(unavailable("hybrid"));
+    comparison.rows.push(unavailable(Backend::Hybrid));
     insta::assert_snapshot!(recommendation(&comparison), @r"
     Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the exchange alone is no part of such a step. So strategies are ranked by the step.
     Two-sided messages win: stay with p2p half direct rect, 1 ms [0.95, 1.05] per step; next is shm half direct rect, 1.3 ms [1.23, 1.37] per step; that is sure.
     ");
-    comparison.rows[1] = strategy("shm", 3.0, 0.8);
+    comparison.rows[1] = strategy(Backend::Shm, 3.0, 0.8);
     rebuilt(1, 1.0, &mut comparison);
     insta::assert_snapshot!(sentences(&comparison, "half"), @r"
     Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the exchange alone is no part of such a step. So strategies are ranked by the step.
@@ -168,9 +173,9 @@ fn the_exchange_alone_is_no_part_of_a_step_that_rebuilds() {
 #[test]
 fn nothing_or_one_measured() {
     let mut nothing = comparison(&[]);
-    nothing.rows.push(unavailable("shm"));
+    nothing.rows.push(unavailable(Backend::Shm));
     insta::assert_snapshot!(recommendation(&nothing), @"Nothing could be measured, so nothing is recommended.");
-    let mut one = comparison(&[("p2p", 3.0, 1.0)]);
-    one.rows.push(unavailable("shm"));
+    let mut one = comparison(&[(Backend::P2p, 3.0, 1.0)]);
+    one.rows.push(unavailable(Backend::Shm));
     insta::assert_snapshot!(recommendation(&one), @"Only p2p half direct rect could be measured: there is nothing to compare it with.");
 }
