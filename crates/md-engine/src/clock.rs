@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use bytemuck::{Pod, Zeroable};
+
 macro_rules! phases {
     ($($phase:ident = $name:literal,)+) => {
         /// Where the time of a step goes, in the order of a step.
@@ -42,12 +44,20 @@ phases! {
 }
 
 /// Calls and seconds of one phase on one rank.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct PhaseTime {
     /// How often the phase was entered.
     pub calls: u64,
     /// Wall time in seconds.
     pub seconds: f64,
+}
+
+/// When a piece of work began, and what phases had claimed until then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begun {
+    at: Instant,
+    claimed_s: f64,
 }
 
 /// Adds up wall time per phase on one rank.
@@ -78,6 +88,21 @@ impl PhaseClock {
         result
     }
 
+    /// Begins a piece of work in which other phases may be booked; see [`Self::end`].
+    pub(crate) fn begin(&self) -> Begun {
+        Begun { at: Instant::now(), claimed_s: self.claimed_s() }
+    }
+
+    /// Books on `phase` the time since then, without what other phases have claimed of it.
+    pub(crate) fn end(&mut self, phase: Phase, Begun { at, claimed_s }: Begun) {
+        let others = Duration::try_from_secs_f64(self.claimed_s() - claimed_s).unwrap_or_default();
+        self.book(phase, at.elapsed().saturating_sub(others));
+    }
+
+    fn claimed_s(&self) -> f64 {
+        self.times.iter().map(|time| time.seconds).sum()
+    }
+
     /// Books a time measured elsewhere.
     #[inline]
     pub fn book(&mut self, phase: Phase, duration: Duration) {
@@ -89,10 +114,10 @@ impl PhaseClock {
     /// The times so far; `total` is the time since the restart over `steps` steps, `other` what no phase has claimed.
     pub fn times(&self, steps: u64) -> [PhaseTime; Phase::ALL.len()] {
         let total = self.started.elapsed().as_secs_f64();
-        let claimed: f64 = self.times.iter().map(|time| time.seconds).sum();
         let mut times = self.times;
         times[Phase::Total as usize] = PhaseTime { calls: steps, seconds: total };
-        times[Phase::Other as usize] = PhaseTime { calls: steps, seconds: (total - claimed).max(0.0) };
+        times[Phase::Other as usize] =
+            PhaseTime { calls: steps, seconds: (total - self.claimed_s()).max(0.0) };
         times
     }
 }

@@ -2,24 +2,13 @@
 //! carry its halo. One value, which can be replaced in the course of a run
 //! ([`crate::Simulation::replace_decomposition`]).
 
-use md_comm::{Buffering, World};
+use md_comm::World;
 use md_core::force::PairWork;
-use md_core::{CellGrid, ExchangePattern, HaloPlan, Particles, Partition, Shell};
+use md_core::{CellGrid, HaloPlan, Particles, Partition};
 
-use crate::config::Division;
+use crate::config::{Division, ParallelConfig};
 use crate::error::EngineError;
 use crate::halo::Halo;
-
-/// What stays when a decomposition is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HaloOptions {
-    /// Which neighbouring cells are imported.
-    pub shell: Shell,
-    /// Direct or staged.
-    pub exchange: ExchangePattern,
-    /// Message buffers per edge.
-    pub buffering: Buffering,
-}
 
 /// The decomposition as seen from one rank.
 pub struct Decomposition<'w> {
@@ -33,7 +22,6 @@ pub struct Decomposition<'w> {
     pub pairs: PairWork,
     /// The contexts over the plan.
     pub halo: Halo<'w>,
-    options: HaloOptions,
 }
 
 impl<'w> Decomposition<'w> {
@@ -44,19 +32,14 @@ impl<'w> Decomposition<'w> {
     pub(crate) fn open(
         world: &'w dyn World,
         Division { grid, partition }: Division,
-        options: HaloOptions,
+        parallel: &ParallelConfig,
         particles: &Particles,
     ) -> Result<Self, EngineError> {
-        let HaloOptions { shell, exchange, buffering } = options;
+        let ParallelConfig { shell, exchange, buffering, .. } = *parallel;
         let offsets = shell.offsets(grid.is_flat());
         let plan = HaloPlan::new(&grid, &partition, &offsets, exchange, world.rank());
         let pairs = PairWork::new(&plan, &grid, shell);
         let halo = Halo::open(world, &plan, shell.force_return(), buffering, particles)?;
-        Ok(Self { grid, partition, plan, pairs, halo, options })
-    }
-
-    /// What was chosen beside the division.
-    pub fn options(&self) -> HaloOptions {
-        self.options
+        Ok(Self { grid, partition, plan, pairs, halo })
     }
 }

@@ -7,8 +7,10 @@ use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
 use md_core::{Domain, ImageCounts, Particles};
 
-use crate::clock::{Phase, PhaseTime};
+use crate::checks::gather_all;
+use crate::clock::Phase;
 use crate::error::EngineError;
+use crate::halo::total;
 use crate::interaction::Interaction;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};
@@ -83,13 +85,13 @@ impl<I: Interaction> Simulation<'_, I> {
         let State { particles, step, .. } = &self.state;
         let sums = SystemSums {
             atoms: particles.owned() as f64,
-            twice_kinetic: twice_kinetic_energy(particles, &self.masses),
+            twice_kinetic: twice_kinetic_energy(particles, &self.setup.config.masses),
             pairs: self.pairs,
         };
         let mut values = sums.to_array();
         self.world.sum(&mut values)?;
         let sums = SystemSums::from_array(values);
-        let (step, expected) = (*step, self.atoms);
+        let (step, expected) = (*step, self.atoms());
         if sums.atoms as u64 != expected {
             return Err(EngineError::WrongCount { step, found: sums.atoms as u64, expected });
         }
@@ -131,19 +133,15 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn timings(&mut self) -> Result<Vec<RankTiming>, EngineError> {
         self.complete_step()?;
-        let traffic = self.decomposition.halo.traffic();
-        let times = self.clock.times(self.state.step);
-        let mut words: Vec<f64> = times.iter().flat_map(|time| [time.calls as f64, time.seconds]).collect();
-        let counts = [
-            traffic.messages + self.traffic_closed.messages - self.traffic_before.messages,
-            traffic.bytes + self.traffic_closed.bytes - self.traffic_before.bytes,
-            self.state.particles.owned() as u64,
-            self.state.particles.ghosts() as u64,
-        ];
-        words.extend(counts.map(|count| count as f64));
-        let all: Vec<f64> =
-            bytemuck::pod_collect_to_vec(&self.world.gather_all(bytemuck::cast_slice(&words))?);
-        Ok(all.chunks_exact(words.len()).map(rank_timing).collect())
+        let Traffic { messages, bytes } = total([self.decomposition.halo.traffic(), self.traffic_closed]);
+        let mine = RankTiming {
+            phases: self.clock.times(self.state.step),
+            messages: messages - self.traffic_before.messages,
+            bytes: bytes - self.traffic_before.bytes,
+            owned: self.state.particles.owned() as u64,
+            ghosts: self.state.particles.ghosts() as u64,
+        };
+        gather_all(&[mine], self.world)
     }
 
     /// All particles on rank 0, by id; nothing elsewhere. *Collective.*
@@ -171,12 +169,12 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Particles of the whole system.
     pub fn atoms(&self) -> u64 {
-        self.atoms
+        self.setup.atoms()
     }
 
     /// Time step, \[time\].
     pub fn timestep(&self) -> f64 {
-        self.timestep
+        self.setup.config.timestep
     }
 
     /// Rebuilds after the initial one.
@@ -207,19 +205,6 @@ impl<I: Interaction> Simulation<'_, I> {
 struct Seen {
     thermo: Option<(SystemSums, Thermo)>,
     gathered: Option<Vec<ParticleRow>>,
-}
-
-fn rank_timing(words: &[f64]) -> RankTiming {
-    let (times, counts) = words.split_at(2 * Phase::ALL.len());
-    let mut timing = RankTiming::default();
-    for (phase, time) in timing.phases.iter_mut().zip(times.chunks_exact(2)) {
-        *phase = PhaseTime { calls: time[0] as u64, seconds: time[1] };
-    }
-    if let [messages, bytes, owned, ghosts] = counts[..] {
-        (timing.messages, timing.bytes) = (messages as u64, bytes as u64);
-        (timing.owned, timing.ghosts) = (owned as u64, ghosts as u64);
-    }
-    timing
 }
 
 /// id, type, image counts, position, vector.

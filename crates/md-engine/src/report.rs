@@ -1,5 +1,6 @@
 //! What a simulation tells about itself: plain data for observers and files.
 
+use bytemuck::{Pod, Zeroable};
 use md_core::ImageCounts;
 
 use crate::clock::{Phase, PhaseTime};
@@ -24,7 +25,8 @@ pub struct Thermo {
 }
 
 /// What one rank measured over the step loop.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct RankTiming {
     /// Indexed by `Phase as usize`.
     pub phases: [PhaseTime; Phase::ALL.len()],
