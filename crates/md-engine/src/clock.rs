@@ -53,13 +53,6 @@ pub struct PhaseTime {
     pub seconds: f64,
 }
 
-/// When a piece of work began, and what phases had claimed until then.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Begun {
-    at: Instant,
-    claimed_s: f64,
-}
-
 /// Adds up wall time per phase on one rank.
 #[derive(Debug, Clone)]
 pub struct PhaseClock {
@@ -88,18 +81,14 @@ impl PhaseClock {
         result
     }
 
-    /// Begins a piece of work in which other phases may be booked; see [`Self::end`].
-    pub(crate) fn begin(&self) -> Begun {
-        Begun { at: Instant::now(), claimed_s: self.claimed_s() }
-    }
-
-    /// Books on `phase` the time since then, without what other phases have claimed of it.
-    pub(crate) fn end(&mut self, phase: Phase, Begun { at, claimed_s }: Begun) {
+    /// Books the time since `begun`, without what other phases have claimed beyond [`Self::claimed_s`] of then.
+    pub(crate) fn book_rest(&mut self, phase: Phase, begun: Instant, claimed_s: f64) {
         let others = Duration::try_from_secs_f64(self.claimed_s() - claimed_s).unwrap_or_default();
-        self.book(phase, at.elapsed().saturating_sub(others));
+        self.book(phase, begun.elapsed().saturating_sub(others));
     }
 
-    fn claimed_s(&self) -> f64 {
+    /// Seconds booked so far.
+    pub(crate) fn claimed_s(&self) -> f64 {
         self.times.iter().map(|time| time.seconds).sum()
     }
 

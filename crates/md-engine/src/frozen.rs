@@ -15,7 +15,7 @@ use md_core::Evaluation;
 use crate::config::Setup;
 use crate::decomposition::Decomposition;
 use crate::error::EngineError;
-use crate::halo::HaloView;
+use crate::halo::{HaloView, total};
 use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 use crate::state::State;
@@ -75,11 +75,8 @@ impl FrozenHalo<'_> {
 
     /// What this rank sends in one exchange.
     pub fn traffic(&self) -> Traffic {
-        let messages = self.legs.iter().flat_map(|leg| &leg.outgoing);
-        messages.fold(Traffic::default(), |sum, (_, message)| Traffic {
-            messages: sum.messages + 1,
-            bytes: sum.bytes + message.bytes().len() as u64,
-        })
+        let sent = self.legs.iter().flat_map(|leg| &leg.outgoing);
+        total(sent.map(|(_, message)| Traffic { messages: 1, bytes: message.bytes().len() as u64 }))
     }
 }
 

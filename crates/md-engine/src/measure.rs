@@ -5,7 +5,7 @@ use std::time::Instant;
 use md_comm::{Choice, Traffic};
 use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
-use md_core::{Domain, ImageCounts, Particles};
+use md_core::{Domain, Particles};
 
 use crate::checks::gather_all;
 use crate::clock::Phase;
@@ -150,9 +150,12 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         self.complete_step()?;
-        let mine = pack_rows(&self.state.particles, vector, &self.state.domain);
-        let all = self.world.gather(FIRST_RANK, &mine)?;
-        let mut rows: Vec<ParticleRow> = all.iter().flat_map(|bytes| unpack_rows(bytes)).collect();
+        let State { particles, domain, .. } = &self.state;
+        let mine = (0..particles.owned()).map(|index| row(particles, index, vector, domain));
+        let mine: Vec<ParticleRow> = mine.collect();
+        let all = self.world.gather(FIRST_RANK, bytemuck::cast_slice(&mine))?;
+        let unpack = |bytes: &Vec<u8>| bytemuck::pod_collect_to_vec::<_, ParticleRow>(bytes);
+        let mut rows: Vec<ParticleRow> = all.iter().flat_map(unpack).collect();
         rows.sort_unstable_by_key(|row| row.id);
         Ok(rows)
     }
@@ -207,31 +210,17 @@ struct Seen {
     gathered: Option<Vec<ParticleRow>>,
 }
 
-/// id, type, image counts, position, vector.
-const ROW_WORDS: usize = 9;
-
-fn pack_rows(particles: &Particles, vector: RowVector, domain: &Domain) -> Vec<u8> {
-    let row = |index: usize| {
-        let (position, images) =
-            domain.wrap_counting(particles.position_of(index), particles.images_of(index));
-        let vector = match vector {
-            RowVector::Velocity => particles.get(index).velocity,
-            RowVector::Force => particles.force_of(index),
-        };
-        let [[x, y, z], [vx, vy, vz]] = [position, vector].map(|vector| vector.map(f64::to_bits));
-        [particles.id[index], particles.species[index] + 1, images.pack(), x, y, z, vx, vy, vz]
+fn row(particles: &Particles, index: usize, vector: RowVector, domain: &Domain) -> ParticleRow {
+    let (position, images) = domain.wrap_counting(particles.position_of(index), particles.images_of(index));
+    let vector = match vector {
+        RowVector::Velocity => particles.get(index).velocity,
+        RowVector::Force => particles.force_of(index),
     };
-    let rows: Vec<[u64; ROW_WORDS]> = (0..particles.owned()).map(row).collect();
-    bytemuck::cast_slice(&rows).to_vec()
-}
-
-fn unpack_rows(bytes: &[u8]) -> impl Iterator<Item = ParticleRow> + use<> {
-    let rows: Vec<[u64; ROW_WORDS]> = bytemuck::pod_collect_to_vec(bytes);
-    rows.into_iter().map(|[id, kind, images, x, y, z, vx, vy, vz]| ParticleRow {
-        id,
-        kind: kind as u32,
-        position: [x, y, z].map(f64::from_bits),
-        vector: [vx, vy, vz].map(f64::from_bits),
-        images: ImageCounts::unpack(images),
-    })
+    ParticleRow {
+        id: particles.id[index],
+        kind: particles.species[index] as u32 + 1,
+        images,
+        position,
+        vector,
+    }
 }

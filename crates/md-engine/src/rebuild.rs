@@ -1,5 +1,7 @@
 //! The steps that rebuild: who moves to which rank, who is a ghost where, which pairs are looked at.
 
+use std::time::Instant;
+
 use md_core::migrate::take_migrants;
 use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
@@ -101,13 +103,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             halo.migrate(particles, |particles, messages| owners.take(particles, messages))
         })?;
         clock.time(Phase::Neighbor, || cells.sort(particles, grid, plan, threads));
-        let begun = clock.begin();
+        let begun = Instant::now();
         halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
-        clock.end(Phase::Border, begun);
-        let begun = clock.begin();
+        clock.book(Phase::Border, begun.elapsed());
+        let (begun, claimed_s) = (Instant::now(), clock.claimed_s());
         self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))?;
         self.watch.rebuilt(&self.state.particles);
-        self.clock.end(Phase::Neighbor, begun);
+        self.clock.book_rest(Phase::Neighbor, begun, claimed_s);
         Ok(())
     }
 }

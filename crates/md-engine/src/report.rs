@@ -63,16 +63,17 @@ pub enum RowVector {
 }
 
 /// A particle as it appears in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct ParticleRow {
     /// Global id, from 1.
     pub id: u64,
     /// Type number, from 1.
     pub kind: u32,
+    /// How often it has crossed the periodic faces.
+    pub images: ImageCounts,
     /// Position, inside the box.
     pub position: [f64; 3],
     /// Velocity or force ([`RowVector`]).
     pub vector: [f64; 3],
-    /// How often it has crossed the periodic faces.
-    pub images: ImageCounts,
 }

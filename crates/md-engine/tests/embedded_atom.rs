@@ -9,7 +9,7 @@ use md_core::{
     Evaluation, ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, Shell,
 };
 use md_engine::{
-    EngineError, ForceContext, Interaction, Needs, ParticleRow, RowVector, Setup, Simulation, every,
+    EngineError, ForceContext, Forces, Interaction, Needs, ParticleRow, RowVector, Setup, Simulation, every,
 };
 
 const CUTOFF: f64 = 2.5;
@@ -96,6 +96,7 @@ impl Interaction for EmbeddedAtoms {
 fn run(ranks: usize, shell: Shell, exchange: ExchangePattern) -> (Vec<ParticleRow>, Vec<f64>) {
     on_ranks(ranks, |world| {
         let mut config = melt();
+        config.forces = Forces::Own { cutoff: CUTOFF };
         (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
         config.timestep = 0.002;
         let setup = Setup::new(config, world.ranks())?;

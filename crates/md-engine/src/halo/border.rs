@@ -1,9 +1,9 @@
 //! The border: ghost cells laid out and filled for the first time after a rebuild.
 
-use md_comm::{Buffering, EdgeId, Exchange, ExchangeSpec, Sizes, World};
+use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::halo::{self, HaloEdge, HaloPlan, Selection, Stage, StageSelections};
 
-use super::{HaloView, collect_arrivals, edge, flow};
+use super::{HaloView, collect_arrivals, edge, flow, open};
 use crate::error::EngineError;
 
 /// One context per stage, and which particles leave in it.
@@ -21,12 +21,7 @@ impl Border {
     ) -> Result<Self, EngineError> {
         let context = |stage: &Stage| {
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-            Ok::<_, EngineError>(world.open(ExchangeSpec {
-                name: "border",
-                edges,
-                sizes: Sizes::Variable,
-                buffering,
-            })?)
+            open(world, "border", edges, Sizes::Variable, buffering)
         };
         let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
         let selections = vec![StageSelections::default(); plan.stages.len()];

@@ -1,55 +1,20 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
-use md_comm::{Buffering, EdgeId, Exchange, ExchangeSpec, Sizes, World};
+use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::halo::{self, HaloPlan, Stage, StageSelections};
 use md_core::{Field, LocalCells, OnGhosts, Particles};
 
-use super::{Direction, HaloView, collect_arrivals, edge, flow};
+use super::{Direction, HaloView, collect_arrivals, edge, flow, open};
 use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::frozen::FrozenLeg;
 
-/// What is carried.
-struct Cargo {
+pub(super) struct Channel {
     direction: Direction,
     fields: Vec<Field>,
+    name: &'static str,
     /// Bytes per particle.
     width: usize,
-}
-
-impl Cargo {
-    /// Length of the message that leaves along an edge.
-    fn bytes(&self, edge: usize, stage: &Stage, selections: &StageSelections, cells: &LocalCells) -> usize {
-        let particles = match self.direction {
-            Direction::Gather => selections.edges[edge].len(),
-            Direction::ScatterAdd => halo::import_count(&stage.edges[edge], cells),
-        };
-        self.width * particles
-    }
-
-    fn pack(
-        &self,
-        message: &mut [f64],
-        edge: usize,
-        stage: &Stage,
-        selections: &StageSelections,
-        particles: &Particles,
-        cells: &LocalCells,
-    ) {
-        match self.direction {
-            Direction::Gather => {
-                halo::pack_fields(message, &self.fields, &selections.edges[edge], particles);
-            }
-            Direction::ScatterAdd => {
-                halo::pack_ghosts(message, &self.fields, &stage.edges[edge], particles, cells);
-            }
-        }
-    }
-}
-
-pub(super) struct Channel {
-    cargo: Cargo,
-    name: &'static str,
     contexts: Vec<Exchange>,
     needs: Vec<usize>,
 }
@@ -81,15 +46,15 @@ impl Channel {
                 Direction::ScatterAdd => flow(halo).reversed(),
             };
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-            Ok::<_, EngineError>(world.open(ExchangeSpec { name, edges, sizes: Sizes::Fixed, buffering })?)
+            open(world, name, edges, Sizes::Fixed, buffering)
         };
         let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
-        let cargo = Cargo { direction, fields: fields.to_vec(), width: numbers * size_of::<f64>() };
-        Ok(Self { cargo, name, contexts, needs: Vec::new() })
+        let (fields, width) = (fields.to_vec(), numbers * size_of::<f64>());
+        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new() })
     }
 
     pub(super) fn carries(&self, direction: Direction, fields: &[Field]) -> bool {
-        self.cargo.direction == direction && self.cargo.fields == fields
+        self.direction == direction && self.fields == fields
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -107,10 +72,17 @@ impl Channel {
         selections: &[StageSelections],
         cells: &LocalCells,
     ) -> Result<(), EngineError> {
-        let Self { contexts, needs, cargo, .. } = self;
+        let Self { contexts, needs, width, .. } = self;
         for ((context, stage), selections) in contexts.iter_mut().zip(&plan.stages).zip(selections) {
             needs.clear();
-            needs.extend((0..stage.edges.len()).map(|edge| cargo.bytes(edge, stage, selections, cells)));
+            match self.direction {
+                Direction::Gather => {
+                    needs.extend(selections.edges.iter().map(|selection| *width * selection.len()));
+                }
+                Direction::ScatterAdd => {
+                    needs.extend(stage.edges.iter().map(|edge| *width * halo::import_count(edge, cells)));
+                }
+            }
             context.negotiate(needs)?;
         }
         Ok(())
@@ -122,42 +94,24 @@ impl Channel {
         selections: &[StageSelections],
         view: &mut HaloView,
     ) -> Result<(), EngineError> {
-        self.send(number, selections, view)?;
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
-        let (stage, images) = (&plan.stages[number], &selections[number].images);
+        let (stage, selections) = (&plan.stages[number], &selections[number]);
+        let context = &mut self.contexts[number];
+        for (index, _) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).sends()) {
+            let selection = &selections.edges[index];
+            let bytes = self.width * selection.len();
+            // A buffer may have to be read by its receiver before it can be filled again.
+            let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
+            clock.time(Phase::HaloPack, || {
+                halo::pack_fields(bytemuck::cast_slice_mut(message), &self.fields, selection, particles);
+            });
+            clock.time(Phase::HaloTransfer, || context.start(EdgeId(index)))?;
+        }
+        clock.time(Phase::HaloTransfer, || context.initiate())?;
         clock.time(Phase::HaloPack, || {
-            halo::gather_images(stage, &self.cargo.fields, images, particles, (cells, threads));
+            halo::gather_images(stage, &self.fields, &selections.images, particles, (cells, threads));
         });
         Ok(())
-    }
-
-    /// Packs and sends the messages of a stage.
-    fn send(
-        &mut self,
-        number: usize,
-        selections: &[StageSelections],
-        view: &mut HaloView,
-    ) -> Result<(), EngineError> {
-        let HaloView { particles, cells, plan, clock, .. } = view;
-        let (stage, selections) = (&plan.stages[number], &selections[number]);
-        let Self { cargo, contexts, .. } = self;
-        let context = &mut contexts[number];
-        let (pack, transfer) = match cargo.direction {
-            Direction::Gather => (Phase::HaloPack, Phase::HaloTransfer),
-            Direction::ScatterAdd => (Phase::ForceReturn, Phase::ForceReturn),
-        };
-        for edge in 0..stage.edges.len() {
-            if !context.spec().edges[edge].flow.sends() {
-                continue;
-            }
-            let bytes = cargo.bytes(edge, stage, selections, cells);
-            // A buffer may have to be read by its receiver before it can be filled again.
-            let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(edge), bytes))?;
-            let message = bytemuck::cast_slice_mut(message);
-            clock.time(pack, || cargo.pack(message, edge, stage, selections, particles, cells));
-            clock.time(transfer, || context.start(EdgeId(edge)))?;
-        }
-        Ok(clock.time(transfer, || context.initiate())?)
     }
 
     pub(super) fn finish_gather(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
@@ -166,7 +120,7 @@ impl Channel {
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
             clock.time(Phase::HaloUnpack, || {
                 let (edge, message) = (&stage.edges[arrival.edge.0], bytemuck::cast_slice(arrival.bytes));
-                halo::unpack_fields(message, &self.cargo.fields, edge, particles, cells);
+                halo::unpack_fields(message, &self.fields, edge, particles, cells);
             });
         }
         // Nothing is moved any more; some transports wait until what was sent has been received.
@@ -181,18 +135,12 @@ impl Channel {
         view: &mut HaloView,
         collected: &mut Vec<Vec<u64>>,
     ) -> Result<(), EngineError> {
-        self.send(number, selections, view)?;
+        self.send_ghosts(number, view)?;
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
         let (stage, selections) = (&plan.stages[number], &selections[number]);
         let context = &mut self.contexts[number];
         clock.time(Phase::ForceReturn, || {
-            halo::scatter_add_images(
-                stage,
-                &self.cargo.fields,
-                &selections.images,
-                particles,
-                (cells, threads),
-            );
+            halo::scatter_add_images(stage, &self.fields, &selections.images, particles, (cells, threads));
         });
         clock.time(Phase::HaloWait, || {
             collect_arrivals(context, collected)?;
@@ -201,11 +149,25 @@ impl Channel {
         clock.time(Phase::ForceReturn, || {
             for (selection, message) in selections.edges.iter().zip(collected) {
                 if !selection.is_empty() {
-                    halo::add_fields(bytemuck::cast_slice(message), &self.cargo.fields, selection, particles);
+                    halo::add_fields(bytemuck::cast_slice(message), &self.fields, selection, particles);
                 }
             }
         });
         Ok(())
+    }
+
+    fn send_ghosts(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
+        let HaloView { particles, cells, plan, clock, .. } = view;
+        let (stage, context) = (&plan.stages[number], &mut self.contexts[number]);
+        for (index, edge) in stage.edges.iter().enumerate().filter(|(_, edge)| flow(edge).receives()) {
+            let bytes = self.width * halo::import_count(edge, cells);
+            let message = clock.time(Phase::HaloWait, || context.send_buffer(EdgeId(index), bytes))?;
+            clock.time(Phase::ForceReturn, || {
+                halo::pack_ghosts(bytemuck::cast_slice_mut(message), &self.fields, edge, particles, cells);
+            });
+            clock.time(Phase::ForceReturn, || context.start(EdgeId(index)))?;
+        }
+        Ok(clock.time(Phase::ForceReturn, || context.initiate())?)
     }
 
     /// The present exchange with its messages packed, in the order of the stages.
@@ -215,14 +177,17 @@ impl Channel {
         view: &HaloView,
     ) -> Vec<FrozenLeg<'h>> {
         let HaloView { particles, cells, plan, .. } = view;
-        let Self { cargo, contexts, .. } = self;
-        let stages = contexts.iter_mut().zip(&plan.stages).zip(selections);
+        let (direction, fields) = (self.direction, &self.fields);
+        let stages = self.contexts.iter_mut().zip(&plan.stages).zip(selections);
         let legs = stages.map(|((context, stage), selections)| {
-            FrozenLeg::new(context, |edge, message| {
-                cargo.pack(message, edge, stage, selections, particles, cells);
+            FrozenLeg::new(context, |index, message| match direction {
+                Direction::Gather => halo::pack_fields(message, fields, &selections.edges[index], particles),
+                Direction::ScatterAdd => {
+                    halo::pack_ghosts(message, fields, &stage.edges[index], particles, cells);
+                }
             })
         });
-        match cargo.direction {
+        match direction {
             Direction::Gather => legs.collect(),
             Direction::ScatterAdd => legs.rev().collect(),
         }

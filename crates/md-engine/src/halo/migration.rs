@@ -1,11 +1,11 @@
 //! Particles that change hands: to neighbours at a rebuild, to any rank when the decomposition is replaced.
 
-use md_comm::{Buffering, EdgeId, Exchange, ExchangeSpec, Flow, Sizes, World};
+use md_comm::{Buffering, EdgeId, Exchange, Flow, Sizes, World};
 use md_core::Particles;
 pub(crate) use md_core::migrate::Messages;
 use md_core::migrate::append_migrants;
 
-use super::{collect_arrivals, edge};
+use super::{collect_arrivals, edge, open};
 use crate::error::EngineError;
 
 /// The context between this rank and all to which its particles may go.
@@ -24,8 +24,7 @@ impl Migration {
         buffering: Buffering,
     ) -> Result<Self, EngineError> {
         let edges = peers.iter().map(|&peer| edge(peer, Flow::Both)).collect();
-        let spec = ExchangeSpec { name: "migrate", edges, sizes: Sizes::Variable, buffering };
-        let context = world.open(spec)?;
+        let context = open(world, "migrate", edges, Sizes::Variable, buffering)?;
         let (outgoing, needs) = (vec![Vec::new(); peers.len()], vec![0; peers.len()]);
         Ok(Self { peers, context, outgoing, needs })
     }

@@ -17,7 +17,7 @@ mod border;
 mod channel;
 mod migration;
 
-use md_comm::{Buffering, Choice, Edge, Exchange, Flow, Traffic, World};
+use md_comm::{Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
 use md_core::halo::{HaloEdge, HaloPlan};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, Field, LocalCells, Particles, Threads};
@@ -198,6 +198,16 @@ impl<'w> Halo<'w> {
         self.border.finalise()?;
         self.channels.into_iter().try_for_each(Channel::finalise)
     }
+}
+
+fn open(
+    world: &dyn World,
+    name: &'static str,
+    edges: Vec<Edge>,
+    sizes: Sizes,
+    buffering: Buffering,
+) -> Result<Exchange, EngineError> {
+    Ok(world.open(ExchangeSpec { name, edges, sizes, buffering })?)
 }
 
 /// The sum over several contexts.
