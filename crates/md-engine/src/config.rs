@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision, mixed_precision_problem};
-use md_core::grid::{GridError, axis, most_cells};
+use md_core::grid::axis;
 use md_core::lattice::Lattice;
-use md_core::partition::{DivisionRequest, Ownership};
+use md_core::partition::Ownership;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, ExchangePattern, PairPotential, Particle, Partition,
-    PartitionKind, Shell, SimdLevel, Threads,
+    Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
+    Threads,
 };
 
+use crate::decomposition::Division;
 use crate::error::EngineError;
 use crate::integrator::Integrator;
 
@@ -298,39 +299,6 @@ fn check_shares(shares: &[f64]) -> Result<(), EngineError> {
         return Ok(());
     }
     wrong(format!("the shares {shares:?} are no parts of 1"))
-}
-
-/// The box cut into cells, and who owns which.
-#[derive(Debug, Clone)]
-pub struct Division {
-    /// The cells.
-    pub grid: CellGrid,
-    /// Their owners.
-    pub partition: Partition,
-}
-
-impl Division {
-    /// Cuts a box into cells of at least `list_radius` = cutoff + skin and gives them to ranks. `atoms` limits the number
-    /// of cells: in a huge, nearly empty box larger cells are cheaper than empty ones.
-    ///
-    /// # Errors
-    /// [`GridError`]: the box is too small for the cutoff, or has too few cells for the ranks.
-    pub fn new(
-        domain: Domain,
-        list_radius: f64,
-        atoms: u64,
-        ranks: usize,
-        kind: PartitionKind,
-        rank_grid: Option<[usize; 3]>,
-    ) -> Result<Self, GridError> {
-        /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
-        const CELLS_PER_ATOM: u64 = 8;
-        const CELLS_PER_RANK: u64 = 1000;
-        let limit = (CELLS_PER_ATOM * atoms).max(CELLS_PER_RANK * ranks as u64);
-        let most_cells = most_cells(&domain, list_radius, limit)?;
-        let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
-        Ok(Self { grid, partition })
-    }
 }
 
 /// A checked configuration and what follows from it and the number of ranks without communication.

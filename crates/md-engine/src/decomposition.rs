@@ -4,11 +4,46 @@
 
 use md_comm::World;
 use md_core::force::PairWork;
-use md_core::{CellGrid, HaloPlan, Particles, Partition};
+use md_core::grid::{GridError, most_cells};
+use md_core::partition::DivisionRequest;
+use md_core::{CellGrid, Domain, HaloPlan, Particles, Partition, PartitionKind};
 
-use crate::config::{Division, ParallelConfig};
+use crate::config::ParallelConfig;
 use crate::error::EngineError;
 use crate::halo::Halo;
+
+/// The box cut into cells, and who owns which.
+#[derive(Debug, Clone)]
+pub struct Division {
+    /// The cells.
+    pub grid: CellGrid,
+    /// Their owners.
+    pub partition: Partition,
+}
+
+impl Division {
+    /// Cuts a box into cells of at least `list_radius` = cutoff + skin and gives them to ranks. `atoms` limits the number
+    /// of cells: in a huge, nearly empty box larger cells are cheaper than empty ones.
+    ///
+    /// # Errors
+    /// [`GridError`]: the box is too small for the cutoff, or has too few cells for the ranks.
+    pub fn new(
+        domain: Domain,
+        list_radius: f64,
+        atoms: u64,
+        ranks: usize,
+        kind: PartitionKind,
+        rank_grid: Option<[usize; 3]>,
+    ) -> Result<Self, GridError> {
+        /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
+        const CELLS_PER_ATOM: u64 = 8;
+        const CELLS_PER_RANK: u64 = 1000;
+        let limit = (CELLS_PER_ATOM * atoms).max(CELLS_PER_RANK * ranks as u64);
+        let most_cells = most_cells(&domain, list_radius, limit)?;
+        let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
+        Ok(Self { grid, partition })
+    }
+}
 
 /// The decomposition as seen from one rank.
 pub struct Decomposition<'w> {

@@ -7,8 +7,8 @@ use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
 
 use crate::clock::Phase;
-use crate::config::{Division, Setup};
-use crate::decomposition::Decomposition;
+use crate::config::Setup;
+use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::halo::{HaloView, Messages, Migration, total};
 use crate::interaction::{GhostPositions, Interaction};

@@ -7,8 +7,8 @@ use md_core::rebuild::{Due, RebuildWatch};
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles};
 
 use crate::clock::{Phase, PhaseClock};
-use crate::config::{Config, Division, Forces, NeighborConfig, Setup, TailCorrection};
-use crate::decomposition::Decomposition;
+use crate::config::{Config, Forces, NeighborConfig, Setup, TailCorrection};
+use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::initial;
 use crate::integrator::{Completion, Integrate, Motion};
@@ -73,10 +73,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         mut interaction: I,
     ) -> Result<Self, EngineError> {
         let config = &setup.config;
-        if setup.ranks != world.ranks() {
-            let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
-            return Err(EngineError::Config(what));
-        }
+        check_ranks(setup, world)?;
         setup.check_division(&setup.division, interaction.cutoff())?;
         let mut particles = initial::particles(setup, world)?;
         interaction.register(&mut particles);
@@ -84,13 +81,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
             tail: tail(setup, &interaction, &particles, world)?,
-            state: State {
-                particles,
-                domain: setup.domain,
-                integrator: config.integrator.build(setup),
-                step: 0,
-                time: 0.0,
-            },
+            state: State::new(particles, setup),
             next_division: None,
             cells: LocalCells::default(),
             half_kicks: HalfKicks::Single,
@@ -271,6 +262,14 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     pub fn finalise(self) -> Result<(), EngineError> {
         self.decomposition.halo.finalise()
     }
+}
+
+fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
+    if setup.ranks == world.ranks() {
+        return Ok(());
+    }
+    let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
+    Err(EngineError::Config(what))
 }
 
 /// The interaction's correction for all particles, where it is wanted. *Collective.*
