@@ -1,30 +1,31 @@
-//! Systems for the benchmarks: one rank's particles, sorted and with their ghosts, as in the middle of a run.
+//! Systems for the benchmarks: one rank's particles, sorted and with their ghosts, taken from a simulation.
 
 #![allow(dead_code, reason = "every benchmark takes what it needs")]
 
 use std::hint::black_box;
+use std::time::Duration;
 
+use md_comm::local;
 use md_core::force::{MethodKind, PairSums, PairWork, Precision, Region, System};
-use md_core::grid::most_cells;
-use md_core::halo::{self, ExchangePattern, HaloPlan, StageSelections};
+use md_core::halo::{self, HaloPlan, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
-use md_core::partition::{Ownership, Rect};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, Evaluation, Field, LocalCells, Method, Particle, Particles,
-    Partition, Shell, SimdLevel, Threads, random,
+    CellGrid, Domain, Evaluation, Field, LocalCells, Method, Particles, Shell, SimdLevel, Threads,
 };
+use md_engine::{Config, EngineError, ForceContext, Forces, Interaction, Setup, Simulation};
 
 const SEED: u64 = 87287;
-pub(crate) const POSITIONS: &[Field] = &[Field::POSITION];
-pub(crate) const FORCES: &[Field] = &[Field::FORCE];
+const LIMIT: Duration = Duration::from_secs(600);
+/// Numbers per particle of a position or a force.
+const DIMENSIONS: usize = 3;
+const POSITIONS: &[Field] = &[Field::POSITION];
+const FORCES: &[Field] = &[Field::FORCE];
 pub(crate) const ONE_SPECIES: &[Well] = &[Well { epsilon: 1.0, sigma: 1.0 }];
 pub(crate) const TWO_SPECIES: &[Well] =
     &[Well { epsilon: 1.0, sigma: 1.0 }, Well { epsilon: 0.7, sigma: 0.9 }];
-pub(crate) const ONE_RANK: [usize; 3] = [1; 3];
-const TWO_RANKS: [usize; 3] = [2, 1, 1];
 
-/// What is simulated. Species alternate.
+/// What is simulated, with equal shares of the species.
 #[derive(Clone, Copy)]
 pub(crate) struct Scenario {
     pub(crate) lattice: LatticeKind,
@@ -35,6 +36,21 @@ pub(crate) struct Scenario {
     pub(crate) cutoff: f64,
     pub(crate) skin: f64,
     pub(crate) wells: &'static [Well],
+}
+
+impl Scenario {
+    fn config(&self, shell: Shell) -> Config {
+        let Self { lattice, spacing, cells, displacement, cutoff, skin, wells } = *self;
+        let lattice = Lattice::new(lattice, spacing, cells);
+        let mut config = Config::new(lattice, Forces::Own { cutoff });
+        config.masses = vec![1.0; wells.len()];
+        config.shares = vec![1.0 / wells.len() as f64; wells.len()];
+        // Of numbers evenly distributed between -1 and 1 the standard deviation is the root of a third.
+        (config.displacement, config.seed) = (displacement * 3_f64.sqrt(), SEED);
+        (config.temperature, config.neighbor.skin) = (Some(1.0), skin);
+        config.parallel.shell = shell;
+        config
+    }
 }
 
 /// The standard melt: fcc, density 0.8442, cutoff 2.5, skin 0.3, displaced about as much as in the liquid.
@@ -100,66 +116,47 @@ pub(crate) struct Sample {
 impl Sample {
     /// All of the system on one rank, ready for [`Sample::forces`].
     pub(crate) fn new(scenario: &Scenario, shell: Shell, kernel: Kernel, simd: SimdLevel) -> Self {
-        let mut sample = Self::of_rank(scenario, shell, kernel, simd, (ONE_RANK, 0));
+        let mut sample = Self::of_first_rank(scenario, shell, kernel, simd, 1);
         sample.build_lists();
         sample
     }
 
-    /// What one rank of a grid of ranks owns, sorted and with its own images, before it knows of other ranks.
-    pub(crate) fn of_rank(
+    /// What the first of so many ranks owns, sorted and with its ghosts.
+    fn of_first_rank(
         scenario: &Scenario,
         shell: Shell,
         kernel: Kernel,
         simd: SimdLevel,
-        (ranks, rank): ([usize; 3], usize),
+        ranks: usize,
     ) -> Self {
-        let Scenario { lattice, spacing, cells, cutoff, skin, wells, .. } = *scenario;
-        let lattice = Lattice::new(lattice, spacing, cells);
-        let boundary = [Boundary::Periodic; 3];
-        let domain =
-            Domain { dimension: Dimension::Three, origin: [0.0; 3], lengths: lattice.lengths(), boundary };
-        let counts = most_cells(&domain, cutoff + skin, lattice.len()).expect("the box is large enough");
-        let grid = CellGrid::new(domain, counts);
-        let partition = Partition::Rect(Rect { grid: ranks });
-        let all = all_particles(scenario, &lattice, &domain);
-        let is_here = |particle: &Particle| partition.owner(&grid, grid.cell_of(particle.position)) == rank;
-        let particles = (0..all.owned()).map(|index| all.get(index)).filter(is_here).collect();
-        let plan = HaloPlan::new(&grid, &partition, &shell.offsets(false), ExchangePattern::Direct, rank);
-        let pairs = PairWork::new(&plan, &grid, shell);
+        let Scenario { cutoff, skin, wells, .. } = *scenario;
         let potential = LennardJones::new(wells, Mixing::LorentzBerthelot, &[], cutoff, Shift::None);
         let (method, precision) = kernel.kind();
-        let mut sample = Self {
-            cells: LocalCells::default(),
+        let sample = |context: &ForceContext| Self {
+            domain: *context.domain,
+            grid: context.grid.clone(),
+            plan: context.plan.clone(),
+            pairs: context.pairs.clone(),
+            particles: context.particles.clone(),
+            cells: context.cells.clone(),
             selections: StageSelections::default(),
             method: Method::new(method, skin, precision),
-            potential: potential.expect("there are no overrides"),
-            threads: Threads::one(),
-            domain,
-            grid,
-            plan,
-            pairs,
-            particles,
+            potential: potential.clone().expect("there are no overrides"),
+            threads: context.threads.clone(),
             simd,
         };
-        sample.sort();
-        sample
-    }
-
-    /// One of two ranks, with the ghosts it gets from the other.
-    pub(crate) fn beside_another(scenario: &Scenario) -> Self {
-        let [mut here, there] = [0, 1].map(|rank| {
-            let place = (TWO_RANKS, rank);
-            Self::of_rank(scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect(), place)
+        let setup = Setup::new(scenario.config(shell), ranks).expect("the box is large enough");
+        let samples = local::run(ranks, LIMIT, |world| {
+            let mut taken = None;
+            let take = Take { cutoff, sample, taken: &mut taken };
+            let taken_from = Simulation::with_interaction(world, &setup, take).expect("it can be set up");
+            taken_from.finalise().expect("no rank has failed");
+            taken
         });
-        let exports = &there.plan.stages[0].edges[0].exports;
-        let selection = &there.selections.edges[0];
-        let mut message =
-            vec![0; halo::border_bytes(exports, selection, &there.particles) / size_of::<u64>()];
-        halo::pack_border(&mut message, exports, selection, &there.particles, &there.cells);
-        let edge = &here.plan.stages[0].edges[0];
-        halo::unpack_border(&message, edge, &mut here.particles, &mut here.cells)
-            .expect("both ranks have one plan");
-        here
+        let first = samples.into_iter().next().expect("a rank");
+        let mut sample = first.expect("it has not panicked").expect("forces were asked for");
+        sample.selections.rebuild(&sample.plan.stages[0], &sample.cells, &sample.domain);
+        sample
     }
 
     /// Sorts the particles and makes their images.
@@ -204,14 +201,49 @@ impl Sample {
     }
 }
 
-fn all_particles(scenario: &Scenario, lattice: &Lattice, domain: &Domain) -> Particles {
-    let species = scenario.wells.len() as u64;
-    let particle = |(id, site): (u64, [f64; 3])| {
-        let jitter = random::normal_vector(SEED, id);
-        let position = [0, 1, 2].map(|dim| site[dim] + scenario.displacement * jitter[dim]);
-        Particle { id, species: (id % species) as u32, position, velocity: jitter }
-    };
-    let mut all: Particles = lattice.sites().map(particle).collect();
-    domain.wrap(&mut all, &Threads::one());
-    all
+/// Takes a copy of what forces are computed from.
+struct Take<'t, F> {
+    cutoff: f64,
+    sample: F,
+    taken: &'t mut Option<Sample>,
+}
+
+impl<F: Fn(&ForceContext) -> Sample> Interaction for Take<'_, F> {
+    fn cutoff(&self) -> f64 {
+        self.cutoff
+    }
+
+    fn add_forces(&mut self, context: &mut ForceContext, _: Evaluation) -> Result<PairSums, EngineError> {
+        *self.taken = Some((self.sample)(context));
+        Ok(PairSums::default())
+    }
+}
+
+/// Times every copy of the halo: name, number of ghosts, what is to be repeated.
+pub(crate) fn halo_copies(scenario: &Scenario, mut time: impl FnMut(&str, usize, &mut dyn FnMut())) {
+    let kernel = Kernel::CellsDouble;
+    let beside_another = Sample::of_first_rank(scenario, Shell::Half, kernel, SimdLevel::detect(), 2);
+    let Sample { plan, mut particles, cells, selections, .. } = beside_another;
+    let (edge, selection) = (&plan.stages[0].edges[0], &selections.edges[0]);
+    let (sent, got) = (selection.len(), halo::import_count(edge, &cells));
+    let (mut to_peer, mut from_peer) = (vec![0.0; DIMENSIONS * sent], vec![0.0; DIMENSIONS * got]);
+    time("pack positions", sent, &mut || {
+        halo::pack_fields(&mut to_peer, POSITIONS, selection, &particles);
+    });
+    time("unpack positions", got, &mut || {
+        halo::unpack_fields(&from_peer, POSITIONS, edge, &mut particles, &cells);
+    });
+    time("pack forces", got, &mut || {
+        halo::pack_ghosts(&mut from_peer, FORCES, edge, &particles, &cells);
+    });
+    time("add returned forces", sent, &mut || {
+        halo::add_fields(&to_peer, FORCES, selection, &mut particles);
+    });
+    let mut sample = Sample::new(scenario, Shell::Half, kernel, SimdLevel::detect());
+    let images = sample.selections.images.len();
+    time("add forces of images", images, &mut || sample.return_forces());
+    let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
+    time("copy to images", images, &mut || {
+        halo::gather_images(&plan.stages[0], POSITIONS, &selections.images, particles, (&*cells, &*threads));
+    });
 }

@@ -2,11 +2,10 @@
 //! move, with the lines that are fetched to be overwritten; where the loop jumps about in memory more is moved, which
 //! shows as a small share.
 
-use md_core::halo;
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::{Shell, SimdLevel};
 
-use crate::common::{FORCES, Kernel, ONE_SPECIES, POSITIONS, Sample, melt};
+use crate::common::{Kernel, ONE_SPECIES, Sample, halo_copies, melt};
 use crate::machine::Limits;
 use crate::{GIGA, NANO, PERCENT, fastest_s};
 
@@ -15,7 +14,6 @@ const CELLS: u32 = 100;
 
 const SAMPLES: usize = 5;
 const COLUMN_BYTES: f64 = 8.0;
-const DIMENSIONS: usize = 3;
 
 /// Both kicks and the drift: v, x and f (to zero) read and written, in three dimensions.
 const INTEGRATION_BYTES: f64 = 3.0 * 6.0 * COLUMN_BYTES;
@@ -34,7 +32,7 @@ const TIMESTEP: f64 = 1e-9;
 struct Table<'l>(&'l Limits);
 
 impl Table<'_> {
-    fn row(&self, name: &str, (items, item_bytes): (usize, f64), best_s: f64) {
+    fn row(&self, name: &str, items: usize, item_bytes: f64, best_s: f64) {
         let bytes_per_s = items as f64 * item_bytes / best_s;
         let share = bytes_per_s / self.0.memory_bytes_per_s * PERCENT;
         let (item_ns, rate) = (best_s / items as f64 * NANO, bytes_per_s / GIGA);
@@ -46,42 +44,17 @@ pub(crate) fn report(limits: &Limits, simd: SimdLevel) {
     println!("| loops, 4,000,000 atoms | ns per item | bytes per item | GB/s | share of triad |");
     println!("| --- | --- | --- | --- | --- |");
     let table = Table(limits);
-    one_rank(&table, simd);
-    messages(&table);
-}
-
-fn one_rank(table: &Table, simd: SimdLevel) {
     let mut sample = Sample::new(&melt(CELLS, ONE_SPECIES), Shell::Half, Kernel::CellsDouble, simd);
-    let (atoms, images) = (sample.particles.owned(), sample.selections.images.len());
+    let atoms = sample.particles.owned();
     let integrator = VelocityVerlet::new(TIMESTEP, &[1.0], simd);
     let best_s = fastest_s(SAMPLES, || {
         integrator.kick_and_drift(HalfKicks::Fused, &mut sample.particles, &sample.domain, &sample.threads);
     });
-    table.row("integrate (two kicks, drift), per atom", (atoms, INTEGRATION_BYTES), best_s);
-    let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
-    let best_s = fastest_s(SAMPLES, || {
-        halo::gather_images(&plan.stages[0], POSITIONS, &selections.images, particles, (&*cells, &*threads));
-    });
-    table.row("copy to images, per image", (images, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || sample.return_forces());
-    table.row("add forces of images, per image", (images, COPY_BYTES), best_s);
+    table.row("integrate (two kicks, drift), per atom", atoms, INTEGRATION_BYTES, best_s);
     let best_s = fastest_s(SAMPLES, || sample.sort());
-    table.row("sort and images, per atom", (atoms, SORT_BYTES), best_s);
-}
-
-fn messages(table: &Table) {
-    let Sample { plan, mut particles, cells, selections, .. } =
-        Sample::beside_another(&melt(CELLS, ONE_SPECIES));
-    let (edge, selection) = (&plan.stages[0].edges[0], &selections.edges[0]);
-    let (sent, got) = (selection.len(), halo::import_count(edge, &cells));
-    let (mut to_peer, mut from_peer) = (vec![0.0; DIMENSIONS * sent], vec![0.0; DIMENSIONS * got]);
-    let best_s = fastest_s(SAMPLES, || halo::pack_fields(&mut to_peer, POSITIONS, selection, &particles));
-    table.row("pack positions, per ghost", (sent, COPY_BYTES), best_s);
-    let best_s =
-        fastest_s(SAMPLES, || halo::unpack_fields(&from_peer, POSITIONS, edge, &mut particles, &cells));
-    table.row("unpack positions, per ghost", (got, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || halo::pack_ghosts(&mut from_peer, FORCES, edge, &particles, &cells));
-    table.row("pack forces, per ghost", (got, COPY_BYTES), best_s);
-    let best_s = fastest_s(SAMPLES, || halo::add_fields(&to_peer, FORCES, selection, &mut particles));
-    table.row("add returned forces, per ghost", (sent, COPY_BYTES), best_s);
+    table.row("sort and images, per atom", atoms, SORT_BYTES, best_s);
+    drop(sample);
+    halo_copies(&melt(CELLS, ONE_SPECIES), |name, ghosts, copy| {
+        table.row(&format!("{name}, per ghost"), ghosts, COPY_BYTES, fastest_s(SAMPLES, copy));
+    });
 }

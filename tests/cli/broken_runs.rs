@@ -1,42 +1,42 @@
 //! Runs that fail one of their own checks: particles on top of each other, time steps far too large. Exit code 1, the
 //! culprits by their ids, and the same words on any number of ranks.
 
-use crate::support::{Desk, MELT, Start, error, error_everywhere, starts};
+use crate::support::{MELT, Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
 
 /// Two particles at a distance along x, within a rank or across ranks, and some others to make it a system.
-fn pair_at(distance: &str) -> Desk {
-    let desk = Desk::new(
+fn pair_at(distance: &str) -> Workdir {
+    let workdir = Workdir::new(
         "[simulation]\nsteps = 10\n\n[system]\nfile = { path = \"start.data\", format = \"lammps-data\" }\n",
     );
     let atoms = format!(
         "pair\n\n4 atoms\n1 atom types\n\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nAtoms # atomic\n\n\
          17 1 8.5 1.0 1.0\n23 1 4.0 1.0 1.0\n42 1 {distance} 1.0 1.0\n99 1 1.0 1.0 5.0\n"
     );
-    desk.write("start.data", &atoms);
-    desk
+    workdir.write("start.data", &atoms);
+    workdir
 }
 
 #[test]
 fn coincident_particles() {
-    let desk = pair_at("4.0");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = pair_at("4.0");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 42 and 23 are 0.000e0 apart, the force on 42 is inf and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
     ");
-    assert_snapshot!(error_everywhere(&desk, "forces melt.toml", &starts()), @r"
+    assert_snapshot!(error_everywhere(&workdir, "forces melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 42 and 23 are 0.000e0 apart, the force on 42 is inf and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
     ");
-    assert_eq!(desk.files("out"), ["scenario.toml"], "no results");
+    assert_eq!(workdir.files("out"), ["scenario.toml"], "no results");
 }
 
 #[test]
 fn nearly_coincident_particles() {
-    let desk = pair_at("4.001");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = pair_at("4.001");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 42 and 23 are 1.000e-3 apart, the force on 42 is 4.800e40 and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
@@ -46,10 +46,10 @@ fn nearly_coincident_particles() {
 /// The partners are on both sides of the periodic boundary, and of a border between ranks.
 #[test]
 fn nearly_coincident_through_the_boundary() {
-    let desk = pair_at("0.0");
-    let atoms = desk.read("start.data").replace("17 1 8.5", "17 1 8.999");
-    desk.write("start.data", &atoms);
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = pair_at("0.0");
+    let atoms = workdir.read("start.data").replace("17 1 8.5", "17 1 8.999");
+    workdir.write("start.data", &atoms);
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 0: the energy explodes: particles 17 and 42 are 1.000e-3 apart, the force on 17 is 4.800e40 and would throw it further than the cutoff in one step
     particles on top of each other, or a time step that is too large
@@ -58,8 +58,8 @@ fn nearly_coincident_through_the_boundary() {
 
 #[test]
 fn far_too_large_a_time_step() {
-    let desk = Desk::new(&MELT.replace("steps = 20", "steps = 20\ntimestep = 1.0"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 20\ntimestep = 1.0"));
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 1
     error: step 1: 8 particles lost: moved further than one cell since the last rebuild
       id 2 at (-2.708, -0.101, 1.763), moved 4.072
@@ -69,17 +69,18 @@ fn far_too_large_a_time_step() {
       id 196 at (0.341, 1.621, 2.508), moved 4.271
     the time step is too large, particles overlap, or the neighbourhood is rebuilt too rarely
     ");
-    let thermo = desk.read("out/thermo.csv");
+    let thermo = workdir.read("out/thermo.csv");
     assert_eq!(thermo.lines().count(), 2, "the state at step 0 stays: {thermo}");
-    assert_eq!(desk.files("out"), ["scenario.toml", "thermo.csv"], "no results of a run that failed");
+    assert_eq!(workdir.files("out"), ["scenario.toml", "thermo.csv"], "no results of a run that failed");
 }
 
 /// Chaos multiplies rounding differences, so that only the first line is the same on all ranks.
 #[test]
 fn lost_particles_between_two_rebuilds() {
-    let desk = Desk::new(&MELT.replace("[output]", "[neighbor]\nrebuild = { every = 1000 }\n\n[output]"));
+    let workdir =
+        Workdir::new(&MELT.replace("[output]", "[neighbor]\nrebuild = { every = 1000 }\n\n[output]"));
     for start in starts() {
-        let text = error(&desk, "run melt.toml --set simulation.timestep=0.5", start);
+        let text = error(&workdir, "run melt.toml --set simulation.timestep=0.5", start);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "exit code 1");
         assert!(lines[1].starts_with("error: step 7: "), "{text}");
@@ -88,23 +89,23 @@ fn lost_particles_between_two_rebuilds() {
         assert_eq!(lines.len(), 8, "{text}");
         let why = "the time step is too large, particles overlap, or the neighbourhood is rebuilt too rarely";
         assert_eq!(lines[7], why);
-        assert_eq!(desk.files("out"), ["scenario.toml", "thermo.csv"]);
+        assert_eq!(workdir.files("out"), ["scenario.toml", "thermo.csv"]);
     }
 }
 
 #[test]
 fn forces_that_would_throw_particles_out_at_once() {
-    let desk = Desk::new(&MELT.replace("steps = 20", "steps = 20\ntimestep = 1e80"));
-    let text = error(&desk, "run melt.toml", Start::Threads(1));
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 20\ntimestep = 1e80"));
+    let text = error(&workdir, "run melt.toml", Start::Threads(1));
     assert!(text.starts_with("exit code 1\nerror: step 0: the energy explodes: particles "), "{text}");
     assert!(text.ends_with("particles on top of each other, or a time step that is too large\n"), "{text}");
 }
 
 #[test]
 fn energy_that_is_not_a_number() {
-    let desk = Desk::new(&MELT.replace("temperature = 1.44", "temperature = 1e308"));
+    let workdir = Workdir::new(&MELT.replace("temperature = 1.44", "temperature = 1e308"));
     for start in starts() {
-        let text = error(&desk, "run melt.toml", start);
+        let text = error(&workdir, "run melt.toml", start);
         let begin =
             "exit code 1\nerror: step 0: the energy is not a finite number (potential -6.773368053252";
         assert!(text.starts_with(begin), "{text}");
@@ -114,8 +115,8 @@ fn energy_that_is_not_a_number() {
 
 #[test]
 fn a_limit_on_waiting_that_no_clock_can_hold() {
-    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nwatchdog_s = 1e300\n\n[output]"));
+    let workdir = Workdir::new(&MELT.replace("[output]", "[parallel]\nwatchdog_s = 1e300\n\n[output]"));
     for start in starts() {
-        desk.succeed(start, "run melt.toml");
+        workdir.succeed(start, "run melt.toml");
     }
 }

@@ -1,6 +1,6 @@
 //! The commands and their options in normal use.
 
-use crate::support::{Desk, MELT, Said, Start, md_cli, p2p_available, starts};
+use crate::support::{MELT, Said, Start, Workdir, md_cli, p2p_available, starts};
 use md_cli::scenario::{ScenarioSource, effective_toml, load};
 use serde_json::Value;
 
@@ -8,34 +8,34 @@ const HEADER: &str = "      Step           Temp         PotEng         KinEng   
 
 #[test]
 fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
-    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
-    let first = desk.succeed(Start::Plain, "check melt.toml");
+    let workdir = Workdir::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
+    let first = workdir.succeed(Start::Plain, "check melt.toml");
     assert_eq!(first.stderr, "");
-    assert_eq!(desk.files("."), ["melt.toml"], "no output directory");
-    let source = ScenarioSource { text: desk.read("melt.toml"), ..ScenarioSource::default() };
+    assert_eq!(workdir.files("."), ["melt.toml"], "no output directory");
+    let source = ScenarioSource { text: workdir.read("melt.toml"), ..ScenarioSource::default() };
     assert_eq!(first.stdout, effective_toml(&load(&source).unwrap()));
-    desk.write("effective.toml", &first.stdout);
-    assert_eq!(desk.succeed(Start::Plain, "check effective.toml"), first);
-    desk.succeed(Start::Plain, "run melt.toml --quiet --output first");
-    desk.succeed(Start::Plain, "run effective.toml --quiet --output second");
-    assert_eq!(desk.read("first/thermo.csv"), desk.read("second/thermo.csv"));
-    assert_eq!(desk.read("first/scenario.toml").replace("first", "out"), first.stdout);
+    workdir.write("effective.toml", &first.stdout);
+    assert_eq!(workdir.succeed(Start::Plain, "check effective.toml"), first);
+    workdir.succeed(Start::Plain, "run melt.toml --quiet --output first");
+    workdir.succeed(Start::Plain, "run effective.toml --quiet --output second");
+    assert_eq!(workdir.read("first/thermo.csv"), workdir.read("second/thermo.csv"));
+    assert_eq!(workdir.read("first/scenario.toml").replace("first", "out"), first.stdout);
 }
 
 #[test]
 fn check_under_mpirun_speaks_once() {
     if p2p_available() {
-        let desk = Desk::new(MELT);
+        let workdir = Workdir::new(MELT);
         assert_eq!(
-            desk.succeed(Start::Mpirun(3), "check melt.toml"),
-            desk.succeed(Start::Mpirun(1), "check melt.toml")
+            workdir.succeed(Start::Mpirun(3), "check melt.toml"),
+            workdir.succeed(Start::Mpirun(1), "check melt.toml")
         );
     }
 }
 
 #[test]
 fn the_schema_is_json() {
-    let said = Desk::new(MELT).succeed(Start::Plain, "schema");
+    let said = Workdir::new(MELT).succeed(Start::Plain, "schema");
     assert_eq!(said.stderr, "");
     let schema: Value = serde_json::from_str(&said.stdout).unwrap();
     let tables =
@@ -51,8 +51,8 @@ fn backends_that_cannot_be_used_by_these_ranks() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(MELT);
-    let mut command = desk.under_mpirun(2, &md_cli());
+    let workdir = Workdir::new(MELT);
+    let mut command = workdir.under_mpirun(2, &md_cli());
     command.arg("backends").env("MD_RANKS_PER_NODE", "1");
     let said = Said::of(command);
     let states = ["shm", "hybrid"].map(|name| {
@@ -65,7 +65,7 @@ fn backends_that_cannot_be_used_by_these_ranks() {
 
 #[test]
 fn backends_are_listed() {
-    let said = Desk::new(MELT).succeed(Start::Plain, "backends");
+    let said = Workdir::new(MELT).succeed(Start::Plain, "backends");
     assert_eq!(said.stderr, "");
     let lines: Vec<&str> = said.stdout.lines().collect();
     let state = |name: &str| {
@@ -95,9 +95,9 @@ fn backends_are_listed() {
 /// The last `--set` of a key wins; options of their own win over `--set`; both win over the file.
 #[test]
 fn precedence_of_overrides() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let value = |arguments: &str, key: &str| {
-        let said = desk.succeed(Start::Threads(1), &format!("check melt.toml {arguments}"));
+        let said = workdir.succeed(Start::Threads(1), &format!("check melt.toml {arguments}"));
         let line = said.stdout.lines().find(|line| line.starts_with(&format!("{key} = ")));
         line.unwrap().split_once(" = ").unwrap().1.to_owned()
     };
@@ -107,17 +107,17 @@ fn precedence_of_overrides() {
     assert_eq!(value("--steps 7 --set simulation.steps=5", "steps"), "7");
     assert_eq!(value("--output there --set output.directory=\"here\"", "directory"), "\"there\"");
     assert_eq!(value("--threads 1", "threads"), "1");
-    desk.succeed(Start::Threads(1), "run melt.toml --steps 3 --output a/b/c --quiet");
-    assert_eq!(desk.read("a/b/c/thermo.csv").lines().last().unwrap().split(',').next(), Some("3"));
-    assert!(!desk.path("out").exists());
+    workdir.succeed(Start::Threads(1), "run melt.toml --steps 3 --output a/b/c --quiet");
+    assert_eq!(workdir.read("a/b/c/thermo.csv").lines().last().unwrap().split(',').next(), Some("3"));
+    assert!(!workdir.path("out").exists());
 }
 
 #[test]
 fn quiet_prints_nothing() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for start in starts() {
         for command in ["run", "forces"] {
-            let said = desk.succeed(start, &format!("{command} melt.toml --quiet"));
+            let said = workdir.succeed(start, &format!("{command} melt.toml --quiet"));
             assert_eq!(said, Said { code: Some(0), stdout: String::new(), stderr: String::new() });
         }
     }
@@ -125,9 +125,9 @@ fn quiet_prints_nothing() {
 
 #[test]
 fn the_table_and_the_performance_are_printed_once() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for start in starts() {
-        let said = desk.succeed(start, "run melt.toml");
+        let said = workdir.succeed(start, "run melt.toml");
         assert_eq!(said.stderr, "", "no progress bar where there is no terminal");
         let lines: Vec<&str> = said.stdout.lines().collect();
         assert_eq!(lines[0], HEADER);
@@ -149,9 +149,9 @@ fn the_table_and_the_performance_are_printed_once() {
 /// The numbers on screen are those of thermo.csv, rounded.
 #[test]
 fn the_table_agrees_with_the_file() {
-    let desk = Desk::new(MELT);
-    let said = desk.succeed(Start::Threads(1), "run melt.toml");
-    let file = desk.read("out/thermo.csv");
+    let workdir = Workdir::new(MELT);
+    let said = workdir.succeed(Start::Threads(1), "run melt.toml");
+    let file = workdir.read("out/thermo.csv");
     for (shown, written) in said.stdout.lines().skip(1).zip(file.lines().skip(1)) {
         let shown: Vec<f64> = shown.split_whitespace().map(|field| field.parse().unwrap()).collect();
         let written: Vec<f64> = written.split(',').map(|field| field.parse().unwrap()).collect();
@@ -163,10 +163,10 @@ fn the_table_agrees_with_the_file() {
 
 #[test]
 fn progress_where_there_is_no_terminal() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     // Lines come every few seconds, later than this run ends.
     for mode in ["never", "auto", "always"] {
-        let said = desk.succeed(Start::Threads(1), &format!("run melt.toml --quiet --progress {mode}"));
+        let said = workdir.succeed(Start::Threads(1), &format!("run melt.toml --quiet --progress {mode}"));
         assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""), "{mode}");
     }
 }
@@ -174,8 +174,8 @@ fn progress_where_there_is_no_terminal() {
 /// On a terminal (that of `script`) there is a bar, unless it is not wanted.
 #[test]
 fn progress_on_a_terminal() {
-    let desk = Desk::new(&MELT.replace("steps = 20", "steps = 400"));
-    if !Said::of(desk.shell("script --version")).stdout.contains("util-linux") {
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 400"));
+    if !Said::of(workdir.shell("script --version")).stdout.contains("util-linux") {
         return;
     }
     let on_terminal = |mode: &str| {
@@ -183,7 +183,7 @@ fn progress_on_a_terminal() {
         let call = format!(
             "TERM=xterm script -qec \"$md run melt.toml --quiet {local} --progress {mode}\" /dev/null"
         );
-        let said = Said::of(desk.shell(&call));
+        let said = Said::of(workdir.shell(&call));
         assert_eq!(said.code, Some(0), "{said:?}");
         said.stdout
     };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Desk, MELT, Said, Start, error, error_everywhere, md_cli, p2p_available, starts};
+use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, md_cli, p2p_available, starts};
 use insta::assert_snapshot;
 
 /// Columns as promised in docs/reference/outputs.md, then the context columns of timing.csv that are not among them.
@@ -47,8 +47,8 @@ impl Row {
     }
 }
 
-fn rows(desk: &Desk) -> Vec<Row> {
-    let text = desk.read("out/compare.csv");
+fn rows(workdir: &Workdir) -> Vec<Row> {
+    let text = workdir.read("out/compare.csv");
     assert_eq!(text.lines().next(), Some(COLUMNS));
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
@@ -57,47 +57,47 @@ fn rows(desk: &Desk) -> Vec<Row> {
 
 #[test]
 fn shells_and_exchanges_over_threads() {
-    let desk = Desk::new(MELT);
-    let said = desk
+    let workdir = Workdir::new(MELT);
+    let said = workdir
         .succeed(Start::Threads(2), "compare melt.toml --shells all --exchanges all --repeat 2 --steps 2");
     assert_eq!(said.stderr, "");
     assert!(said.stdout.contains("600 atoms, 2 ranks, 2 repetitions of 2 steps"), "{}", said.stdout);
-    assert!(said.stdout.ends_with(&desk.read("out/recommendation.txt")), "{}", said.stdout);
-    assert_eq!(desk.files("out"), FILES);
-    let rows = rows(&desk);
+    assert!(said.stdout.ends_with(&workdir.read("out/recommendation.txt")), "{}", said.stdout);
+    assert_eq!(workdir.files("out"), FILES);
+    let rows = rows(&workdir);
     assert_eq!(rows.len(), 6);
     rows.iter().for_each(Row::check_numbers);
     let bytes = |shell: &str| rows.iter().find(|row| row.text("shell") == shell).unwrap().number("bytes");
     assert!(bytes("eighth") < bytes("full"), "the full shell imports most");
     assert!(rows.iter().all(|row| row.text("backend") == "local" && row.text("grid") == "2x1x1"));
-    assert!(desk.read("out/scenario.toml").contains("steps = 20"), "--steps is the length of a sample");
+    assert!(workdir.read("out/scenario.toml").contains("steps = 20"), "--steps is the length of a sample");
 }
 
 /// Positions travel with the border only: its columns say where the time goes, and a sentence says why.
 #[test]
 fn every_step_rebuilds() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let call = "compare melt.toml --shells all --repeat 2 --steps 3 --quiet --set neighbor.rebuild.every=";
     let warning = "Every step rebuilds its neighbourhood";
-    desk.succeed(Start::Threads(2), &format!("{call}1"));
-    for row in rows(&desk) {
+    workdir.succeed(Start::Threads(2), &format!("{call}1"));
+    for row in rows(&workdir) {
         row.check_numbers();
         assert_eq!(row.number("halo_pack_s") + row.number("halo_unpack_s"), 0.0);
         assert!(row.number("border_s") > 0.0 && row.number("migrate_s") > 0.0, "{:?}", row.1);
     }
-    assert!(desk.read("out/recommendation.txt").contains(warning));
-    desk.succeed(Start::Threads(2), &format!("{call}20"));
-    assert!(rows(&desk).iter().all(|row| row.number("border_s") == 0.0 && row.number("migrate_s") == 0.0));
-    assert!(!desk.read("out/recommendation.txt").contains(warning));
+    assert!(workdir.read("out/recommendation.txt").contains(warning));
+    workdir.succeed(Start::Threads(2), &format!("{call}20"));
+    assert!(rows(&workdir).iter().all(|row| row.number("border_s") == 0.0 && row.number("migrate_s") == 0.0));
+    assert!(!workdir.read("out/recommendation.txt").contains(warning));
 }
 
 /// Other forces than the serial ones in double, as they should be.
 #[test]
 fn mixed_precision() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let call = "compare melt.toml --shells all --exchanges all --repeat 1 --steps 2 --quiet --set neighbor.precision=mixed";
-    desk.succeed(Start::Threads(2), call);
-    let rows = rows(&desk);
+    workdir.succeed(Start::Threads(2), call);
+    let rows = rows(&workdir);
     assert_eq!(rows.len(), 6);
     rows.iter().for_each(Row::check_numbers);
     assert!(rows.iter().all(|row| row.text("precision") == "mixed"));
@@ -108,19 +108,19 @@ fn backends_over_mpi_and_what_cannot_be() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let backends = "p2p,local,neighbor-collective,rma-lock,rma-fence,shm";
     let call = format!("compare melt.toml --backends {backends} --repeat 3 --steps 3 --quiet");
-    let said = desk.succeed(Start::Mpirun(2), &call);
+    let said = workdir.succeed(Start::Mpirun(2), &call);
     assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
-    let rows = rows(&desk);
+    let rows = rows(&workdir);
     assert_eq!(rows.iter().map(|row| row.text("backend")).collect::<Vec<_>>().join(","), backends);
     let (local, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.text("backend") == "local");
     assert_eq!(local[0].text("status"), "unavailable");
     assert!(local[0].text("note").contains("threads of one process"), "{}", local[0].text("note"));
     assert!(others.iter().all(|row| row.number("messages") == others[0].number("messages")));
     others.into_iter().for_each(Row::check_numbers);
-    let text = desk.read("out/recommendation.txt");
+    let text = workdir.read("out/recommendation.txt");
     for group in ["were measured after the others", "were measured last"] {
         assert!(text.contains(&format!("{group}, beside p2p half direct rect once more")), "{text}");
     }
@@ -133,13 +133,13 @@ fn windows_that_the_library_refuses() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let call = "compare melt.toml --backends p2p,shm,hybrid,rma-lock --repeat 2 --steps 2 --quiet";
-    let mut command = desk.command(Start::Mpirun(2), call);
+    let mut command = workdir.command(Start::Mpirun(2), call);
     command.env("OMPI_MCA_osc", "rdma");
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let rows = rows(&desk);
+    let rows = rows(&workdir);
     for row in &rows[1..3] {
         let refused = row.text("note").starts_with("MPI_Win_allocate_shared failed: ");
         assert_eq!(row.text("status"), if refused { "unavailable" } else { "ok" }, "{:?}", row.1);
@@ -155,13 +155,13 @@ fn options_that_a_backend_does_not_take() {
         return;
     }
     let options = "[parallel.rma]\nwindows = \"per-edge\"\noperation = \"get\"\n";
-    let desk = Desk::new(&format!("{MELT}\n[parallel]\nbackend = \"rma-fence\"\n{options}"));
-    let mut command = desk.under_mpirun(2, &md_cli());
+    let workdir = Workdir::new(&format!("{MELT}\n[parallel]\nbackend = \"rma-fence\"\n{options}"));
+    let mut command = workdir.under_mpirun(2, &md_cli());
     command.args("compare melt.toml --backends rma-fence,rma-pscw,p2p --repeat 1 --steps 1".split(' '));
     command.args(["--quiet", "--output", "out"]);
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let rows = rows(&desk);
+    let rows = rows(&workdir);
     rows.iter().for_each(Row::check_numbers);
     let left_out = |row: &Row| row.text("note").matches("left at its default").count();
     assert_eq!(rows.iter().map(left_out).collect::<Vec<_>>(), [0, 1, 2]);
@@ -174,9 +174,9 @@ fn auto_is_not_compared() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(MELT);
-    desk.succeed(Start::Mpirun(2), "compare melt.toml --backends auto,p2p --repeat 1 --steps 1 --quiet");
-    let rows = rows(&desk);
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Mpirun(2), "compare melt.toml --backends auto,p2p --repeat 1 --steps 1 --quiet");
+    let rows = rows(&workdir);
     assert_eq!(rows[0].text("status"), "unavailable");
     assert_eq!(rows[0].text("note"), "chooses among the others; compare those");
     rows[1].check_numbers();
@@ -184,42 +184,42 @@ fn auto_is_not_compared() {
 
 #[test]
 fn one_rank_and_partitions_to_come() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let start = Start::Threads(1);
-    desk.succeed(start, "compare melt.toml --partitions rect,stripe --repeat 1 --steps 1 --quiet");
-    let rows = rows(&desk);
+    workdir.succeed(start, "compare melt.toml --partitions rect,stripe --repeat 1 --steps 1 --quiet");
+    let rows = rows(&workdir);
     assert_eq!(rows.iter().map(|row| row.text("status")).collect::<Vec<_>>(), ["ok", "ok"]);
-    assert_snapshot!(error(&desk, "compare melt.toml --partitions rect,metis", Start::Plain), @r"
+    assert_snapshot!(error(&workdir, "compare melt.toml --partitions rect,metis", Start::Plain), @r"
     exit code 2
     error: `--partitions metis` is not available yet
     valid: `rect`, `stripe`, `all`
     ");
     assert_eq!(rows[0].number("messages"), 0.0);
-    assert!(desk.read("out/recommendation.txt").contains("One rank sends no messages"));
+    assert!(workdir.read("out/recommendation.txt").contains("One rank sends no messages"));
 }
 
 #[test]
 fn unknown_names_are_answered_with_the_nearest() {
-    let desk = Desk::new(MELT);
-    assert_snapshot!(error(&desk, "compare melt.toml --backends p2p,rma_lock", Start::Plain), @r"
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error(&workdir, "compare melt.toml --backends p2p,rma_lock", Start::Plain), @r"
     exit code 2
     error: --backends has no `rma_lock`; did you mean `rma-lock`?
     valid: `local`, `p2p`, `p2p-persistent`, `neighbor-collective`, `shm`, `rma-fence`, `rma-pscw`, `rma-lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`, `hybrid`, `auto`, `all`
     ");
-    assert_snapshot!(error(&desk, "compare melt.toml --shells half,third", Start::Plain), @r"
+    assert_snapshot!(error(&workdir, "compare melt.toml --shells half,third", Start::Plain), @r"
     exit code 2
     error: --shells has no `third`
     valid: `full`, `half`, `eighth`, `all`
     ");
-    let said = desk.call(Start::Plain, "compare melt.toml --repeat 0");
+    let said = workdir.call(Start::Plain, "compare melt.toml --repeat 0");
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("0 is not in 1..=1000"), "{}", said.stderr);
 }
 
 #[test]
 fn a_scenario_that_cannot_be_is_told_once() {
-    let desk = Desk::new(&MELT.replace("cells = [6, 5, 5]", "cells = [1, 5, 5]"));
-    let text = error_everywhere(&desk, "compare melt.toml", &starts());
+    let workdir = Workdir::new(&MELT.replace("cells = [6, 5, 5]", "cells = [1, 5, 5]"));
+    let text = error_everywhere(&workdir, "compare melt.toml", &starts());
     assert!(text.starts_with("exit code 2\n"), "{text}");
 }
 
@@ -252,12 +252,12 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     if !p2p_available() || !Path::new("/proc/self/environ").exists() {
         return;
     }
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let call = "compare melt.toml --backends p2p,p2p-persistent,rma-fence --repeat 1000 --timeout 1.5";
-    let mut command = desk.command(Start::Mpirun(2), call);
+    let mut command = workdir.command(Start::Mpirun(2), call);
     let mut launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let id = launcher.id();
-    let is_there = wait_until(Duration::from_secs(30), || desk.path("out/scenario.toml").exists());
+    let is_there = wait_until(Duration::from_secs(30), || workdir.path("out/scenario.toml").exists());
     // Into the repetitions: nothing in the folder tells when they begin.
     std::thread::sleep(Duration::from_secs(4));
     let rank = process_of_rank(id, 1);
@@ -269,7 +269,7 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     let code = launcher.wait().unwrap().code();
     assert!(is_there && rank.is_some() && has_ended, "{is_there} {rank:?} {has_ended}");
     assert_eq!(code, Some(3));
-    let rows = rows(&desk);
+    let rows = rows(&workdir);
     assert_eq!(rows.iter().filter(|row| row.text("status") == "timeout").count(), 1);
     assert!(rows.iter().any(|row| row.text("note").contains("did not come back within 3 s")));
     assert_eq!(rows.len(), 3);

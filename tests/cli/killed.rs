@@ -8,7 +8,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Desk, MELT, Start, p2p_available};
+use crate::support::{MELT, Start, Workdir, p2p_available};
 
 /// The only duration that is asserted: nothing hangs.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -18,7 +18,7 @@ const LINES_PER_FRAME: usize = 602;
 
 /// A job of three ranks that would go on for hours.
 struct Job {
-    desk: Desk,
+    workdir: Workdir,
     launcher: Child,
 }
 
@@ -32,19 +32,19 @@ impl Drop for Job {
 
 impl Job {
     fn start() -> Self {
-        let desk = Desk::new(&format!(
+        let workdir = Workdir::new(&format!(
             "{}trajectory = {{ path = \"traj.extxyz\", every = 50 }}\n",
             MELT.replace("steps = 20", "steps = 1000000000")
         ));
-        let mut command = desk.command(Start::Mpirun(3), "run melt.toml --quiet");
+        let mut command = workdir.command(Start::Mpirun(3), "run melt.toml --quiet");
         let launcher = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Self { desk, launcher }
+        Self { workdir, launcher }
     }
 
     /// Waits until the run is well under way.
     fn wait_for_rows(&self) {
         let begun = Instant::now();
-        let frames = || fs::metadata(self.desk.path("out/traj.extxyz")).map_or(0, |file| file.len());
+        let frames = || fs::metadata(self.workdir.path("out/traj.extxyz")).map_or(0, |file| file.len());
         while frames() < 300_000 {
             assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
             std::thread::sleep(Duration::from_millis(10));
@@ -81,8 +81,8 @@ impl Job {
     }
 
     fn check_files(&self) {
-        assert_eq!(self.desk.files("out"), ["scenario.toml", "thermo.csv", "traj.extxyz"]);
-        let thermo = self.desk.read("out/thermo.csv");
+        assert_eq!(self.workdir.files("out"), ["scenario.toml", "thermo.csv", "traj.extxyz"]);
+        let thermo = self.workdir.read("out/thermo.csv");
         let rows: Vec<&str> = whole_lines(&thermo).skip(1).collect();
         for row in &rows {
             let fields: Vec<f64> = row.split(',').map(|field| field.parse().unwrap()).collect();
@@ -94,7 +94,7 @@ impl Job {
     }
 
     fn check_frames(&self) {
-        let trajectory = self.desk.read("out/traj.extxyz");
+        let trajectory = self.workdir.read("out/traj.extxyz");
         let lines: Vec<&str> = whole_lines(&trajectory).collect();
         let whole_frames = lines.len() / LINES_PER_FRAME;
         assert!(whole_frames > 0);
@@ -158,12 +158,12 @@ fn terminating_the_launcher_ends_the_job() {
 
 #[test]
 fn a_killed_process_with_threads_leaves_files_that_can_be_read() {
-    let desk = Desk::new(&format!(
+    let workdir = Workdir::new(&format!(
         "{}trajectory = {{ path = \"traj.extxyz\", every = 50 }}\n",
         MELT.replace("steps = 20", "steps = 1000000000")
     ));
-    let launcher = desk.command(Start::Threads(3), "run melt.toml --quiet").spawn().unwrap();
-    let mut job = Job { desk, launcher };
+    let launcher = workdir.command(Start::Threads(3), "run melt.toml --quiet").spawn().unwrap();
+    let mut job = Job { workdir, launcher };
     job.wait_for_rows();
     let process = job.launcher.id();
     signal("KILL", process);

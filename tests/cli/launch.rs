@@ -1,18 +1,18 @@
 //! How the program is started: options, help, launchers, builds with and without MPI.
 
-use crate::support::{Desk, MELT, Said, Start, error, p2p_available};
+use crate::support::{MELT, Said, Start, Workdir, error, p2p_available};
 use insta::assert_snapshot;
 
 #[test]
 fn help_and_version() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let version = Said {
         code: Some(0),
         stdout: format!("md-cli {}\n", env!("CARGO_PKG_VERSION")),
         stderr: String::new(),
     };
-    assert_eq!(desk.call(Start::Plain, "--version"), version);
-    let help = desk.succeed(Start::Plain, "--help");
+    assert_eq!(workdir.call(Start::Plain, "--version"), version);
+    let help = workdir.succeed(Start::Plain, "--help");
     assert_eq!(help.stderr, "");
     assert_snapshot!(help.stdout, @r"
     Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n
@@ -33,11 +33,11 @@ fn help_and_version() {
       -h, --help     Print help
       -V, --version  Print version
     ");
-    let run = desk.succeed(Start::Plain, "run --help").stdout;
+    let run = workdir.succeed(Start::Plain, "run --help").stdout;
     for option in ["--set", "--output", "--steps", "--threads", "--quiet", "--progress", "--resume"] {
         assert!(run.contains(&format!("      {option}")), "{option}\n{run}");
     }
-    assert_snapshot!(desk.succeed(Start::Plain, "check --help").stdout, @r"
+    assert_snapshot!(workdir.succeed(Start::Plain, "check --help").stdout, @r"
     Check a scenario and print it with all defaults filled in
 
     Usage: md-cli check [OPTIONS] <SCENARIO>
@@ -57,7 +57,7 @@ fn help_and_version() {
 
 /// What is wrong with a command line. Exit code 2, nothing on standard output.
 fn usage(arguments: &str) -> String {
-    let said = Desk::new(MELT).call(Start::Plain, arguments);
+    let said = Workdir::new(MELT).call(Start::Plain, arguments);
     assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
     said.stderr
 }
@@ -135,14 +135,16 @@ fn errors_before_mpi_is_up_are_told_once() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(&MELT.replace("steps = 20", "steps = 0"));
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 0"));
     for _ in 0..3 {
-        let mut command = desk.under_mpirun(3, &crate::support::md_cli());
+        let mut command = workdir.under_mpirun(3, &crate::support::md_cli());
         command.args(["run"]);
         let said = Said::of(command);
         assert_eq!((said.code, said.stderr), (Some(2), usage("run")));
-        let (plain, under_mpirun) =
-            (desk.call(Start::Plain, "check melt.toml"), desk.call(Start::Mpirun(3), "check melt.toml"));
+        let (plain, under_mpirun) = (
+            workdir.call(Start::Plain, "check melt.toml"),
+            workdir.call(Start::Mpirun(3), "check melt.toml"),
+        );
         assert_eq!(plain, under_mpirun);
         assert_eq!(plain.code, Some(2));
     }
@@ -153,12 +155,12 @@ fn help_under_mpirun_is_told_once() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for arguments in ["--help", "--version", "schema", "backends"] {
-        let mut command = desk.under_mpirun(3, &crate::support::md_cli());
+        let mut command = workdir.under_mpirun(3, &crate::support::md_cli());
         // Open MPI gives ranks a terminal to write to, so that help would come in colour.
         command.args([arguments]).env("NO_COLOR", "1");
-        let (said, alone) = (Said::of(command), desk.succeed(Start::Plain, arguments));
+        let (said, alone) = (Said::of(command), workdir.succeed(Start::Plain, arguments));
         // What windows get depends on the number of ranks, and `backends` asks.
         let common = |said: &Said| {
             said.stdout
@@ -177,14 +179,14 @@ fn local_ranks_under_mpirun() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
-    let mut command = desk.under_mpirun(2, &crate::support::md_cli());
+    let workdir = Workdir::new(&MELT.replace("[output]", "[parallel]\nbackend = \"local\"\n\n[output]"));
+    let mut command = workdir.under_mpirun(2, &crate::support::md_cli());
     command.args(["run", "melt.toml"]);
     let said = Said::of(command);
     assert_eq!((said.code, said.stdout.as_str()), (Some(3), ""));
     assert_snapshot!(said.stderr, @"error: backend `local` is not available: it runs its ranks as threads of one process, but 2 processes were started; use backend p2p, or start md-cli without mpirun");
-    assert_eq!(desk.files("."), ["melt.toml"]);
-    let mut command = desk.under_mpirun(1, &crate::support::md_cli());
+    assert_eq!(workdir.files("."), ["melt.toml"]);
+    let mut command = workdir.under_mpirun(1, &crate::support::md_cli());
     command.args(["run", "melt.toml"]);
     assert_eq!(Said::of(command).code, Some(0), "one process can be one rank");
 }
@@ -194,12 +196,12 @@ fn p2p_without_mpi() {
     if cfg!(feature = "mpi") {
         return;
     }
-    let desk = Desk::new(&MELT.replace("[output]", "[parallel]\nbackend = \"p2p\"\n\n[output]"));
+    let workdir = Workdir::new(&MELT.replace("[output]", "[parallel]\nbackend = \"p2p\"\n\n[output]"));
     let expected = "exit code 3\nerror: this scenario's backend needs MPI, but this program was built without; \
                     use --set parallel.backend=local, or build with MPI (the default)\n";
-    assert_eq!(error(&desk, "run melt.toml", Start::Plain), expected);
-    assert_eq!(error(&desk, "forces melt.toml", Start::Plain), expected);
-    assert_eq!(desk.files("."), ["melt.toml"]);
+    assert_eq!(error(&workdir, "run melt.toml", Start::Plain), expected);
+    assert_eq!(error(&workdir, "forces melt.toml", Start::Plain), expected);
+    assert_eq!(workdir.files("."), ["melt.toml"]);
 }
 
 /// Several copies of one simulation would write into one directory. The variables are those that `mpirun` sets.
@@ -208,9 +210,9 @@ fn several_processes_without_mpi() {
     if cfg!(feature = "mpi") {
         return;
     }
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let as_rank = |rank: &str| {
-        let mut command = desk.command(Start::Plain, "run melt.toml");
+        let mut command = workdir.command(Start::Plain, "run melt.toml");
         command.env("OMPI_COMM_WORLD_SIZE", "2").env("OMPI_COMM_WORLD_RANK", rank);
         Said::of(command)
     };
@@ -220,8 +222,8 @@ fn several_processes_without_mpi() {
     for (rank, stderr) in [("0", expected), ("1", "")] {
         assert_eq!(as_rank(rank), Said { code: Some(3), stdout: String::new(), stderr: stderr.to_owned() });
     }
-    assert_eq!(desk.files("."), ["melt.toml"]);
-    let mut alone = desk.command(Start::Plain, "run melt.toml");
+    assert_eq!(workdir.files("."), ["melt.toml"]);
+    let mut alone = workdir.command(Start::Plain, "run melt.toml");
     alone.env("OMPI_COMM_WORLD_SIZE", "1").env("OMPI_COMM_WORLD_RANK", "0");
     assert_eq!(Said::of(alone).code, Some(0));
 }

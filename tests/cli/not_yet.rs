@@ -1,6 +1,6 @@
 //! Commands, keys and values that a later version brings: known, refused, exit code 2.
 
-use crate::support::{Desk, MELT, Start, error, error_everywhere, starts};
+use crate::support::{MELT, Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
 
 /// Values that a later version brings.
@@ -11,9 +11,9 @@ fn not_available_yet() {
         ("parallel.partition", "\"metis\""),
         ("parallel.partition", "\"scattered\""),
     ];
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for (key, value) in later {
-        let text = error(&desk, &format!("run melt.toml --set {key}={value}"), Start::Plain);
+        let text = error(&workdir, &format!("run melt.toml --set {key}={value}"), Start::Plain);
         let first: Vec<&str> = text.lines().take(2).collect();
         assert_eq!(first, ["exit code 2", &format!("error: × `{key} = {value}` is not available yet")]);
     }
@@ -21,8 +21,8 @@ fn not_available_yet() {
 
 #[test]
 fn tables_and_formats_not_available_yet() {
-    let desk = Desk::new(&format!("{MELT}checkpoint = {{ every = 10, keep = 2 }}\n"));
-    assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r"
+    let workdir = Workdir::new(&format!("{MELT}checkpoint = {{ every = 10, keep = 2 }}\n"));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Plain), @r"
     exit code 2
     error: × `output.checkpoint` is not available yet
         ╭─[melt.toml:11:1]
@@ -32,8 +32,8 @@ fn tables_and_formats_not_available_yet() {
         ╰────
       help: leave the key out: a run cannot be resumed yet
     ");
-    let desk = Desk::new(&format!("{MELT}trajectory = {{ path = \"traj.vtu\", every = 10 }}\n"));
-    assert_snapshot!(error(&desk, "run melt.toml", Start::Plain), @r#"
+    let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.vtu\", every = 10 }}\n"));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Plain), @r#"
     exit code 2
     error: × `output.trajectory.path = "traj.vtu"` is not available yet
         ╭─[melt.toml:11:23]
@@ -48,7 +48,7 @@ fn tables_and_formats_not_available_yet() {
 
 #[test]
 fn options_not_available_yet() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let resume = "exit code 2\nerror: `--resume` is not available yet\n";
-    assert_eq!(error_everywhere(&desk, "run melt.toml --resume state.bin", &starts()), resume);
+    assert_eq!(error_everywhere(&workdir, "run melt.toml --resume state.bin", &starts()), resume);
 }

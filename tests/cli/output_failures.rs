@@ -2,29 +2,29 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::support::{Desk, MELT, Said, Start, error, error_everywhere, p2p_available, starts};
+use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
 
 #[test]
 fn a_file_where_the_directory_should_be() {
-    let desk = Desk::new(MELT);
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml --output melt.toml", &starts()), @r"
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml --output melt.toml", &starts()), @r"
     exit code 2
     error: cannot create the output directory `melt.toml`: File exists (os error 17)
     a file stands where a directory is needed: move it, or choose another directory with --output DIR
     ");
-    assert_eq!(desk.read("melt.toml"), MELT);
+    assert_eq!(workdir.read("melt.toml"), MELT);
 }
 
 #[test]
 fn a_directory_below_a_file() {
-    let desk = Desk::new(&MELT.replace("[output]", "[output]\ndirectory = \"melt.toml/a/b\""));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = Workdir::new(&MELT.replace("[output]", "[output]\ndirectory = \"melt.toml/a/b\""));
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: cannot create the output directory `melt.toml/a/b`: Not a directory (os error 20)
     a file stands where a directory is needed: move it, or choose another directory with --output DIR
     ");
-    assert_snapshot!(error(&desk, "forces melt.toml", Start::Threads(1)), @r"
+    assert_snapshot!(error(&workdir, "forces melt.toml", Start::Threads(1)), @r"
     exit code 2
     error: cannot create the output directory `melt.toml/a/b`: Not a directory (os error 20)
     a file stands where a directory is needed: move it, or choose another directory with --output DIR
@@ -33,9 +33,9 @@ fn a_directory_below_a_file() {
 
 #[test]
 fn a_directory_where_a_file_should_be() {
-    let desk = Desk::new(MELT);
-    std::fs::create_dir_all(desk.path("out/thermo.csv/x")).unwrap();
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = Workdir::new(MELT);
+    std::fs::create_dir_all(workdir.path("out/thermo.csv/x")).unwrap();
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: cannot remove the old file `out/thermo.csv`: Is a directory (os error 21)
     a directory stands where a file is needed: move it, or choose another directory with --output DIR
@@ -44,8 +44,8 @@ fn a_directory_where_a_file_should_be() {
 
 #[test]
 fn a_place_where_nobody_can_write() {
-    let desk = Desk::new(MELT);
-    assert_snapshot!(error(&desk, "run melt.toml --output /proc/md-cli", Start::Threads(1)), @r"
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error(&workdir, "run melt.toml --output /proc/md-cli", Start::Threads(1)), @r"
     exit code 2
     error: cannot create the output directory `/proc/md-cli`: No such file or directory (os error 2)
     choose a directory you may write to with --output DIR, or set output.directory in the scenario
@@ -58,31 +58,31 @@ fn the_trajectory_must_not_replace_the_particle_file() {
         "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
         "file = { path = \"out/traj.extxyz\", format = \"extxyz\" }",
     );
-    let desk = Desk::new(&format!("{scenario}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
-    std::fs::create_dir(desk.path("out")).unwrap();
+    let workdir = Workdir::new(&format!("{scenario}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
+    std::fs::create_dir(workdir.path("out")).unwrap();
     let start = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nA 1.0 1.0 1.0\n";
-    desk.write("out/traj.extxyz", start);
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &[Start::Threads(1)]), @r"
+    workdir.write("out/traj.extxyz", start);
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &[Start::Threads(1)]), @r"
     exit code 2
     error: `out/traj.extxyz` is an input of this run and would be overwritten
     choose another output directory with --output DIR
     ");
-    assert_eq!(desk.read("out/traj.extxyz"), start);
+    assert_eq!(workdir.read("out/traj.extxyz"), start);
 }
 
 /// The trajectory goes to a device that is always full; the first frame fails after the first row of thermo.csv.
 #[test]
 fn full_disk_at_the_first_frame() {
-    let desk = Desk::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
-    std::fs::create_dir(desk.path("out")).unwrap();
-    symlink("/dev/full", desk.path("out/traj.extxyz")).unwrap();
+    let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
+    std::fs::create_dir(workdir.path("out")).unwrap();
+    symlink("/dev/full", workdir.path("out/traj.extxyz")).unwrap();
     let mut all = starts();
     all.extend(p2p_available().then_some(Start::Mpirun(2)));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &all), @r"
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &all), @r"
     exit code 1
     error: rank 0: cannot write `out/traj.extxyz`: No space left on device (os error 28); nothing of it was written
     ");
-    let thermo = desk.read("out/thermo.csv");
+    let thermo = workdir.read("out/thermo.csv");
     assert_eq!(thermo.lines().count(), 2, "{thermo}");
     assert!(thermo.ends_with('\n'));
 }
@@ -91,14 +91,14 @@ fn full_disk_at_the_first_frame() {
 #[test]
 fn no_more_space_in_mid_run() {
     for ranks in [1, 3] {
-        let desk = Desk::new(&MELT.replace("every = 7", "every = 1"));
+        let workdir = Workdir::new(&MELT.replace("every = 7", "every = 1"));
         let limited = format!(
             "ulimit -f 1; trap '' XFSZ; exec \"$md\" run melt.toml --quiet \
              --set parallel.backend=local --set parallel.ranks={ranks}"
         );
-        let said = Said::of(desk.shell(&limited));
+        let said = Said::of(workdir.shell(&limited));
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
-        let thermo = desk.read("out/thermo.csv");
+        let thermo = workdir.read("out/thermo.csv");
         let rows: Vec<&str> = thermo.lines().skip(1).collect();
         assert!(thermo.ends_with('\n') && rows.len() > 3, "{thermo}");
         assert!(rows.iter().all(|row| row.split(',').count() == 7), "{thermo}");
@@ -108,7 +108,7 @@ fn no_more_space_in_mid_run() {
             rows.len() - 1
         );
         assert_eq!(said.stderr, expected);
-        assert_eq!(desk.files("out"), ["scenario.toml", "thermo.csv"]);
+        assert_eq!(workdir.files("out"), ["scenario.toml", "thermo.csv"]);
     }
 }
 
@@ -119,17 +119,17 @@ fn no_more_space_in_mid_run_under_mpirun() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(&format!(
+    let workdir = Workdir::new(&format!(
         "{}trajectory = {{ path = \"traj.extxyz\", every = 1 }}\n",
         MELT.replace("steps = 20", "steps = 100000")
     ));
     let limited =
         "ulimit -f 8192; trap '' XFSZ; exec \"$md\" run melt.toml --quiet --set parallel.backend=p2p";
-    let mut command = desk.under_mpirun(2, "bash".as_ref());
+    let mut command = workdir.under_mpirun(2, "bash".as_ref());
     command.args(["-c", limited]).env("md", crate::support::md_cli());
     let said = Said::of(command);
     assert_eq!(said.code, Some(1), "{said:?}");
-    let trajectory = desk.read("out/traj.extxyz");
+    let trajectory = workdir.read("out/traj.extxyz");
     let lines_per_frame = 600 + 2;
     assert!(trajectory.ends_with('\n'));
     let frames = trajectory.lines().count() / lines_per_frame;
@@ -145,33 +145,33 @@ fn no_more_space_in_mid_run_under_mpirun() {
 /// A result that nobody can read is an error; news of a run are not, its files have everything.
 #[test]
 fn standard_output_on_a_full_disk() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     let local = "--set parallel.backend=local";
     for command in ["schema", "check melt.toml", "backends"] {
-        let said = Said::of(desk.shell(&format!("\"$md\" {command} > /dev/full")));
+        let said = Said::of(workdir.shell(&format!("\"$md\" {command} > /dev/full")));
         let text = "cannot write `standard output`: No space left on device (os error 28); nothing of it was written";
         assert_eq!(said.code, Some(1), "{command}: {said:?}");
         let rank = if command == "backends" && cfg!(feature = "mpi") { "rank 0: " } else { "" };
         assert_eq!(said.stderr, format!("error: {rank}{text}\n"));
     }
-    let said = Said::of(desk.shell(&format!("\"$md\" run melt.toml {local} > /dev/full")));
+    let said = Said::of(workdir.shell(&format!("\"$md\" run melt.toml {local} > /dev/full")));
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
-    assert!(desk.read("out/thermo.csv").lines().count() > 2);
+    assert!(workdir.read("out/thermo.csv").lines().count() > 2);
 }
 
 #[test]
 fn standard_output_closed_early() {
-    let desk = Desk::new(&MELT.replace("every = 7", "every = 1").replace("steps = 20", "steps = 300"));
+    let workdir = Workdir::new(&MELT.replace("every = 7", "every = 1").replace("steps = 20", "steps = 300"));
     let script = "\"$md\" run melt.toml --set parallel.backend=local | head -1; echo ${PIPESTATUS[0]}";
-    let said = Said::of(desk.shell(script));
+    let said = Said::of(workdir.shell(script));
     assert_eq!(
         said.stdout.split_whitespace().collect::<Vec<_>>(),
         ["Step", "Temp", "PotEng", "KinEng", "TotEng", "Press", "0"]
     );
     assert_eq!(said.stderr, "");
-    assert_eq!(desk.read("out/thermo.csv").lines().count(), 302, "the run goes on");
+    assert_eq!(workdir.read("out/thermo.csv").lines().count(), 302, "the run goes on");
     for command in ["schema", "check melt.toml", "backends", "--help"] {
-        let said = Said::of(desk.shell(&format!("\"$md\" {command} | head -0; echo ${{PIPESTATUS[0]}}")));
+        let said = Said::of(workdir.shell(&format!("\"$md\" {command} | head -0; echo ${{PIPESTATUS[0]}}")));
         assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("0\n", ""), "{command}");
     }
 }

@@ -1,7 +1,7 @@
 //! What `run` and `forces` write: every file of the interface, with its columns and keys.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use crate::support::{Desk, MELT, Start, p2p_available};
+use crate::support::{MELT, Start, Workdir, p2p_available};
 use serde_json::Value;
 
 const THERMO: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure";
@@ -64,8 +64,8 @@ struct Table {
 }
 
 impl Table {
-    fn read(desk: &Desk, name: &str) -> Self {
-        let text = desk.read(name);
+    fn read(workdir: &Workdir, name: &str) -> Self {
+        let text = workdir.read(name);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
         let rows = reader.records().map(|record| fields(record.unwrap())).collect();
@@ -83,8 +83,8 @@ impl Table {
     }
 }
 
-fn json(desk: &Desk, name: &str) -> Value {
-    serde_json::from_str(&desk.read(name)).unwrap()
+fn json(workdir: &Workdir, name: &str) -> Value {
+    serde_json::from_str(&workdir.read(name)).unwrap()
 }
 
 fn several_ranks() -> Vec<Start> {
@@ -95,36 +95,36 @@ fn several_ranks() -> Vec<Start> {
 
 #[test]
 fn a_run_writes_its_files() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for start in [vec![Start::Threads(1)], several_ranks()].concat() {
-        desk.succeed(start, "run melt.toml");
+        workdir.succeed(start, "run melt.toml");
         let files = ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv"];
-        assert_eq!(desk.files("out"), files);
-        assert_eq!(Table::read(&desk, "out/thermo.csv").header, THERMO);
-        assert_eq!(Table::read(&desk, "out/timing.csv").header, format!("{TIMING},{CONTEXT}"));
-        assert_eq!(Table::read(&desk, "out/timing_ranks.csv").header, format!("{TIMING_RANKS},{CONTEXT}"));
+        assert_eq!(workdir.files("out"), files);
+        assert_eq!(Table::read(&workdir, "out/thermo.csv").header, THERMO);
+        assert_eq!(Table::read(&workdir, "out/timing.csv").header, format!("{TIMING},{CONTEXT}"));
+        assert_eq!(Table::read(&workdir, "out/timing_ranks.csv").header, format!("{TIMING_RANKS},{CONTEXT}"));
     }
 }
 
 #[test]
 fn thermo_has_the_first_and_the_last_step() {
-    let desk = Desk::new(MELT);
-    desk.succeed(Start::Threads(1), "run melt.toml");
-    let thermo = Table::read(&desk, "out/thermo.csv");
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Threads(1), "run melt.toml");
+    let thermo = Table::read(&workdir, "out/thermo.csv");
     assert_eq!(thermo.texts("step"), ["0", "7", "14", "20"]);
     assert_eq!(thermo.numbers("time"), [0.0, 0.035, 0.07, 0.1]);
-    desk.succeed(Start::Threads(1), "run melt.toml --set output.thermo.every=10");
-    assert_eq!(Table::read(&desk, "out/thermo.csv").texts("step"), ["0", "10", "20"]);
-    desk.succeed(Start::Threads(1), "run melt.toml --set output.thermo.every=1000");
-    assert_eq!(Table::read(&desk, "out/thermo.csv").texts("step"), ["0", "20"]);
+    workdir.succeed(Start::Threads(1), "run melt.toml --set output.thermo.every=10");
+    assert_eq!(Table::read(&workdir, "out/thermo.csv").texts("step"), ["0", "10", "20"]);
+    workdir.succeed(Start::Threads(1), "run melt.toml --set output.thermo.every=1000");
+    assert_eq!(Table::read(&workdir, "out/thermo.csv").texts("step"), ["0", "20"]);
 }
 
 /// Every float is the shortest text that reads back as itself, and the sums are those of the numbers written.
 #[test]
 fn floats_read_back_exactly() {
-    let desk = Desk::new(MELT);
-    desk.succeed(Start::Threads(1), "run melt.toml");
-    let thermo = Table::read(&desk, "out/thermo.csv");
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Threads(1), "run melt.toml");
+    let thermo = Table::read(&workdir, "out/thermo.csv");
     for column in THERMO.split(',').skip(1) {
         for text in thermo.texts(column) {
             let number: f64 = text.parse().unwrap();
@@ -141,10 +141,10 @@ fn floats_read_back_exactly() {
 
 #[test]
 fn phases_are_complete_and_add_up() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for start in several_ranks() {
-        desk.succeed(start, "run melt.toml");
-        let timing = Table::read(&desk, "out/timing.csv");
+        workdir.succeed(start, "run melt.toml");
+        let timing = Table::read(&workdir, "out/timing.csv");
         assert_eq!(timing.texts("phase"), PHASES);
         let (parts, total) = (timing.numbers("avg_s"), 12);
         assert!((parts[..total].iter().sum::<f64>() - parts[total]).abs() < 1e-6, "{parts:?}");
@@ -154,7 +154,7 @@ fn phases_are_complete_and_add_up() {
         assert!(timing.texts("ranks").iter().all(|ranks| *ranks == "3"));
         assert!(timing.texts("atoms").iter().all(|atoms| *atoms == "600"));
 
-        let ranks = Table::read(&desk, "out/timing_ranks.csv");
+        let ranks = Table::read(&workdir, "out/timing_ranks.csv");
         assert_eq!(ranks.texts("phase"), PHASES.repeat(3));
         let numbers: Vec<String> = (0..3 * 13).map(|row| (row / 13).to_string()).collect();
         assert_eq!(ranks.texts("rank"), numbers);
@@ -173,9 +173,9 @@ fn the_summary_names_the_component_of_one_sided_runs() {
         return;
     }
     let component = |backend: &str| {
-        let desk = Desk::new(MELT);
-        desk.succeed(Start::Plain, &format!("run melt.toml --set parallel.backend=\"{backend}\""));
-        json(&desk, "out/summary.json")["mpi"]["rma_component"].as_str().unwrap().to_owned()
+        let workdir = Workdir::new(MELT);
+        workdir.succeed(Start::Plain, &format!("run melt.toml --set parallel.backend=\"{backend}\""));
+        json(&workdir, "out/summary.json")["mpi"]["rma_component"].as_str().unwrap().to_owned()
     };
     assert_eq!(component("p2p"), "none");
     for backend in ["rma-notify", "shm"] {
@@ -185,10 +185,10 @@ fn the_summary_names_the_component_of_one_sided_runs() {
 
 #[test]
 fn the_summary_has_its_keys() {
-    let desk = Desk::new(MELT);
+    let workdir = Workdir::new(MELT);
     for start in several_ranks() {
-        desk.succeed(start, "run melt.toml");
-        let summary = json(&desk, "out/summary.json");
+        workdir.succeed(start, "run melt.toml");
+        let summary = json(&workdir, "out/summary.json");
         for key in SUMMARY {
             assert!(!summary[key].is_null(), "{key}");
         }
@@ -214,34 +214,34 @@ fn the_summary_has_its_keys() {
 
 #[test]
 fn the_effective_scenario_runs_again_to_the_same_bits() {
-    let desk = Desk::new(MELT);
-    desk.succeed(Start::Threads(3), "run melt.toml --set interaction.shift=\"force\"");
-    desk.write("again.toml", &desk.read("out/scenario.toml"));
-    desk.succeed(Start::Plain, "run again.toml --output again");
-    assert_eq!(desk.read("out/thermo.csv"), desk.read("again/thermo.csv"));
-    desk.succeed(Start::Plain, "run out/scenario.toml");
-    assert_eq!(desk.read("out/thermo.csv"), desk.read("again/thermo.csv"));
-    assert_eq!(desk.read("out/scenario.toml"), desk.read("again.toml"));
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Threads(3), "run melt.toml --set interaction.shift=\"force\"");
+    workdir.write("again.toml", &workdir.read("out/scenario.toml"));
+    workdir.succeed(Start::Plain, "run again.toml --output again");
+    assert_eq!(workdir.read("out/thermo.csv"), workdir.read("again/thermo.csv"));
+    workdir.succeed(Start::Plain, "run out/scenario.toml");
+    assert_eq!(workdir.read("out/thermo.csv"), workdir.read("again/thermo.csv"));
+    assert_eq!(workdir.read("out/scenario.toml"), workdir.read("again.toml"));
 }
 
 #[test]
 fn forces_are_sorted_and_summed() {
-    let desk = Desk::new(&format!("{MELT}\n[interaction]\ntail_correction = true\n"));
+    let workdir = Workdir::new(&format!("{MELT}\n[interaction]\ntail_correction = true\n"));
     for start in several_ranks() {
-        let said = desk.succeed(start, "forces melt.toml");
+        let said = workdir.succeed(start, "forces melt.toml");
         assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
-        assert_eq!(desk.files("out"), ["forces.csv", "scenario.toml", "summary.json"]);
-        let forces = Table::read(&desk, "out/forces.csv");
+        assert_eq!(workdir.files("out"), ["forces.csv", "scenario.toml", "summary.json"]);
+        let forces = Table::read(&workdir, "out/forces.csv");
         assert_eq!(forces.header, "id,type,x,y,z,fx,fy,fz");
         assert_eq!(forces.numbers("id"), (1..=600).map(f64::from).collect::<Vec<_>>());
         assert!(forces.texts("type").iter().all(|kind| *kind == "1"));
-        let summary = json(&desk, "out/summary.json");
+        let summary = json(&workdir, "out/summary.json");
         let [potential, virial, tail, pressure] = TOTALS.map(|key| summary[key].as_f64().unwrap());
         // LAMMPS's log of bench/in.lj, without the tail: a perfect crystal has the same energy at any size.
         assert!(((potential - tail) / 600.0 + 6.7733681).abs() < 5e-8, "{potential} {tail}");
         assert!(tail < 0.0 && virial.is_finite() && pressure.is_finite());
         assert_eq!((&summary["steps"], &summary["atoms"]), (&0.into(), &600.into()));
-        desk.succeed(start, "run melt.toml");
-        assert!(!desk.path("out/forces.csv").exists(), "results of another command are removed");
+        workdir.succeed(start, "run melt.toml");
+        assert!(!workdir.path("out/forces.csv").exists(), "results of another command are removed");
     }
 }

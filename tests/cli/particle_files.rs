@@ -1,6 +1,6 @@
 //! Faults of particle files, as the whole program reports them, and files that contradict the scenario.
 
-use crate::support::{Desk, Start, error, error_everywhere, starts};
+use crate::support::{Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
 
 const SCENARIO: &str = r#"[simulation]
@@ -32,39 +32,39 @@ Atoms # atomic
 ";
 
 /// [`SCENARIO`] with an addition and [`ATOMS`] after a change.
-fn desk(addition: &str, from: &str, to: &str) -> Desk {
+fn workdir(addition: &str, from: &str, to: &str) -> Workdir {
     assert!(ATOMS.contains(from), "nothing to replace: {from}");
-    let desk = Desk::new(&format!("{SCENARIO}{addition}"));
-    desk.write("start.data", &ATOMS.replacen(from, to, 1));
-    desk
+    let workdir = Workdir::new(&format!("{SCENARIO}{addition}"));
+    workdir.write("start.data", &ATOMS.replacen(from, to, 1));
+    workdir
 }
 
 /// The error of `md-cli run` on [`ATOMS`] after a change.
 fn run_after(from: &str, to: &str) -> String {
-    let desk = desk("", from, to);
-    let text = error(&desk, "run melt.toml", Start::Threads(1));
-    assert_eq!(desk.files("."), ["melt.toml", "start.data"], "nothing is created");
+    let workdir = workdir("", from, to);
+    let text = error(&workdir, "run melt.toml", Start::Threads(1));
+    assert_eq!(workdir.files("."), ["melt.toml", "start.data"], "nothing is created");
     text
 }
 
 #[test]
 fn the_file_is_good_unless_changed() {
-    let desk = desk("", "", "");
+    let workdir = workdir("", "", "");
     for start in starts() {
-        desk.succeed(start, "run melt.toml");
-        assert!(desk.read("out/thermo.csv").lines().count() > 1);
+        workdir.succeed(start, "run melt.toml");
+        assert!(workdir.read("out/thermo.csv").lines().count() > 1);
     }
 }
 
 #[test]
 fn missing() {
-    let desk = Desk::new(SCENARIO);
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = Workdir::new(SCENARIO);
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: cannot read `start.data`: No such file or directory (os error 2)
     ");
-    let desk = Desk::new(&SCENARIO.replace("start.data", "a/../b/start.data"));
-    assert_snapshot!(error(&desk, "forces melt.toml", Start::Plain), @r"
+    let workdir = Workdir::new(&SCENARIO.replace("start.data", "a/../b/start.data"));
+    assert_snapshot!(error(&workdir, "forces melt.toml", Start::Plain), @r"
     exit code 2
     error: cannot read `a/../b/start.data`: No such file or directory (os error 2)
     ");
@@ -81,8 +81,8 @@ fn empty() {
 #[test]
 fn truncated_between_atoms() {
     let end = ATOMS.find("3 1 1.0").unwrap();
-    let desk = desk("", &ATOMS[end..], "");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = workdir("", &ATOMS[end..], "");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: start.data:17: the file ends too early: 4 atoms promised, 2 found
     ");
@@ -107,8 +107,8 @@ fn truncated_before_the_atoms() {
 
 #[test]
 fn malformed_number() {
-    let desk = desk("", "3 1 1.0 4.0 1.0", "3 1 1.0 4.o 1.0");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = workdir("", "3 1 1.0 4.0 1.0", "3 1 1.0 4.o 1.0");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: start.data:18: `4.o` is not a number (an atom: id type x y z [ix iy iz])
     ");
@@ -156,8 +156,8 @@ fn the_same_id_twice() {
 
 #[test]
 fn mass_that_contradicts_the_file() {
-    let desk = desk("[[species]]\nname = \"A\"\nmass = 3.0\n", "", "");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r#"
+    let workdir = workdir("[[species]]\nname = \"A\"\nmass = 3.0\n", "", "");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
     exit code 2
     error: × mass 3 of species 1 contradicts 2 in the file
        ╭─[melt.toml:8:8]
@@ -172,8 +172,8 @@ fn mass_that_contradicts_the_file() {
 /// The default, written out, is a mass like any other.
 #[test]
 fn mass_of_one_that_contradicts_the_file() {
-    let desk = desk("[[species]]\nname = \"A\"\nmass = 1.0\n", "", "");
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r#"
+    let workdir = workdir("[[species]]\nname = \"A\"\nmass = 1.0\n", "", "");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
     exit code 2
     error: × mass 1 of species 1 contradicts 2 in the file
        ╭─[melt.toml:8:8]
@@ -188,29 +188,29 @@ fn mass_of_one_that_contradicts_the_file() {
 /// A mass that the scenario leaves out stays left out, so that what `check` prints does not contradict the file.
 #[test]
 fn the_effective_scenario_leaves_the_masses_to_the_file() {
-    let desk = desk("[[species]]\nname = \"A\"\n", "", "");
-    let effective = desk.succeed(Start::Threads(1), "check melt.toml").stdout;
+    let workdir = workdir("[[species]]\nname = \"A\"\n", "", "");
+    let effective = workdir.succeed(Start::Threads(1), "check melt.toml").stdout;
     assert!(!effective.contains("mass"), "{effective}");
-    desk.write("effective.toml", &effective);
-    desk.succeed(Start::Threads(1), "run effective.toml");
+    workdir.write("effective.toml", &effective);
+    workdir.succeed(Start::Threads(1), "run effective.toml");
 }
 
 #[test]
 fn the_same_mass_in_both_places() {
-    desk("[[species]]\nname = \"A\"\nmass = 2.0\n", "", "").succeed(Start::Threads(1), "run melt.toml");
+    workdir("[[species]]\nname = \"A\"\nmass = 2.0\n", "", "").succeed(Start::Threads(1), "run melt.toml");
 }
 
 #[test]
 fn more_types_than_species() {
-    let desk = desk("", "1 atom types", "2 atom types");
-    desk.write("start.data", &desk.read("start.data").replace("1 2.0\n", "1 2.0\n2 1.0\n"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &starts()), @r"
+    let workdir = workdir("", "1 atom types", "2 atom types");
+    workdir.write("start.data", &workdir.read("start.data").replace("1 2.0\n", "1 2.0\n2 1.0\n"));
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
     error: × melt.toml: the file has 2 atom types, the scenario 1 species
       help: give one [[species]] per atom type, in order
     ");
-    desk.write("melt.toml", &format!("{SCENARIO}[[species]]\nname = \"A\"\n"));
-    assert_snapshot!(error(&desk, "run melt.toml", Start::Threads(1)), @r#"
+    workdir.write("melt.toml", &format!("{SCENARIO}[[species]]\nname = \"A\"\n"));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r#"
     exit code 2
     error: × the file has 2 atom types, the scenario 1 species
        ╭─[melt.toml:6:1]
@@ -235,10 +235,11 @@ fn box_of_the_file_too_small() {
 
 #[test]
 fn extxyz_of_an_unknown_species() {
-    let desk = Desk::new(&SCENARIO.replace("start.data", "start.extxyz").replace("lammps-data", "extxyz"));
+    let workdir =
+        Workdir::new(&SCENARIO.replace("start.data", "start.extxyz").replace("lammps-data", "extxyz"));
     let text = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nB 1.0 1.0 1.0\n";
-    desk.write("start.extxyz", text);
-    assert_snapshot!(error(&desk, "run melt.toml", Start::Threads(1)), @r"
+    workdir.write("start.extxyz", text);
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
     exit code 2
     error: start.extxyz:3: there is no species `B`: the scenario has `A`
     ");

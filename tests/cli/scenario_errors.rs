@@ -1,6 +1,6 @@
 //! Faults of a scenario, as the whole program reports them: text, exit code 2, one copy however many ranks there are.
 
-use crate::support::{Desk, MELT, Start, error, error_everywhere, p2p_available, starts};
+use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
 
 /// The error of `md-cli run` on [`MELT`] after a change.
@@ -11,9 +11,9 @@ fn run_after(from: &str, to: &str) -> String {
 /// [`run_after`], the same however it is started.
 fn run_everywhere_after(from: &str, to: &str, starts: &[Start]) -> String {
     assert!(MELT.contains(from), "nothing to replace: {from}");
-    let desk = Desk::new(&MELT.replacen(from, to, 1));
-    let text = error_everywhere(&desk, "run melt.toml", starts);
-    assert_eq!(desk.files("."), ["melt.toml"], "nothing is created for a scenario with a fault");
+    let workdir = Workdir::new(&MELT.replacen(from, to, 1));
+    let text = error_everywhere(&workdir, "run melt.toml", starts);
+    assert_eq!(workdir.files("."), ["melt.toml"], "nothing is created for a scenario with a fault");
     text
 }
 
@@ -25,7 +25,7 @@ fn run_with_mass(mass: &str) -> String {
 /// The error of several ranks on [`MELT`] with other unit cells and a table `[parallel]`.
 fn run_divided(cells: &str, key: &str) -> String {
     let text = MELT.replace("[6, 5, 5]", cells).replace("[output]", &format!("[parallel]\n{key}\n[output]"));
-    error_everywhere(&Desk::new(&text), "run melt.toml", &three_ranks())
+    error_everywhere(&Workdir::new(&text), "run melt.toml", &three_ranks())
 }
 
 /// Several ranks: three threads, and three processes where there is MPI.
@@ -166,7 +166,7 @@ fn box_too_empty_for_mixed_precision() {
     let few = "lattice = { kind = \"sc\", spacing = 9e4, cells = [2, 2, 2] }";
     let [from, to] = ["lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }", few];
     let mixed = MELT.replacen(from, to, 1) + "[neighbor]\nprecision = \"mixed\"\n";
-    let text = error_everywhere(&Desk::new(&mixed), "run melt.toml", &[Start::Threads(1)]);
+    let text = error_everywhere(&Workdir::new(&mixed), "run melt.toml", &[Start::Threads(1)]);
     assert_snapshot!(text, @r#"
     exit code 2
     error: × `neighbor.precision = "mixed"` would lose digits: so few particles in so large a box that
@@ -198,9 +198,9 @@ fn box_too_thin_for_the_ranks() {
 
 #[test]
 fn box_too_thin_for_the_stripes() {
-    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[2, 2, 2]"));
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[2, 2, 2]"));
     let arguments = "run melt.toml --set parallel.partition=stripe";
-    assert_snapshot!(error_everywhere(&desk, arguments, &three_ranks()), @r"
+    assert_snapshot!(error_everywhere(&workdir, arguments, &three_ranks()), @r"
     exit code 2
     error: × the box is too thin for the ranks: 3 ranks, but only 1 cells of at least cutoff + skin
        ╭─[command line:1:26]
@@ -243,10 +243,10 @@ fn grid_with_more_ranks_than_cells() {
 
 #[test]
 fn check_finds_what_run_finds() {
-    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
     for start in three_ranks() {
-        let said = desk.call(start, "check melt.toml");
-        let run = error(&desk, "run melt.toml", start);
+        let said = workdir.call(start, "check melt.toml");
+        let run = error(&workdir, "run melt.toml", start);
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
         assert_eq!(format!("exit code 2\n{}", said.stderr), run);
     }
@@ -254,16 +254,16 @@ fn check_finds_what_run_finds() {
 
 #[test]
 fn missing_scenario() {
-    let desk = Desk::new(MELT);
-    assert_snapshot!(error_everywhere(&desk, "run nothing.toml", &starts()), @r"
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error_everywhere(&workdir, "run nothing.toml", &starts()), @r"
     exit code 2
     error: cannot read `nothing.toml`: No such file or directory (os error 2)
     ");
-    assert_snapshot!(error_everywhere(&desk, "forces nothing.toml", &[Start::Threads(1)]), @r"
+    assert_snapshot!(error_everywhere(&workdir, "forces nothing.toml", &[Start::Threads(1)]), @r"
     exit code 2
     error: cannot read `nothing.toml`: No such file or directory (os error 2)
     ");
-    assert_snapshot!(error_everywhere(&desk, "run .", &[Start::Threads(1)]), @r"
+    assert_snapshot!(error_everywhere(&workdir, "run .", &[Start::Threads(1)]), @r"
     exit code 2
     error: cannot read `.`: Is a directory (os error 21)
     ");
@@ -271,9 +271,9 @@ fn missing_scenario() {
 
 #[test]
 fn a_scenario_that_is_no_text() {
-    let desk = Desk::new(MELT);
-    std::fs::write(desk.path("noise.toml"), [0xff, 0xfe, 0x00]).unwrap();
-    assert_snapshot!(error_everywhere(&desk, "run noise.toml", &[Start::Threads(1)]), @r"
+    let workdir = Workdir::new(MELT);
+    std::fs::write(workdir.path("noise.toml"), [0xff, 0xfe, 0x00]).unwrap();
+    assert_snapshot!(error_everywhere(&workdir, "run noise.toml", &[Start::Threads(1)]), @r"
     exit code 2
     error: cannot read `noise.toml`: stream did not contain valid UTF-8
     ");
@@ -284,8 +284,8 @@ fn several_local_ranks_of_another_backend() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(MELT);
-    assert_snapshot!(error(&desk, "run melt.toml --set parallel.ranks=3", Start::Mpirun(3)), @r"
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error(&workdir, "run melt.toml --set parallel.ranks=3", Start::Mpirun(3)), @r"
     exit code 2
     error: × `parallel.ranks = 3` needs backend `local`, found `p2p`
        ╭─[command line:1:24]
@@ -299,8 +299,8 @@ fn several_local_ranks_of_another_backend() {
 /// Without a key to point at, no option on the command line is blamed, although the backend is one.
 #[test]
 fn box_too_thin_for_the_partition_that_nobody_named() {
-    let desk = Desk::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
-    assert_snapshot!(error_everywhere(&desk, "run melt.toml", &three_ranks()), @r#"
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[5, 5, 5]"));
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &three_ranks()), @r#"
     exit code 2
     error: × melt.toml: the box is too thin for the ranks: 3 ranks do not fit on 2x2x2 cells of at least
       │ cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"

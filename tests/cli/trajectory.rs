@@ -1,7 +1,7 @@
 //! Trajectories are what they promise, and a run can start from one.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use crate::support::{Desk, MELT, Start, p2p_available};
+use crate::support::{MELT, Start, Workdir, p2p_available};
 
 const LATTICE: &str = "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }\ntemperature = 1.44";
 
@@ -23,9 +23,9 @@ fn numbers(text: &str, columns: std::ops::Range<usize>, separator: char) -> Vec<
 
 #[test]
 fn frames_have_ids_types_and_velocities() {
-    let desk = Desk::new(&mixture());
-    desk.succeed(Start::Threads(3), "run melt.toml --quiet");
-    let text = desk.read("out/traj.extxyz");
+    let workdir = Workdir::new(&mixture());
+    workdir.succeed(Start::Threads(3), "run melt.toml --quiet");
+    let text = workdir.read("out/traj.extxyz");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3 * 602, "frames of steps 0, 10 and 20");
     for (frame, (step, time)) in lines.chunks(602).zip([("0", "0.0"), ("10", "0.05"), ("20", "0.1")]) {
@@ -47,18 +47,18 @@ fn frames_have_ids_types_and_velocities() {
 /// The first frame, as a particle file, gives the same forces and velocities as the lattice it came from.
 #[test]
 fn a_run_can_start_from_a_frame() {
-    let desk = Desk::new(&mixture());
-    desk.succeed(Start::Threads(1), "run melt.toml --quiet");
-    desk.succeed(Start::Threads(1), "forces melt.toml --quiet --output forces");
-    let first: String = desk.read("out/traj.extxyz").split_inclusive('\n').take(602).collect();
-    desk.write("first.extxyz", &first);
+    let workdir = Workdir::new(&mixture());
+    workdir.succeed(Start::Threads(1), "run melt.toml --quiet");
+    workdir.succeed(Start::Threads(1), "forces melt.toml --quiet --output forces");
+    let first: String = workdir.read("out/traj.extxyz").split_inclusive('\n').take(602).collect();
+    workdir.write("first.extxyz", &first);
     let again = mixture().replace(LATTICE, "file = { path = \"first.extxyz\", format = \"extxyz\" }");
-    desk.write("again.toml", &again.replace("fraction = 0.75\n", ""));
+    workdir.write("again.toml", &again.replace("fraction = 0.75\n", ""));
     let mut starts = vec![Start::Threads(1), Start::Threads(3)];
     starts.extend(p2p_available().then_some(Start::Mpirun(3)));
-    let rows = |name: &str| desk.read(name).lines().skip(1).collect::<Vec<_>>().join("\n");
+    let rows = |name: &str| workdir.read(name).lines().skip(1).collect::<Vec<_>>().join("\n");
     for start in starts {
-        desk.succeed(start, "forces again.toml --quiet --output again");
+        workdir.succeed(start, "forces again.toml --quiet --output again");
         let (expected, found) = (rows("forces/forces.csv"), rows("again/forces.csv"));
         let pairs = numbers(&expected, 5..8, ',').into_iter().zip(numbers(&found, 5..8, ','));
         for (expected, found) in pairs {
@@ -66,7 +66,7 @@ fn a_run_can_start_from_a_frame() {
         }
         assert_eq!(numbers(&expected, 0..5, ','), numbers(&found, 0..5, ','), "ids, types, positions");
     }
-    desk.succeed(Start::Threads(1), "run again.toml --quiet --output again");
+    workdir.succeed(Start::Threads(1), "run again.toml --quiet --output again");
     let [expected, found] =
         ["out/thermo.csv", "again/thermo.csv"].map(|name| numbers(&rows(name), 0..7, ','));
     for (expected, found) in expected.iter().zip(&found) {
@@ -80,10 +80,13 @@ fn threads_and_processes_agree_bit_for_bit() {
     if !p2p_available() {
         return;
     }
-    let desk = Desk::new(&mixture().replace("steps = 20", "steps = 60"));
-    desk.succeed(Start::Threads(3), "run melt.toml --quiet --output threads");
-    desk.succeed(Start::Mpirun(3), "run melt.toml --quiet --output processes");
+    let workdir = Workdir::new(&mixture().replace("steps = 20", "steps = 60"));
+    workdir.succeed(Start::Threads(3), "run melt.toml --quiet --output threads");
+    workdir.succeed(Start::Mpirun(3), "run melt.toml --quiet --output processes");
     for file in ["thermo.csv", "traj.extxyz"] {
-        assert!(desk.read(&format!("threads/{file}")) == desk.read(&format!("processes/{file}")), "{file}");
+        assert!(
+            workdir.read(&format!("threads/{file}")) == workdir.read(&format!("processes/{file}")),
+            "{file}"
+        );
     }
 }

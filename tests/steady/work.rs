@@ -46,9 +46,9 @@ impl Played {
 type Play = fn(&dyn World) -> Result<Played, String>;
 
 pub(crate) const ALL: [(&str, Play); 5] = [
-    ("exchanges both ways, two buffering", |world| exchanges(world, Flow::Both, Buffering::Double)),
-    ("exchanges both ways, one slot", |world| exchanges(world, Flow::Both, Buffering::Single)),
-    ("exchanges one way, two buffering", |world| exchanges(world, Flow::SendOnly, Buffering::Double)),
+    ("exchanges both ways, double buffering", |world| exchanges(world, Flow::Both, Buffering::Double)),
+    ("exchanges both ways, single buffering", |world| exchanges(world, Flow::Both, Buffering::Single)),
+    ("exchanges one way, double buffering", |world| exchanges(world, Flow::SendOnly, Buffering::Double)),
     ("time steps", |world| steps(world, &[])),
     ("time steps in mixed precision, eighth shell, staged", |world| steps(world, &MIXED)),
 ];

@@ -3,7 +3,6 @@
 
 mod cases;
 mod compare;
-mod desk;
 #[path = "../../crates/md-comm/tests/conformance/launch.rs"]
 mod launch;
 mod outcome;
@@ -13,17 +12,18 @@ mod random;
 mod reference;
 mod run;
 mod systems;
+mod workdir;
 mod workers;
 
 pub(crate) use cases::{Case, RANKS, every_case, local_cases, mixed_cases, p2p_cases};
 pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
-pub(crate) use desk::{Desk, MELT, Said, Start, error, error_everywhere, starts};
 pub(crate) use outcome::{ForceRow, Outcome, ThermoRow};
 pub(crate) use program::md_cli;
 pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
 pub(crate) use systems::{CLUSTERS, RESTLESS_MELT};
+pub(crate) use workdir::{MELT, Said, Start, Workdir, error, error_everywhere, starts};
 pub(crate) use workers::serve_if_asked;
 
 use std::path::{Path, PathBuf};

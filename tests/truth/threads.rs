@@ -1,7 +1,7 @@
 //! Threads: they change no force beyond rounding, and for a number of threads every run gives the same bits.
 
 use crate::support::{
-    Backend, CLUSTERS, Configuration, Desk, Random, Run, Start, assert_forces, data, p2p_available,
+    Backend, CLUSTERS, Configuration, Random, Run, Start, Workdir, assert_forces, data, p2p_available,
 };
 
 const THREADS: [usize; 2] = [2, 3];
@@ -125,18 +125,18 @@ fn a_thread_may_have_nothing_to_do() {
 
 #[test]
 fn too_many_threads_are_a_warning_only() {
-    let desk = Desk::new(crate::support::MELT);
-    let said = desk.succeed(Start::Plain, "run melt.toml --quiet --threads 65");
+    let workdir = Workdir::new(crate::support::MELT);
+    let said = workdir.succeed(Start::Plain, "run melt.toml --quiet --threads 65");
     assert!(said.stderr.starts_with("warning: 65 threads "), "{said:?}");
     assert!(said.stderr.contains("they will take turns"), "{said:?}");
-    let said = desk.succeed(Start::Plain, "run melt.toml --quiet --threads 1");
+    let said = workdir.succeed(Start::Plain, "run melt.toml --quiet --threads 1");
     assert_eq!(said.stderr, "");
 }
 
 #[test]
 fn no_threads_are_an_error() {
-    let desk = Desk::new(crate::support::MELT);
-    let said = desk.call(Start::Plain, "run melt.toml --quiet --threads 0");
+    let workdir = Workdir::new(crate::support::MELT);
+    let said = workdir.call(Start::Plain, "run melt.toml --quiet --threads 0");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("`parallel.threads` must be at least 1, found 0"), "{said:?}");
 }
@@ -147,8 +147,9 @@ fn no_threads_are_an_error() {
 fn a_bound_rank_is_told_how_to_start() {
     const NO_TASKSET: Option<i32> = Some(127);
     let cores = std::thread::available_parallelism().expect("Linux knows").get();
-    let desk = Desk::new(crate::support::MELT);
-    let said = crate::support::Said::of(desk.shell("taskset -c 0 \"$md\" run melt.toml --quiet --threads 2"));
+    let workdir = Workdir::new(crate::support::MELT);
+    let said =
+        crate::support::Said::of(workdir.shell("taskset -c 0 \"$md\" run melt.toml --quiet --threads 2"));
     if cores > 1 && said.code != NO_TASKSET {
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.stderr.contains("this process may use only 1 of"), "{said:?}");

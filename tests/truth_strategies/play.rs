@@ -95,13 +95,13 @@ fn over(
     decomposition: Decomposition,
 ) -> Result<Outcome, RunError> {
     let world = world.clone().with_backend(transport.backend)?.with_options(transport.options)?;
-    run(&world, text, (decomposition, transport.slots))
+    run(&world, text, decomposition, transport.buffering)
 }
 
 /// The same system without neighbours on other ranks.
 fn on_one_rank(text: &str) -> Result<Outcome, String> {
     let outcome = local::run(1, WATCHDOG, |world| {
-        run(world, text, (REFERENCE, Buffering::Double)).map_err(|error| error.to_string())
+        run(world, text, REFERENCE, Buffering::Double).map_err(|error| error.to_string())
     });
     let ended = outcome.into_iter().next().ok_or("no rank")?;
     ended.map_err(|panicked| panicked.to_string())?

@@ -63,10 +63,11 @@ pub(crate) struct Outcome {
 pub(crate) fn run(
     world: &dyn World,
     text: &str,
-    (decomposition, slots): (Decomposition, Buffering),
+    decomposition: Decomposition,
+    buffering: Buffering,
 ) -> Result<Outcome, RunError> {
     let mut overrides = decomposition.settings();
-    overrides.push(format!("parallel.rma.slots={}", slots.count()));
+    overrides.push(format!("parallel.rma.slots={}", buffering.count()));
     let setup = setup::of_inputs(&Inputs::from_text("system", text, overrides)?, world.ranks())?;
     let mut simulation = Simulation::new(world, &setup)?;
     let mut thermo = Vec::new();

@@ -79,7 +79,7 @@ impl fmt::Display for Decomposition {
 pub(crate) struct Transport {
     pub(crate) backend: Backend,
     pub(crate) options: RmaOptions,
-    pub(crate) slots: Buffering,
+    pub(crate) buffering: Buffering,
 }
 
 impl Transport {
@@ -101,7 +101,7 @@ impl Transport {
     }
 
     fn plain(backend: Backend) -> Self {
-        Self { backend, options: RmaOptions::default(), slots: Buffering::Double }
+        Self { backend, options: RmaOptions::default(), buffering: Buffering::Double }
     }
 
     /// All others that run over MPI, with the options that they take: unless everything is wanted, each option alone.
@@ -116,7 +116,7 @@ impl Transport {
         let known = Backend::ALL.iter().copied().filter(move |backend| runs(&backend));
         let with_options = known.flat_map(move |backend| {
             let all = options.clone().into_iter().flat_map(move |options| {
-                [Buffering::Double, Buffering::Single].map(|slots| Self { backend, options, slots })
+                [Buffering::Double, Buffering::Single].map(|buffering| Self { backend, options, buffering })
             });
             all.filter(move |transport| full || transport.changes() <= 1)
         });
@@ -133,13 +133,13 @@ impl Transport {
     }
 
     fn changes(&self) -> usize {
-        changes(&self.options) + usize::from(self.slots == Buffering::Single)
+        changes(&self.options) + usize::from(self.buffering == Buffering::Single)
     }
 
     /// The options of `hybrid` are those of its backend between nodes, which is two-sided here.
     fn is_possible(&self) -> bool {
         let asked = if self.backend == Backend::Hybrid { Backend::P2p } else { self.backend };
-        asked.refuses(&self.options, self.slots).is_ok()
+        asked.refuses(&self.options, self.buffering).is_ok()
     }
 }
 
@@ -150,7 +150,7 @@ fn changes(options: &RmaOptions) -> usize {
 
 impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slots = if self.slots == Buffering::Single { " slots=1" } else { "" };
+        let slots = if self.buffering == Buffering::Single { " slots=1" } else { "" };
         let text = format!("{} {}{slots}", self.backend.name(), self.options);
         f.write_str(text.trim())
     }

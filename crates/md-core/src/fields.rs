@@ -133,7 +133,8 @@ pub(crate) enum ColumnMut<'a> {
 
 /// How often a particle has crossed each pair of periodic faces, upwards minus downwards: its unwrapped position is
 /// its position plus so many box lengths. Counted modulo 2^21.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
 pub struct ImageCounts(pub [i32; 3]);
 
 impl ImageCounts {

@@ -1,6 +1,7 @@
 //! Checks that end a run: lost particles, overlaps, energies that are not numbers. All are collective and find the same
 //! error on all ranks.
 
+use bytemuck::Pod;
 use md_comm::World;
 use md_core::Particle;
 use md_core::diagnose::{Overlap, largest_force, overlap_at};
@@ -42,8 +43,9 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Ends the run if a particle would be thrown further than the cutoff by its present force. *Collective.*
     pub(crate) fn check_overlaps(&self) -> Result<(), EngineError> {
         let cutoff = self.interaction.cutoff();
-        let lightest = self.masses.iter().copied().fold(f64::INFINITY, f64::min);
-        let limit = 2.0 * cutoff * lightest / (self.timestep * self.timestep);
+        let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
+        let timestep = self.timestep();
+        let limit = 2.0 * cutoff * lightest / (timestep * timestep);
         let worst = largest_force(&self.state.particles);
         let mut largest = [worst.map_or(0.0, |(_, force)| force)];
         self.world.max(&mut largest)?;
@@ -55,17 +57,18 @@ impl<I: Interaction> Simulation<'_, I> {
             mine.and_then(|(i, force)| overlap_at(&self.state.particles, i, force, &self.state.domain));
         let words = overlap
             .map_or([0.0; 4], |o| [f64::from_bits(o.id), f64::from_bits(o.neighbour), o.distance, o.force]);
-        let all = self.world.gather_all(bytemuck::cast_slice(&words))?;
-        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&all);
-        let found = all.chunks_exact(words.len()).find(|overlap| overlap[3] > 0.0);
-        let overlap = found.map(|o| Overlap {
-            id: o[0].to_bits(),
-            neighbour: o[1].to_bits(),
-            distance: o[2],
-            force: o[3],
+        let found = gather_all(&[words], self.world)?.into_iter().find(|[.., force]| *force > 0.0);
+        let overlap = found.map(|[id, neighbour, distance, force]| {
+            let [id, neighbour] = [id, neighbour].map(f64::to_bits);
+            Overlap { id, neighbour, distance, force }
         });
         Err(EngineError::Exploded { step: self.state.step, overlap })
     }
+}
+
+/// What all ranks give, in their order. *Collective.*
+pub(crate) fn gather_all<T: Pod>(mine: &[T], world: &dyn World) -> Result<Vec<T>, EngineError> {
+    Ok(bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(mine))?))
 }
 
 /// A few of all ranks' lost particles, by id, the same on all ranks.
@@ -75,10 +78,8 @@ fn gather_examples(mine: &[LostParticle], world: &dyn World) -> Result<Vec<LostP
         let ([x, y, z], [dx, dy, dz]) = (lost.particle.position, lost.displacement);
         *words = [f64::from_bits(lost.particle.id), x, y, z, dx, dy, dz];
     }
-    let all: Vec<[f64; WORDS]> =
-        bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(&words))?);
     // Ids start at 1: an id of 0 marks a place that was not filled.
-    let filled = all.into_iter().filter(|words| words[0].to_bits() != 0);
+    let filled = gather_all(&words, world)?.into_iter().filter(|words| words[0].to_bits() != 0);
     let mut examples: Vec<LostParticle> = filled
         .map(|[id, x, y, z, dx, dy, dz]| LostParticle {
             particle: Particle { id: id.to_bits(), species: 0, position: [x, y, z], velocity: [0.0; 3] },

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use bytemuck::{Pod, Zeroable};
+
 macro_rules! phases {
     ($($phase:ident = $name:literal,)+) => {
         /// Where the time of a step goes, in the order of a step.
@@ -42,7 +44,8 @@ phases! {
 }
 
 /// Calls and seconds of one phase on one rank.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct PhaseTime {
     /// How often the phase was entered.
     pub calls: u64,
@@ -78,6 +81,17 @@ impl PhaseClock {
         result
     }
 
+    /// Books the time since `begun`, without what other phases have claimed beyond [`Self::claimed_s`] of then.
+    pub(crate) fn book_rest(&mut self, phase: Phase, begun: Instant, claimed_s: f64) {
+        let others = Duration::try_from_secs_f64(self.claimed_s() - claimed_s).unwrap_or_default();
+        self.book(phase, begun.elapsed().saturating_sub(others));
+    }
+
+    /// Seconds booked so far.
+    pub(crate) fn claimed_s(&self) -> f64 {
+        self.times.iter().map(|time| time.seconds).sum()
+    }
+
     /// Books a time measured elsewhere.
     #[inline]
     pub fn book(&mut self, phase: Phase, duration: Duration) {
@@ -89,10 +103,10 @@ impl PhaseClock {
     /// The times so far; `total` is the time since the restart over `steps` steps, `other` what no phase has claimed.
     pub fn times(&self, steps: u64) -> [PhaseTime; Phase::ALL.len()] {
         let total = self.started.elapsed().as_secs_f64();
-        let claimed: f64 = self.times.iter().map(|time| time.seconds).sum();
         let mut times = self.times;
         times[Phase::Total as usize] = PhaseTime { calls: steps, seconds: total };
-        times[Phase::Other as usize] = PhaseTime { calls: steps, seconds: (total - claimed).max(0.0) };
+        times[Phase::Other as usize] =
+            PhaseTime { calls: steps, seconds: (total - self.claimed_s()).max(0.0) };
         times
     }
 }

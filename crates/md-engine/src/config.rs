@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision, mixed_precision_problem};
-use md_core::grid::{GridError, axis, most_cells};
+use md_core::grid::axis;
 use md_core::lattice::Lattice;
-use md_core::partition::{DivisionRequest, Ownership};
+use md_core::partition::Ownership;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
-    Boundary, CellGrid, Dimension, Domain, ExchangePattern, PairPotential, Particle, Partition,
-    PartitionKind, Shell, SimdLevel, Threads,
+    Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
+    Threads,
 };
 
+use crate::decomposition::Division;
 use crate::error::EngineError;
 use crate::integrator::Integrator;
 
@@ -44,6 +45,33 @@ impl ParticleSource {
 impl From<Lattice> for ParticleSource {
     fn from(lattice: Lattice) -> Self {
         Self::Lattice(lattice)
+    }
+}
+
+/// What the forces come from.
+#[derive(Debug, Clone)]
+pub enum Forces {
+    /// A pair potential: [`crate::PairForces`].
+    Pairs(Arc<dyn PairPotential>),
+    /// An own [`crate::Interaction`], for [`crate::Simulation::with_interaction`].
+    Own {
+        /// What cells are made for: at least that of the interaction, \[length\].
+        cutoff: f64,
+    },
+}
+
+impl Forces {
+    fn cutoff(&self) -> f64 {
+        match self {
+            Self::Pairs(potential) => potential.cutoff(),
+            Self::Own { cutoff } => *cutoff,
+        }
+    }
+}
+
+impl<P: PairPotential + 'static> From<P> for Forces {
+    fn from(potential: P) -> Self {
+        Self::Pairs(Arc::new(potential))
     }
 }
 
@@ -146,8 +174,8 @@ pub struct Config {
     pub displacement: f64,
     /// Key of everything random.
     pub seed: u64,
-    /// The pair potential.
-    pub potential: Arc<dyn PairPotential>,
+    /// What the forces come from.
+    pub forces: Forces,
     /// Mean-field correction for pairs beyond the cutoff.
     pub tail_correction: TailCorrection,
     /// Time step, \[time\].
@@ -162,7 +190,7 @@ pub struct Config {
 
 impl Config {
     /// One species of mass 1 in a periodic box in three dimensions; time step 0.005, everything else at its default.
-    pub fn new(particles: impl Into<ParticleSource>, potential: impl PairPotential + 'static) -> Self {
+    pub fn new(particles: impl Into<ParticleSource>, forces: impl Into<Forces>) -> Self {
         const TIMESTEP: f64 = 0.005;
         Self {
             particles: particles.into(),
@@ -173,7 +201,7 @@ impl Config {
             temperature: None,
             displacement: 0.0,
             seed: 0,
-            potential: Arc::new(potential),
+            forces: forces.into(),
             tail_correction: TailCorrection::default(),
             timestep: TIMESTEP,
             integrator: Integrator::default(),
@@ -206,131 +234,71 @@ impl Config {
         Domain { dimension: self.dimension, origin, lengths, boundary: self.boundary }
     }
 
-    fn check(&self, species: usize) -> Result<(), EngineError> {
-        const ROUNDING: f64 = 1e-9;
-        let wrong = |what: String| Err(EngineError::Config(what));
-        if self.masses.len() != species || self.shares.len() != species {
-            let (masses, shares) = (self.masses.len(), self.shares.len());
+    fn check(&self) -> Result<(), EngineError> {
+        let species = match &self.forces {
+            Forces::Pairs(potential) => potential.species(),
+            Forces::Own { .. } => self.masses.len(),
+        };
+        let (masses, shares) = (self.masses.len(), self.shares.len());
+        if masses != species || shares != species {
             return wrong(format!("{masses} masses and {shares} shares for {species} species"));
         }
-        if let Some(mass) = self.masses.iter().find(|mass| !(**mass > 0.0 && mass.is_finite())) {
-            return wrong(format!("a mass is {mass}, not a positive number"));
-        }
-        if self.temperature.is_some_and(|temperature| !(temperature >= 0.0 && temperature.is_finite())) {
-            return wrong(format!("the temperature is {:?}, not a number from 0", self.temperature));
-        }
-        if !(self.displacement >= 0.0 && self.displacement.is_finite()) {
-            return wrong(format!("the displacement is {}, not a number from 0", self.displacement));
-        }
+        self.masses.iter().try_for_each(|&mass| positive("a mass", mass))?;
+        self.temperature.map_or(Ok(()), |temperature| not_negative("the temperature", temperature))?;
+        not_negative("the displacement", self.displacement)?;
+        positive("the cutoff", self.forces.cutoff())?;
         let lengths = self.domain().lengths;
         if lengths.iter().any(|length| !(*length > 0.0 && length.is_finite())) {
             return wrong(format!("the box is {lengths:?} long, not positive numbers"));
         }
-        if !(self.timestep > 0.0 && self.timestep.is_finite()) {
-            return wrong(format!("the time step is {}, not a positive number", self.timestep));
-        }
-        if !(self.neighbor.skin >= 0.0 && self.neighbor.skin.is_finite()) {
-            return wrong(format!("the skin is {}, not a number from 0", self.neighbor.skin));
-        }
+        positive("the time step", self.timestep)?;
+        not_negative("the skin", self.neighbor.skin)?;
         match &self.particles {
-            ParticleSource::List { particles, .. } => {
-                let mut ids: Vec<u64> = particles.iter().map(|particle| particle.id).collect();
-                ids.sort_unstable();
-                if ids.first() == Some(&0) || ids.windows(2).any(|pair| pair[0] == pair[1]) {
-                    return wrong("ids of particles are not different numbers from 1".to_owned());
-                }
-                match particles.iter().find(|particle| particle.species as usize >= species) {
-                    Some(particle) => wrong(format!(
-                        "particle {} is of species {} of {species}, counted from 0",
-                        particle.id, particle.species
-                    )),
-                    None => Ok(()),
-                }
-            }
-            ParticleSource::Lattice(_) => {
-                let sum: f64 = self.shares.iter().sum();
-                let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
-                if self.shares.iter().all(is_part) && (sum - 1.0).abs() <= ROUNDING {
-                    return Ok(());
-                }
-                wrong(format!("the shares {:?} are no parts of 1", self.shares))
-            }
+            ParticleSource::List { particles, .. } => check_list(particles, species),
+            ParticleSource::Lattice(_) => check_shares(&self.shares),
         }
     }
 }
 
-/// The box cut into cells, and who owns which.
-#[derive(Debug, Clone)]
-pub struct Division {
-    /// The cells.
-    pub grid: CellGrid,
-    /// Their owners.
-    pub partition: Partition,
+fn wrong(what: String) -> Result<(), EngineError> {
+    Err(EngineError::Config(what))
 }
 
-impl Division {
-    /// Cuts a box into cells of at least `list_radius` = cutoff + skin and gives them to ranks. `atoms` limits the number
-    /// of cells: in a huge, nearly empty box larger cells are cheaper than empty ones.
-    ///
-    /// # Errors
-    /// [`GridError`]: the box is too small for the cutoff, or has too few cells for the ranks.
-    pub fn new(
-        domain: Domain,
-        list_radius: f64,
-        atoms: u64,
-        ranks: usize,
-        kind: PartitionKind,
-        rank_grid: Option<[usize; 3]>,
-    ) -> Result<Self, GridError> {
-        /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
-        const CELLS_PER_ATOM: u64 = 8;
-        const CELLS_PER_RANK: u64 = 1000;
-        let limit = (CELLS_PER_ATOM * atoms).max(CELLS_PER_RANK * ranks as u64);
-        let most_cells = most_cells(&domain, list_radius, limit)?;
-        let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
-        Ok(Self { grid, partition })
+fn positive(what: &str, value: f64) -> Result<(), EngineError> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
     }
+    wrong(format!("{what} is {value}, not a positive number"))
+}
 
-    /// Whether every cell has an owner, cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
-    pub(crate) fn check(&self, needs: &DivisionNeeds) -> Result<(), EngineError> {
-        /// Of a cell that is exactly as long as it must be.
-        const ROUNDING: f64 = 1e-9;
-        let DivisionNeeds { domain, ranks, list_radius, precision } = *needs;
-        if *self.grid.domain() != domain {
-            return Err(EngineError::Config("the division is one of another box".to_owned()));
+fn not_negative(what: &str, value: f64) -> Result<(), EngineError> {
+    if value >= 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    wrong(format!("{what} is {value}, not a number from 0"))
+}
+
+fn check_list(particles: &[Particle], species: usize) -> Result<(), EngineError> {
+    let mut ids: Vec<u64> = particles.iter().map(|particle| particle.id).collect();
+    ids.sort_unstable();
+    if ids.first() == Some(&0) || ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        return wrong("ids of particles are not different numbers from 1".to_owned());
+    }
+    match particles.iter().find(|particle| particle.species as usize >= species) {
+        Some(Particle { id, species: own, .. }) => {
+            wrong(format!("particle {id} is of species {own} of {species}, counted from 0"))
         }
-        let cells = (0..self.grid.len()).map(|number| self.grid.at(number));
-        let owners = cells.map(|cell| (cell, self.partition.owner(&self.grid, cell)));
-        if let Some((cell, owner)) = owners.into_iter().find(|(_, owner)| *owner >= ranks) {
-            return Err(EngineError::Config(format!("cell {cell:?} belongs to rank {owner} of {ranks}")));
-        }
-        let mixed = (precision == Precision::Mixed).then(|| mixed_precision_problem(&self.grid, list_radius));
-        if let Some(problem) = mixed.flatten() {
-            return Err(EngineError::MixedPrecision(problem));
-        }
-        let length = |dim: usize| domain.lengths[dim] / f64::from(self.grid.counts()[dim]);
-        let matters = |dim: &usize| domain.is_periodic(*dim) || self.grid.counts()[*dim] > 1;
-        let too_short = (0..domain.dimension.count())
-            .filter(matters)
-            .find(|&dim| length(dim) < list_radius * (1.0 - ROUNDING));
-        match too_short {
-            None => Ok(()),
-            Some(dim) => Err(EngineError::Config(format!(
-                "cells are {} long in {}, less than cutoff + skin = {list_radius}",
-                length(dim),
-                axis(dim)
-            ))),
-        }
+        None => Ok(()),
     }
 }
 
-/// What a division has to serve.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DivisionNeeds {
-    pub domain: Domain,
-    pub ranks: usize,
-    pub list_radius: f64,
-    pub precision: Precision,
+fn check_shares(shares: &[f64]) -> Result<(), EngineError> {
+    const ROUNDING: f64 = 1e-9;
+    let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
+    if shares.iter().all(is_part) && (shares.iter().sum::<f64>() - 1.0).abs() <= ROUNDING {
+        return Ok(());
+    }
+    wrong(format!("the shares {shares:?} are no parts of 1"))
 }
 
 /// A checked configuration and what follows from it and the number of ranks without communication.
@@ -357,25 +325,57 @@ impl Setup {
     /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a box too small for the
     /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`], [`EngineError::Threads`].
     pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
-        config.check(config.potential.species())?;
+        config.check()?;
         let NeighborConfig { method, skin, precision, .. } = config.neighbor;
         let ParallelConfig { partition, rank_grid, threads, simd, .. } = config.parallel;
-        let domain = config.domain();
-        let list_radius = config.potential.cutoff() + skin;
+        let (domain, cutoff) = (config.domain(), config.forces.cutoff());
         let division =
-            Division::new(domain, list_radius, config.particles.len(), ranks, partition, rank_grid)?;
-        division.check(&DivisionNeeds { domain, ranks, list_radius, precision })?;
-        if precision == Precision::Mixed && !config.potential.fits_single_precision() {
-            return Err(EngineError::SinglePrecision);
+            Division::new(domain, cutoff + skin, config.particles.len(), ranks, partition, rank_grid)?;
+        let simd = simd.unwrap_or_else(|| method.best_simd());
+        let setup = Self { domain, division, simd, threads: Threads::new(threads)?, config, ranks };
+        setup.check_division(&setup.division, cutoff)?;
+        match &setup.config.forces {
+            Forces::Pairs(potential)
+                if precision == Precision::Mixed && !potential.fits_single_precision() =>
+            {
+                Err(EngineError::SinglePrecision)
+            }
+            _ => Ok(setup),
         }
-        Ok(Self {
-            domain,
-            division,
-            simd: simd.unwrap_or_else(|| method.best_simd()),
-            threads: Threads::new(threads)?,
-            config,
-            ranks,
-        })
+    }
+
+    /// Whether every cell has an owner, cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
+    pub(crate) fn check_division(&self, division: &Division, cutoff: f64) -> Result<(), EngineError> {
+        /// Of a cell that is exactly as long as it must be.
+        const ROUNDING: f64 = 1e-9;
+        let (Self { domain, ranks, config, .. }, Division { grid, partition }) = (self, division);
+        let NeighborConfig { skin, precision, .. } = config.neighbor;
+        let list_radius = cutoff + skin;
+        if grid.domain() != domain {
+            return Err(EngineError::Config("the division is one of another box".to_owned()));
+        }
+        let cells = (0..grid.len()).map(|number| grid.at(number));
+        let owners = cells.map(|cell| (cell, partition.owner(grid, cell)));
+        if let Some((cell, owner)) = owners.into_iter().find(|(_, owner)| owner >= ranks) {
+            return Err(EngineError::Config(format!("cell {cell:?} belongs to rank {owner} of {ranks}")));
+        }
+        let mixed = (precision == Precision::Mixed).then(|| mixed_precision_problem(grid, list_radius));
+        if let Some(problem) = mixed.flatten() {
+            return Err(EngineError::MixedPrecision(problem));
+        }
+        let length = |dim: usize| domain.lengths[dim] / f64::from(grid.counts()[dim]);
+        let matters = |dim: &usize| domain.is_periodic(*dim) || grid.counts()[*dim] > 1;
+        let too_short = (0..domain.dimension.count())
+            .filter(matters)
+            .find(|&dim| length(dim) < list_radius * (1.0 - ROUNDING));
+        match too_short {
+            None => Ok(()),
+            Some(dim) => Err(EngineError::Config(format!(
+                "cells are {} long in {}, less than cutoff + skin = {list_radius}",
+                length(dim),
+                axis(dim)
+            ))),
+        }
     }
 
     /// The same with [displaced](Config::displaced) lattice sites.

@@ -2,23 +2,47 @@
 //! carry its halo. One value, which can be replaced in the course of a run
 //! ([`crate::Simulation::replace_decomposition`]).
 
-use md_comm::{Buffering, World};
+use md_comm::World;
 use md_core::force::PairWork;
-use md_core::{CellGrid, ExchangePattern, HaloPlan, Particles, Partition, Shell};
+use md_core::grid::{GridError, most_cells};
+use md_core::partition::DivisionRequest;
+use md_core::{CellGrid, Domain, HaloPlan, Particles, Partition, PartitionKind};
 
-use crate::config::Division;
+use crate::config::ParallelConfig;
 use crate::error::EngineError;
 use crate::halo::Halo;
 
-/// What stays when a decomposition is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HaloOptions {
-    /// Which neighbouring cells are imported.
-    pub shell: Shell,
-    /// Direct or staged.
-    pub exchange: ExchangePattern,
-    /// Message buffers per edge.
-    pub buffering: Buffering,
+/// The box cut into cells, and who owns which.
+#[derive(Debug, Clone)]
+pub struct Division {
+    /// The cells.
+    pub grid: CellGrid,
+    /// Their owners.
+    pub partition: Partition,
+}
+
+impl Division {
+    /// Cuts a box into cells of at least `list_radius` = cutoff + skin and gives them to ranks. `atoms` limits the number
+    /// of cells: in a huge, nearly empty box larger cells are cheaper than empty ones.
+    ///
+    /// # Errors
+    /// [`GridError`]: the box is too small for the cutoff, or has too few cells for the ranks.
+    pub fn new(
+        domain: Domain,
+        list_radius: f64,
+        atoms: u64,
+        ranks: usize,
+        kind: PartitionKind,
+        rank_grid: Option<[usize; 3]>,
+    ) -> Result<Self, GridError> {
+        /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
+        const CELLS_PER_ATOM: u64 = 8;
+        const CELLS_PER_RANK: u64 = 1000;
+        let limit = (CELLS_PER_ATOM * atoms).max(CELLS_PER_RANK * ranks as u64);
+        let most_cells = most_cells(&domain, list_radius, limit)?;
+        let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
+        Ok(Self { grid, partition })
+    }
 }
 
 /// The decomposition as seen from one rank.
@@ -33,7 +57,6 @@ pub struct Decomposition<'w> {
     pub pairs: PairWork,
     /// The contexts over the plan.
     pub halo: Halo<'w>,
-    options: HaloOptions,
 }
 
 impl<'w> Decomposition<'w> {
@@ -44,19 +67,14 @@ impl<'w> Decomposition<'w> {
     pub(crate) fn open(
         world: &'w dyn World,
         Division { grid, partition }: Division,
-        options: HaloOptions,
+        parallel: &ParallelConfig,
         particles: &Particles,
     ) -> Result<Self, EngineError> {
-        let HaloOptions { shell, exchange, buffering } = options;
+        let ParallelConfig { shell, exchange, buffering, .. } = *parallel;
         let offsets = shell.offsets(grid.is_flat());
         let plan = HaloPlan::new(&grid, &partition, &offsets, exchange, world.rank());
         let pairs = PairWork::new(&plan, &grid, shell);
         let halo = Halo::open(world, &plan, shell.force_return(), buffering, particles)?;
-        Ok(Self { grid, partition, plan, pairs, halo, options })
-    }
-
-    /// What was chosen beside the division.
-    pub fn options(&self) -> HaloOptions {
-        self.options
+        Ok(Self { grid, partition, plan, pairs, halo })
     }
 }

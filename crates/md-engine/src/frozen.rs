@@ -12,9 +12,10 @@
 use md_comm::{AlignedBuffer, EdgeId, Exchange, Sizes, Traffic};
 use md_core::Evaluation;
 
+use crate::config::Setup;
 use crate::decomposition::Decomposition;
 use crate::error::EngineError;
-use crate::halo::HaloView;
+use crate::halo::{HaloView, total};
 use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 use crate::state::State;
@@ -40,7 +41,8 @@ pub(crate) struct FrozenLeg<'s> {
 impl<I: Interaction> Simulation<'_, I> {
     /// Freezes the halo: positions and forces as they are now.
     pub fn freeze(&mut self) -> FrozenHalo<'_> {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
+        let Setup { threads, .. } = setup;
         let Decomposition { plan, halo, .. } = decomposition;
         FrozenHalo { legs: halo.frozen_legs(&HaloView { particles, cells, plan, domain, threads, clock }) }
     }
@@ -57,7 +59,7 @@ impl<I: Interaction> Simulation<'_, I> {
         for column in &mut self.state.particles.position {
             column[ghosts.clone()].fill(NOWHERE);
         }
-        self.state.particles.clear_forces(&self.threads);
+        self.state.particles.clear_forces(&self.setup.threads);
         self.compute_forces(GhostPositions::Stale, Evaluation::ForcesOnly)
     }
 }
@@ -73,11 +75,8 @@ impl FrozenHalo<'_> {
 
     /// What this rank sends in one exchange.
     pub fn traffic(&self) -> Traffic {
-        let messages = self.legs.iter().flat_map(|leg| &leg.outgoing);
-        messages.fold(Traffic::default(), |sum, (_, message)| Traffic {
-            messages: sum.messages + 1,
-            bytes: sum.bytes + message.bytes().len() as u64,
-        })
+        let sent = self.legs.iter().flat_map(|leg| &leg.outgoing);
+        total(sent.map(|(_, message)| Traffic { messages: 1, bytes: message.bytes().len() as u64 }))
     }
 }
 

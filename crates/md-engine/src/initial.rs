@@ -8,7 +8,8 @@ use md_core::partition::Ownership;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
-use crate::config::{Division, ParticleSource, Setup};
+use crate::config::{ParticleSource, Setup};
+use crate::decomposition::Division;
 use crate::error::EngineError;
 
 /// The particles that this rank owns.

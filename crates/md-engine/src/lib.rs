@@ -57,9 +57,9 @@ mod state;
 
 pub use clock::Phase;
 pub use config::{
-    Config, Division, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
+    Config, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
 };
-pub use decomposition::{Decomposition, HaloOptions};
+pub use decomposition::{Decomposition, Division};
 pub use error::{EngineError, Scope};
 pub use frozen::FrozenHalo;
 pub use halo::Halo;

@@ -5,10 +5,12 @@ use std::time::Instant;
 use md_comm::{Choice, Traffic};
 use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
-use md_core::{Domain, ImageCounts, Particles};
+use md_core::{Domain, Particles};
 
-use crate::clock::{Phase, PhaseTime};
+use crate::checks::gather_all;
+use crate::clock::Phase;
 use crate::error::EngineError;
+use crate::halo::total;
 use crate::interaction::Interaction;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};
@@ -83,13 +85,13 @@ impl<I: Interaction> Simulation<'_, I> {
         let State { particles, step, .. } = &self.state;
         let sums = SystemSums {
             atoms: particles.owned() as f64,
-            twice_kinetic: twice_kinetic_energy(particles, &self.masses),
+            twice_kinetic: twice_kinetic_energy(particles, &self.setup.config.masses),
             pairs: self.pairs,
         };
         let mut values = sums.to_array();
         self.world.sum(&mut values)?;
         let sums = SystemSums::from_array(values);
-        let (step, expected) = (*step, self.atoms);
+        let (step, expected) = (*step, self.atoms());
         if sums.atoms as u64 != expected {
             return Err(EngineError::WrongCount { step, found: sums.atoms as u64, expected });
         }
@@ -131,19 +133,15 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn timings(&mut self) -> Result<Vec<RankTiming>, EngineError> {
         self.complete_step()?;
-        let traffic = self.decomposition.halo.traffic();
-        let times = self.clock.times(self.state.step);
-        let mut words: Vec<f64> = times.iter().flat_map(|time| [time.calls as f64, time.seconds]).collect();
-        let counts = [
-            traffic.messages + self.traffic_closed.messages - self.traffic_before.messages,
-            traffic.bytes + self.traffic_closed.bytes - self.traffic_before.bytes,
-            self.state.particles.owned() as u64,
-            self.state.particles.ghosts() as u64,
-        ];
-        words.extend(counts.map(|count| count as f64));
-        let all: Vec<f64> =
-            bytemuck::pod_collect_to_vec(&self.world.gather_all(bytemuck::cast_slice(&words))?);
-        Ok(all.chunks_exact(words.len()).map(rank_timing).collect())
+        let Traffic { messages, bytes } = total([self.decomposition.halo.traffic(), self.traffic_closed]);
+        let mine = RankTiming {
+            phases: self.clock.times(self.state.step),
+            messages: messages - self.traffic_before.messages,
+            bytes: bytes - self.traffic_before.bytes,
+            owned: self.state.particles.owned() as u64,
+            ghosts: self.state.particles.ghosts() as u64,
+        };
+        gather_all(&[mine], self.world)
     }
 
     /// All particles on rank 0, by id; nothing elsewhere. *Collective.*
@@ -152,9 +150,12 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         self.complete_step()?;
-        let mine = pack_rows(&self.state.particles, vector, &self.state.domain);
-        let all = self.world.gather(FIRST_RANK, &mine)?;
-        let mut rows: Vec<ParticleRow> = all.iter().flat_map(|bytes| unpack_rows(bytes)).collect();
+        let State { particles, domain, .. } = &self.state;
+        let mine = (0..particles.owned()).map(|index| row(particles, index, vector, domain));
+        let mine: Vec<ParticleRow> = mine.collect();
+        let all = self.world.gather(FIRST_RANK, bytemuck::cast_slice(&mine))?;
+        let unpack = |bytes: &Vec<u8>| bytemuck::pod_collect_to_vec::<_, ParticleRow>(bytes);
+        let mut rows: Vec<ParticleRow> = all.iter().flat_map(unpack).collect();
         rows.sort_unstable_by_key(|row| row.id);
         Ok(rows)
     }
@@ -171,12 +172,12 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Particles of the whole system.
     pub fn atoms(&self) -> u64 {
-        self.atoms
+        self.setup.atoms()
     }
 
     /// Time step, \[time\].
     pub fn timestep(&self) -> f64 {
-        self.timestep
+        self.setup.config.timestep
     }
 
     /// Rebuilds after the initial one.
@@ -209,44 +210,17 @@ struct Seen {
     gathered: Option<Vec<ParticleRow>>,
 }
 
-fn rank_timing(words: &[f64]) -> RankTiming {
-    let (times, counts) = words.split_at(2 * Phase::ALL.len());
-    let mut timing = RankTiming::default();
-    for (phase, time) in timing.phases.iter_mut().zip(times.chunks_exact(2)) {
-        *phase = PhaseTime { calls: time[0] as u64, seconds: time[1] };
-    }
-    if let [messages, bytes, owned, ghosts] = counts[..] {
-        (timing.messages, timing.bytes) = (messages as u64, bytes as u64);
-        (timing.owned, timing.ghosts) = (owned as u64, ghosts as u64);
-    }
-    timing
-}
-
-/// id, type, image counts, position, vector.
-const ROW_WORDS: usize = 9;
-
-fn pack_rows(particles: &Particles, vector: RowVector, domain: &Domain) -> Vec<u8> {
-    let row = |index: usize| {
-        let (position, images) =
-            domain.wrap_counting(particles.position_of(index), particles.images_of(index));
-        let vector = match vector {
-            RowVector::Velocity => particles.get(index).velocity,
-            RowVector::Force => particles.force_of(index),
-        };
-        let [[x, y, z], [vx, vy, vz]] = [position, vector].map(|vector| vector.map(f64::to_bits));
-        [particles.id[index], particles.species[index] + 1, images.pack(), x, y, z, vx, vy, vz]
+fn row(particles: &Particles, index: usize, vector: RowVector, domain: &Domain) -> ParticleRow {
+    let (position, images) = domain.wrap_counting(particles.position_of(index), particles.images_of(index));
+    let vector = match vector {
+        RowVector::Velocity => particles.get(index).velocity,
+        RowVector::Force => particles.force_of(index),
     };
-    let rows: Vec<[u64; ROW_WORDS]> = (0..particles.owned()).map(row).collect();
-    bytemuck::cast_slice(&rows).to_vec()
-}
-
-fn unpack_rows(bytes: &[u8]) -> impl Iterator<Item = ParticleRow> + use<> {
-    let rows: Vec<[u64; ROW_WORDS]> = bytemuck::pod_collect_to_vec(bytes);
-    rows.into_iter().map(|[id, kind, images, x, y, z, vx, vy, vz]| ParticleRow {
-        id,
-        kind: kind as u32,
-        position: [x, y, z].map(f64::from_bits),
-        vector: [vx, vy, vz].map(f64::from_bits),
-        images: ImageCounts::unpack(images),
-    })
+    ParticleRow {
+        id: particles.id[index],
+        kind: particles.species[index] as u32 + 1,
+        images,
+        position,
+        vector,
+    }
 }

@@ -1,15 +1,16 @@
 //! The steps that rebuild: who moves to which rank, who is a ghost where, which pairs are looked at.
 
-use md_comm::Traffic;
+use std::time::Instant;
+
 use md_core::migrate::take_migrants;
 use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
 
 use crate::clock::Phase;
-use crate::config::Division;
-use crate::decomposition::Decomposition;
+use crate::config::Setup;
+use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
-use crate::halo::{HaloView, Messages, Migration};
+use crate::halo::{HaloView, Messages, Migration, total};
 use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 use crate::state::State;
@@ -59,7 +60,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Squared, over all ranks, since the last rebuild. *Collective.*
     pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
-        let Self { state, watch, threads, clock, world, .. } = self;
+        let Self { state, watch, setup: Setup { threads, .. }, clock, world, .. } = self;
         let mut largest = [clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads))];
         clock.time(Phase::HaloWait, || world.max(&mut largest))?;
         Ok(largest[0])
@@ -68,16 +69,16 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Puts another decomposition in the place of the present one and sends every particle to its new owner, whoever
     /// that is. *Collective.*
     fn redistribute(&mut self, division: Division) -> Result<(), EngineError> {
-        let options = self.decomposition.options();
-        let new = Decomposition::open(self.world, division, options, &self.state.particles)?;
+        let parallel = &self.setup.config.parallel;
+        let new = Decomposition::open(self.world, division, parallel, &self.state.particles)?;
         let Decomposition { halo: closed, .. } = std::mem::replace(&mut self.decomposition, new);
-        let Traffic { messages, bytes } = closed.traffic();
-        self.traffic_closed.messages += messages;
-        self.traffic_closed.bytes += bytes;
+        let replaced = closed.traffic();
         closed.finalise()?;
         let others = (0..self.world.ranks()).filter(|&rank| rank != self.world.rank()).collect();
-        let mut migration = Migration::open(self.world, others, options.buffering)?;
-        let Self { state: State { particles, domain, .. }, decomposition, threads, .. } = self;
+        let mut migration = Migration::open(self.world, others, parallel.buffering)?;
+        let Self {
+            state: State { particles, domain, .. }, decomposition, setup: Setup { threads, .. }, ..
+        } = self;
         domain.wrap(particles, threads);
         let Decomposition { grid, partition, plan, .. } = decomposition;
         let owners = Owners { grid, partition, plan, threads };
@@ -86,12 +87,15 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             |particles, messages| owners.take(particles, messages),
             &mut Vec::new(),
         )?;
+        let closed = [self.traffic_closed, replaced, migration.context().traffic()];
+        self.traffic_closed = total(closed);
         migration.finalise()
     }
 
     /// Migrates, sorts, makes the border and what the interaction prepares. *Collective.*
     pub(crate) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
+        let Setup { threads, .. } = setup;
         let Decomposition { grid, partition, plan, halo, .. } = decomposition;
         clock.time(Phase::Migrate, || {
             domain.wrap(particles, threads);
@@ -99,13 +103,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             halo.migrate(particles, |particles, messages| owners.take(particles, messages))
         })?;
         clock.time(Phase::Neighbor, || cells.sort(particles, grid, plan, threads));
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
         clock.book(Phase::Border, begun.elapsed());
-        let begun = std::time::Instant::now();
+        let (begun, claimed_s) = (Instant::now(), clock.claimed_s());
         self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))?;
         self.watch.rebuilt(&self.state.particles);
-        self.clock.book(Phase::Neighbor, begun.elapsed());
+        self.clock.book_rest(Phase::Neighbor, begun, claimed_s);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What a simulation tells about itself: plain data for observers and files.
 
+use bytemuck::{Pod, Zeroable};
 use md_core::ImageCounts;
 
 use crate::clock::{Phase, PhaseTime};
@@ -24,7 +25,8 @@ pub struct Thermo {
 }
 
 /// What one rank measured over the step loop.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct RankTiming {
     /// Indexed by `Phase as usize`.
     pub phases: [PhaseTime; Phase::ALL.len()],
@@ -61,16 +63,17 @@ pub enum RowVector {
 }
 
 /// A particle as it appears in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct ParticleRow {
     /// Global id, from 1.
     pub id: u64,
     /// Type number, from 1.
     pub kind: u32,
+    /// How often it has crossed the periodic faces.
+    pub images: ImageCounts,
     /// Position, inside the box.
     pub position: [f64; 3],
     /// Velocity or force ([`RowVector`]).
     pub vector: [f64; 3],
-    /// How often it has crossed the periodic faces.
-    pub images: ImageCounts,
 }

@@ -4,11 +4,11 @@ use md_comm::{Traffic, World};
 use md_core::integrate::HalfKicks;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
+use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles};
 
 use crate::clock::{Phase, PhaseClock};
-use crate::config::{Division, DivisionNeeds, Setup, TailCorrection};
-use crate::decomposition::{Decomposition, HaloOptions};
+use crate::config::{Config, Forces, NeighborConfig, Setup, TailCorrection};
+use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::initial;
 use crate::integrator::{Completion, Integrate, Motion};
@@ -21,21 +21,14 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) world: &'w dyn World,
     pub(crate) state: State,
     pub(crate) decomposition: Decomposition<'w>,
-    /// What every division has to serve.
-    needs: DivisionNeeds,
+    pub(crate) setup: Setup,
     /// Takes the place of the decomposition at the next step.
     pub(crate) next_division: Option<Division>,
     pub(crate) cells: LocalCells,
     pub(crate) interaction: I,
-    pub(crate) masses: Vec<f64>,
-    pub(crate) timestep: f64,
-    /// Particles of the whole system.
-    pub(crate) atoms: u64,
     /// What the next step begins with; if fused, velocities are a half kick behind.
     half_kicks: HalfKicks,
     pub(crate) watch: RebuildWatch,
-    pub(crate) threads: Threads,
-    pub(crate) simd: SimdLevel,
     pub(crate) clock: PhaseClock,
     pub(crate) tail: Tail,
     pub(crate) traffic_before: Traffic,
@@ -55,17 +48,21 @@ impl<'w> Simulation<'w> {
     /// A simulation with the setup's pair potential. *Collective.*
     ///
     /// # Errors
-    /// As [`Self::with_interaction`].
+    /// [`EngineError::Config`] where the forces are not a potential's; as [`Self::with_interaction`].
     pub fn new(world: &'w dyn World, setup: &Setup) -> Result<Self, EngineError> {
-        let config = &setup.config;
-        let forces = PairForces::new(config.potential.clone(), config.neighbor, config.parallel.overlap);
+        let Config { forces, neighbor, parallel, .. } = &setup.config;
+        let Forces::Pairs(potential) = forces else {
+            let what = "there is no pair potential, and forces of another kind need `with_interaction`";
+            return Err(EngineError::Config(what.to_owned()));
+        };
+        let forces = PairForces::new(potential.clone(), *neighbor, parallel.overlap);
         Self::with_interaction(world, setup, forces)
     }
 }
 
 impl<'w, I: Interaction> Simulation<'w, I> {
-    /// Places the particles and computes the forces of step 0 by an interaction of any kind. The setup's potential gives only
-    /// the number of species and the cutoff that cells are made for, at least that of the interaction. *Collective.*
+    /// Places the particles and computes the forces of step 0 by an interaction of any kind. Cells are
+    /// made for the setup's cutoff, which must be at least that of the interaction. *Collective.*
     ///
     /// # Errors
     /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff; communication; particles on top of
@@ -76,47 +73,19 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         mut interaction: I,
     ) -> Result<Self, EngineError> {
         let config = &setup.config;
-        if setup.ranks != world.ranks() {
-            let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
-            return Err(EngineError::Config(what));
-        }
-        let needs = DivisionNeeds {
-            domain: setup.domain,
-            ranks: setup.ranks,
-            list_radius: interaction.cutoff() + config.neighbor.skin,
-            precision: config.neighbor.precision,
-        };
-        setup.division.check(&needs)?;
+        check_ranks(setup, world)?;
+        setup.check_division(&setup.division, interaction.cutoff())?;
         let mut particles = initial::particles(setup, world)?;
         interaction.register(&mut particles);
-        let tail = match config.tail_correction {
-            TailCorrection::Off => Tail::default(),
-            TailCorrection::On => {
-                let counts = count_species(&particles, config.masses.len(), world)?;
-                interaction.tail(&counts, setup.domain.volume(), setup.domain.dimension)
-            }
-        };
-        let (timestep, simd) = (config.timestep, setup.simd);
-        let parallel = &config.parallel;
-        let options =
-            HaloOptions { shell: parallel.shell, exchange: parallel.exchange, buffering: parallel.buffering };
+        let NeighborConfig { rebuild, skin, .. } = config.neighbor;
         let mut simulation = Self {
-            decomposition: Decomposition::open(world, setup.division.clone(), options, &particles)?,
-            state: State {
-                particles,
-                domain: setup.domain,
-                integrator: config.integrator.build(setup),
-                step: 0,
-                time: 0.0,
-            },
+            decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
+            tail: tail(setup, &interaction, &particles, world)?,
+            state: State::new(particles, setup),
             next_division: None,
-            needs,
             cells: LocalCells::default(),
             half_kicks: HalfKicks::Single,
-            watch: RebuildWatch::new(config.neighbor.rebuild, config.neighbor.skin, simd),
-            masses: config.masses.clone(),
-            atoms: setup.atoms(),
-            threads: setup.threads.clone(),
+            watch: RebuildWatch::new(rebuild, skin, setup.simd),
             clock: PhaseClock::default(),
             traffic_before: Traffic::default(),
             traffic_closed: Traffic::default(),
@@ -125,11 +94,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs: PairSums::default(),
             pairs_step: 0,
             observed: None,
+            setup: setup.clone(),
             world,
             interaction,
-            timestep,
-            simd,
-            tail,
         };
         simulation.move_and_rebuild()?;
         simulation.cells.make_room(&simulation.state.particles);
@@ -173,7 +140,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Communication; lost particles.
     pub fn step(&mut self, evaluation: Evaluation) -> Result<(), EngineError> {
         self.state.step += 1;
-        self.state.time = self.state.step as f64 * self.timestep;
+        self.state.time = self.state.step as f64 * self.setup.config.timestep;
         let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
         self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
         let ghosts = match self.rebuild_due()? {
@@ -210,9 +177,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         &mut self,
         work: impl FnOnce(&mut dyn Integrate, &mut Motion) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let Self { state: State { particles, domain, integrator, step, .. }, masses, threads, clock, .. } =
-            self;
-        let mut motion = Motion { particles, domain, masses, step: *step, threads, world: self.world };
+        let Self { state: State { particles, domain, integrator, step, .. }, setup, clock, world, .. } = self;
+        let Setup { config: Config { masses, .. }, threads, .. } = setup;
+        let mut motion = Motion { particles, domain, masses, step: *step, threads, world: *world };
         clock.time(Phase::Integrate, || work(&mut **integrator, &mut motion))
     }
 
@@ -237,9 +204,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         ghosts: GhostPositions,
         work: impl FnOnce(&mut I, &mut ForceContext<'_, 'w>) -> R,
     ) -> R {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
         let Decomposition { grid, plan, pairs, halo, .. } = decomposition;
-        let simd = self.simd;
+        let &mut Setup { simd, ref threads, .. } = setup;
         let mut context =
             ForceContext { particles, cells, grid, plan, pairs, domain, threads, simd, halo, clock, ghosts };
         work(&mut self.interaction, &mut context)
@@ -278,7 +245,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// [`EngineError::Config`] for a division of another box or among more ranks, or with cells shorter than cutoff + skin;
     /// [`EngineError::MixedPrecision`].
     pub fn replace_decomposition(&mut self, division: Division) -> Result<(), EngineError> {
-        division.check(&self.needs)?;
+        self.setup.check_division(&division, self.interaction.cutoff())?;
         self.next_division = Some(division);
         Ok(())
     }
@@ -297,12 +264,29 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 }
 
-/// Particles per species over all ranks. *Collective.*
-fn count_species(particles: &Particles, species: usize, world: &dyn World) -> Result<Vec<u64>, EngineError> {
-    let mut counts = vec![0.0; species];
+fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
+    if setup.ranks == world.ranks() {
+        return Ok(());
+    }
+    let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
+    Err(EngineError::Config(what))
+}
+
+/// The interaction's correction for all particles, where it is wanted. *Collective.*
+fn tail(
+    setup: &Setup,
+    interaction: &impl Interaction,
+    particles: &Particles,
+    world: &dyn World,
+) -> Result<Tail, EngineError> {
+    if setup.config.tail_correction == TailCorrection::Off {
+        return Ok(Tail::default());
+    }
+    let mut counts = vec![0.0; setup.config.masses.len()];
     for &kind in &particles.species[..particles.owned()] {
         counts[kind as usize] += 1.0;
     }
     world.sum(&mut counts)?;
-    Ok(counts.into_iter().map(|count| count as u64).collect())
+    let counts: Vec<u64> = counts.into_iter().map(|count| count as u64).collect();
+    Ok(interaction.tail(&counts, setup.domain.volume(), setup.domain.dimension))
 }

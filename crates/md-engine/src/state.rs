@@ -2,6 +2,7 @@
 
 use md_core::{Domain, Particles};
 
+use crate::config::Setup;
 use crate::integrator::Integrate;
 
 /// The state of one rank.
@@ -17,4 +18,12 @@ pub struct State {
     pub step: u64,
     /// Simulated time, \[time\].
     pub time: f64,
+}
+
+impl State {
+    /// At step 0.
+    pub(crate) fn new(particles: Particles, setup: &Setup) -> Self {
+        let integrator = setup.config.integrator.build(setup);
+        Self { particles, domain: setup.domain, integrator, step: 0, time: 0.0 }
+    }
 }

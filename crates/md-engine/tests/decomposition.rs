@@ -100,6 +100,35 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
     }
 }
 
+/// From slabs along x to slabs along z nearly every particle goes to another rank, in one message to each.
+#[test]
+fn the_traffic_of_a_replaced_decomposition_is_booked() {
+    let bytes = |replace: bool| {
+        on_ranks(2, |world| {
+            let setup = Setup::new(melt(), 2)?;
+            let mut simulation = Simulation::new(world, &setup)?;
+            simulation.start_measuring()?;
+            if replace {
+                let owners = Partition::Custom(Arc::new(RoundRobin { ranks: 2 }));
+                let division = Division { grid: setup.division.grid.clone(), partition: owners };
+                simulation.replace_decomposition(division)?;
+            }
+            simulation.step(md_core::Evaluation::ForcesOnly)?;
+            let moved = simulation.timings()?.iter().map(|rank| rank.bytes).sum::<u64>();
+            simulation.replace_decomposition(setup.division.clone())?;
+            simulation.step(md_core::Evaluation::ForcesOnly)?;
+            let back = simulation.timings()?.iter().map(|rank| rank.bytes).sum::<u64>();
+            simulation.finalise()?;
+            Ok((moved, back))
+        })
+    };
+    // Every second cell changes hands, twice; a particle is at least position, velocity, id and species.
+    let ((moved, back), (steady, _)) = (bytes(true), bytes(false));
+    let migrated = 64 * 864 / 4;
+    assert!(moved > steady + migrated, "{moved} bytes, {steady} without");
+    assert!(back > moved + migrated, "{back} bytes after {moved}");
+}
+
 #[test]
 fn a_division_that_does_not_fit_is_refused() {
     let [short, other_box, more_ranks, other_ranks] = on_ranks(1, |world| {

@@ -6,10 +6,12 @@ mod common;
 use common::{largest_difference, melt, on_ranks};
 use md_core::force::{Newton, Pair};
 use md_core::{
-    Evaluation, ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, Shell,
+    Evaluation, ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, PartitionKind,
+    Shell,
 };
 use md_engine::{
-    EngineError, ForceContext, Interaction, Needs, ParticleRow, RowVector, Setup, Simulation, every,
+    Division, EngineError, ForceContext, Forces, Interaction, Needs, ParticleRow, RowVector, Setup,
+    Simulation, every,
 };
 
 const CUTOFF: f64 = 2.5;
@@ -92,10 +94,16 @@ impl Interaction for EmbeddedAtoms {
     }
 }
 
-/// Forces by id after 20 steps, and the total energy at every fifth.
-fn run(ranks: usize, shell: Shell, exchange: ExchangePattern) -> (Vec<ParticleRow>, Vec<f64>) {
+/// Forces by id after 20 steps, and the total energy at every fifth; halfway another partition may take over.
+fn run(
+    ranks: usize,
+    shell: Shell,
+    exchange: ExchangePattern,
+    then: Option<PartitionKind>,
+) -> (Vec<ParticleRow>, Vec<f64>) {
     on_ranks(ranks, |world| {
         let mut config = melt();
+        config.forces = Forces::Own { cutoff: CUTOFF };
         (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
         config.timestep = 0.002;
         let setup = Setup::new(config, world.ranks())?;
@@ -107,7 +115,12 @@ fn run(ranks: usize, shell: Shell, exchange: ExchangePattern) -> (Vec<ParticleRo
             energies.extend(now.thermo.map(|thermo| thermo.total_per_atom));
             Ok(())
         });
-        simulation.run(20, &mut [&mut observer])?;
+        simulation.run(10, &mut [&mut observer])?;
+        if let Some(kind) = then {
+            let division = Division::new(setup.domain, 2.9, setup.atoms(), ranks, kind, None)?;
+            simulation.replace_decomposition(division)?;
+        }
+        simulation.run(10, &mut [&mut observer])?;
         let rows = simulation.gather_rows(RowVector::Force)?;
         assert!(simulation.rebuilds() > 0, "ghosts are gathered in some steps and new in others");
         simulation.finalise()?;
@@ -143,13 +156,16 @@ fn forces_by_the_book(rows: &[ParticleRow], length: f64) -> Vec<ParticleRow> {
 
 #[test]
 fn forces_are_those_of_the_book_on_any_ranks_and_shell() {
+    let stripe = Some(PartitionKind::Stripe);
     let length = 6.0 * (4.0_f64 / 0.8442).cbrt();
-    let reference = run(1, Shell::Half, ExchangePattern::Direct).1;
+    let reference = run(1, Shell::Half, ExchangePattern::Direct, None).1;
     for ranks in [1, 2, 3, 4, 8] {
         for shell in [Shell::Full, Shell::Half, Shell::Eighth] {
             for exchange in [ExchangePattern::Direct, ExchangePattern::Staged] {
                 let case = format!("{ranks} ranks, {shell:?}, {exchange:?}");
-                let (rows, energies) = run(ranks, shell, exchange);
+                // On every second number of ranks the contexts of own fields are opened anew.
+                let then = stripe.filter(|_| ranks % 2 == 0);
+                let (rows, energies) = run(ranks, shell, exchange, then);
                 let expected = forces_by_the_book(&rows, length);
                 let largest = rows.iter().flat_map(|row| row.vector).fold(0.0, |a: f64, b| a.max(b.abs()));
                 let difference = largest_difference(&rows, &expected, |row| row.vector);

@@ -8,7 +8,8 @@ use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
 use md_core::{Evaluation, PairSums};
 use md_engine::integrator::Motion;
 use md_engine::{
-    EngineError, Integrate, Needs, Observer, ObserverError, RunsOn, Setup, Simulation, Snapshot, every,
+    Config, EngineError, Forces, Integrate, Needs, Observer, ObserverError, RunsOn, Scope, Setup, Simulation,
+    Snapshot, every,
 };
 
 const ATOMS: u64 = 864;
@@ -153,6 +154,35 @@ fn an_observers_error_ends_the_run() {
     assert_eq!(error.to_string(), "the disk is full");
 }
 
+/// The other rank sees nothing of it until it communicates: whoever fails has to end it.
+#[test]
+fn an_observers_error_is_that_of_its_rank() {
+    let limit = std::time::Duration::from_secs(120);
+    let ended = md_comm::local::run(2, limit, |world| {
+        let mut simulation = Simulation::new(world, &Setup::new(melt(), 2)?)?;
+        let mut observer = every(2, Needs::NOTHING, |now| match (now.step, now.rank) {
+            (4, 1) => Err("the disk is full".into()),
+            _ => Ok(()),
+        });
+        let outcome = simulation.run(4, &mut [&mut observer]);
+        Ok::<_, EngineError>(outcome.map_err(|error| (error.scope(), error.to_string())))
+    });
+    let outcomes: Vec<_> = ended.into_iter().map(|ended| ended.unwrap().unwrap()).collect();
+    assert_eq!(outcomes, [Ok(()), Err((Scope::ThisRank, "the disk is full".to_owned()))]);
+}
+
+#[test]
+fn forces_of_another_kind_have_no_potential() {
+    let error = on_ranks(1, |world| {
+        let config = Config { forces: Forces::Own { cutoff: 1.0 }, ..melt() };
+        Ok(Simulation::new(world, &Setup::new(config, 1)?).err().unwrap())
+    });
+    assert_eq!(
+        error.to_string(),
+        "there is no pair potential, and forces of another kind need `with_interaction`"
+    );
+}
+
 /// A simulation whose forces come from nowhere: free flight.
 #[test]
 fn an_interaction_may_be_none_at_all() {
@@ -171,7 +201,8 @@ fn an_interaction_may_be_none_at_all() {
         }
     }
     let (before, after) = on_ranks(2, |world| {
-        let setup = Setup::new(melt(), 2)?;
+        let config = Config { forces: Forces::Own { cutoff: 1.0 }, ..melt() };
+        let setup = Setup::new(config, 2)?;
         let mut simulation = Simulation::with_interaction(world, &setup, None)?;
         let before = simulation.system_sums()?.twice_kinetic;
         simulation.run(50, &mut [])?;

@@ -78,13 +78,13 @@ mod tests {
     #[test]
     fn waiting_without_imbalance_points_at_the_exchange() {
         let [rank, _] = two_ranks();
-        insta::assert_snapshot!(advice(&[rank.clone(), rank]).unwrap(), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
+        insta::assert_snapshot!(advice(&[rank, rank]).unwrap(), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
     }
 
     #[test]
     fn a_good_run_gets_no_advice() {
         let [_, rank] = two_ranks();
-        assert_eq!(advice(&[rank.clone(), rank]), None);
+        assert_eq!(advice(&[rank, rank]), None);
         assert_eq!(advice(&[]), None);
     }
 }

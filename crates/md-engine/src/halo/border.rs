@@ -21,7 +21,7 @@ impl Border {
     ) -> Result<Self, EngineError> {
         let context = |stage: &Stage| {
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-            open(world, "border", edges, (Sizes::Variable, buffering))
+            open(world, "border", edges, Sizes::Variable, buffering)
         };
         let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
         let selections = vec![StageSelections::default(); plan.stages.len()];

@@ -24,7 +24,8 @@ impl Channel {
         world: &dyn World,
         plan: &HaloPlan,
         direction: Direction,
-        (fields, particles): (&[Field], &Particles),
+        fields: &[Field],
+        particles: &Particles,
         buffering: Buffering,
     ) -> Result<Self, EngineError> {
         let can = |&field: &Field| {
@@ -45,7 +46,7 @@ impl Channel {
                 Direction::ScatterAdd => flow(halo).reversed(),
             };
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
-            open(world, name, edges, (Sizes::Fixed, buffering))
+            open(world, name, edges, Sizes::Fixed, buffering)
         };
         let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
         let (fields, width) = (fields.to_vec(), numbers * size_of::<f64>());

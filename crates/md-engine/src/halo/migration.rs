@@ -24,7 +24,7 @@ impl Migration {
         buffering: Buffering,
     ) -> Result<Self, EngineError> {
         let edges = peers.iter().map(|&peer| edge(peer, Flow::Both)).collect();
-        let context = open(world, "migrate", edges, (Sizes::Variable, buffering))?;
+        let context = open(world, "migrate", edges, Sizes::Variable, buffering)?;
         let (outgoing, needs) = (vec![Vec::new(); peers.len()], vec![0; peers.len()]);
         Ok(Self { peers, context, outgoing, needs })
     }

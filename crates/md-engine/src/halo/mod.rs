@@ -7,7 +7,8 @@
 //! | gather | whenever a method asks | fields of the same particles, fixed size |
 //! | scatter-add | whenever a method asks | the ghosts' values back along the same edges, added up |
 //!
-//! A method calls [`crate::ForceContext::gather`] and [`crate::ForceContext::scatter_add`]. Positions and forces are the first two users of gather and scatter-add; a method with fields of its own is another.
+//! A method calls [`crate::ForceContext::gather`] and [`crate::ForceContext::scatter_add`]: for positions and forces, and
+//! for fields of its own.
 //! What arrives is unpacked as it comes where the result does not depend on the order (gathered fields go to their own
 //! places), and collected and taken in edge order where it does (migration, border, sums): so all backends give
 //! bit-identical trajectories.
@@ -85,7 +86,7 @@ impl<'w> Halo<'w> {
         };
         for (direction, fields) in BUILT_IN {
             if direction == Direction::Gather || force_return == ForceReturn::Needed {
-                halo.channels.push(Channel::open(world, plan, direction, (fields, particles), buffering)?);
+                halo.channels.push(Channel::open(world, plan, direction, fields, particles, buffering)?);
             }
         }
         Ok(halo)
@@ -156,7 +157,7 @@ impl<'w> Halo<'w> {
             return Ok(known);
         }
         let Self { world, buffering, border, channels, .. } = self;
-        let mut new = Channel::open(*world, view.plan, direction, (fields, view.particles), *buffering)?;
+        let mut new = Channel::open(*world, view.plan, direction, fields, view.particles, *buffering)?;
         new.negotiate(view.plan, border.selections(), view.cells)?;
         channels.push(new);
         Ok(channels.len() - 1)
@@ -173,10 +174,7 @@ impl<'w> Halo<'w> {
     pub fn traffic(&self) -> Traffic {
         let contexts = self.channels.iter().flat_map(Channel::contexts);
         let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
-        contexts.map(Exchange::traffic).fold(Traffic::default(), |sum, one| Traffic {
-            messages: sum.messages + one.messages,
-            bytes: sum.bytes + one.bytes,
-        })
+        total(contexts.map(Exchange::traffic))
     }
 
     /// What the contexts that choose their transports by themselves have chosen.
@@ -206,9 +204,18 @@ fn open(
     world: &dyn World,
     name: &'static str,
     edges: Vec<Edge>,
-    (sizes, buffering): (Sizes, Buffering),
+    sizes: Sizes,
+    buffering: Buffering,
 ) -> Result<Exchange, EngineError> {
     Ok(world.open(ExchangeSpec { name, edges, sizes, buffering })?)
+}
+
+/// The sum over several contexts.
+pub(crate) fn total(traffic: impl IntoIterator<Item = Traffic>) -> Traffic {
+    traffic.into_iter().fold(Traffic::default(), |sum, one| Traffic {
+        messages: sum.messages + one.messages,
+        bytes: sum.bytes + one.bytes,
+    })
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.

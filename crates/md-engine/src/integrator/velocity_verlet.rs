@@ -9,7 +9,11 @@ use crate::error::EngineError;
 
 /// The keys of velocity Verlet: none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema), schemars(inline))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    schemars(inline)
+)]
 pub struct VelocityVerletKeys {}
 
 impl VelocityVerletKeys {

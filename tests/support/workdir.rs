@@ -49,7 +49,7 @@ pub(crate) fn starts() -> Vec<Start> {
 
 /// A folder with a scenario `melt.toml` in it. It is removed in the end.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Workdir {
     folder: TempDir,
 }
 
@@ -62,12 +62,12 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-impl Desk {
+impl Workdir {
     /// A folder with this scenario.
     pub(crate) fn new(scenario: &str) -> Self {
-        let desk = Self { folder: tempfile::tempdir().expect("a temporary folder") };
-        desk.write("melt.toml", scenario);
-        desk
+        let workdir = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        workdir.write("melt.toml", scenario);
+        workdir
     }
 
     /// Path of a file.
@@ -160,8 +160,8 @@ impl Said {
 
 /// The error of `md-cli COMMAND melt.toml --quiet`, with its exit code in front. It must be the same however the command
 /// is started: this is what shows that one rank speaks, once. Nothing may come on standard output.
-pub(crate) fn error_everywhere(desk: &Desk, arguments: &str, starts: &[Start]) -> String {
-    let errors: Vec<String> = starts.iter().map(|&start| error(desk, arguments, start)).collect();
+pub(crate) fn error_everywhere(workdir: &Workdir, arguments: &str, starts: &[Start]) -> String {
+    let errors: Vec<String> = starts.iter().map(|&start| error(workdir, arguments, start)).collect();
     for (start, text) in starts.iter().zip(&errors) {
         assert_eq!(*text, errors[0], "{start:?} and {:?} differ", starts[0]);
     }
@@ -169,8 +169,8 @@ pub(crate) fn error_everywhere(desk: &Desk, arguments: &str, starts: &[Start]) -
 }
 
 /// The error of one call, with its exit code in front.
-pub(crate) fn error(desk: &Desk, arguments: &str, start: Start) -> String {
-    let said = desk.call(start, &format!("{arguments} --quiet"));
+pub(crate) fn error(workdir: &Workdir, arguments: &str, start: Start) -> String {
+    let said = workdir.call(start, &format!("{arguments} --quiet"));
     assert_eq!(said.stdout, "", "{start:?} {arguments}: {said:?}");
     format!("exit code {}\n{}", said.code.expect("it ended by itself"), said.stderr)
 }
