@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "an example")]
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use md_core::force::PairLoop;
@@ -82,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ended = md_comm::local::run(2, Duration::from_secs(60), |world| {
         let potential = GaussianCore { cutoff: 4.0, constants: PairTable::of_one_species([1.0, 1.0]) };
         let lattice = Lattice::with_density(LatticeKind::Bcc, 0.3, [12; 3]);
-        let mut config = Config::new(lattice, potential);
+        let mut config = Config::new(lattice, Arc::new(potential));
         config.temperature = Some(0.05);
         config.timestep = 0.02;
         let mut simulation = Simulation::new(world, &Setup::new(config, world.ranks())?)?;

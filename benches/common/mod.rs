@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use md_core::force::{MethodKind, PairSums, PairWork, Precision, Region, System};
 use md_core::grid::most_cells;
-use md_core::halo::{self, ExchangePattern, HaloPlan, StageSelections};
+use md_core::halo::{self, ExchangePattern, HaloPlan, Images, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::{Ownership, Rect};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
@@ -173,7 +173,8 @@ impl Sample {
             stage,
             &self.selections.images,
             &mut self.particles,
-            (&mut self.cells, &self.threads),
+            &mut self.cells,
+            &self.threads,
         );
     }
 
@@ -199,8 +200,8 @@ impl Sample {
     /// Adds the forces on images to the particles they are images of.
     pub(crate) fn return_forces(&mut self) {
         let Self { plan, particles, cells, selections, threads, .. } = self;
-        let images = &selections.images;
-        halo::scatter_add_images(&plan.stages[0], FORCES, images, particles, (&*cells, &*threads));
+        let images = Images { stage: &plan.stages[0], selection: &selections.images, cells };
+        images.scatter_add(FORCES, particles, threads);
     }
 }
 

@@ -2,7 +2,7 @@
 //! particles and their own periodic images. Throughput is in ghosts.
 
 use criterion::{Criterion, Throughput};
-use md_core::halo;
+use md_core::halo::{self, Images};
 use md_core::{Shell, SimdLevel};
 
 use crate::CELLS;
@@ -49,6 +49,7 @@ fn images(criterion: &mut Criterion) {
     let Sample { plan, mut particles, cells, selections, threads, .. } = sample;
     let (stage, images) = (&plan.stages[0], &selections.images);
     group.bench_function("positions", |bencher| {
-        bencher.iter(|| halo::gather_images(stage, POSITIONS, images, &mut particles, (&cells, &threads)));
+        let images = Images { stage, selection: images, cells: &cells };
+        bencher.iter(|| images.gather(POSITIONS, &mut particles, &threads));
     });
 }

@@ -2,7 +2,7 @@
 //! move, with the lines that are fetched to be overwritten; where the loop jumps about in memory more is moved, which
 //! shows as a small share.
 
-use md_core::halo;
+use md_core::halo::{self, Images};
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::{Shell, SimdLevel};
 
@@ -60,7 +60,8 @@ fn one_rank(table: &Table, simd: SimdLevel) {
     table.row("integrate (two kicks, drift), per atom", (atoms, INTEGRATION_BYTES), best_s);
     let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
     let best_s = fastest_s(SAMPLES, || {
-        halo::gather_images(&plan.stages[0], POSITIONS, &selections.images, particles, (&*cells, &*threads));
+        let images = Images { stage: &plan.stages[0], selection: &selections.images, cells };
+        images.gather(POSITIONS, particles, threads);
     });
     table.row("copy to images, per image", (images, COPY_BYTES), best_s);
     let best_s = fastest_s(SAMPLES, || sample.return_forces());

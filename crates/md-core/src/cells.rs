@@ -11,9 +11,9 @@
 //! Advantage: no list, no gather, every load is contiguous. Disadvantage: order holds only at a rebuild; in between
 //! particles drift out of their cells by up to half the skin, which the cell's edge allows for.
 
-use crate::aligned::{Column, Place};
+use crate::aligned::{Place, Storage};
 use crate::curve::Curve;
-use crate::fields::{ColumnMut, OnGhosts};
+use crate::fields::OnGhosts;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
@@ -32,14 +32,14 @@ pub struct LocalCells {
     places: Vec<u32>,
     /// They exchange storage with the particles' columns in turn. Columns without ghosts have one of their own, so that
     /// no shorter storage comes to a column that needs room for ghosts.
-    scratch: Column<u64>,
-    owned_scratch: Column<u64>,
+    scratch: Storage,
+    owned_scratch: Storage,
 }
 
 impl Default for LocalCells {
     fn default() -> Self {
         let (first, end, order, keys, places) = Default::default();
-        let (scratch, owned_scratch) = (Column::at(Place::Scratch), Column::at(Place::OwnedScratch));
+        let (scratch, owned_scratch) = (Storage::at(Place::Scratch), Storage::at(Place::OwnedScratch));
         Self { first, end, order, keys, places, scratch, owned_scratch }
     }
 }
@@ -80,13 +80,14 @@ impl LocalCells {
         self.lay_out(cells, bins);
         self.find_order(owned);
         let Self { order, scratch, owned_scratch, .. } = self;
-        particles.each_moving_column(|on_ghosts, column| {
-            let scratch = if on_ghosts == OnGhosts::Absent { &mut *owned_scratch } else { &mut *scratch };
-            match column {
-                ColumnMut::Real(column) => permute(order, column, scratch, threads),
-                ColumnMut::Integer(column) => permute(order, column, scratch, threads),
+        for field in particles.all() {
+            let is_absent = particles.spec(field).on_ghosts == OnGhosts::Absent;
+            let scratch = if is_absent { &mut *owned_scratch } else { &mut *scratch };
+            if particles.moves(field) {
+                let columns = particles.columns_mut(field).iter_mut();
+                columns.for_each(|column| permute(order, column, scratch, threads));
             }
-        });
+        }
         particles.set_ghosts(0);
     }
 
@@ -159,20 +160,15 @@ fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid,
 }
 
 /// Puts a column's elements into the given order.
-fn permute<T: bytemuck::Pod>(
-    order: &[u32],
-    column: &mut Column<T>,
-    scratch: &mut Column<u64>,
-    threads: &Threads,
-) {
+fn permute(order: &[u32], column: &mut Storage, scratch: &mut Storage, threads: &Threads) {
     scratch.set_len(order.len());
-    let from: &[u64] = bytemuck::cast_slice(column);
+    let from = &column[..];
     threads.each((&mut scratch[..], order), |(to, order)| {
         for (to, &index) in to.iter_mut().zip(order) {
             *to = from[index as usize];
         }
     });
-    column.swap_storage(scratch);
+    std::mem::swap(column, scratch);
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ pub struct Config {
 
 impl Config {
     /// One species of mass 1 in a periodic box in three dimensions; time step 0.005, everything else at its default.
-    pub fn new(particles: impl Into<ParticleSource>, potential: impl PairPotential + 'static) -> Self {
+    pub fn new(particles: impl Into<ParticleSource>, potential: Arc<dyn PairPotential>) -> Self {
         const TIMESTEP: f64 = 0.005;
         Self {
             particles: particles.into(),
@@ -173,7 +173,7 @@ impl Config {
             temperature: None,
             displacement: 0.0,
             seed: 0,
-            potential: Arc::new(potential),
+            potential,
             tail_correction: TailCorrection::default(),
             timestep: TIMESTEP,
             integrator: IntegratorKind::default(),

@@ -16,11 +16,12 @@
 //! use md_core::lattice::{Lattice, LatticeKind};
 //! use md_core::potential::LennardJones;
 //! use md_engine::{Config, EngineError, Needs, Setup, Simulation, every};
+//! use std::sync::Arc;
 //! use std::time::Duration;
 //!
 //! let energies = md_comm::local::run(2, Duration::from_secs(60), |world| {
 //!     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [5; 3]);
-//!     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+//!     let mut config = Config::new(lattice, Arc::new(LennardJones::reduced(2.5)));
 //!     config.temperature = Some(1.44);
 //!     let mut simulation = Simulation::new(world, &Setup::new(config, world.ranks())?)?;
 //!     let mut energies = Vec::new();

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test takes what it needs")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use md_comm::{World, local};
@@ -12,7 +13,7 @@ use md_engine::{Config, EngineError, ParticleRow};
 /// A hot, dense liquid: particles change ranks and cross the faces of the box.
 pub(crate) fn melt() -> Config {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6; 3]);
-    let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+    let mut config = Config::new(lattice, Arc::new(LennardJones::reduced(2.5)));
     config.temperature = Some(3.0);
     config.seed = 5;
     config
