@@ -9,7 +9,7 @@
 //! ends, so that any few that follow each other are near each other. Ghost cells follow in the plan's order.
 //!
 //! Advantage: no list, no gather, every load is contiguous. Disadvantage: order holds only at a rebuild; in between
-//! particles drift out of their cells by up to half the skin, which the cell's edge allows for.
+//! particles drift out of their cells by up to half the skin, which the length of the cells allows for.
 
 use crate::aligned::{Place, Storage};
 use crate::curve::Curve;
@@ -75,7 +75,7 @@ impl LocalCells {
         self.keys.resize(owned, 0);
         let position = particles.position.each_ref().map(|column| &column[..owned]);
         threads.each((&mut self.keys[..], position), |(keys, position)| {
-            find_keys(keys, position, (grid, plan), curve);
+            find_keys(keys, position, grid, plan, curve);
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
@@ -149,7 +149,7 @@ impl LocalCells {
 }
 
 /// The bin of each particle, counted through all cells.
-fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid, &HaloPlan), curve: &Curve) {
+fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], grid: &CellGrid, plan: &HaloPlan, curve: &Curve) {
     let bins = curve.parts() as u32;
     for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
         // A foreign particle cannot be here: migration has sent it away or reported it lost.

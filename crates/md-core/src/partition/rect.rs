@@ -42,10 +42,10 @@ fn factorisations(ranks: usize) -> impl Iterator<Item = [usize; 3]> {
 
 /// Area of a block's faces; those towards its own images count too, their ghosts are computed with all the same.
 fn surface(domain: &Domain, grid: [usize; 3]) -> f64 {
-    let edge = |dim: usize| {
+    let length = |dim: usize| {
         if dim < domain.dimension.count() { domain.lengths[dim] / grid[dim] as f64 } else { 1.0 }
     };
-    (0..domain.dimension.count()).map(|dim| 2.0 * edge((dim + 1) % 3) * edge((dim + 2) % 3)).sum()
+    (0..domain.dimension.count()).map(|dim| 2.0 * length((dim + 1) % 3) * length((dim + 2) % 3)).sum()
 }
 
 impl Rect {

@@ -27,7 +27,7 @@ pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     let clusters = |precision| Method::Clusters(Box::new(ClusterWork::new(SKIN, precision)));
     for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
         let [double, mixed] = [(Precision::Double, 1e-12), (Precision::Mixed, 2e-5)];
-        assert_close(&forces(potential, Method::Cells(CellWork::new()), level), &reference, double.1);
+        assert_close(&forces(potential, Method::Cells(CellWork::default()), level), &reference, double.1);
         for (precision, bound) in [double, mixed] {
             assert_close(&forces(potential, clusters(precision), level), &reference, bound);
         }
