@@ -3,12 +3,13 @@
 #![allow(dead_code, reason = "every benchmark takes what it needs")]
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use md_core::force::{MethodKind, PairSums, PairWork, Precision, Region, System};
 use md_core::grid::most_cells;
 use md_core::halo::{self, ExchangePattern, HaloPlan, Images, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
-use md_core::partition::{Ownership, Rect};
+use md_core::partition::Rect;
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
     Boundary, CellGrid, Dimension, Domain, Evaluation, Field, LocalCells, Method, Particle, Particles,
@@ -120,7 +121,7 @@ impl Sample {
             Domain { dimension: Dimension::Three, origin: [0.0; 3], lengths: lattice.lengths(), boundary };
         let counts = most_cells(&domain, cutoff + skin, lattice.len()).expect("the box is large enough");
         let grid = CellGrid::new(domain, counts);
-        let partition = Partition::Rect(Rect { grid: ranks });
+        let partition: Partition = Arc::new(Rect { grid: ranks });
         let all = all_particles(scenario, &lattice, &domain);
         let is_here = |particle: &Particle| partition.owner(&grid, grid.cell_of(particle.position)) == rank;
         let particles = (0..all.owned()).map(|index| all.get(index)).filter(is_here).collect();

@@ -180,6 +180,7 @@ mod tests {
     use crate::particles::Particle;
     use crate::partition::{Partition, Rect};
     use crate::random;
+    use std::sync::Arc;
 
     const CELLS: i32 = 4;
 
@@ -192,7 +193,7 @@ mod tests {
             boundary: [Boundary::Periodic; 3],
         };
         let grid = CellGrid::new(domain, [CELLS; 3]);
-        let whole = Partition::Rect(Rect { grid: [1; 3] });
+        let whole: Partition = Arc::new(Rect { grid: [1; 3] });
         let plan = HaloPlan::new(&grid, &whole, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
         let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
         let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };

@@ -6,7 +6,7 @@ use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision, mixed_precision_problem};
 use md_core::grid::{GridError, axis, most_cells};
 use md_core::lattice::Lattice;
-use md_core::partition::{DivisionRequest, Ownership};
+use md_core::partition::DivisionRequest;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
     Boundary, CellGrid, Dimension, Domain, ExchangePattern, PairPotential, Particle, Partition,
