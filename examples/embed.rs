@@ -30,8 +30,8 @@ impl Observer for FastestParticle {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let world = md_comm::mpi::start(Duration::from_secs(60))?;
-    let mut config =
-        Config::new(Lattice::with_density(LatticeKind::Fcc, 0.8442, [20; 3]), LennardJones::reduced(2.5));
+    let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [20; 3]);
+    let mut config = Config::new(lattice, LennardJones::reduced(2.5));
     (config.temperature, config.seed) = (Some(1.44), 87287);
     config.neighbor.rebuild = RebuildPolicy::Every(20);
     let mut simulation = Simulation::new(&world, &Setup::new(config, world.ranks())?)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use md_comm::local;
 use md_core::force::{MethodKind, PairSums, PairWork, Precision, Region, System};
-use md_core::halo::{self, HaloPlan, StageSelections};
+use md_core::halo::{self, HaloPlan, Images, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
 use md_core::{
@@ -170,7 +170,8 @@ impl Sample {
             stage,
             &self.selections.images,
             &mut self.particles,
-            (&mut self.cells, &self.threads),
+            &mut self.cells,
+            &self.threads,
         );
     }
 
@@ -196,8 +197,8 @@ impl Sample {
     /// Adds the forces on images to the particles they are images of.
     pub(crate) fn return_forces(&mut self) {
         let Self { plan, particles, cells, selections, threads, .. } = self;
-        let images = &selections.images;
-        halo::scatter_add_images(&plan.stages[0], FORCES, images, particles, (&*cells, &*threads));
+        let images = Images { stage: &plan.stages[0], selection: &selections.images, cells };
+        images.scatter_add(FORCES, particles, threads);
     }
 }
 
@@ -244,6 +245,7 @@ pub(crate) fn halo_copies(scenario: &Scenario, mut time: impl FnMut(&str, usize,
     time("add forces of images", images, &mut || sample.return_forces());
     let Sample { plan, particles, cells, selections, threads, .. } = &mut sample;
     time("copy to images", images, &mut || {
-        halo::gather_images(&plan.stages[0], POSITIONS, &selections.images, particles, (&*cells, &*threads));
+        let images = Images { stage: &plan.stages[0], selection: &selections.images, cells };
+        images.gather(POSITIONS, particles, threads);
     });
 }

@@ -5,7 +5,8 @@ use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Dimension, Particle, SimdLevel};
 use md_engine::{
-    Config, EngineError, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
+    Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup,
+    TailCorrection,
 };
 
 use crate::error::RunError;
@@ -62,7 +63,7 @@ fn config(
         neighbor: neighbor_config(neighbor),
         parallel: parallel_config(parallel)?,
         masses,
-        ..Config::new(particles, interaction.potential(source, &scenario.species)?)
+        ..Config::new(particles, Forces::Pairs(interaction.potential(source, &scenario.species)?))
     })
 }
 

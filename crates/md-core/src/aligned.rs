@@ -16,7 +16,7 @@
 //! (*4K aliasing*), and they compete for one set of the first-level cache: a sweep over 8 million atoms took twice the
 //! time per atom. Columns that are used together therefore start at different [`Place`]s, steps into a page.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{Pod, TransparentWrapper, Zeroable};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -57,43 +57,24 @@ pub enum Place {
     Other = 15,
 }
 
-/// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next multiple of [`LINE`]
-/// holds zeros or stale values and may be read through [`Column::padded`].
+/// The bits of a growable column of 8-byte numbers, 64-byte aligned.
 #[derive(Debug, Default)]
-pub struct Column<T> {
+pub(crate) struct Storage {
     lines: Vec<CacheLine>,
     /// Lines before the first element.
     lead: usize,
     place: usize,
     len: usize,
-    kind: PhantomData<T>,
 }
 
-impl<T: Pod> Column<T> {
-    const IS_EIGHT_BYTES: () = assert!(size_of::<T>() == 8, "columns hold 8-byte numbers");
-
-    /// An empty column.
-    pub fn new() -> Self {
-        Self::at(Place::default())
+impl Storage {
+    /// Empty, and will start at a place.
+    pub(crate) fn at(place: Place) -> Self {
+        Self { place: place as usize, ..Self::default() }
     }
 
-    /// An empty column that will start at a place.
-    pub fn at(place: Place) -> Self {
-        Self::at_step(place as usize)
-    }
-
-    /// Three empty columns at this and the next two places.
-    pub fn three_from(first: Place) -> [Self; 3] {
-        [0, 1, 2].map(|dim| Self::at_step(first as usize + dim))
-    }
-
-    fn at_step(place: usize) -> Self {
-        Self { lines: Vec::new(), lead: 0, place, len: 0, kind: PhantomData }
-    }
-
-    /// Sets the length; new elements are zero or stale.
-    pub fn set_len(&mut self, len: usize) {
-        let () = Self::IS_EIGHT_BYTES;
+    /// See [`Column::set_len`].
+    pub(crate) fn set_len(&mut self, len: usize) {
         let lines = len.div_ceil(LINE);
         if self.lead + lines > self.lines.capacity() {
             self.move_to(Vec::with_capacity(lines + lines / 16 + PAGE));
@@ -111,48 +92,83 @@ impl<T: Pod> Column<T> {
         (self.lines, self.lead) = (storage, lead);
     }
 
-    /// Appends one element.
-    pub fn push(&mut self, value: T) {
-        let last = self.len;
-        self.set_len(last + 1);
-        self[last] = value;
+    /// See [`Column::bytes`].
+    pub(crate) fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<CacheLine>()
+    }
+}
+
+impl Deref for Storage {
+    type Target = [u64];
+
+    #[inline]
+    fn deref(&self) -> &[u64] {
+        &bytemuck::cast_slice(&self.lines[self.lead..])[..self.len]
+    }
+}
+
+impl DerefMut for Storage {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut bytemuck::cast_slice_mut(&mut self.lines[self.lead..])[..self.len]
+    }
+}
+
+impl Clone for Storage {
+    fn clone(&self) -> Self {
+        let mut clone = Self { place: self.place, ..Self::default() };
+        clone.set_len(self.len);
+        clone.copy_from_slice(self);
+        clone
+    }
+}
+
+/// A growable column of 8-byte numbers, 64-byte aligned. The storage beyond `len` up to the next multiple of [`LINE`]
+/// holds zeros or stale values and may be read through [`Column::padded`].
+#[derive(Debug, Clone, Default, TransparentWrapper)]
+#[repr(transparent)]
+#[transparent(Storage)]
+pub struct Column<T> {
+    storage: Storage,
+    kind: PhantomData<T>,
+}
+
+impl<T: Pod> Column<T> {
+    const IS_EIGHT_BYTES: () = assert!(size_of::<T>() == 8, "columns hold 8-byte numbers");
+
+    /// An empty column that will start at a place.
+    pub fn at(place: Place) -> Self {
+        Self::at_step(place as usize)
     }
 
-    /// Removes all elements, keeps the storage.
-    pub fn clear(&mut self) {
-        self.set_len(0);
+    /// Three empty columns at this and the next two places.
+    pub fn three_from(first: Place) -> [Self; 3] {
+        [0, 1, 2].map(|dim| Self::at_step(first as usize + dim))
+    }
+
+    fn at_step(place: usize) -> Self {
+        let () = Self::IS_EIGHT_BYTES;
+        Self { storage: Storage { place, ..Storage::default() }, kind: PhantomData }
+    }
+
+    /// Sets the length; new elements are zero or stale.
+    pub fn set_len(&mut self, len: usize) {
+        self.storage.set_len(len);
     }
 
     /// All elements and the padding up to a whole number of cache lines.
     pub fn padded(&self) -> &[T] {
-        bytemuck::cast_slice(&self.lines[self.lead..])
+        bytemuck::cast_slice(&self.storage.lines[self.storage.lead..])
     }
 
     /// All elements and the padding, writable.
     pub fn padded_mut(&mut self) -> &mut [T] {
-        bytemuck::cast_slice_mut(&mut self.lines[self.lead..])
+        bytemuck::cast_slice_mut(&mut self.storage.lines[self.storage.lead..])
     }
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.lines.capacity() * size_of::<CacheLine>()
-    }
-
-    /// Exchanges storage, length and place with a column of any type; the elements' bits stay.
-    pub fn swap_storage<U: Pod>(&mut self, other: &mut Column<U>) {
-        std::mem::swap(&mut self.lines, &mut other.lines);
-        std::mem::swap(&mut self.lead, &mut other.lead);
-        std::mem::swap(&mut self.place, &mut other.place);
-        std::mem::swap(&mut self.len, &mut other.len);
-    }
-}
-
-impl<T: Pod> Clone for Column<T> {
-    fn clone(&self) -> Self {
-        let mut clone = Self::at_step(self.place);
-        clone.set_len(self.len);
-        clone.copy_from_slice(self);
-        clone
+        self.storage.bytes()
     }
 }
 
@@ -161,29 +177,14 @@ impl<T: Pod> Deref for Column<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &self.padded()[..self.len]
+        bytemuck::cast_slice(&self.storage)
     }
 }
 
 impl<T: Pod> DerefMut for Column<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        let len = self.len;
-        &mut self.padded_mut()[..len]
-    }
-}
-
-impl<T: Pod> Extend<T> for Column<T> {
-    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        values.into_iter().for_each(|value| self.push(value));
-    }
-}
-
-impl<T: Pod> FromIterator<T> for Column<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let mut column = Self::new();
-        column.extend(values);
-        column
+        bytemuck::cast_slice_mut(&mut self.storage)
     }
 }
 
@@ -193,11 +194,11 @@ mod tests {
 
     #[test]
     fn starts_on_a_cache_line_and_pads_to_one() {
-        let column: Column<f64> = (0..19).map(f64::from).collect();
+        let mut column = Column::<f64>::default();
+        column.set_len(19);
         assert_eq!(column.as_ptr() as usize % 64, 0);
         assert_eq!(column.len(), 19);
         assert_eq!(column.padded().len(), 24);
-        assert_eq!(column[18], 18.0);
     }
 
     #[test]
@@ -214,7 +215,9 @@ mod tests {
 
     #[test]
     fn shrinking_and_growing_keeps_the_front() {
-        let mut column: Column<u64> = (0..100).collect();
+        let mut column = Column::<u64>::default();
+        column.set_len(100);
+        column.iter_mut().zip(0..).for_each(|(element, number)| *element = number);
         column.set_len(10);
         column.set_len(1000);
         assert_eq!(column[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);

@@ -9,11 +9,11 @@
 //! ends, so that any few that follow each other are near each other. Ghost cells follow in the plan's order.
 //!
 //! Advantage: no list, no gather, every load is contiguous. Disadvantage: order holds only at a rebuild; in between
-//! particles drift out of their cells by up to half the skin, which the cell's edge allows for.
+//! particles drift out of their cells by up to half the skin, which the length of the cells allows for.
 
-use crate::aligned::{Column, Place};
+use crate::aligned::{Place, Storage};
 use crate::curve::Curve;
-use crate::fields::{ColumnMut, OnGhosts};
+use crate::fields::OnGhosts;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
@@ -32,14 +32,14 @@ pub struct LocalCells {
     places: Vec<u32>,
     /// They exchange storage with the particles' columns in turn. Columns without ghosts have one of their own, so that
     /// no shorter storage comes to a column that needs room for ghosts.
-    scratch: Column<u64>,
-    owned_scratch: Column<u64>,
+    scratch: Storage,
+    owned_scratch: Storage,
 }
 
 impl Default for LocalCells {
     fn default() -> Self {
         let (first, end, order, keys, places) = Default::default();
-        let (scratch, owned_scratch) = (Column::at(Place::Scratch), Column::at(Place::OwnedScratch));
+        let (scratch, owned_scratch) = (Storage::at(Place::Scratch), Storage::at(Place::OwnedScratch));
         Self { first, end, order, keys, places, scratch, owned_scratch }
     }
 }
@@ -75,18 +75,19 @@ impl LocalCells {
         self.keys.resize(owned, 0);
         let position = particles.position.each_ref().map(|column| &column[..owned]);
         threads.each((&mut self.keys[..], position), |(keys, position)| {
-            find_keys(keys, position, (grid, plan), curve);
+            find_keys(keys, position, grid, plan, curve);
         });
         self.lay_out(cells, bins);
         self.find_order(owned);
         let Self { order, scratch, owned_scratch, .. } = self;
-        particles.each_moving_column(|on_ghosts, column| {
-            let scratch = if on_ghosts == OnGhosts::Absent { &mut *owned_scratch } else { &mut *scratch };
-            match column {
-                ColumnMut::Real(column) => permute(order, column, scratch, threads),
-                ColumnMut::Integer(column) => permute(order, column, scratch, threads),
+        for field in particles.all() {
+            let is_absent = particles.spec(field).on_ghosts == OnGhosts::Absent;
+            let scratch = if is_absent { &mut *owned_scratch } else { &mut *scratch };
+            if particles.moves(field) {
+                let columns = particles.columns_mut(field).iter_mut();
+                columns.for_each(|column| permute(order, column, scratch, threads));
             }
-        });
+        }
         particles.set_ghosts(0);
     }
 
@@ -148,7 +149,7 @@ impl LocalCells {
 }
 
 /// The bin of each particle, counted through all cells.
-fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid, &HaloPlan), curve: &Curve) {
+fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], grid: &CellGrid, plan: &HaloPlan, curve: &Curve) {
     let bins = curve.parts() as u32;
     for (key, ((&x, &y), &z)) in keys.iter_mut().zip(x.iter().zip(y).zip(z)) {
         // A foreign particle cannot be here: migration has sent it away or reported it lost.
@@ -159,20 +160,15 @@ fn find_keys(keys: &mut [u32], [x, y, z]: [&[f64]; 3], (grid, plan): (&CellGrid,
 }
 
 /// Puts a column's elements into the given order.
-fn permute<T: bytemuck::Pod>(
-    order: &[u32],
-    column: &mut Column<T>,
-    scratch: &mut Column<u64>,
-    threads: &Threads,
-) {
+fn permute(order: &[u32], column: &mut Storage, scratch: &mut Storage, threads: &Threads) {
     scratch.set_len(order.len());
-    let from: &[u64] = bytemuck::cast_slice(column);
+    let from = &column[..];
     threads.each((&mut scratch[..], order), |(to, order)| {
         for (to, &index) in to.iter_mut().zip(order) {
             *to = from[index as usize];
         }
     });
-    column.swap_storage(scratch);
+    std::mem::swap(column, scratch);
 }
 
 #[cfg(test)]
@@ -184,6 +180,7 @@ mod tests {
     use crate::particles::Particle;
     use crate::partition::{Partition, Rect};
     use crate::random;
+    use std::sync::Arc;
 
     const CELLS: i32 = 4;
 
@@ -196,7 +193,7 @@ mod tests {
             boundary: [Boundary::Periodic; 3],
         };
         let grid = CellGrid::new(domain, [CELLS; 3]);
-        let whole = Partition::Rect(Rect { grid: [1; 3] });
+        let whole: Partition = Arc::new(Rect { grid: [1; 3] });
         let plan = HaloPlan::new(&grid, &whole, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
         let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
         let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };

@@ -9,7 +9,7 @@
 //! Neighbours on the curve are neighbours in space, in all directions alike. In order along x, four particles in a row would
 //! be a slab as wide as the cell: of the pairs of a melt, lists with such clusters compute a tenth more.
 
-/// Parts along an edge, as a power of two.
+/// Parts along the side of a cell, as a power of two.
 const MOST_LEVELS: usize = 2;
 
 /// Particles of a cell from which on it is divided so many times.
@@ -23,7 +23,7 @@ pub(crate) struct Curve {
     places: [u8; 1 << (3 * MOST_LEVELS)],
 }
 
-/// By the number of times an edge is halved.
+/// By the number of times a side is halved.
 static CURVES: [Curve; MOST_LEVELS + 1] = [Curve::new(0), Curve::new(1), Curve::new(2)];
 
 impl Curve {
@@ -49,7 +49,7 @@ impl Curve {
         1 << (3 * self.levels)
     }
 
-    /// Place on the curve of the part at this depth, from 0 to 1 along each edge.
+    /// Place on the curve of the part at this depth, from 0 to 1 along each side.
     #[inline]
     pub(crate) fn part(&self, depth: [f64; 3]) -> u32 {
         let parts = 1_u32 << self.levels;
@@ -106,12 +106,12 @@ mod tests {
     #[test]
     fn the_curve_passes_through_all_parts_step_by_step_along_x() {
         for curve in &CURVES {
-            let edge = 1 << curve.levels;
-            let centre = |part: usize| (part as f64 + 0.5) / f64::from(edge as u32);
+            let parts = 1 << curve.levels;
+            let centre = |part: usize| (part as f64 + 0.5) / f64::from(parts as u32);
             let mut path = vec![None; curve.parts()];
-            for z in 0..edge {
-                for y in 0..edge {
-                    for x in 0..edge {
+            for z in 0..parts {
+                for y in 0..parts {
+                    for x in 0..parts {
                         let place = curve.part([centre(x), centre(y), centre(z)]) as usize;
                         assert_eq!(path[place].replace([x, y, z]), None, "two parts at one place");
                     }
@@ -119,7 +119,7 @@ mod tests {
             }
             let path: Vec<[usize; 3]> = path.into_iter().flatten().collect();
             assert_eq!(path.len(), curve.parts());
-            assert_eq!((path[0], path[path.len() - 1]), ([0, 0, 0], [edge - 1, 0, 0]));
+            assert_eq!((path[0], path[path.len() - 1]), ([0, 0, 0], [parts - 1, 0, 0]));
             for step in path.windows(2) {
                 let length: usize = (0..3).map(|dim| step[0][dim].abs_diff(step[1][dim])).sum();
                 assert_eq!(length, 1, "{step:?}");

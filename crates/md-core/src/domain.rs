@@ -45,7 +45,7 @@ pub struct Domain {
     pub dimension: Dimension,
     /// Lower corner, \[length\].
     pub origin: [f64; 3],
-    /// Edge lengths, \[length\]; in 2D the third is the thickness of the layer and enters nothing.
+    /// Side lengths, \[length\]; in 2D the third is the thickness of the layer and enters nothing.
     pub lengths: [f64; 3],
     /// Boundary per dimension.
     pub boundary: [Boundary; 3],

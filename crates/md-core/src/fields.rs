@@ -12,8 +12,6 @@
 //! Sorting, migration and the border go through this table, so that a new field is registered in one place
 //! ([`crate::Particles::register`]) and moves with its particles.
 
-use crate::aligned::Column;
-
 /// A field of [`crate::Particles`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field(pub(crate) usize);
@@ -31,6 +29,11 @@ impl Field {
     pub const SPECIES: Self = Self(4);
     /// Image counts, packed: see [`ImageCounts`].
     pub const IMAGES: Self = Self(5);
+
+    /// Whether it is of real numbers.
+    pub(crate) fn is_real(self) -> bool {
+        !matches!(self, Self::ID | Self::SPECIES | Self::IMAGES)
+    }
 }
 
 /// What becomes of a field when its particle changes rank or place in memory.
@@ -54,7 +57,7 @@ pub enum OnGhosts {
 }
 
 /// The description of a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldSpec {
     /// Name, in the plural, for messages.
     pub name: &'static str,
@@ -86,50 +89,6 @@ pub(crate) const BUILT_IN: [FieldSpec; 6] = [
     FieldSpec::new("species", 1, OnMigration::Moves, OnGhosts::Copied),
     FieldSpec::new("images", 1, OnMigration::Moves, OnGhosts::Absent),
 ];
-
-/// The columns of one field.
-#[derive(Debug)]
-pub(crate) enum Columns<'a> {
-    Real(&'a [Column<f64>]),
-    Integer(&'a Column<u64>),
-}
-
-/// The same, to be written.
-#[derive(Debug)]
-pub(crate) enum ColumnsMut<'a> {
-    Real(&'a mut [Column<f64>]),
-    Integer(&'a mut Column<u64>),
-}
-
-impl<'a> Columns<'a> {
-    /// The columns' bits, one after the other.
-    pub(crate) fn words(self) -> impl Iterator<Item = &'a [u64]> {
-        let (real, integer) = match self {
-            Self::Real(columns) => (columns, None),
-            Self::Integer(column) => (&[][..], Some(column)),
-        };
-        real.iter().map(|column| bytemuck::cast_slice(column)).chain(integer.map(|column| &column[..]))
-    }
-}
-
-impl<'a> ColumnsMut<'a> {
-    /// The columns' bits, one after the other.
-    pub(crate) fn words(self) -> impl Iterator<Item = &'a mut [u64]> {
-        let (real, integer) = match self {
-            Self::Real(columns) => (columns, None),
-            Self::Integer(column) => (&mut [][..], Some(column)),
-        };
-        let real = real.iter_mut().map(|column| bytemuck::cast_slice_mut(column));
-        real.chain(integer.map(|column| &mut column[..]))
-    }
-}
-
-/// One column, to be written.
-#[derive(Debug)]
-pub(crate) enum ColumnMut<'a> {
-    Real(&'a mut Column<f64>),
-    Integer(&'a mut Column<u64>),
-}
 
 /// How often a particle has crossed each pair of periodic faces, upwards minus downwards: its unwrapped position is
 /// its position plus so many box lengths. Counted modulo 2^21.

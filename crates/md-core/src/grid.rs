@@ -1,6 +1,6 @@
 //! The global grid of cells: the unit of ownership.
 //!
-//! Cells are boxes with edges of at least cutoff + skin, so that all partners of a particle are in its own and the 26
+//! Cells are boxes whose sides are at least cutoff + skin long, so that all partners of a particle are in its own and the 26
 //! adjacent cells until somebody has moved by half the skin. A cell is named by three integers. Within the box they
 //! run from 0 to count - 1 (*primary* cells); one layer more on each periodic side names periodic images (*extended*
 //! coordinates, -1 and count). An image is never stored as a cell of its own kind: it is its primary cell plus a shift.
@@ -21,7 +21,7 @@ pub struct CellGrid {
 /// Why no grid fits the box.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GridError {
-    /// A periodic box edge is shorter than cutoff + skin: a particle would need images of images.
+    /// A periodic box is shorter than cutoff + skin: a particle would need images of images.
     #[error(
         "the box is {length} long in {}, shorter than cutoff + skin = {list_radius}; \
          one layer of periodic images cannot hold all neighbours", axis(*.dim)
@@ -29,7 +29,7 @@ pub enum GridError {
     BoxTooSmall {
         /// 0, 1, 2 for x, y, z.
         dim: usize,
-        /// Edge of the box.
+        /// Length of the box.
         length: f64,
         /// cutoff + skin.
         list_radius: f64,
@@ -47,11 +47,11 @@ pub fn axis(dim: usize) -> char {
     ['x', 'y', 'z'][dim]
 }
 
-/// The largest number of cells per dimension whose edges are at least `list_radius` = cutoff + skin, but not many more than
+/// The largest number of cells per dimension that are at least `list_radius` = cutoff + skin long, but not many more than
 /// `limit` in total: in a huge, nearly empty box larger cells are cheaper than empty ones.
 ///
 /// # Errors
-/// [`GridError::BoxTooSmall`] for a periodic edge shorter than `list_radius`.
+/// [`GridError::BoxTooSmall`] for a periodic box shorter than `list_radius`.
 pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell, GridError> {
     let dimensions = domain.dimension.count();
     if let Some(dim) = (0..3).find(|&dim| domain.is_periodic(dim) && domain.lengths[dim] < list_radius) {
@@ -72,7 +72,7 @@ pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell,
 
 /// The number of cells, at most `most`, that is cheapest for `ranks` ranks along one dimension.
 ///
-/// The slowest rank has ceil(n / ranks) layers, and the pairs computed per particle grow with the edge, 1/n, as does
+/// The slowest rank has ceil(n / ranks) layers, and the pairs computed per particle grow with the cell length, 1/n, as does
 /// the number of particles per layer: the cost is ceil(n / ranks) / n^2. An even split wins where it costs at most
 /// a few percent, because a cell-granular cut must not unbalance a regular system.
 pub fn balanced_count(most: i32, ranks: i32) -> i32 {
@@ -138,7 +138,7 @@ impl CellGrid {
         })
     }
 
-    /// How deep in its cell, given by [`Self::cell_of`], a position lies: from 0 to 1 along each edge.
+    /// How deep in its cell, given by [`Self::cell_of`], a position lies: from 0 to 1 along each side.
     #[inline]
     pub fn depth_in_cell(&self, position: [f64; 3], cell: Cell) -> [f64; 3] {
         [0, 1, 2].map(|dim| {

@@ -53,8 +53,8 @@ impl VelocityVerlet {
         let position = position.each_mut().map(|column| &mut column[..owned]);
         let velocity = velocity.each_mut().map(|column| &mut column[..owned]);
         let force = force.each_mut().map(|column| &mut column[..owned]);
-        let columns = (position, velocity, (force, &species[..owned]));
-        threads.each(columns, |(position, velocity, (force, species))| {
+        let columns = ((position, velocity), (force, &species[..owned]));
+        threads.each(columns, |((position, velocity), (force, species))| {
             for (dim, ((position, velocity), force)) in
                 position.into_iter().zip(velocity).zip(force).enumerate()
             {
@@ -81,7 +81,7 @@ impl VelocityVerlet {
         let Particles { velocity, force, species, .. } = particles;
         let velocity = velocity.each_mut().map(|column| &mut column[..owned]);
         let force = force.each_ref().map(|column| &column[..owned]);
-        threads.each((velocity, force, &species[..owned]), |(velocity, force, species)| {
+        threads.each(((velocity, force), &species[..owned]), |((velocity, force), species)| {
             for (velocity, force) in velocity.into_iter().zip(force) {
                 self.kick_column(HalfKicks::Single, velocity, force, species);
             }
@@ -90,25 +90,15 @@ impl VelocityVerlet {
 
     fn kick_column(&self, kicks: HalfKicks, velocity: &mut [f64], force: &[f64], species: &[u64]) {
         let pairs = velocity.iter_mut().zip(force);
-        match (&self.half_step_per_mass[..], kicks) {
-            (&[factor], HalfKicks::Single) => self.simd.vectorise(|| {
-                for (v, f) in pairs {
-                    *v += factor * f;
-                }
-            }),
-            (&[factor], HalfKicks::Fused) => self.simd.vectorise(|| {
-                for (v, f) in pairs {
-                    let kick = factor * f;
-                    *v = *v + kick + kick;
-                }
-            }),
-            (factors, kicks) => {
+        let kicked = |v: f64, kick: f64| match kicks {
+            HalfKicks::Single => v + kick,
+            HalfKicks::Fused => v + kick + kick,
+        };
+        match self.half_step_per_mass[..] {
+            [factor] => self.simd.vectorise(|| pairs.for_each(|(v, f)| *v = kicked(*v, factor * f))),
+            ref factors => {
                 for ((v, f), &kind) in pairs.zip(species) {
-                    let kick = factors[kind as usize] * f;
-                    *v += kick;
-                    if kicks == HalfKicks::Fused {
-                        *v += kick;
-                    }
+                    *v = kicked(*v, factors[kind as usize] * f);
                 }
             }
         }
@@ -127,7 +117,8 @@ impl VelocityVerlet {
 pub fn largest_displacement2(
     particles: &Particles,
     reference: &[Vec<f64>; 3],
-    (threads, simd): (&Threads, SimdLevel),
+    threads: &Threads,
+    simd: SimdLevel,
 ) -> f64 {
     let owned = particles.owned();
     let now = particles.position.each_ref().map(|column| &column[..owned]);

@@ -2,7 +2,7 @@
 
 use crate::domain::Dimension;
 
-/// A unit cell: edge lengths in units of the lattice constant and sites in units of the edges.
+/// A unit cell: side lengths in units of the lattice constant and sites in units of the sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -26,7 +26,7 @@ pub enum LatticeKind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lattice {
     kind: LatticeKind,
-    edges: [f64; 3],
+    cell_lengths: [f64; 3],
     cells: [u64; 3],
 }
 
@@ -67,7 +67,7 @@ impl Lattice {
     /// `cells` unit cells per dimension with lattice constant `spacing`. In 2D the layer is one lattice constant thick.
     pub fn new(kind: LatticeKind, spacing: f64, cells: [u32; 3]) -> Self {
         let cells = if kind.dimension() == Dimension::Two { [cells[0], cells[1], 1] } else { cells };
-        Self { kind, edges: kind.aspect().map(|edge| edge * spacing), cells: cells.map(u64::from) }
+        Self { kind, cell_lengths: kind.aspect().map(|length| length * spacing), cells: cells.map(u64::from) }
     }
 
     /// `cells` unit cells per dimension at this number density.
@@ -75,9 +75,9 @@ impl Lattice {
         Self::new(kind, kind.spacing(density), cells)
     }
 
-    /// Edge lengths of the box.
+    /// Side lengths of the box.
     pub fn lengths(&self) -> [f64; 3] {
-        [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.edges[dim])
+        [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.cell_lengths[dim])
     }
 
     /// Number of sites.
@@ -110,7 +110,7 @@ impl Lattice {
     }
 
     fn place(&self, cell: [u64; 3], site: &[f64; 3]) -> [f64; 3] {
-        [0, 1, 2].map(|dim| (cell[dim] as f64 + site[dim]) * self.edges[dim])
+        [0, 1, 2].map(|dim| (cell[dim] as f64 + site[dim]) * self.cell_lengths[dim])
     }
 }
 

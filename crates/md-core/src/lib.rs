@@ -2,16 +2,16 @@
 //!
 //! In the order of a time step: [`Particles`] (structure of arrays) live in a [`Domain`] divided into a [`CellGrid`];
 //! a [`Partition`] says which rank owns which cell; a [`HaloPlan`] follows from partition and [`Shell`]; [`LocalCells`]
-//! keep the particles sorted; a [`Method`] adds pair forces from a [`Potential`]; [`integrate`] moves the particles.
+//! keep the particles sorted; a [`Method`] adds pair forces from a [`PairPotential`]; [`integrate`] moves the particles.
 //!
 //! ```
-//! use md_core::potential::{LennardJones, Mixing, Morse, MorsePair, PairPotential, Potential, Shift, SpeciesPair, Well};
+//! use md_core::potential::{LennardJones, Mixing, Morse, MorsePair, PairPotential, Shift, SpeciesPair, Well};
 //!
 //! let well = Well { epsilon: 1.0, sigma: 1.0 };
 //! let lennard_jones = LennardJones::new(&[well], Mixing::LorentzBerthelot, &[], 2.5, Shift::Energy)?;
 //! let parameters = MorsePair { depth: 1.0, alpha: 5.0, r0: 2f64.powf(1.0 / 6.0) };
 //! let morse = Morse::new(1, &[SpeciesPair { species: [0, 0], parameters }], 2.5, Shift::Energy)?;
-//! for potential in [Potential::from(lennard_jones), Potential::from(morse)] {
+//! for potential in [&lennard_jones as &dyn PairPotential, &morse] {
 //!     let at_minimum = potential.term(0, 0, 2f64.powf(1.0 / 3.0));
 //!     assert!(at_minimum.energy < -0.9 && at_minimum.force_over_r.abs() < 1e-12);
 //! }
@@ -57,7 +57,7 @@ pub use grid::CellGrid;
 pub use halo::{ExchangePattern, HaloPlan};
 pub use particles::{Particle, Particles};
 pub use partition::{Partition, PartitionKind};
-pub use potential::{PairPotential, Potential};
+pub use potential::PairPotential;
 pub use shell::Shell;
 pub use simd::SimdLevel;
 pub use threads::Threads;

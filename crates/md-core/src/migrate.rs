@@ -3,7 +3,7 @@
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::{Particle, Particles};
-use crate::partition::{Ownership, Partition};
+use crate::partition::Partition;
 use crate::rebuild::RebuildWatch;
 use crate::threads::{Placed, Threads};
 

@@ -9,11 +9,11 @@
 //! Some fields exist for owned particles only ([`crate::fields`]). Advantage: a kernel loads eight x in one instruction, and packing a halo
 //! is copying runs. Disadvantage: sorting moves every column.
 
-use crate::aligned::{Column, LINE, Place};
-use crate::fields::{
-    BUILT_IN, ColumnMut, Columns, ColumnsMut, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration,
-};
+use crate::aligned::{Column, LINE, Place, Storage};
+use crate::fields::{BUILT_IN, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
 use crate::threads::Threads;
+use bytemuck::TransparentWrapper;
+use std::slice;
 
 /// One particle on its own: for initial states, migration tests and error messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,13 +50,6 @@ pub struct Particles {
 
 impl Default for Particles {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Particles {
-    /// No particles.
-    pub fn new() -> Self {
         Self {
             owned: 0,
             position: Column::three_from(Place::Position),
@@ -68,13 +61,13 @@ impl Particles {
             registered: Vec::new(),
         }
     }
+}
 
+impl Particles {
     /// Adds a field of real numbers, zero for the particles there are. All ranks register the same fields in the same order.
     pub fn register(&mut self, spec: FieldSpec) -> Field {
-        let len = if spec.on_ghosts == OnGhosts::Absent { self.owned } else { self.len() };
-        let mut columns = vec![Column::at(Place::Other); spec.components];
-        columns.iter_mut().for_each(|column| column.set_len(len));
-        self.registered.push((spec, columns));
+        self.registered.push((spec, vec![Column::at(Place::Other); spec.components]));
+        self.set_len(self.len());
         Field(BUILT_IN.len() + self.registered.len() - 1)
     }
 
@@ -90,19 +83,13 @@ impl Particles {
     /// columns of their own.
     #[inline]
     pub fn components(&self, field: Field) -> &[Column<f64>] {
-        match self.columns(field) {
-            Columns::Real(columns) => columns,
-            Columns::Integer(_) => &[],
-        }
+        if field.is_real() { Column::wrap_slice(self.columns(field)) } else { &[] }
     }
 
     /// [`Self::components`], to be written.
     #[inline]
     pub fn components_mut(&mut self, field: Field) -> &mut [Column<f64>] {
-        match self.columns_mut(field) {
-            ColumnsMut::Real(columns) => columns,
-            ColumnsMut::Integer(_) => &mut [],
-        }
+        if field.is_real() { Column::wrap_slice_mut(self.columns_mut(field)) } else { &mut [] }
     }
 
     /// Numbers per particle of several fields.
@@ -110,13 +97,19 @@ impl Particles {
         fields.into_iter().map(|field| self.spec(field).components).sum()
     }
 
-    fn all(&self) -> impl DoubleEndedIterator<Item = Field> + use<> {
+    /// All fields.
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = Field> + use<> {
         (0..BUILT_IN.len() + self.registered.len()).map(Field)
     }
 
+    /// Whether a field goes with its particles.
+    pub(crate) fn moves(&self, field: Field) -> bool {
+        self.spec(field).on_migration == OnMigration::Moves
+    }
+
     /// Fields that go with their particles, in the order of messages.
-    pub(crate) fn moving(&self) -> impl Iterator<Item = Field> {
-        self.all().filter(|&field| self.spec(field).on_migration == OnMigration::Moves)
+    fn moving(&self) -> impl Iterator<Item = Field> {
+        self.all().filter(|&field| self.moves(field))
     }
 
     /// Fields that come with the border, in the order of messages.
@@ -124,42 +117,28 @@ impl Particles {
         self.all().filter(|&field| self.spec(field).on_ghosts == OnGhosts::Copied)
     }
 
-    /// `work` on every column that goes with the particles, and what ghosts have of it.
-    pub(crate) fn each_moving_column(&mut self, mut work: impl FnMut(OnGhosts, ColumnMut)) {
-        for field in self.all() {
-            let FieldSpec { on_migration, on_ghosts, .. } = *self.spec(field);
-            if on_migration == OnMigration::Moves {
-                match self.columns_mut(field) {
-                    ColumnsMut::Real(columns) => {
-                        columns.iter_mut().for_each(|column| work(on_ghosts, ColumnMut::Real(column)));
-                    }
-                    ColumnsMut::Integer(column) => work(on_ghosts, ColumnMut::Integer(column)),
-                }
-            }
+    /// The columns of a field, whatever their type.
+    pub(crate) fn columns(&self, field: Field) -> &[Storage] {
+        match field {
+            Field::POSITION => Column::peel_slice(&self.position),
+            Field::VELOCITY => Column::peel_slice(&self.velocity),
+            Field::FORCE => Column::peel_slice(&self.force),
+            Field::ID => Column::peel_slice(slice::from_ref(&self.id)),
+            Field::SPECIES => Column::peel_slice(slice::from_ref(&self.species)),
+            Field::IMAGES => Column::peel_slice(slice::from_ref(&self.images)),
+            Field(number) => Column::peel_slice(&self.registered[number - BUILT_IN.len()].1),
         }
     }
 
-    pub(crate) fn columns(&self, field: Field) -> Columns<'_> {
+    pub(crate) fn columns_mut(&mut self, field: Field) -> &mut [Storage] {
         match field {
-            Field::POSITION => Columns::Real(&self.position),
-            Field::VELOCITY => Columns::Real(&self.velocity),
-            Field::FORCE => Columns::Real(&self.force),
-            Field::ID => Columns::Integer(&self.id),
-            Field::SPECIES => Columns::Integer(&self.species),
-            Field::IMAGES => Columns::Integer(&self.images),
-            Field(number) => Columns::Real(&self.registered[number - BUILT_IN.len()].1),
-        }
-    }
-
-    pub(crate) fn columns_mut(&mut self, field: Field) -> ColumnsMut<'_> {
-        match field {
-            Field::POSITION => ColumnsMut::Real(&mut self.position),
-            Field::VELOCITY => ColumnsMut::Real(&mut self.velocity),
-            Field::FORCE => ColumnsMut::Real(&mut self.force),
-            Field::ID => ColumnsMut::Integer(&mut self.id),
-            Field::SPECIES => ColumnsMut::Integer(&mut self.species),
-            Field::IMAGES => ColumnsMut::Integer(&mut self.images),
-            Field(number) => ColumnsMut::Real(&mut self.registered[number - BUILT_IN.len()].1),
+            Field::POSITION => Column::peel_slice_mut(&mut self.position),
+            Field::VELOCITY => Column::peel_slice_mut(&mut self.velocity),
+            Field::FORCE => Column::peel_slice_mut(&mut self.force),
+            Field::ID => Column::peel_slice_mut(slice::from_mut(&mut self.id)),
+            Field::SPECIES => Column::peel_slice_mut(slice::from_mut(&mut self.species)),
+            Field::IMAGES => Column::peel_slice_mut(slice::from_mut(&mut self.images)),
+            Field(number) => Column::peel_slice_mut(&mut self.registered[number - BUILT_IN.len()].1),
         }
     }
 
@@ -219,7 +198,7 @@ impl Particles {
 
     /// Appends all that goes with the owned particle at `index` to a message.
     pub(crate) fn append_to(&self, message: &mut Vec<u64>, index: usize) {
-        let columns = self.moving().flat_map(|field| self.columns(field).words());
+        let columns = self.moving().flat_map(|field| self.columns(field));
         message.extend(columns.map(|column| column[index]));
     }
 
@@ -229,8 +208,8 @@ impl Particles {
         self.set_owned(index + 1);
         let mut words = words.iter();
         for field in self.all() {
-            let moves = self.spec(field).on_migration == OnMigration::Moves;
-            for column in self.columns_mut(field).words() {
+            let moves = self.moves(field);
+            for column in self.columns_mut(field) {
                 column[index] = if moves { words.next().copied().unwrap_or(0) } else { 0 };
             }
         }
@@ -240,8 +219,8 @@ impl Particles {
     pub(crate) fn swap_remove(&mut self, index: usize) {
         let last = self.owned - 1;
         for field in self.all() {
-            let moves = self.spec(field).on_migration == OnMigration::Moves;
-            for column in self.columns_mut(field).words() {
+            let moves = self.moves(field);
+            for column in self.columns_mut(field) {
                 column[index] = if moves { column[last] } else { 0 };
             }
         }
@@ -277,13 +256,7 @@ impl Particles {
     /// Sets the number of owned particles; drops the ghosts.
     pub fn set_owned(&mut self, owned: usize) {
         self.owned = owned;
-        self.velocity.iter_mut().for_each(|column| column.set_len(owned));
-        self.images.set_len(owned);
         self.set_len(owned);
-        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts == OnGhosts::Absent)
-        {
-            columns.iter_mut().for_each(|column| column.set_len(owned));
-        }
     }
 
     /// Makes room for `ghosts` ghosts behind the owned particles.
@@ -295,16 +268,12 @@ impl Particles {
         }
     }
 
-    /// The length of all columns that ghosts have.
+    /// The length of all columns, with what ghosts have of them.
     fn set_len(&mut self, len: usize) {
-        for column in self.position.iter_mut().chain(&mut self.force) {
-            column.set_len(len);
-        }
-        self.id.set_len(len);
-        self.species.set_len(len);
-        for (_, columns) in self.registered.iter_mut().filter(|(spec, _)| spec.on_ghosts != OnGhosts::Absent)
-        {
-            columns.iter_mut().for_each(|column| column.set_len(len));
+        for field in self.all() {
+            let is_absent = self.spec(field).on_ghosts == OnGhosts::Absent;
+            let len = if is_absent { self.owned } else { len };
+            self.columns_mut(field).iter_mut().for_each(|column| column.set_len(len));
         }
     }
 
@@ -332,16 +301,13 @@ impl Particles {
 
     /// Bytes of memory held by the columns.
     pub fn bytes(&self) -> usize {
-        let registered = self.registered.iter().flat_map(|(_, columns)| columns);
-        let real = self.position.iter().chain(&self.velocity).chain(&self.force).chain(registered);
-        let integer = [&self.id, &self.species, &self.images];
-        real.map(Column::bytes).sum::<usize>() + integer.map(Column::bytes).iter().sum::<usize>()
+        self.all().flat_map(|field| self.columns(field)).map(Storage::bytes).sum()
     }
 }
 
 impl FromIterator<Particle> for Particles {
     fn from_iter<I: IntoIterator<Item = Particle>>(particles: I) -> Self {
-        let mut all = Self::new();
+        let mut all = Self::default();
         for particle in particles {
             all.push(particle);
         }

@@ -4,6 +4,7 @@
 //! rebuilds every N steps without looking trusts the user; rebuilds at which somebody had already moved further are
 //! counted as *dangerous*: pairs may have been missed in the steps before.
 
+use crate::integrate::largest_displacement2;
 use crate::particles::Particles;
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
@@ -72,8 +73,7 @@ impl RebuildWatch {
         if self.reference[0].len() != particles.owned() {
             return 0.0;
         }
-        let largest =
-            crate::integrate::largest_displacement2(particles, &self.reference, (threads, self.simd));
+        let largest = largest_displacement2(particles, &self.reference, threads, self.simd);
         if largest.is_nan() { f64::INFINITY } else { largest }
     }
 

@@ -212,17 +212,6 @@ impl<A: Columns, B: Columns> Columns for (A, B) {
     }
 }
 
-impl<A: Columns, B: Columns, C: Columns> Columns for (A, B, C) {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn split_at(self, middle: usize) -> (Self, Self) {
-        let (a, b, c) = (self.0.split_at(middle), self.1.split_at(middle), self.2.split_at(middle));
-        ((a.0, b.0, c.0), (a.1, b.1, c.1))
-    }
-}
-
 /// Columns that know where they start.
 pub(crate) struct Placed<C> {
     pub first: usize,

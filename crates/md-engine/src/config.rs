@@ -6,7 +6,6 @@ use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision, mixed_precision_problem};
 use md_core::grid::axis;
 use md_core::lattice::Lattice;
-use md_core::partition::Ownership;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
     Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,

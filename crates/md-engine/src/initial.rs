@@ -4,7 +4,6 @@
 use md_comm::World;
 use md_core::exact_sum::ExactSum;
 use md_core::observables::degrees_of_freedom;
-use md_core::partition::Ownership;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 

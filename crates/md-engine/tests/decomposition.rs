@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{largest_difference, melt, on_ranks};
 use md_core::grid::Cell;
 use md_core::partition::Ownership;
-use md_core::{CellGrid, ExchangePattern, Partition, PartitionKind, Shell};
+use md_core::{CellGrid, ExchangePattern, PartitionKind, Shell};
 use md_engine::{Division, Needs, ParticleRow, RowVector, Setup, Simulation, Thermo, every};
 
 const STEPS: u64 = 200;
@@ -36,7 +36,7 @@ fn division(setup: &Setup, ranks: usize, turn: u64) -> Division {
         2 => cut(PartitionKind::Rect, Some([2, ranks.min(4) / 2, ranks.div_ceil(4)]), 4.0),
         _ => {
             let Division { grid, .. } = cut(PartitionKind::Stripe, None, 3.3);
-            Division { grid, partition: Partition::Custom(Arc::new(RoundRobin { ranks })) }
+            Division { grid, partition: Arc::new(RoundRobin { ranks }) }
         }
     }
 }
@@ -109,7 +109,7 @@ fn the_traffic_of_a_replaced_decomposition_is_booked() {
             let mut simulation = Simulation::new(world, &setup)?;
             simulation.start_measuring()?;
             if replace {
-                let owners = Partition::Custom(Arc::new(RoundRobin { ranks: 2 }));
+                let owners = Arc::new(RoundRobin { ranks: 2 });
                 let division = Division { grid: setup.division.grid.clone(), partition: owners };
                 simulation.replace_decomposition(division)?;
             }

@@ -1,6 +1,8 @@
 //! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of species.
 
-use md_core::Potential;
+use std::sync::Arc;
+
+use md_core::PairPotential;
 use md_core::potential::{self, LennardJones, Mixing, Morse, Shift, SpeciesPair, Well};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,10 +98,10 @@ impl Interaction {
         &self,
         source: &ScenarioSource,
         species: &[Species],
-    ) -> Result<Potential, ScenarioError> {
+    ) -> Result<Arc<dyn PairPotential>, ScenarioError> {
         let index = |name: &String| species.iter().position(|own| own.name == *name).unwrap_or(usize::MAX);
         let indices = |[a, b]: &[String; 2]| [index(a), index(b)];
-        let made = match &self.kind {
+        let made: Result<Arc<dyn PairPotential>, _> = match &self.kind {
             PotentialKind::LennardJones { mixing, pair } => {
                 let wells: Vec<Well> =
                     species.iter().map(|own| Well { epsilon: own.epsilon, sigma: own.sigma }).collect();
@@ -107,7 +109,7 @@ impl Interaction {
                     SpeciesPair { species: indices(species), parameters: Well { epsilon, sigma } }
                 });
                 LennardJones::new(&wells, *mixing, &overrides.collect::<Vec<_>>(), self.cutoff, self.shift)
-                    .map(Potential::from)
+                    .map(|potential| Arc::new(potential) as _)
             }
             &PotentialKind::Morse { depth, alpha, r0, ref pair } => {
                 let all = potential::MorsePair { depth, alpha, r0 };
@@ -119,7 +121,8 @@ impl Interaction {
                     SpeciesPair { species: indices(species), parameters }
                 });
                 let pairs: Vec<_> = defaults.chain(own).collect();
-                Morse::new(species.len(), &pairs, self.cutoff, self.shift).map(Potential::from)
+                Morse::new(species.len(), &pairs, self.cutoff, self.shift)
+                    .map(|potential| Arc::new(potential) as _)
             }
         };
         made.map_err(|error| {

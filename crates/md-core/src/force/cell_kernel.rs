@@ -246,8 +246,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     }
 
     fn take_sums(&mut self, newton: Newton) -> PairSums {
-        // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if newton == Newton::On { 1.0 } else { 0.5 };
+        let weight = newton.weight();
         let sums = std::mem::replace(&mut self.sums, Collected::zero(self.simd));
         let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
         PairSums {

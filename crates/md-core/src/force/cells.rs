@@ -25,9 +25,9 @@ pub struct CellSpan {
 }
 
 impl CellSpan {
-    /// The particles of a run of slots.
-    fn of(cells: &LocalCells, slots: &Range<u32>) -> Self {
-        let Range { start, end } = cells.run(slots);
+    /// The particles of a run of local cells.
+    fn of(cells: &LocalCells, run: &Range<u32>) -> Self {
+        let Range { start, end } = cells.run(run);
         Self { first: start, end }
     }
 
@@ -73,11 +73,6 @@ pub struct CellWork {
 }
 
 impl CellWork {
-    /// No work yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Turns the plan's cell pairs into spans.
     pub fn rebuild(&mut self, pairs: &PairWork, cells: &LocalCells) {
         self.spans.clear();
@@ -139,7 +134,7 @@ impl CellWork {
         self.rebuild(system.pairs, system.cells);
         let mut all = std::mem::take(&mut self.shares);
         for region in Region::ALL {
-            shares::assign_homes(&mut all, system.threads, (region, self.items(region)), len);
+            shares::assign_homes(&mut all, system.threads, region, self.items(region), len);
         }
         shares::each(system.threads, &mut all, |share| {
             share.reactions.reset(len);
@@ -180,14 +175,14 @@ impl CellWork {
 /// The i-particles of an item that lie in the home, with partners in it and in others.
 fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reactions: &mut ReactionBuffer) {
     let Work { home, local, cross } = work;
-    let Some(rows) = item.particles.part(home, 0) else { return };
-    let Some(local_rows) = item.particles.part(home, home.start) else { return };
+    let Some(i_particles) = item.particles.part(home, 0) else { return };
+    let Some(local_i_particles) = item.particles.part(home, home.start) else { return };
     let before = 0..home.start;
     let after = home.end..usize::MAX;
     for span in &spans[item.spans.clone()] {
         local.spans.extend(span.part(home, home.start));
         // Inside its own cell a particle meets those after itself only.
-        let is_own_cell = span.first <= rows.first && rows.first < span.end;
+        let is_own_cell = (span.first..span.end).contains(&i_particles.first);
         let others = [span.part(&before, 0).filter(|_| !is_own_cell), span.part(&after, 0)];
         for other in others.into_iter().flatten() {
             cross.spans.push(other);
@@ -196,8 +191,8 @@ fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reac
             }
         }
     }
-    local.end_item(item, local_rows);
-    cross.end_item(item, rows);
+    local.end_item(item, local_i_particles);
+    cross.end_item(item, i_particles);
 }
 
 impl Items {

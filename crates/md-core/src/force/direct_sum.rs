@@ -4,86 +4,99 @@
 //! What the shell decides is only who counts a pair: with returned forces the owner of the two cells' anchor, without
 //! both sides.
 
-use super::{PairSums, System};
-use crate::force::Region;
+use super::{Newton, PairSums, Region, System};
 use crate::grid::Cell;
 use crate::particles::Particles;
+use crate::potential::PairPotential;
 use crate::shell::ForceReturn;
+use std::ops::Range;
+
+/// Particles that follow each other in memory and were in one cell at the last rebuild.
+struct Run {
+    /// In extended coordinates.
+    cell: Cell,
+    particles: Range<usize>,
+}
 
 /// Adds the forces of all pairs; all of them are boundary work, the inner region is empty.
 pub(super) fn add_forces(system: System, particles: &mut Particles, region: Region) -> PairSums {
-    let mut sums = PairSums::default();
     if region == Region::Inner {
-        return sums;
+        return PairSums::default();
     }
-    let cells = cells_of_particles(system, particles.len());
-    let ghosts = particles.ghost_start()..particles.len();
-    let present: Vec<usize> = (0..particles.owned()).chain(ghosts).collect();
-    for (position, &i) in present.iter().enumerate() {
-        for &j in &present[position + 1..] {
-            if let Some(count) = count(system, particles, (i, cells[i]), (j, cells[j])) {
-                add_pair(system, particles, i, j, count, &mut sums);
+    let (runs, owned, cutoff) = (runs(system, particles), particles.owned(), system.potential.cutoff());
+    let mut sweep =
+        Sweep { potential: system.potential, cutoff2: cutoff * cutoff, particles, sums: PairSums::default() };
+    for (number, first) in runs.iter().enumerate() {
+        let with = |second: &Run| Some((second.particles.clone(), newton(system, owned, first, second)?));
+        let partners: Vec<(Range<usize>, Newton)> = runs[number..].iter().filter_map(with).collect();
+        for i in first.particles.clone() {
+            for (partners, newton) in &partners {
+                sweep.add_pairs(i, partners.start.max(i + 1)..partners.end, *newton);
             }
         }
     }
-    sums
+    sweep.sums
 }
 
-/// Whether this rank computes the pair; i comes before j in memory.
-fn count(system: System, particles: &Particles, i: (usize, Cell), j: (usize, Cell)) -> Option<Count> {
-    let is_owned = |index| index < particles.owned();
+/// Whether this rank computes the pairs of two runs, of which the first comes first in memory, and for whom.
+fn newton(system: System, owned: usize, first: &Run, second: &Run) -> Option<Newton> {
+    let is_owned = |run: &Run| run.particles.start < owned;
     match system.pairs.shell().force_return() {
-        ForceReturn::None if is_owned(j.0) => Some(Count::Once),
-        ForceReturn::None => is_owned(i.0).then_some(Count::HalfHere),
+        ForceReturn::None if is_owned(second) => Some(Newton::On),
+        ForceReturn::None => is_owned(first).then_some(Newton::Off),
         ForceReturn::Needed => {
-            let anchor = system.plan.local_cell(system.pairs.shell().anchor_of(i.1, j.1))?;
-            ((anchor as usize) < system.plan.owned.len()).then_some(Count::Once)
+            let anchor = system.plan.local_cell(system.pairs.shell().anchor_of(first.cell, second.cell))?;
+            ((anchor as usize) < system.plan.owned.len()).then_some(Newton::On)
         }
     }
 }
 
-/// The cell of every particle at the last rebuild, in extended coordinates.
-fn cells_of_particles(system: System, len: usize) -> Vec<Cell> {
-    let mut cells = vec![[0; 3]; len];
+/// All particles and ghosts.
+fn runs(system: System, particles: &Particles) -> Vec<Run> {
+    let mut cells = vec![[0; 3]; particles.len()];
     for cell in 0..system.plan.cell_count() {
         cells[system.cells.range(cell)].fill(system.plan.cell_at(cell));
     }
-    cells
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Count {
-    /// Both particles get their force here.
-    Once,
-    /// The partner's owner computes the pair as well.
-    HalfHere,
-}
-
-fn add_pair(
-    system: System,
-    particles: &mut Particles,
-    i: usize,
-    j: usize,
-    count: Count,
-    sums: &mut PairSums,
-) {
-    let (a, b) = (particles.position_of(i), particles.position_of(j));
-    let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-    let r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    sums.computed_pairs += 1.0;
-    let cutoff = system.potential.cutoff();
-    if r2 >= cutoff * cutoff {
-        return;
-    }
-    let term = system.potential.term(particles.species[i] as usize, particles.species[j] as usize, r2);
-    for (column, d) in particles.force.iter_mut().zip(d) {
-        column[i] += term.force_over_r * d;
-        if count == Count::Once {
-            column[j] -= term.force_over_r * d;
+    let mut runs = Vec::new();
+    for range in [0..particles.owned(), particles.ghost_start()..particles.len()] {
+        let mut start = range.start;
+        for cells in cells[range].chunk_by(|a, b| a == b) {
+            runs.push(Run { cell: cells[0], particles: start..start + cells.len() });
+            start += cells.len();
         }
     }
-    let weight = if count == Count::Once { 1.0 } else { 0.5 };
-    sums.energy += weight * term.energy;
-    sums.virial += weight * term.force_over_r * r2;
-    sums.useful_pairs += weight;
+    runs
+}
+
+struct Sweep<'a> {
+    potential: &'a dyn PairPotential,
+    cutoff2: f64,
+    particles: &'a mut Particles,
+    sums: PairSums,
+}
+
+impl Sweep<'_> {
+    /// Adds the forces of a particle's pairs.
+    fn add_pairs(&mut self, i: usize, partners: Range<usize>, newton: Newton) {
+        let Particles { position: [x, y, z], force, species, .. } = &mut *self.particles;
+        self.sums.computed_pairs += partners.len() as f64;
+        for j in partners {
+            let d = [x[i] - x[j], y[i] - y[j], z[i] - z[j]];
+            let r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            if r2 >= self.cutoff2 {
+                continue;
+            }
+            let term = self.potential.term(species[i] as usize, species[j] as usize, r2);
+            for (column, d) in force.iter_mut().zip(d) {
+                column[i] += term.force_over_r * d;
+                if newton == Newton::On {
+                    column[j] -= term.force_over_r * d;
+                }
+            }
+            let weight = newton.weight();
+            self.sums.energy += weight * term.energy;
+            self.sums.virial += weight * term.force_over_r * r2;
+            self.sums.useful_pairs += weight;
+        }
+    }
 }

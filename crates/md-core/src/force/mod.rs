@@ -32,6 +32,13 @@ pub struct PairSums {
     pub computed_pairs: f64,
 }
 
+impl PairSums {
+    fn plus(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
 impl std::ops::AddAssign for PairSums {
     fn add_assign(&mut self, other: Self) {
         self.energy += other.energy;
@@ -146,7 +153,7 @@ impl Method {
     pub fn new(kind: MethodKind, skin: f64, precision: Precision) -> Self {
         match kind {
             MethodKind::DirectSum => Self::DirectSum,
-            MethodKind::Cells => Self::Cells(CellWork::new()),
+            MethodKind::Cells => Self::Cells(CellWork::default()),
             MethodKind::Clusters => Self::Clusters(Box::new(ClusterWork::new(skin, precision))),
         }
     }

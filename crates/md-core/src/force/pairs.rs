@@ -103,7 +103,7 @@ impl PairWork {
             let (region, a, newton, _) = links[0];
             let start = all.partners.len();
             for link in links {
-                all.add_partner(plan, start, (a, link.3));
+                all.add_partner(plan, start, a, link.3);
             }
             all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
         }
@@ -112,7 +112,7 @@ impl PairWork {
 
     /// Adds cell b to the partners of a, which are those from `start`: to the last run if it follows that, is owned or
     /// a ghost as that is, and does not have to start one.
-    fn add_partner(&mut self, plan: &HaloPlan, start: usize, (a, b): (u32, u32)) {
+    fn add_partner(&mut self, plan: &HaloPlan, start: usize, a: u32, b: u32) {
         let starts_a_run = b == a || b as usize == plan.owned.len();
         match self.partners[start..].last_mut() {
             Some(run) if run.end == b && !starts_a_run => run.end += 1,

@@ -3,8 +3,8 @@
 //! A message starts with the number of particles in each exported cell; from it the receiver lays out its ghost cells.
 //! Blocks of 8-byte numbers follow, one per column of the fields that ghosts get copies of ([`crate::fields`]).
 
-use super::pack::ghost_range;
-use super::{Export, HaloEdge, Selection, Stage};
+use super::pack::{copy_column, ghost_range};
+use super::{Export, HaloEdge, Images, Selection, Stage};
 use crate::cells::LocalCells;
 use crate::fields::Field;
 use crate::particles::Particles;
@@ -45,17 +45,9 @@ pub fn pack_border(
     }
     let mut blocks = body.chunks_exact_mut(selection.len().max(1));
     for field in particles.copied() {
-        for ((dim, column), block) in particles.columns(field).words().enumerate().zip(&mut blocks) {
-            copy_column(selection, (field, dim), column, block);
+        for ((dim, column), block) in particles.columns(field).iter().enumerate().zip(&mut blocks) {
+            copy_column(selection, field, dim, column, block);
         }
-    }
-}
-
-fn copy_column(selection: &Selection, (field, dim): (Field, usize), column: &[u64], to: &mut [u64]) {
-    if field == Field::POSITION {
-        selection.copy_shifted(dim, bytemuck::cast_slice(column), bytemuck::cast_slice_mut(to));
-    } else {
-        selection.copy(column, to);
     }
 }
 
@@ -82,7 +74,7 @@ pub fn unpack_border(
     let mut blocks = body.chunks_exact(ghosts.max(1));
     let copied: Vec<Field> = particles.copied().collect();
     for field in copied {
-        for (column, block) in particles.columns_mut(field).words().zip(&mut blocks) {
+        for (column, block) in particles.columns_mut(field).iter_mut().zip(&mut blocks) {
             column[range.clone()].copy_from_slice(block);
         }
     }
@@ -94,18 +86,15 @@ pub fn copy_images(
     stage: &Stage,
     selection: &Selection,
     particles: &mut Particles,
-    (cells, threads): (&mut LocalCells, &Threads),
+    cells: &mut LocalCells,
+    threads: &Threads,
 ) {
     let counts: Vec<usize> = stage.images.iter().map(|image| cells.count(image.cell as usize)).collect();
     append_cells(counts.into_iter(), particles, cells);
-    super::gather_images(stage, &[Field::POSITION], selection, particles, (cells, threads));
-    let images = ghost_range(&stage.image_cells, cells);
-    let others: Vec<Field> = particles.copied().filter(|&field| field != Field::POSITION).collect();
-    for field in others {
-        for column in particles.columns_mut(field).words() {
-            let (before, ghosts) = column.split_at_mut(images.start);
-            selection.copy(before, &mut ghosts[..images.len()]);
-        }
+    let images = Images { stage, selection, cells };
+    let copied: Vec<Field> = particles.copied().collect();
+    for field in copied {
+        images.copy_field(field, particles.columns_mut(field), threads);
     }
 }
 

@@ -7,8 +7,6 @@ mod routes;
 mod selection;
 
 pub use border::{BorderError, border_bytes, copy_images, pack_border, unpack_border};
-pub use pack::{
-    add_fields, gather_images, import_count, pack_fields, pack_ghosts, scatter_add_images, unpack_fields,
-};
+pub use pack::{Images, add_fields, import_count, pack_fields, pack_ghosts, unpack_fields};
 pub use plan::{ExchangePattern, Export, HaloEdge, HaloPlan, Stage};
 pub use selection::{Selection, StageSelections};

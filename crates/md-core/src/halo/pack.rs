@@ -9,7 +9,7 @@ use crate::cells::LocalCells;
 use crate::fields::Field;
 use crate::particles::Particles;
 use crate::threads::Threads;
-use std::ops::Range;
+use std::ops::{DerefMut, Range};
 
 /// Number of ghosts that come along an edge.
 pub fn import_count(edge: &HaloEdge, cells: &LocalCells) -> usize {
@@ -30,14 +30,21 @@ pub fn pack_fields(message: &mut [f64], fields: &[Field], selection: &Selection,
     let mut blocks = message.chunks_exact_mut(selection.len().max(1));
     for &field in fields {
         for ((dim, column), block) in particles.components(field).iter().enumerate().zip(&mut blocks) {
-            copy_component(selection, (field, dim), column, block);
+            copy_column(selection, field, dim, column, block);
         }
     }
 }
 
-fn copy_component(selection: &Selection, (field, dim): (Field, usize), column: &[f64], to: &mut [f64]) {
+/// Copies the selected particles' entries of one of a field's columns; those of positions are shifted.
+pub(super) fn copy_column<T: bytemuck::Pod>(
+    selection: &Selection,
+    field: Field,
+    dim: usize,
+    column: &[T],
+    to: &mut [T],
+) {
     if field == Field::POSITION {
-        selection.copy_shifted(dim, column, to);
+        selection.copy_shifted(dim, bytemuck::cast_slice(column), bytemuck::cast_slice_mut(to));
     } else {
         selection.copy(column, to);
     }
@@ -88,42 +95,58 @@ pub fn add_fields(message: &[f64], fields: &[Field], selection: &Selection, part
     }
 }
 
-/// Copies fields to the images of their cells.
-pub fn gather_images(
-    stage: &Stage,
-    fields: &[Field],
-    selection: &Selection,
-    particles: &mut Particles,
-    (cells, threads): (&LocalCells, &Threads),
-) {
-    let images = ghost_range(&stage.image_cells, cells);
-    if images.is_empty() {
-        return;
-    }
-    for &field in fields {
-        threads.each_column(particles.components_mut(field), |dim, column| {
-            let (before, ghosts) = column.split_at_mut(images.start);
-            copy_component(selection, (field, dim), before, &mut ghosts[..images.len()]);
-        });
-    }
+/// The ghosts of a stage that are images of particles of this rank.
+#[derive(Debug, Clone, Copy)]
+pub struct Images<'a> {
+    /// Whose images they are.
+    pub stage: &'a Stage,
+    /// The particles that have images.
+    pub selection: &'a Selection,
+    /// Where the images are.
+    pub cells: &'a LocalCells,
 }
 
-/// Adds the fields of images to the particles they are images of.
-pub fn scatter_add_images(
-    stage: &Stage,
-    fields: &[Field],
-    selection: &Selection,
-    particles: &mut Particles,
-    (cells, threads): (&LocalCells, &Threads),
-) {
-    let images = ghost_range(&stage.image_cells, cells);
-    if images.is_empty() {
-        return;
+impl Images<'_> {
+    /// Copies fields to the images.
+    pub fn gather(&self, fields: &[Field], particles: &mut Particles, threads: &Threads) {
+        for &field in fields {
+            self.copy_field(field, particles.components_mut(field), threads);
+        }
     }
-    for &field in fields {
-        threads.each_column(particles.components_mut(field), |_, column| {
-            let (before, ghosts) = column.split_at_mut(images.start);
-            selection.add(&ghosts[..images.len()], before);
+
+    /// Copies the columns of a field to the images.
+    pub(super) fn copy_field<T: bytemuck::Pod>(
+        &self,
+        field: Field,
+        columns: &mut [impl DerefMut<Target = [T]> + Send],
+        threads: &Threads,
+    ) {
+        self.each_column(columns, threads, |dim, before, images| {
+            copy_column(self.selection, field, dim, before, images);
         });
+    }
+
+    /// Adds the fields of the images to the particles they are images of.
+    pub fn scatter_add(&self, fields: &[Field], particles: &mut Particles, threads: &Threads) {
+        for &field in fields {
+            let columns = particles.components_mut(field);
+            self.each_column(columns, threads, |_, before, images| self.selection.add(images, before));
+        }
+    }
+
+    /// `work` on the part of each column before the images and on theirs; with the column's number.
+    fn each_column<T: bytemuck::Pod>(
+        &self,
+        columns: &mut [impl DerefMut<Target = [T]> + Send],
+        threads: &Threads,
+        work: impl Fn(usize, &mut [T], &mut [T]) + Sync,
+    ) {
+        let images = ghost_range(&self.stage.image_cells, self.cells);
+        if !images.is_empty() {
+            threads.each_column(columns, |dim, column| {
+                let (before, ghosts) = column.split_at_mut(images.start);
+                work(dim, before, &mut ghosts[..images.len()]);
+            });
+        }
     }
 }

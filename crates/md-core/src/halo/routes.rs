@@ -10,7 +10,7 @@
 
 use super::plan::ExchangePattern;
 use crate::grid::{Cell, CellGrid, add, storage_order, subtract};
-use crate::partition::{Ownership, Partition};
+use crate::partition::Partition;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A ghost cell in extended coordinates, ordered as in storage.

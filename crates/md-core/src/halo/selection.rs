@@ -178,7 +178,7 @@ mod tests {
         let (selection, cells) = (selection(exports, counts), cells(counts));
         let particles: Vec<(usize, f64)> = exports
             .iter()
-            .flat_map(|&(slot, shift)| cells.range(slot as usize).map(move |i| (i, 10.0 * f64::from(shift))))
+            .flat_map(|&(cell, shift)| cells.range(cell as usize).map(move |i| (i, 10.0 * f64::from(shift))))
             .collect();
         let mut copied = vec![0.0; selection.len()];
         selection.copy_shifted(0, &column, &mut copied);

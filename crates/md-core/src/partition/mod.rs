@@ -1,5 +1,5 @@
-//! Who owns which cell. A partition is a function cell -> rank, computed where it can be; it is one file beside this
-//! one and one line in `partitions!`. One that is made elsewhere is a [`Partition::Custom`].
+//! Who owns which cell. A partition is a function cell -> rank, computed where it can be: an [`Ownership`]. One of this crate
+//! is one file beside this one and one line in [`PartitionKind`].
 
 mod rect;
 mod stripe;
@@ -40,79 +40,38 @@ pub struct DivisionRequest {
     pub rank_grid: Option<[usize; 3]>,
 }
 
-/// A partition that can be made for any box.
-pub(crate) trait Divide: Ownership + Sized {
-    /// Chooses the cells and divides them.
-    fn divide(request: &DivisionRequest) -> Result<(CellGrid, Self), GridError>;
-}
+/// Who owns which cell.
+pub type Partition = Arc<dyn Ownership>;
 
-macro_rules! partitions {
-    ($($(#[doc = $doc:expr])+ $(#[$default:ident])? $name:ident,)+) => {
-        /// The partitions one can choose.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-        pub enum PartitionKind {
-            $($(#[doc = $doc])+ $(#[$default])? $name,)+
-        }
-
-        impl PartitionKind {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name),+];
-
-            /// Chooses the cells of a box and divides them among ranks.
-            ///
-            /// # Errors
-            /// [`GridError`]: the box has too few cells for the ranks.
-            pub fn divide(self, request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
-                match self {
-                    $(Self::$name => {
-                        let (grid, partition) = $name::divide(request)?;
-                        Ok((grid, Partition::$name(partition)))
-                    })+
-                }
-            }
-        }
-
-        /// Who owns which cell.
-        #[derive(Debug, Clone)]
-        pub enum Partition {
-            $($(#[doc = $doc])+ $name($name),)+
-            /// Any other rule.
-            Custom(Arc<dyn Ownership>),
-        }
-
-        impl Ownership for Partition {
-            fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
-                match self {
-                    $(Self::$name(inner) => inner.owner(grid, cell),)+
-                    Self::Custom(inner) => inner.owner(grid, cell),
-                }
-            }
-
-            fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
-                match self {
-                    $(Self::$name(inner) => inner.cells_of(grid, rank),)+
-                    Self::Custom(inner) => inner.cells_of(grid, rank),
-                }
-            }
-
-            fn rank_grid(&self) -> Option<[usize; 3]> {
-                match self {
-                    $(Self::$name(inner) => inner.rank_grid(),)+
-                    Self::Custom(inner) => inner.rank_grid(),
-                }
-            }
-        }
-    };
-}
-
-partitions! {
+/// The partitions one can choose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, strum::VariantArray)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum PartitionKind {
     /// Blocks on a grid of ranks.
     #[default]
     Rect,
     /// Consecutive cells in storage order.
     Stripe,
+}
+
+impl PartitionKind {
+    /// All of them, in the order of their declaration.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+
+    /// Chooses the cells of a box and divides them among ranks.
+    ///
+    /// # Errors
+    /// [`GridError`]: the box has too few cells for the ranks.
+    pub fn divide(self, request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+        match self {
+            Self::Rect => rect::divide(request),
+            Self::Stripe => stripe::divide(request),
+        }
+    }
 }
 
 /// First of the consecutive items of part `part` when `items` are cut into `parts` nearly equal pieces.
@@ -152,7 +111,8 @@ mod tests {
             boundary: [Boundary::Periodic; 3],
         };
         let grid = CellGrid::new(domain, [7, 5, 6]);
-        for partition in [Partition::Rect(Rect { grid: [2, 1, 4] }), Partition::Stripe(Stripe { ranks: 8 })] {
+        let partitions: [&dyn Ownership; 2] = [&Rect { grid: [2, 1, 4] }, &Stripe { ranks: 8 }];
+        for partition in partitions {
             let mut seen = vec![0; grid.len()];
             for rank in 0..8 {
                 for cell in partition.cells_of(&grid, rank) {

@@ -1,8 +1,9 @@
 //! Blocks of cells on a grid of ranks (`rect` of Matthey & Hansen, the usual domain decomposition).
 
-use super::{Divide, DivisionRequest, Ownership, piece_of, piece_start};
+use super::{DivisionRequest, Ownership, Partition, piece_of, piece_start};
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count};
+use std::sync::Arc;
 
 /// The block partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +43,10 @@ fn factorisations(ranks: usize) -> impl Iterator<Item = [usize; 3]> {
 
 /// Area of a block's faces; those towards its own images count too, their ghosts are computed with all the same.
 fn surface(domain: &Domain, grid: [usize; 3]) -> f64 {
-    let edge = |dim: usize| {
+    let length = |dim: usize| {
         if dim < domain.dimension.count() { domain.lengths[dim] / grid[dim] as f64 } else { 1.0 }
     };
-    (0..domain.dimension.count()).map(|dim| 2.0 * edge((dim + 1) % 3) * edge((dim + 2) % 3)).sum()
+    (0..domain.dimension.count()).map(|dim| 2.0 * length((dim + 1) % 3) * length((dim + 2) % 3)).sum()
 }
 
 impl Rect {
@@ -70,14 +71,13 @@ impl Rect {
     }
 }
 
-impl Divide for Rect {
-    fn divide(request: &DivisionRequest) -> Result<(CellGrid, Self), GridError> {
-        let DivisionRequest { domain, most_cells, ranks, rank_grid } = *request;
-        let rank_grid = rank_grid.map_or_else(|| choose_grid(&domain, most_cells, ranks), Ok)?;
-        let rect = Self::new(rank_grid, most_cells, ranks)?;
-        let counts = [0, 1, 2].map(|dim| balanced_count(most_cells[dim], rank_grid[dim] as i32));
-        Ok((CellGrid::new(domain, counts), rect))
-    }
+/// Chooses the cells of a box, and blocks of them.
+pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+    let DivisionRequest { domain, most_cells, ranks, rank_grid } = *request;
+    let rank_grid = rank_grid.map_or_else(|| choose_grid(&domain, most_cells, ranks), Ok)?;
+    let rect = Rect::new(rank_grid, most_cells, ranks)?;
+    let counts = [0, 1, 2].map(|dim| balanced_count(most_cells[dim], rank_grid[dim] as i32));
+    Ok((CellGrid::new(domain, counts), Arc::new(rect)))
 }
 
 impl Ownership for Rect {

@@ -3,8 +3,9 @@
 //! Advantage: works for any number of ranks up to the number of cells, and a rank has few neighbours. Disadvantage:
 //! the surface does not shrink as ranks are added, so the halo outgrows the interior.
 
-use super::{Divide, DivisionRequest, Ownership, piece_of, piece_start};
+use super::{DivisionRequest, Ownership, Partition, piece_of, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
+use std::sync::Arc;
 
 /// The stripe partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,28 +14,16 @@ pub struct Stripe {
     pub ranks: usize,
 }
 
-impl Stripe {
-    /// A stripe for each of `ranks` ranks.
-    ///
-    /// # Errors
-    /// [`GridError::TooThin`] when there are more ranks than cells.
-    pub fn new(grid: &CellGrid, ranks: usize) -> Result<Self, GridError> {
-        if ranks > grid.len() {
-            let cells = grid.len();
-            return Err(GridError::TooThin(format!(
-                "{ranks} ranks, but only {cells} cells of at least cutoff + skin"
-            )));
-        }
-        Ok(Self { ranks })
+/// A stripe of the cells for each rank.
+pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+    let grid = CellGrid::new(request.domain, request.most_cells);
+    let (ranks, cells) = (request.ranks, grid.len());
+    if ranks > cells {
+        return Err(GridError::TooThin(format!(
+            "{ranks} ranks, but only {cells} cells of at least cutoff + skin"
+        )));
     }
-}
-
-impl Divide for Stripe {
-    fn divide(request: &DivisionRequest) -> Result<(CellGrid, Self), GridError> {
-        let grid = CellGrid::new(request.domain, request.most_cells);
-        let stripe = Self::new(&grid, request.ranks)?;
-        Ok((grid, stripe))
-    }
+    Ok((grid, Arc::new(Stripe { ranks })))
 }
 
 impl Ownership for Stripe {

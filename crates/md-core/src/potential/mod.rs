@@ -6,7 +6,7 @@
 //! fast as those here. Where a potential is a formula of a few constants per pair of species, implement [`Formula`] and
 //! keep the constants in a [`PairTable`], which has kernels for one species and for many.
 //!
-//! A potential of this crate is one file beside this one and one line in [`Potential`]'s list.
+//! A potential of this crate is one file beside this one.
 
 mod kernel;
 mod lennard_jones;
@@ -80,61 +80,4 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
 
     /// Runs a loop over pairs with the kernel for these parameters.
     fn compute(&self, pairs: PairLoop) -> PairSums;
-}
-
-macro_rules! potentials {
-    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// All potentials of this crate.
-        #[derive(Debug, Clone)]
-        pub enum Potential {
-            $($(#[$doc])* $name($name)),+
-        }
-
-        $(impl From<$name> for Potential {
-            fn from(potential: $name) -> Self {
-                Self::$name(potential)
-            }
-        })+
-
-        impl Potential {
-            fn inner(&self) -> &dyn PairPotential {
-                match self {
-                    $(Self::$name(inner) => inner),+
-                }
-            }
-        }
-    };
-}
-
-potentials! {
-    /// 12-6 Lennard-Jones.
-    LennardJones,
-    /// Morse.
-    Morse,
-}
-
-impl PairPotential for Potential {
-    fn cutoff(&self) -> f64 {
-        self.inner().cutoff()
-    }
-
-    fn species(&self) -> usize {
-        self.inner().species()
-    }
-
-    fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
-        self.inner().term(a, b, r2)
-    }
-
-    fn tail(&self, counts: &[u64], volume: f64, dimension: Dimension) -> Tail {
-        self.inner().tail(counts, volume, dimension)
-    }
-
-    fn fits_single_precision(&self) -> bool {
-        self.inner().fits_single_precision()
-    }
-
-    fn compute(&self, pairs: PairLoop) -> PairSums {
-        self.inner().compute(pairs)
-    }
 }

@@ -10,6 +10,7 @@ use md_core::{
     Boundary, CellGrid, Dimension, Domain, Evaluation, ExchangePattern, HaloPlan, LocalCells, Method,
     PairPotential, PairSums, Particle, Particles, Partition, Region, Shell, SimdLevel, Threads, random,
 };
+use std::sync::Arc;
 
 const SKIN: f64 = 0.3;
 const SEED: u64 = 1;
@@ -27,7 +28,7 @@ pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     let clusters = |precision| Method::Clusters(Box::new(ClusterWork::new(SKIN, precision)));
     for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
         let [double, mixed] = [(Precision::Double, 1e-12), (Precision::Mixed, 2e-5)];
-        assert_close(&forces(potential, Method::Cells(CellWork::new()), level), &reference, double.1);
+        assert_close(&forces(potential, Method::Cells(CellWork::default()), level), &reference, double.1);
         for (precision, bound) in [double, mixed] {
             assert_close(&forces(potential, clusters(precision), level), &reference, bound);
         }
@@ -62,7 +63,7 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
     let counts =
         most_cells(&domain, potential.cutoff() + SKIN, lattice.len()).expect("the box is large enough");
     let (grid, threads) = (CellGrid::new(domain, counts), Threads::one());
-    let partition = Partition::Rect(Rect { grid: [1; 3] });
+    let partition: Partition = Arc::new(Rect { grid: [1; 3] });
     let plan = HaloPlan::new(&grid, &partition, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
     let pairs = PairWork::new(&plan, &grid, Shell::Half);
     let mut cells = LocalCells::default();

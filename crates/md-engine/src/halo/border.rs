@@ -48,7 +48,7 @@ impl Border {
             self.selections[number].rebuild(stage, view.cells, view.domain);
             self.send(number, view)?;
             let images = &self.selections[number].images;
-            halo::copy_images(stage, images, view.particles, (view.cells, view.threads));
+            halo::copy_images(stage, images, view.particles, view.cells, view.threads);
             let context = &mut self.contexts[number];
             collect_arrivals(context, collected)?;
             context.complete()?;

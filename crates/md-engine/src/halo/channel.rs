@@ -1,7 +1,7 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
 use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
-use md_core::halo::{self, HaloPlan, Stage, StageSelections};
+use md_core::halo::{self, HaloPlan, Images, Stage, StageSelections};
 use md_core::{Field, LocalCells, OnGhosts, Particles};
 
 use super::{Direction, HaloView, collect_arrivals, edge, flow, open};
@@ -109,7 +109,8 @@ impl Channel {
         }
         clock.time(Phase::HaloTransfer, || context.initiate())?;
         clock.time(Phase::HaloPack, || {
-            halo::gather_images(stage, &self.fields, &selections.images, particles, (cells, threads));
+            let images = Images { stage, selection: &selections.images, cells };
+            images.gather(&self.fields, particles, threads);
         });
         Ok(())
     }
@@ -140,7 +141,8 @@ impl Channel {
         let (stage, selections) = (&plan.stages[number], &selections[number]);
         let context = &mut self.contexts[number];
         clock.time(Phase::ForceReturn, || {
-            halo::scatter_add_images(stage, &self.fields, &selections.images, particles, (cells, threads));
+            let images = Images { stage, selection: &selections.images, cells };
+            images.scatter_add(&self.fields, particles, threads);
         });
         clock.time(Phase::HaloWait, || {
             collect_arrivals(context, collected)?;

@@ -4,7 +4,7 @@
 use super::candidates::Clusters;
 use super::finder::Finder;
 use super::kernel::vectors;
-use super::lists::Lists;
+use super::lists::{Extent, Lists, View};
 use crate::aligned::LINE;
 use crate::force::Newton;
 use crate::force::cells::{CellItem, CellSpan};
@@ -12,34 +12,27 @@ use crate::force::shares::{ReactionBuffer, Work};
 use crate::simd::Arithmetic;
 use pulp::{Simd, WithSimd};
 
-/// Where the particles are, padded to whole clusters.
-#[derive(Debug)]
-pub(super) struct Sites<'a, P: Arithmetic> {
-    pub position: [&'a [P::Coordinate]; 3],
+/// What all threads make their lists from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListInput<'a, C> {
+    /// Where the particles are, padded to whole clusters.
+    pub position: [&'a [C]; 3],
     /// Length of one unit of the coordinates.
     pub unit: f64,
+    pub list_radius: f64,
+    /// Of particles and ghosts.
+    pub len: usize,
+    /// See [`most_ahead`].
+    pub ahead: usize,
 }
-
-impl<P: Arithmetic> Clone for Sites<'_, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<P: Arithmetic> Copy for Sites<'_, P> {}
 
 /// Makes the lists of a thread's home; `P` decides how many particles a cluster has.
 pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub items: &'a [CellItem],
     pub spans: &'a [CellSpan],
-    pub sites: Sites<'a, P>,
-    pub list_radius: f64,
+    pub input: ListInput<'a, P::Coordinate>,
     pub work: &'a mut Work<Lists>,
     pub reactions: &'a mut ReactionBuffer,
-    /// Of particles and ghosts.
-    pub len: usize,
-    /// See [`most_ahead`].
-    pub ahead: usize,
 }
 
 impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
@@ -47,17 +40,13 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { items, spans, sites: Sites { position: [x, y, z], unit }, list_radius, .. } = self;
-        let Self { work, reactions, len, ahead, .. } = self;
-        let Work { home, local, cross } = work;
+        let Self { items, spans, input, work, reactions } = self;
+        let ListInput { position: [x, y, z], unit, list_radius, len, ahead } = input;
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
-        let clusters = Clusters {
-            width,
-            i_particles: P::i_particles::<S>(),
-            home: home.start / width..home.end / width,
-        };
+        let home = work.home.start / width..work.home.end / width;
+        let clusters = Clusters { width, i_particles: P::i_particles::<S>(), home: home.clone() };
         let finder = Finder::<S, P> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
@@ -67,40 +56,43 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
             clusters,
         };
         let ahead = ahead.div_ceil(width);
-        local.clear(home.len() / width, ahead);
-        cross.clear(count, ahead);
         // An i-cluster ends before the end of its home, where another thread's begins, and of the force arrays.
-        let limit = home.end.min(len.next_multiple_of(LINE));
+        let limit = work.home.end.min(len.next_multiple_of(LINE));
+        let extent = Extent { base: home.start, len: limit - work.home.start };
+        work.local.clear(extent, home.len(), ahead);
+        work.cross.clear(Extent { base: 0, len: limit }, count, ahead);
         for items in items.chunk_by(|a, b| a.newton == b.newton) {
-            let first_cross_section = cross.sections.len();
-            let newton = items[0].newton;
-            local.begin_section(newton, P::CLUSTER_FORCES);
-            cross.begin_section(newton, P::CLUSTER_FORCES);
-            for item in items {
-                let (start, end) = (item.particles.first as usize, item.particles.end as usize);
-                let i_clusters = start.max(home.start)..end.min(home.end);
-                if i_clusters.is_empty() {
-                    continue;
-                }
-                let own_particle = item.particles.first;
-                let (spans, clusters) = (&spans[item.spans.clone()], &finder.clusters);
-                clusters.write_down(&mut local.candidates, &mut cross.candidates, (spans, own_particle));
-                let in_home = i_clusters.start - home.start..i_clusters.end - home.start;
-                finder.append_i_clusters(local, in_home, (clusters.home.start, limit - home.start));
-                finder.append_i_clusters(cross, i_clusters, (0, limit));
-            }
-            local.end_section(size_of::<P::Lanes<S>>());
-            cross.end_section(size_of::<P::Lanes<S>>());
-            if newton == Newton::On {
-                let i_clusters = cross.sections[first_cross_section..]
-                    .iter()
-                    .flat_map(|section| cross.i_clusters(section));
-                for cluster in i_clusters.flat_map(|i_cluster| i_cluster.entries).map(|entry| entry.cluster())
-                {
-                    reactions.touch(cluster * width..(cluster + 1) * width);
-                }
+            finder.append_section(items, spans, work);
+        }
+        let (views, _) = work.cross.views();
+        for View { i_clusters, .. } in views.filter(|view| view.section.newton == Newton::On) {
+            for cluster in i_clusters.flat_map(|i_cluster| i_cluster.entries).map(|entry| entry.cluster()) {
+                reactions.touch(cluster * width..(cluster + 1) * width);
             }
         }
+    }
+}
+
+impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
+    /// Appends a section of local and one of cross-thread pairs for cells with the same side of Newton's third law.
+    #[inline(always)]
+    fn append_section(&self, items: &[CellItem], spans: &[CellSpan], work: &mut Work<Lists>) {
+        let Work { home, local, cross } = work;
+        local.begin_section(items[0].newton, P::CLUSTER_FORCES);
+        cross.begin_section(items[0].newton, P::CLUSTER_FORCES);
+        for CellItem { particles, spans: own_spans, .. } in items {
+            let i_clusters =
+                (particles.first as usize).max(home.start)..(particles.end as usize).min(home.end);
+            if i_clusters.is_empty() {
+                continue;
+            }
+            let spans = &spans[own_spans.clone()];
+            self.clusters.write_down(&mut local.candidates, &mut cross.candidates, spans, particles.first);
+            self.append_i_clusters(local, i_clusters.start - home.start..i_clusters.end - home.start);
+            self.append_i_clusters(cross, i_clusters);
+        }
+        local.end_section(size_of::<P::Lanes<S>>());
+        cross.end_section(size_of::<P::Lanes<S>>());
     }
 }
 

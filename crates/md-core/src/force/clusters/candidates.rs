@@ -58,7 +58,8 @@ impl Clusters {
         &self,
         local: &mut Candidates,
         cross: &mut Candidates,
-        (spans, own_particle): (&[CellSpan], u32),
+        spans: &[CellSpan],
+        own_particle: u32,
     ) {
         let is_own = |span: &CellSpan| (span.first..span.end).contains(&own_particle);
         local.clear();
@@ -75,13 +76,13 @@ impl Clusters {
     fn append(&self, local: &mut Candidates, cross: &mut Candidates, span: CellSpan) {
         let Range { start, end } = self.home;
         let (first, last) = (span.first as usize / self.width, (span.end as usize).div_ceil(self.width));
-        self.append_run(cross, (first..last.min(start), 0), span);
-        self.append_run(local, (first.max(start)..last.min(end), start), span);
-        self.append_run(cross, (first.max(end)..last, 0), span);
+        self.append_run(cross, first..last.min(start), 0, span);
+        self.append_run(local, first.max(start)..last.min(end), start, span);
+        self.append_run(cross, first.max(end)..last, 0, span);
     }
 
     /// Appends some clusters of a span, counted from `base`. Only its ends may be shared or have lanes that do not count.
-    fn append_run(&self, candidates: &mut Candidates, (run, base): (Range<usize>, usize), span: CellSpan) {
+    fn append_run(&self, candidates: &mut Candidates, run: Range<usize>, base: usize, span: CellSpan) {
         if run.is_empty() {
             return;
         }
@@ -152,7 +153,7 @@ mod tests {
         let (mut local, mut cross) = (Candidates::default(), Candidates::default());
         let spans =
             [CellSpan { first: 2, end: 9 }, CellSpan { first: 13, end: 15 }, CellSpan { first: 15, end: 16 }];
-        clusters.write_down(&mut local, &mut cross, (&spans, 13));
+        clusters.write_down(&mut local, &mut cross, &spans, 13);
         let expected = vec![(3, 0b0110), (0, 0b1100), (1, 0b1111), (2, 0b0001), (3, 0b1000)];
         assert_eq!(written(&local), (expected, 1));
         assert_eq!(written(&cross), (Vec::new(), 0));
@@ -163,7 +164,7 @@ mod tests {
         let clusters = Clusters { width: 8, i_particles: 1, home: 0..100 };
         let (mut local, mut cross) = (Candidates::default(), Candidates::default());
         let spans = [CellSpan { first: 3, end: 5 }, CellSpan { first: 6, end: 8 }];
-        clusters.write_down(&mut local, &mut cross, (&spans, 50));
+        clusters.write_down(&mut local, &mut cross, &spans, 50);
         assert_eq!(written(&local), (vec![(0, 0b1101_1000)], 0));
     }
 
@@ -171,21 +172,21 @@ mod tests {
     fn clusters_of_other_homes_are_cross_thread() {
         let clusters = Clusters { width: 16, i_particles: 1, home: 2..3 };
         let (mut local, mut cross) = (Candidates::default(), Candidates::default());
-        clusters.write_down(&mut local, &mut cross, (&[CellSpan { first: 30, end: 50 }], 40));
+        clusters.write_down(&mut local, &mut cross, &[CellSpan { first: 30, end: 50 }], 40);
         assert_eq!(written(&local), (vec![(0, 0xFFFF)], 1));
         assert_eq!(written(&cross), (vec![(1, 0xC000), (3, 0b11)], 2));
     }
 
     #[test]
-    fn every_particle_of_a_row_has_lanes() {
+    fn every_particle_of_an_i_cluster_has_lanes() {
         let clusters = Clusters { width: 4, i_particles: 4, home: 0..100 };
         let (mut local, mut cross) = (Candidates::default(), Candidates::default());
-        clusters.write_down(&mut local, &mut cross, (&[CellSpan { first: 6, end: 11 }], 50));
+        clusters.write_down(&mut local, &mut cross, &[CellSpan { first: 6, end: 11 }], 50);
         assert_eq!(written(&local), (vec![(1, 0xCCCC), (2, 0x7777)], 0));
     }
 
     #[test]
-    fn lanes_after_the_particles_of_a_i_cluster() {
+    fn lanes_after_the_particles_of_an_i_cluster() {
         for (width, i_particles) in [(8, 1), (16, 1), (4, 4), (4, 2)] {
             let clusters = Clusters { width, i_particles, home: 0..100 };
             let (table, cluster) = (clusters.lanes_after(), 5);

@@ -9,7 +9,7 @@
 //! a long latency; the tests of several i-clusters overlap.
 
 use super::candidates::{Clusters, MOST_AHEAD};
-use super::lists::Lists;
+use super::lists::{Extent, Lists};
 use super::words::Entry;
 use crate::simd::Arithmetic;
 use pulp::Simd;
@@ -52,14 +52,9 @@ struct IParticles<S: Simd, P: Arithmetic> {
 }
 
 impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
-    /// Appends the i-clusters of particles; they and the candidates count from cluster `base`, where there are `len` of them.
+    /// Appends the i-clusters of particles, which are numbered as in the list.
     #[inline(always)]
-    pub(super) fn append_i_clusters(
-        &self,
-        lists: &mut Lists,
-        particles: Range<usize>,
-        (base, len): (usize, usize),
-    ) {
+    pub(super) fn append_i_clusters(&self, lists: &mut Lists, particles: Range<usize>) {
         if lists.candidates.is_empty() {
             return;
         }
@@ -71,12 +66,11 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
             _ => particles.start,
         };
         while first < particles.end {
-            let (cell, whole) = (particles.clone(), (base, len));
             match (particles.end - first).div_ceil(per_i_cluster) {
-                1 => self.append::<1>(lists, (first, cell), whole),
-                2 => self.append::<2>(lists, (first, cell), whole),
-                3 => self.append::<3>(lists, (first, cell), whole),
-                _ => self.append::<TOGETHER>(lists, (first, cell), whole),
+                1 => self.append::<1>(lists, first, &particles),
+                2 => self.append::<2>(lists, first, &particles),
+                3 => self.append::<3>(lists, first, &particles),
+                _ => self.append::<TOGETHER>(lists, first, &particles),
             }
             first += TOGETHER * per_i_cluster;
         }
@@ -84,20 +78,15 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
 
     /// Appends so many i-clusters for a cell's particles, the first of which begins at `first`: the candidates near each.
     #[inline(always)]
-    fn append<const I_CLUSTERS: usize>(
-        &self,
-        lists: &mut Lists,
-        (first, particles): (usize, Range<usize>),
-        (base, len): (usize, usize),
-    ) {
-        let Lists { candidates, drafts, .. } = lists;
-        let length = candidates.len();
+    fn append<const I_CLUSTERS: usize>(&self, lists: &mut Lists, first: usize, particles: &Range<usize>) {
+        let Lists { candidates, drafts, extent, .. } = lists;
+        let (extent, length) = (*extent, candidates.len());
         let mut drafts =
             Drafts { entries: drafts, ends: std::array::from_fn(|i_cluster| i_cluster * length) };
-        let mut i_clusters = [self.i_cluster(first, particles.clone(), (base, len)); I_CLUSTERS];
+        let mut i_clusters = [self.i_cluster(first, particles, extent); I_CLUSTERS];
         let mut start = first;
         for i_cluster in &mut i_clusters {
-            *i_cluster = self.i_cluster(start, particles.clone(), (base, len));
+            *i_cluster = self.i_cluster(start, particles, extent);
             start += P::i_particles::<S>();
         }
         let (own, others) = candidates.own_and_others();
@@ -107,18 +96,18 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
                 let ahead = self.clusters.ahead(i_clusters[i_cluster].first, entry.cluster());
                 entries[i_cluster] = entry.within(self.lanes_after[ahead] & i_clusters[i_cluster].lanes);
             }
-            self.write(&mut drafts, entries, (&i_clusters, self.load(base + entry.cluster())));
+            self.write(&mut drafts, entries, &i_clusters, self.load(extent.base + entry.cluster()));
         }
         for &entry in others {
             let mut entries = [entry; I_CLUSTERS];
             // Only the first and the last may have particles of other cells.
             entries[0] = entry.within(i_clusters[0].lanes);
             entries[I_CLUSTERS - 1] = entry.within(i_clusters[I_CLUSTERS - 1].lanes);
-            self.write(&mut drafts, entries, (&i_clusters, self.load(base + entry.cluster())));
+            self.write(&mut drafts, entries, &i_clusters, self.load(extent.base + entry.cluster()));
         }
         for (i_cluster, end) in drafts.ends.into_iter().enumerate() {
             let particle = i_clusters[i_cluster].first;
-            lists.push_i_cluster((particle, particle / self.clusters.width), i_cluster * length..end);
+            lists.push_i_cluster(particle, particle / self.clusters.width, i_cluster * length..end);
         }
     }
 
@@ -128,7 +117,8 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         &self,
         drafts: &mut Drafts<I_CLUSTERS>,
         entries: [Entry; I_CLUSTERS],
-        (i_clusters, cluster): (&[IParticles<S, P>; I_CLUSTERS], Cluster<S, P>),
+        i_clusters: &[IParticles<S, P>; I_CLUSTERS],
+        cluster: Cluster<S, P>,
     ) {
         for i_cluster in 0..I_CLUSTERS {
             drafts.entries[drafts.ends[i_cluster]] = entries[i_cluster];
@@ -139,16 +129,11 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
 
     /// The i-cluster that begins at `first`, for those of these particles that are in it.
     #[inline(always)]
-    fn i_cluster(
-        &self,
-        first: usize,
-        particles: Range<usize>,
-        (base, len): (usize, usize),
-    ) -> IParticles<S, P> {
+    fn i_cluster(&self, first: usize, particles: &Range<usize>, extent: Extent) -> IParticles<S, P> {
         let (i_particles, width) = (P::i_particles::<S>(), self.clusters.width);
         let own = first.max(particles.start)..particles.end.min(first + i_particles);
-        let first = first.min(len - i_particles);
-        let start = base * width + first;
+        let first = first.min(extent.len - i_particles);
+        let start = extent.base * width + first;
         let [x, y, z] = self.positions;
         let place = [
             P::spread(self.simd, &bytemuck::cast_slice(x)[start..start + i_particles]),
@@ -173,7 +158,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dy = P::difference(simd, place[1], cluster[1]);
         let dz = P::difference(simd, place[2], cluster[2]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        P::any(simd, P::less_than(simd, (r2, self.list_radius2), (lanes, self.lane_bits)))
+        P::any(simd, P::less_than(simd, r2, self.list_radius2, lanes, self.lane_bits))
     }
 }
 
@@ -219,61 +204,67 @@ mod tests {
             }
             let (width, i_particles) = (P::width::<S>(), P::i_particles::<S>());
             let clusters = Clusters { width, i_particles, home: HOME.start / width..HOME.end / width };
-            let (mut local, mut cross) = (Lists::default(), Lists::default());
-            let (home, lanes_after) = (clusters.home.start, clusters.lanes_after());
+            let extents =
+                [Extent { base: clusters.home.start, len: HOME.len() }, Extent { base: 0, len: HOME.end }];
             let finder = Finder::<S, P> {
                 simd,
                 positions: self.positions.each_ref().map(|column| vectors(column)),
                 list_radius2: P::splat(simd, LIST_RADIUS2 / (self.unit * self.unit)),
                 lane_bits: P::lane_bits(simd),
+                lanes_after: clusters.lanes_after(),
                 clusters,
-                lanes_after,
             };
-            for lists in [&mut local, &mut cross] {
-                lists.begin_section(Newton::Off, P::CLUSTER_FORCES);
+            let lists = finder.lists_of(self.cells, extents);
+            let i_clusters = |list: &Lists| {
+                IClusters(list.stream.words())
+                    .map(|IClusterList { particle, entries, .. }| (particle, entries.to_vec()))
+                    .collect::<Vec<_>>()
+            };
+            let mut pairs = Vec::new();
+            for list in &lists {
+                let i_clusters = i_clusters(list);
+                let starts: BTreeSet<usize> = i_clusters.iter().map(|&(particle, _)| particle).collect();
+                assert_eq!(starts.len(), i_clusters.len(), "two i-clusters of the same particles");
+                assert!(starts.iter().all(|start| start + i_particles <= list.extent.len));
+                for (particle, entry) in i_clusters
+                    .iter()
+                    .flat_map(|(particle, entries)| entries.iter().map(move |e| (particle, e)))
+                {
+                    let lanes = (0..i_particles * width).filter(|lane| entry.lanes() >> lane & 1 == 1);
+                    let (base, j) = (list.extent.base * width, entry.cluster() * width);
+                    let pair = |lane| (base + particle + lane / width, base + j + lane % width);
+                    pairs.push(lanes.map(pair).collect());
+                }
             }
-            for cell in self.cells {
-                let spans =
-                    cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
-                let candidates = (&mut local.candidates, &mut cross.candidates);
-                finder.clusters.write_down(candidates.0, candidates.1, (&spans, spans[0].first));
-                let own = cell[0].start..cell[0].end.min(HOME.end);
-                let in_home = own.start - HOME.start..own.end - HOME.start;
-                finder.append_i_clusters(&mut local, in_home, (home, HOME.len()));
-                finder.append_i_clusters(&mut cross, own, (0, HOME.end));
-            }
-            for lists in [&mut local, &mut cross] {
-                lists.end_section(size_of::<P::Lanes<S>>());
-                let starts = || IClusters(lists.stream.words()).map(|i_cluster| i_cluster.particle);
-                assert_eq!(
-                    starts().collect::<BTreeSet<_>>().len(),
-                    starts().count(),
-                    "two i_clusters of the same particles"
-                );
-            }
-            for (lists, end) in [(&local, HOME.len()), (&cross, HOME.end)] {
-                assert!(
-                    IClusters(lists.stream.words()).all(|i_cluster| i_cluster.particle + i_particles <= end)
-                );
-            }
-            Some(
-                [pairs(&local, (i_particles, width), HOME.start), pairs(&cross, (i_particles, width), 0)]
-                    .concat(),
-            )
+            Some(pairs)
         }
     }
 
-    fn pairs(lists: &Lists, (i_particles, width): (usize, usize), base: usize) -> Vec<Vec<(usize, usize)>> {
-        let entries = |i_cluster: IClusterList<'_>| {
-            let pairs = |entry: Entry| {
-                let lanes = (0..i_particles * width).filter(move |lane| entry.lanes() >> lane & 1 == 1);
-                lanes.map(move |lane| {
-                    (base + i_cluster.particle + lane / width, base + entry.cluster() * width + lane % width)
-                })
-            };
-            i_cluster.entries.iter().map(|entry| pairs(*entry).collect()).collect::<Vec<_>>()
-        };
-        IClusters(lists.stream.words()).flat_map(entries).collect()
+    impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
+        /// The i-clusters of cells: those of the home, and those of other homes.
+        fn lists_of(&self, cells: &[Cell], extents: [Extent; 2]) -> [Lists; 2] {
+            let mut lists = <[Lists; 2]>::default();
+            for (list, extent) in lists.iter_mut().zip(extents) {
+                list.clear(extent, 0, 0);
+                list.begin_section(Newton::Off, P::CLUSTER_FORCES);
+            }
+            for cell in cells {
+                let spans =
+                    cell.each_ref().map(|span| CellSpan { first: span.start as u32, end: span.end as u32 });
+                let [local, cross] = &mut lists;
+                self.clusters.write_down(
+                    &mut local.candidates,
+                    &mut cross.candidates,
+                    &spans,
+                    spans[0].first,
+                );
+                let own = cell[0].start..cell[0].end.min(HOME.end);
+                self.append_i_clusters(local, own.start - HOME.start..own.end - HOME.start);
+                self.append_i_clusters(cross, own);
+            }
+            lists.iter_mut().for_each(|list| list.end_section(size_of::<P::Lanes<S>>()));
+            lists
+        }
     }
 
     /// All cells at every level of this CPU; tells how many times.

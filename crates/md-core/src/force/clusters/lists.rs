@@ -16,6 +16,15 @@ pub(super) struct Section {
     pub newton: Newton,
 }
 
+/// What a list's indices count: all particles, or those of a home.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Extent {
+    /// The first cluster.
+    pub base: usize,
+    /// Particles.
+    pub len: usize,
+}
+
 /// So many clusters that only the cell before meets may lie between two that the next meets too.
 const LOOK_AHEAD: usize = 16;
 
@@ -29,6 +38,7 @@ struct LastICluster {
 /// All i-clusters and their entries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
+    pub extent: Extent,
     pub stream: Stream,
     pub sections: Vec<Section>,
     accumulated: AccumulatedForces,
@@ -44,7 +54,8 @@ pub(super) struct Lists {
 
 impl Lists {
     /// For so many clusters, of which i-clusters meet those up to `ahead` after their own.
-    pub(super) fn clear(&mut self, clusters: usize, ahead: usize) {
+    pub(super) fn clear(&mut self, extent: Extent, clusters: usize, ahead: usize) {
+        self.extent = extent;
         self.accumulators.make_room(clusters, ahead);
         self.stream.clear();
         self.sections.clear();
@@ -65,7 +76,7 @@ impl Lists {
     /// These drafts become the i-cluster of the particles from `particle` on, in `cluster`, if there are any; or part of it, if
     /// that is the last i-cluster already.
     #[inline(always)]
-    pub(super) fn push_i_cluster(&mut self, (particle, cluster): (usize, usize), drafts: Range<usize>) {
+    pub(super) fn push_i_cluster(&mut self, particle: usize, cluster: usize, drafts: Range<usize>) {
         if drafts.is_empty() {
             return;
         }
@@ -137,19 +148,12 @@ impl Lists {
         section.words.end = self.stream.words().len();
     }
 
-    /// The i-clusters of a section.
-    pub(super) fn i_clusters(&self, section: &Section) -> IClusters<'_> {
-        IClusters(&self.stream.words()[section.words.clone()])
-    }
-
     /// The sections, and where forces add up.
-    pub(super) fn views(&mut self) -> (impl Iterator<Item = View<'_>>, &mut AccumulatedForces) {
+    pub(super) fn views(&mut self) -> (impl DoubleEndedIterator<Item = View<'_>>, &mut AccumulatedForces) {
         let Self { stream, sections, accumulated, .. } = self;
         let words = stream.words();
-        let views = sections
-            .iter()
-            .map(|section| View { section, i_clusters: IClusters(&words[section.words.clone()]) });
-        (views, accumulated)
+        let view = |section| View { section, i_clusters: IClusters(&words[section.words.clone()]) };
+        (sections.iter().map(view), accumulated)
     }
 }
 

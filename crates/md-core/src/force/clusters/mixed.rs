@@ -13,7 +13,6 @@
 //! the last rebuild and have moved less than a cell length since; so half a turn is four cell lengths. In cells three units
 //! long a coordinate is good to 6e-9, better than the f32 arithmetic that follows.
 
-use super::build::Sites;
 use crate::aligned::{Column, Place};
 use crate::force::System;
 use crate::force::shares::Columns;
@@ -40,9 +39,9 @@ const LONGEST_CELL: f64 = 250.0;
 
 /// Why mixed precision would lose digits on a grid of cells, in words.
 pub fn mixed_precision_problem(grid: &CellGrid, list_radius: f64) -> Option<String> {
-    let (edge, most) = (grid.longest_cell_length(), grid.counts().into_iter().max().unwrap_or(0));
-    if edge > LONGEST_CELL * list_radius {
-        Some(format!("so few particles in so large a box that cells are {edge:.0} long"))
+    let (length, most) = (grid.longest_cell_length(), grid.counts().into_iter().max().unwrap_or(0));
+    if length > LONGEST_CELL * list_radius {
+        Some(format!("so few particles in so large a box that cells are {length:.0} long"))
     } else if most > MOST_CELLS {
         Some(format!("{most} cells along one dimension, more than {MOST_CELLS}"))
     } else {
@@ -69,7 +68,8 @@ impl Shape {
 /// Two numbers of four bytes share an entry, so that the columns are aligned as all others are.
 #[derive(Debug, Clone)]
 pub(super) struct Mixed {
-    unit: f64,
+    /// Length of one unit of the coordinates.
+    pub unit: f64,
     origin: [f64; 3],
     position: [Column<u64>; 3],
     kind: Column<u64>,
@@ -84,7 +84,13 @@ impl Default for Mixed {
 
 impl Mixed {
     /// New coordinates for the particles and ghosts at hand.
-    pub(super) fn rebuild(&mut self, particles: &Particles, grid: &CellGrid, means: (&Threads, SimdLevel)) {
+    pub(super) fn rebuild(
+        &mut self,
+        particles: &Particles,
+        grid: &CellGrid,
+        threads: &Threads,
+        simd: SimdLevel,
+    ) {
         self.origin = grid.domain().origin;
         self.unit = CELL_LENGTHS * grid.longest_cell_length() / HALF_TURN;
         let pairs = particles.len().div_ceil(2);
@@ -95,7 +101,7 @@ impl Mixed {
         for (kind, species) in kinds.iter_mut().zip(particles.species.iter()) {
             *kind = *species as u32;
         }
-        self.convert(particles, 0..particles.len(), means);
+        self.convert(particles, 0..particles.len(), threads, simd);
     }
 
     /// New coordinates of these particles and ghosts.
@@ -103,7 +109,8 @@ impl Mixed {
         &mut self,
         particles: &Particles,
         new: Range<usize>,
-        (threads, simd): (&Threads, SimdLevel),
+        threads: &Threads,
+        simd: SimdLevel,
     ) {
         let (origin, per_unit) = (self.origin, 1.0 / self.unit);
         let to = self.position.each_mut().map(|column| range_of::<i32>(column, &new));
@@ -120,18 +127,13 @@ impl Mixed {
         });
     }
 
-    /// The coordinates.
-    pub(super) fn sites<P: Arithmetic<Coordinate = i32>>(&self) -> Sites<'_, P> {
-        Sites { position: self.coordinates(), unit: self.unit }
-    }
-
     /// The particles, and their forces.
     pub(super) fn columns<'a, P>(&'a self, particles: &'a mut Particles) -> Columns<'a, P>
     where
         P: Arithmetic<Coordinate = i32, SpeciesIndex = u32>,
     {
         Columns {
-            position: self.coordinates(),
+            position: self.position(),
             kind: bytemuck::cast_slice(self.kind.padded()),
             force: particles.force.each_mut().map(Column::padded_mut),
             unit: self.unit,
@@ -139,7 +141,8 @@ impl Mixed {
         }
     }
 
-    fn coordinates(&self) -> [&[i32]; 3] {
+    /// The coordinates.
+    pub(super) fn position(&self) -> [&[i32]; 3] {
         self.position.each_ref().map(|column| bytemuck::cast_slice(column.padded()))
     }
 }

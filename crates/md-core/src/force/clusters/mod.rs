@@ -43,7 +43,7 @@ use crate::particles::Particles;
 use crate::potential::PairKernel;
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use accumulators::AccumulatedForces;
-use build::{ListBuild, Sites, most_ahead};
+use build::{ListBuild, ListInput, most_ahead};
 use kernel::ClusterSweep;
 use lists::{Lists, View};
 pub use mixed::mixed_precision_problem;
@@ -66,62 +66,36 @@ pub struct ClusterWork {
 impl ClusterWork {
     /// No lists yet. They will hold for displacements up to half the skin.
     pub fn new(skin: f64, precision: Precision) -> Self {
-        let mixed = match precision {
-            Precision::Double => None,
-            Precision::Mixed => Some(Mixed::default()),
-        };
-        Self { skin, spans: CellWork::new(), shares: Vec::new(), mixed }
+        let mixed = (precision == Precision::Mixed).then(Mixed::default);
+        Self { skin, spans: CellWork::default(), shares: Vec::new(), mixed }
     }
 
     /// Makes the lists for the present positions.
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.pairs, system.cells);
+        let len = particles.len();
         for region in Region::ALL {
-            let items = (region, self.spans.items(region));
-            shares::assign_homes(&mut self.shares, system.threads, items, particles.len());
+            let items = self.spans.items(region);
+            shares::assign_homes(&mut self.shares, system.threads, region, items, len);
         }
-        let Self { skin, spans, shares, mixed } = self;
-        let list_radius = system.potential.cutoff() + *skin;
-        // Of inner work, which is most of it. Only accumulators need it.
-        let ahead = match mixed {
-            None => 0,
-            Some(_) => most_ahead(spans.items(Region::Inner), spans.spans()),
+        let list_radius = system.potential.cutoff() + self.skin;
+        let Some(mixed) = &mut self.mixed else {
+            let position = particles.position.each_ref().map(Column::padded);
+            let input = ListInput { position, unit: 1.0, list_radius, len, ahead: 0 };
+            return build::<Double>(system, &self.spans, &mut self.shares, input);
         };
-        match mixed {
-            None => {
-                let position = particles.position.each_ref().map(Column::padded);
-                build::<Double>(
-                    system,
-                    spans,
-                    shares,
-                    (Sites { position, unit: 1.0 }, particles.len()),
-                    (list_radius, ahead),
-                );
-            }
-            Some(mixed) => {
-                mixed.rebuild(particles, system.grid, (system.threads, system.simd));
-                let list_radius = list_radius * (1.0 + ROUNDING);
-                match Shape::of(system) {
-                    Shape::One => {
-                        build::<Single>(
-                            system,
-                            spans,
-                            shares,
-                            (mixed.sites(), particles.len()),
-                            (list_radius, ahead),
-                        );
-                    }
-                    Shape::Quads => {
-                        build::<Quads>(
-                            system,
-                            spans,
-                            shares,
-                            (mixed.sites(), particles.len()),
-                            (list_radius, ahead),
-                        );
-                    }
-                }
-            }
+        mixed.rebuild(particles, system.grid, system.threads, system.simd);
+        let input = ListInput {
+            position: mixed.position(),
+            unit: mixed.unit,
+            list_radius: list_radius * (1.0 + ROUNDING),
+            len,
+            // Of inner work, which is most of it. Only accumulators need it.
+            ahead: most_ahead(self.spans.items(Region::Inner), self.spans.spans()),
+        };
+        match Shape::of(system) {
+            Shape::One => build::<Single>(system, &self.spans, &mut self.shares, input),
+            Shape::Quads => build::<Quads>(system, &self.spans, &mut self.shares, input),
         }
     }
 
@@ -133,29 +107,20 @@ impl ClusterWork {
         region: Region,
         evaluation: Evaluation,
     ) -> PairSums {
+        let sweep = Sweep { system, region, evaluation };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
-            None => {
-                sweep(system, shares, region, Columns::of(particles), evaluation, |task| Loop::Double(task))
-            }
+            None => sweep.run(shares, Columns::of(particles), |task| Loop::Double(task)),
             Some(mixed) => {
                 let awaited = system.cells.start(system.plan.first_awaited_cell()).unwrap_or(particles.len());
                 let new = match region {
                     Region::Inner => 0..awaited,
                     Region::Boundary => awaited..particles.len(),
                 };
-                mixed.convert(particles, new, (system.threads, system.simd));
+                mixed.convert(particles, new, system.threads, system.simd);
                 match Shape::of(system) {
-                    Shape::One => {
-                        sweep(system, shares, region, mixed.columns(particles), evaluation, |task| {
-                            Loop::Single(task)
-                        })
-                    }
-                    Shape::Quads => {
-                        sweep(system, shares, region, mixed.columns(particles), evaluation, |task| {
-                            Loop::Quads(task)
-                        })
-                    }
+                    Shape::One => sweep.run(shares, mixed.columns(particles), |task| Loop::Single(task)),
+                    Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| Loop::Quads(task)),
                 }
             }
         };
@@ -166,54 +131,51 @@ impl ClusterWork {
     }
 }
 
-/// Every thread makes its own lists for so many particles and ghosts.
+/// Every thread makes its own lists.
 fn build<P: Arithmetic>(
     system: System,
     spans: &CellWork,
     shares: &mut [Share<Lists>],
-    (sites, len): (Sites<P>, usize),
-    (list_radius, ahead): (f64, usize),
+    input: ListInput<P::Coordinate>,
 ) {
     shares::each(system.threads, shares, |share| {
-        share.reactions.reset(len);
+        share.reactions.reset(input.len);
         for region in Region::ALL {
             let (work, reactions) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
-            system.simd.dispatch(ListBuild::<P> {
-                items,
-                spans,
-                sites,
-                list_radius,
-                work,
-                reactions,
-                len,
-                ahead,
-            });
+            system.simd.dispatch(ListBuild::<P> { items, spans, input, work, reactions });
         }
-        share.reactions.lay_out(len, system.threads);
+        share.reactions.lay_out(input.len, system.threads);
     });
 }
 
-/// All sections of a region.
-fn sweep<P: Arithmetic>(
-    system: System,
-    shares: &mut [Share<Lists>],
+/// A sweep over all sections of a region.
+struct Sweep<'a> {
+    system: System<'a>,
     region: Region,
-    columns: Columns<P>,
     evaluation: Evaluation,
-    to_loop: impl for<'a> Fn(Task<'a, P>) -> Loop<'a> + Sync,
-) -> PairSums {
-    let (cutoff, simd) = (system.potential.cutoff(), system.simd);
-    shares::sweep(system.threads, shares, region, columns, |lists: &mut Lists, mut columns| {
-        let mut total = PairSums::default();
-        let (views, accumulated) = lists.views();
-        for view in views {
-            let columns = columns.reborrowed();
-            let task = Task { view, accumulated: &mut *accumulated, columns, cutoff, simd, evaluation };
-            total += system.potential.compute(PairLoop(to_loop(task)));
-        }
-        total
-    })
+}
+
+impl Sweep<'_> {
+    fn run<P: Arithmetic>(
+        &self,
+        shares: &mut [Share<Lists>],
+        columns: Columns<P>,
+        to_loop: impl for<'a> Fn(Task<'a, P>) -> Loop<'a> + Sync,
+    ) -> PairSums {
+        let &Self { system: System { potential, simd, threads, .. }, region, evaluation } = self;
+        let cutoff = potential.cutoff();
+        shares::sweep(threads, shares, region, columns, |lists: &mut Lists, mut columns| {
+            let mut total = PairSums::default();
+            let (views, accumulated) = lists.views();
+            for view in views {
+                let columns = columns.reborrowed();
+                let task = Task { view, accumulated: &mut *accumulated, columns, cutoff, simd, evaluation };
+                total += potential.compute(PairLoop(to_loop(task)));
+            }
+            total
+        })
+    }
 }
 
 /// The sweep over a section, waiting for the potential's kernel.

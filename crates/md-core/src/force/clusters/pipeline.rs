@@ -53,7 +53,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let dz = P::difference(simd, z, zs[cluster]);
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
         let square = P::mul_add(simd, dz, dz, squares);
-        let within = P::less_than(simd, (square, self.cutoff2), (entry.lanes(), self.lane_bits));
+        let within = P::less_than(simd, square, self.cutoff2, entry.lanes(), self.lane_bits);
         let distance = Distance { simd, square, within, scale: self.scale };
         Measured { cluster, kinds: self.kinds[cluster], vector: [dx, dy, dz], distance }
     }
@@ -110,8 +110,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
     /// Adds the i-cluster's sums to the section's, in f64.
     #[inline(always)]
     pub(super) fn add_i_sums(&mut self, newton: Newton) {
-        // A pair that its partner's rank computes as well counts half on each side.
-        let weight = if newton == Newton::On { 1.0 } else { 0.5 };
+        let weight = newton.weight();
         let zero = P::splat(self.simd, 0.0);
         let Collected { energy, virial, pairs } = &mut self.i_sums;
         self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_read_as_written() {
+    fn i_clusters_are_read_as_written() {
         let all: Vec<Entry> = (0..MOST_ENTRIES).map(|n| Entry::new(n * 5, n as u16)).collect();
         let flushed: Vec<u32> = (1000..).take(MOST_ENTRIES).collect();
         let i_clusters = [(u32::MAX as usize, 3, 1), (7, 0, MOST_ENTRIES), (0, MOST_ENTRIES, 0), (9, 2, 1)];
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_may_be_cut() {
+    fn an_i_cluster_may_be_cut() {
         let all: Vec<Entry> = (0..10).map(|n| Entry::new(n, 1)).collect();
         let mut stream = Stream::default();
         stream.begin_i_cluster(5);

@@ -26,7 +26,7 @@ use crate::aligned::Column;
 use crate::force::Region;
 use crate::particles::Particles;
 use crate::simd::{Arithmetic, Double};
-use crate::threads::{Placed, Threads};
+use crate::threads::{Columns as _, Placed, Threads};
 use std::ops::Range;
 
 /// Homes start at multiples of the widest cluster.
@@ -60,14 +60,10 @@ impl<'a> Columns<'a, Double> {
 impl<P: Arithmetic> Columns<'_, P> {
     /// The same for a while.
     pub(in crate::force) fn reborrowed(&mut self) -> Columns<'_, P> {
-        Columns {
-            force: reborrowed(&mut self.force),
-            i_force: self
-                .i_force
-                .as_mut()
-                .map(|rows| Placed { first: rows.first, columns: reborrowed(&mut rows.columns) }),
-            ..*self
-        }
+        let i_force = self.i_force.as_mut();
+        let i_force =
+            i_force.map(|Placed { first, columns }| Placed { first: *first, columns: reborrowed(columns) });
+        Columns { force: reborrowed(&mut self.force), i_force, ..*self }
     }
 }
 
@@ -85,25 +81,19 @@ pub(in crate::force) struct Work<L> {
 /// What one thread does.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Share<L> {
-    inner: Work<L>,
-    boundary: Work<L>,
+    /// By region.
+    works: [Work<L>; Region::ALL.len()],
     pub reactions: ReactionBuffer,
 }
 
 impl<L> Share<L> {
-    pub(in crate::force) fn work(&self, region: Region) -> &Work<L> {
-        match region {
-            Region::Inner => &self.inner,
-            Region::Boundary => &self.boundary,
-        }
+    /// The work of a region, and the reaction buffer that it needs.
+    pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
+        (&mut self.works[region as usize], &mut self.reactions)
     }
 
-    /// The work to be made anew, and the reaction buffer to be marked.
-    pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
-        match region {
-            Region::Inner => (&mut self.inner, &mut self.reactions),
-            Region::Boundary => (&mut self.boundary, &mut self.reactions),
-        }
+    fn home(&self, region: Region) -> &Range<usize> {
+        &self.works[region as usize].home
     }
 }
 
@@ -111,7 +101,8 @@ impl<L> Share<L> {
 pub(in crate::force) fn assign_homes<L: Default>(
     shares: &mut Vec<Share<L>>,
     threads: &Threads,
-    (region, items): (Region, &[CellItem]),
+    region: Region,
+    items: &[CellItem],
     len: usize,
 ) {
     shares.resize_with(threads.count(), Share::default);
@@ -124,9 +115,9 @@ pub(in crate::force) fn assign_homes<L: Default>(
             before += item.candidates;
         }
         let end = match items.peek() {
-            Some(item) if index + 1 < count => {
-                let (first, rows) = (item.particles.first, item.particles.end - item.particles.first);
-                first as usize + (f64::from(rows) * (target - before) / item.candidates) as usize
+            Some(CellItem { particles, candidates, .. }) if index + 1 < count => {
+                let i_particles = f64::from(particles.end - particles.first);
+                particles.first as usize + (i_particles * (target - before) / candidates) as usize
             }
             _ if total > 0.0 => len.next_multiple_of(BLOCK),
             _ => 0,
@@ -160,29 +151,26 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
     sweep: impl Fn(&mut L, Columns<P>) -> PairSums + Sync,
 ) -> PairSums {
     // Inner work also clears the reaction buffers.
-    if region == Region::Boundary && shares.iter().all(|share| share.boundary.home.is_empty()) {
+    if region == Region::Boundary && shares.iter().all(|share| share.home(region).is_empty()) {
         return PairSums::default();
     }
     let Columns { position, kind, force, unit, i_force } = columns;
-    debug_assert!(i_force.is_none(), "which rows go elsewhere is decided here");
+    debug_assert!(i_force.is_none(), "where forces on i-particles go is decided here");
     let work = |part: Part<L>, _: usize| {
         let Part { shares: [share], mut force } = part else { return PairSums::default() };
         if region == Region::Inner {
             share.reactions.clear();
         }
-        let mut sums = PairSums::default();
         let (work, reactions) = share.work_mut(region);
         let home = work.home.start.min(kind.len())..work.home.end.min(kind.len());
-        sums += sweep(
-            &mut work.local,
-            Columns {
-                position: position.map(|column| &column[home.clone()]),
-                kind: &kind[home.clone()],
-                force: reborrowed(&mut force),
-                i_force: None,
-                unit,
-            },
-        );
+        let local = Columns {
+            position: position.map(|column| &column[home.clone()]),
+            kind: &kind[home.clone()],
+            force: reborrowed(&mut force),
+            i_force: None,
+            unit,
+        };
+        let mut sums = sweep(&mut work.local, local);
         if threads.count() > 1 {
             let i_force = Some(Placed { first: home.start, columns: force });
             let force = reactions.columns();
@@ -190,12 +178,8 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
         }
         sums
     };
-    let merge = |mut first: PairSums, second: PairSums| {
-        first += second;
-        first
-    };
     let all = Part { shares, force };
-    threads.divide(all, |part, range, middle| part.split(middle - range.start, region), work, merge)
+    threads.divide(all, |part, range, middle| part.split(middle - range.start, region), work, PairSums::plus)
 }
 
 /// Some threads' shares, and the forces in their homes.
@@ -206,17 +190,12 @@ struct Part<'a, L> {
 
 impl<L> Part<'_, L> {
     fn split(self, middle: usize, region: Region) -> (Self, Self) {
-        let home = |share: &Share<L>| share.work(region).home.start;
-        let at = home(&self.shares[middle]) - home(&self.shares[0]);
+        let home = self.shares[0].home(region).start..self.shares[middle].home(region).start;
+        let at = home.len().min(self.force[0].len());
         let (first, second) = self.shares.split_at_mut(middle);
-        let (force, later_force) = cut(self.force, at);
+        let (force, later_force) = self.force.split_at(at);
         (Self { shares: first, force }, Self { shares: second, force: later_force })
     }
-}
-
-fn cut<T>(columns: [&mut [T]; 3], at: usize) -> ([&mut [T]; 3], [&mut [T]; 3]) {
-    let [x, y, z] = columns.map(|column| column.split_at_mut(at.min(column.len())));
-    ([x.0, y.0, z.0], [x.1, y.1, z.1])
 }
 
 fn reborrowed<'a, T>(columns: &'a mut [&mut [T]; 3]) -> [&'a mut [T]; 3] {

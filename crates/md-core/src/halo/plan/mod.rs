@@ -21,7 +21,7 @@ mod tests;
 
 use super::routes::Routes;
 use crate::grid::{Cell, CellGrid, add};
-use crate::partition::{Ownership, Partition};
+use crate::partition::Partition;
 use crate::shell::neighbours;
 use cell_index::CellIndex;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,6 +5,7 @@ use crate::Shell;
 use crate::domain::{Boundary, Dimension, Domain};
 use crate::force::{Newton, PairWork, Region};
 use crate::partition::{Rect, Stripe};
+use std::sync::Arc;
 
 fn grid(counts: Cell, boundary: Boundary) -> CellGrid {
     let dimension =
@@ -48,8 +49,8 @@ fn imports_and_exports_match_on_every_edge() {
         for (ranks, (shell, pattern)) in
             [1, 2, 3, 4, 8].into_iter().flat_map(|n| shells_and_patterns().map(move |way| (n, way)))
         {
-            let stripe = Partition::Stripe(Stripe { ranks });
-            let rect = Partition::Rect(Rect { grid: [1, ranks.min(4), ranks.div_ceil(4)] });
+            let stripe: Partition = Arc::new(Stripe { ranks });
+            let rect: Partition = Arc::new(Rect { grid: [1, ranks.min(4), ranks.div_ceil(4)] });
             for partition in [stripe, rect] {
                 let plans: Vec<_> =
                     (0..ranks).map(|rank| plan(&grid, &partition, shell, pattern, rank)).collect();
@@ -77,7 +78,7 @@ fn imports_and_exports_match_on_every_edge() {
 #[test]
 fn staged_needs_few_partners_and_direct_one_stage() {
     let grid = grid([8, 8, 8], Boundary::Periodic);
-    let partition = Partition::Rect(Rect { grid: [4, 4, 4] });
+    let partition: Partition = Arc::new(Rect { grid: [4, 4, 4] });
     let partners = |shell, pattern| {
         let plan = plan(&grid, &partition, shell, pattern, 21);
         let count = |stage: &Stage| stage.edges.iter().filter(|edge| !edge.imports.is_empty()).count();
@@ -105,7 +106,7 @@ fn every_cell_pair_is_computed_once() {
             if ranks > grid.len() {
                 continue;
             }
-            let partition = Partition::Stripe(Stripe { ranks });
+            let partition: Partition = Arc::new(Stripe { ranks });
             let (mut own, mut links) = (0, 0.0);
             for rank in 0..ranks {
                 let plan = plan(&grid, &partition, shell, pattern, rank);
@@ -123,7 +124,7 @@ fn every_cell_pair_is_computed_once() {
 
 #[test]
 fn partners_that_follow_each_other_are_one_run() {
-    let whole = Partition::Stripe(Stripe { ranks: 1 });
+    let whole: Partition = Arc::new(Stripe { ranks: 1 });
     let grid = grid([4, 4, 4], Boundary::Reflecting);
     let plan = plan(&grid, &whole, Shell::Half, ExchangePattern::Direct, 0);
     let pairs = PairWork::new(&plan, &grid, Shell::Half);
@@ -139,7 +140,7 @@ fn partners_that_follow_each_other_are_one_run() {
 
 #[test]
 fn work_without_halo_comes_first() {
-    let partition = Partition::Rect(Rect { grid: [1, 2, 1] });
+    let partition: Partition = Arc::new(Rect { grid: [1, 2, 1] });
     let grid = grid([4, 4, 4], Boundary::Periodic);
     let plan = plan(&grid, &partition, Shell::Half, ExchangePattern::Direct, 0);
     let pairs = PairWork::new(&plan, &grid, Shell::Half);

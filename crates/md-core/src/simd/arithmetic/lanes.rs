@@ -101,8 +101,10 @@ macro_rules! lanes_of {
         #[inline(always)]
         fn less_than<S: Simd>(
             simd: S,
-            (a, b): (S::$lanes, S::$lanes),
-            (bits, lane_bits): (u16, S::$kinds),
+            a: S::$lanes,
+            b: S::$lanes,
+            bits: u16,
+            lane_bits: S::$kinds,
         ) -> S::$mask {
             #[cfg(target_arch = "x86_64")]
             if let Some(v4) = x86::as_avx512(simd) {

@@ -114,8 +114,10 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// number is never less; from fixed point it does not arise.
     fn less_than<S: Simd>(
         simd: S,
-        numbers: (Self::Lanes<S>, Self::Lanes<S>),
-        lanes: (u16, Self::SpeciesLanes<S>),
+        a: Self::Lanes<S>,
+        b: Self::Lanes<S>,
+        bits: u16,
+        lane_bits: Self::SpeciesLanes<S>,
     ) -> Self::Mask<S>;
     /// Whether the mask is set in any lane.
     fn any<S: Simd>(simd: S, mask: Self::Mask<S>) -> bool;

@@ -41,8 +41,8 @@ impl Arithmetic for Quads {
     fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {
         let mut spread = simd.splat_i32s(0);
         let lanes: &mut [[i32; QUAD]] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut spread));
-        for row in 0..lanes.len() {
-            lanes[row] = [coordinates[row]; QUAD];
+        for particle in 0..lanes.len() {
+            lanes[particle] = [coordinates[particle]; QUAD];
         }
         spread
     }
@@ -78,11 +78,11 @@ impl Arithmetic for Quads {
             add(to, sums, unit);
             return;
         }
-        let rows: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
+        let quarters: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
         let mut sums = [0.0; QUAD];
-        for row in rows {
+        for quarter in quarters {
             for lane in 0..QUAD {
-                sums[lane] += row[lane];
+                sums[lane] += quarter[lane];
             }
         }
         add(to, sums, unit);
@@ -106,10 +106,10 @@ fn add(to: &mut [f64], sums: [f32; QUAD], unit: f64) {
 /// Adds the sum of each four lanes times the unit to a force.
 #[inline(always)]
 fn add_one_by_one<S: Simd>(to: &mut [f64], sums: S::f32s, unit: f64) {
-    let rows: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
-    for row in 0..rows.len() {
-        let [a, b, c, d] = rows[row];
-        to[row] += unit * f64::from((a + b) + (c + d));
+    let quarters: &[[f32; QUAD]] = bytemuck::cast_slice(std::slice::from_ref(&sums));
+    for particle in 0..quarters.len() {
+        let [a, b, c, d] = quarters[particle];
+        to[particle] += unit * f64::from((a + b) + (c + d));
     }
 }
 

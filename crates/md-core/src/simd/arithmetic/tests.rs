@@ -11,7 +11,7 @@ fn at_every_level<K: WithSimd<Output = ()> + Copy>(check: K) {
 /// The number where the bit of its lane is set, else 0.
 fn in_lanes<P: Arithmetic, S: Simd>(simd: S, number: P::Lanes<S>, lanes: u16) -> P::Lanes<S> {
     let (zero, one) = (P::splat(simd, 0.0), P::splat(simd, 1.0));
-    let mask = P::less_than(simd, (zero, one), (lanes, P::lane_bits(simd)));
+    let mask = P::less_than(simd, zero, one, lanes, P::lane_bits(simd));
     P::select(simd, mask, number, zero)
 }
 
@@ -38,22 +38,27 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
         if P::i_particles::<S>() == 0 {
             return;
         }
-        let (rows, width) = (P::i_particles::<S>(), P::width::<S>());
+        let (i_particles, width) = (P::i_particles::<S>(), P::width::<S>());
         let firsts = [1.0, 100.0, 1000.0];
         let vectors = firsts.map(|first| counting::<P, S>(simd, first));
-        let mut to = [vec![0.5; rows], vec![0.25; rows], vec![0.0; rows]];
+        let mut to = [vec![0.5; i_particles], vec![0.25; i_particles], vec![0.0; i_particles]];
         P::add_to_i_particles(simd, to.each_mut().map(Vec::as_mut_slice), vectors, UNIT);
-        for (row, dim) in (0..rows).flat_map(|row| (0..3).map(move |dim| (row, dim))) {
-            let sum: f64 = (0..width).map(|lane| firsts[dim] + (row * width + lane) as f64).sum();
+        for (particle, dim) in (0..i_particles).flat_map(|particle| (0..3).map(move |dim| (particle, dim))) {
+            let sum: f64 = (0..width).map(|lane| firsts[dim] + (particle * width + lane) as f64).sum();
             let expected = [0.5, 0.25, 0.0][dim] + UNIT * sum;
-            assert_eq!(to[dim][row], expected, "{rows} rows of {width}: row {row}, dimension {dim}");
+            assert_eq!(
+                to[dim][particle], expected,
+                "{i_particles} i_particles of {width}: particle {particle}, dimension {dim}"
+            );
         }
         for length in 0..=width {
             let mut to = vec![0.5; length];
             P::add_cluster(simd, &mut to, vectors[0], UNIT);
-            let sum = |lane: usize| (0..rows).map(|row| 1.0 + (row * width + lane) as f64).sum::<f64>();
+            let sum = |lane: usize| {
+                (0..i_particles).map(|particle| 1.0 + (particle * width + lane) as f64).sum::<f64>()
+            };
             let expected: Vec<f64> = (0..length).map(|lane| 0.5 + UNIT * sum(lane)).collect();
-            assert_eq!(to, expected, "{rows} rows of {width}");
+            assert_eq!(to, expected, "{i_particles} i_particles of {width}");
         }
     }
 }
@@ -62,7 +67,7 @@ impl<P: Arithmetic> WithSimd for Sums<P> {
 const UNIT: f64 = 0.5;
 
 #[test]
-fn sums_for_rows_and_clusters() {
+fn sums_for_i_particles_and_clusters() {
     at_every_level(Sums::<Double>(PhantomData));
     at_every_level(Sums::<Single>(PhantomData));
     at_every_level(Sums::<Quads>(PhantomData));
@@ -79,7 +84,7 @@ impl<P: Arithmetic> WithSimd for Less<P> {
         let (a, bound) = (counting::<P, S>(simd, 0.0), P::splat(simd, 3.0));
         for lanes in [0_u16, 0b1, 0b10, 0b1010, 0b1100, u16::MAX] {
             let lanes = (u32::from(lanes) & ((1 << width) - 1)) as u16;
-            let less = P::less_than(simd, (a, bound), (lanes, P::lane_bits(simd)));
+            let less = P::less_than(simd, a, bound, lanes, P::lane_bits(simd));
             let chosen = P::select(simd, less, P::splat(simd, 1.0), P::splat(simd, 0.0));
             let expected = (0..width.min(3)).filter(|lane| lanes >> lane & 1 == 1).count();
             assert_eq!(P::sum(simd, chosen), expected as f64, "{width} lanes, {lanes:b}");
