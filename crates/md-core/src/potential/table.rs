@@ -89,10 +89,9 @@ impl<T: Copy> PairTable<T> {
 impl<const N: usize> PairTable<[f64; N]> {
     /// Runs a loop over pairs with the formula's kernel.
     pub fn run<F: Formula<N>>(&self, formula: F, pairs: PairLoop) -> PairSums {
-        match *self.entries {
-            [first] => pairs.run(Tabulated::<F, N, false> { formula, first, table: self }),
-            [first, ..] => pairs.run(Tabulated::<F, N, true> { formula, first, table: self }),
-            [] => PairSums::default(),
+        match self.entries.as_slice() {
+            [constants] => pairs.run(OneSpecies { formula, constants: *constants }),
+            _ => pairs.run(ManySpecies { formula, table: self }),
         }
     }
 }
@@ -114,33 +113,20 @@ pub trait Formula<const N: usize>: Copy + Sync {
     ) -> PairTerm<P::Lanes<S>>;
 }
 
-/// Constants are blended by the partner's species, where there are `MANY`: one comparison and a few selects per further
-/// species, no gather. Those of one species stay in registers.
+/// All constants stay in registers.
 #[derive(Clone, Copy)]
-struct Tabulated<'a, F, const N: usize, const MANY: bool> {
+struct OneSpecies<F, const N: usize> {
     formula: F,
-    first: [f64; N],
-    table: &'a PairTable<[f64; N]>,
+    constants: [f64; N],
 }
 
-/// The constants of one species with every other.
-#[derive(Clone, Copy)]
-struct Constants<'a, V, const N: usize> {
-    with_first: [V; N],
-    with_others: &'a [[f64; N]],
-}
-
-impl<'a, F: Formula<N>, const N: usize, const MANY: bool> PairKernel for Tabulated<'a, F, N, MANY> {
-    type Parameters<S: Simd, P: Arithmetic> = Constants<'a, P::Lanes<S>, N>;
+impl<F: Formula<N>, const N: usize> PairKernel for OneSpecies<F, N> {
+    type Parameters<S: Simd, P: Arithmetic> = [P::Lanes<S>; N];
     type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> Self::Parameters<S, P> {
-        if !MANY {
-            return Constants { with_first: splat::<S, P, N>(simd, &self.first), with_others: &[] };
-        }
-        let of_a = &self.table.entries[a * self.table.species..][..self.table.species];
-        Constants { with_first: splat::<S, P, N>(simd, &of_a[0]), with_others: &of_a[1..] }
+    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, _: usize) -> [P::Lanes<S>; N] {
+        splat::<S, P, N>(simd, &self.constants)
     }
 
     #[inline(always)]
@@ -152,16 +138,48 @@ impl<'a, F: Formula<N>, const N: usize, const MANY: bool> PairKernel for Tabulat
     fn evaluate<S: Simd, P: Arithmetic>(
         &self,
         simd: S,
-        Constants { with_first: mut constants, with_others }: Self::Parameters<S, P>,
+        constants: [P::Lanes<S>; N],
+        _: P::SpeciesLanes<S>,
+        prepared: F::Prepared<S, P>,
+    ) -> PairTerm<P::Lanes<S>> {
+        self.formula.evaluate::<S, P>(simd, constants, prepared)
+    }
+}
+
+/// Constants are blended by the partner's species: one comparison and a few selects per further species, no gather.
+#[derive(Clone, Copy)]
+struct ManySpecies<'a, F, const N: usize> {
+    formula: F,
+    table: &'a PairTable<[f64; N]>,
+}
+
+impl<'a, F: Formula<N>, const N: usize> PairKernel for ManySpecies<'a, F, N> {
+    type Parameters<S: Simd, P: Arithmetic> = &'a [[f64; N]];
+    type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
+
+    #[inline(always)]
+    fn parameters<S: Simd, P: Arithmetic>(&self, _: S, a: usize) -> &'a [[f64; N]] {
+        &self.table.entries[a * self.table.species..][..self.table.species]
+    }
+
+    #[inline(always)]
+    fn prepare<S: Simd, P: Arithmetic>(&self, distance: Distance<S, P>) -> F::Prepared<S, P> {
+        self.formula.prepare(distance)
+    }
+
+    #[inline(always)]
+    fn evaluate<S: Simd, P: Arithmetic>(
+        &self,
+        simd: S,
+        parameters: &'a [[f64; N]],
         b: P::SpeciesLanes<S>,
         prepared: F::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>> {
-        if MANY {
-            for (other, with_other) in with_others.iter().enumerate() {
-                let here = P::is_species(simd, b, other + 1);
-                for (constant, &number) in constants.iter_mut().zip(with_other) {
-                    *constant = P::select(simd, here, P::splat(simd, number), *constant);
-                }
+        let mut constants = splat::<S, P, N>(simd, &parameters[0]);
+        for (species, of_species) in parameters.iter().enumerate().skip(1) {
+            let here = P::is_species(simd, b, species);
+            for (constant, &number) in constants.iter_mut().zip(of_species) {
+                *constant = P::select(simd, here, P::splat(simd, number), *constant);
             }
         }
         self.formula.evaluate::<S, P>(simd, constants, prepared)
