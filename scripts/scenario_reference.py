@@ -127,15 +127,19 @@ def choice_rows(schema, path, target):
 
 
 def rows(schema, path, table, skip=()):
-    """A list entry per key, those of small tables below it."""
+    """A list entry per key, those of small tables below it. A variant of a tagged enum (`skip` is its tag) has no sections
+    of its own: its arrays of tables are shown in place."""
     required = table.get("required", [])
     for key, node in table.get("properties", {}).items():
-        if key in skip or is_own_section(schema, path, node):
+        if key in skip or not skip and is_own_section(schema, path, node):
             continue
         below, target = f"{path}.{key}".lstrip("."), schema.resolve(node)
         inner = schema.resolve(target["items"]) if "items" in target else target
         said = first(node) or first(target)
-        if is_table(schema, node):
+        if inner is not target and is_table(schema, inner):
+            yield f"- `{below}` (array of tables): {said}"
+            yield from ("  " + line for line in table_rows(schema, below, inner))
+        elif is_table(schema, node):
             later = "" if schema.is_available(below, sample(schema, target)) else " *Not available yet.*"
             yield f"- `{below}` (table{default_of(node, key, required)}): {said}{later}"
             yield from ("  " + line for line in table_rows(schema, below, target))
@@ -151,6 +155,8 @@ def table_rows(schema, path, table):
     """The keys of a table, those of every variant under its name."""
     yield from rows(schema, path, table)
     for tag, name, said, variant in variants(table):
+        if set(variant["properties"]) == {tag}:
+            continue
         later = "" if schema.is_available(f"{path}.{tag}", f'"{name}"') else " *Not available yet.*"
         yield f"- `{path}.{tag} = \"{name}\"`: {said}{later}"
         yield from ("  " + line for line in rows(schema, path, variant, skip=(tag,)))

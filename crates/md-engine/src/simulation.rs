@@ -81,7 +81,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
             tail: tail(setup, &interaction, &particles, world)?,
-            state: State::new(particles, setup),
+            state: State::new(particles, setup)?,
             next_division: None,
             cells: LocalCells::default(),
             half_kicks: HalfKicks::Single,

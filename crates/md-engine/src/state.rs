@@ -3,6 +3,7 @@
 use md_core::{Domain, Particles};
 
 use crate::config::Setup;
+use crate::error::EngineError;
 use crate::integrator::Integrate;
 
 /// The state of one rank.
@@ -22,8 +23,8 @@ pub struct State {
 
 impl State {
     /// At step 0.
-    pub(crate) fn new(particles: Particles, setup: &Setup) -> Self {
-        let integrator = setup.config.integrator.build(setup);
-        Self { particles, domain: setup.domain, integrator, step: 0, time: 0.0 }
+    pub(crate) fn new(particles: Particles, setup: &Setup) -> Result<Self, EngineError> {
+        let integrator = setup.config.integrator.build(setup)?;
+        Ok(Self { particles, domain: setup.domain, integrator, step: 0, time: 0.0 })
     }
 }

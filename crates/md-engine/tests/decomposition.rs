@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{largest_difference, melt, on_ranks};
 use md_core::grid::Cell;
 use md_core::partition::Ownership;
-use md_core::{CellGrid, ExchangePattern, PartitionKind, Shell};
+use md_core::{CellGrid, ExchangePattern, FieldSpec, OnGhosts, OnMigration, PartitionKind, Shell};
 use md_engine::{Division, Needs, ParticleRow, RowVector, Setup, Simulation, Thermo, every};
 
 const STEPS: u64 = 200;
@@ -186,4 +186,36 @@ fn image_counts_make_displacements_continuous() {
         Ok(if world.rank() == 0 { crossed } else { 0 })
     });
     assert!(drifted > 10, "only {drifted} particles crossed a face");
+}
+
+#[test]
+fn a_field_of_ones_own_goes_with_its_particle() {
+    let moved = on_ranks(3, |world| {
+        let setup = Setup::new(melt(), 3)?;
+        let mut simulation = Simulation::new(world, &setup)?;
+        let mark = simulation.register_field(FieldSpec {
+            name: "marks",
+            components: 1,
+            on_migration: OnMigration::Moves,
+            on_ghosts: OnGhosts::Absent,
+        });
+        let particles = simulation.particles_mut();
+        let before: Vec<u64> = particles.id[..particles.owned()].to_vec();
+        for (index, &id) in before.iter().enumerate() {
+            particles.components_mut(mark)[0][index] = id as f64;
+        }
+        for turn in 1..4 {
+            simulation.replace_decomposition(division(&setup, 3, turn))?;
+            simulation.run(INTERVAL, &mut [])?;
+        }
+        let particles = &simulation.state().particles;
+        let owned = &particles.id[..particles.owned()];
+        for (&id, &mark) in owned.iter().zip(particles.components(mark)[0].iter()) {
+            assert_eq!(mark, id as f64);
+        }
+        let moved = owned != before;
+        simulation.finalise()?;
+        Ok(moved)
+    });
+    assert!(moved, "nobody has changed rank or place");
 }

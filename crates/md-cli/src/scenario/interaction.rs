@@ -167,7 +167,7 @@ pub(super) fn check(interaction: &Interaction, species: &[Species]) -> Checked {
             })
         }
         PotentialKind::Morse { depth, alpha, r0, pair } => {
-            check_no_wells(species)?;
+            check_no_wells(species, "morse", "`depth`, `alpha` and `r0`")?;
             check_morse("interaction", *depth, *alpha, *r0)?;
             check_names(pair.iter().map(|pair| &pair.species), species)?;
             pair.iter().enumerate().try_for_each(|(index, pair)| {
@@ -184,14 +184,14 @@ fn check_morse(table: &str, depth: f64, alpha: f64, r0: f64) -> Checked {
 }
 
 /// `epsilon` and `sigma` of species would be ignored by other potentials than Lennard-Jones.
-fn check_no_wells(species: &[Species]) -> Checked {
+fn check_no_wells(species: &[Species], kind: &str, parameters: &str) -> Checked {
     for (index, own) in species.iter().enumerate() {
         for (key, value) in [("epsilon", own.epsilon), ("sigma", own.sigma)] {
             if value != 1.0 {
                 let path = format!("species[{index}].{key}");
                 let message =
-                    format!("`{path}` belongs to kind `lennard-jones`, but the interaction is `morse`");
-                let help = "leave it out; `depth`, `alpha` and `r0` of [interaction] are for all species";
+                    format!("`{path}` belongs to kind `lennard-jones`, but the interaction is `{kind}`");
+                let help = format!("leave it out; {parameters} of [interaction] are for all species");
                 return Err(Finding::new(path, message, help).at_key().or_at("interaction.kind"));
             }
         }

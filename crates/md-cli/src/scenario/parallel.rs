@@ -19,7 +19,8 @@ use super::wording::{listed, name_of};
 pub struct Parallel {
     /// What moves the halo.
     pub backend: Backend,
-    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes.
+    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes. Any backend over MPI but `shm`,
+    /// `hybrid` and `auto`.
     pub between_nodes: Backend,
     /// Which neighbouring cells are imported, and who computes a pair across ranks.
     pub shell: Shell,

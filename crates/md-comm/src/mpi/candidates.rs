@@ -1,8 +1,7 @@
 //! What `auto` chooses from over MPI.
 //!
 //! Not among them: `rma-fence` and `neighbor-collective`, whose contexts all ranks must use in one order, which
-//! a caller of `auto` is not advised to keep; `rma-barrier`, the negative control; `rma-notify-strict`, which is
-//! `rma-notify` with a slower poll.
+//! a caller of `auto` is not advised to keep; `rma-barrier` and `rma-lock-epoch`, controls for experiments.
 
 use super::node::Layout;
 use super::world::MpiWorld;
@@ -26,10 +25,10 @@ fn preference(backend: Backend, layout: Layout) -> Option<usize> {
         Backend::RmaNotify => Some(4),
         Backend::RmaRing => Some(5),
         Backend::RmaPscw => Some(6),
-        Backend::RmaLockEpoch => Some(7),
         Backend::Local
         | Backend::NeighborCollective
         | Backend::RmaFence
+        | Backend::RmaLockEpoch
         | Backend::RmaBarrier
         | Backend::Auto => None,
     }

@@ -3,7 +3,7 @@
 //! Layers: `ffi` wraps the raw calls and is the only place with unsafe code; `world` owns the library's initialisation
 //! and the collectives; `p2p` is a backend, `collective` is one over neighbourhoods, `rma` has the
 //! one-sided ones, one file each; `hybrid` is made of two others, `candidates` is what `auto` chooses from. A further
-//! backend is a file there and a line in [`MpiWorld`]'s `open_with`.
+//! backend is a file there and an arm in [`MpiWorld`]'s `transport`.
 
 #[cfg(feature = "conformance")]
 mod adversity;

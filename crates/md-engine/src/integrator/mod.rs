@@ -78,9 +78,12 @@ macro_rules! integrators {
 
         impl Integrator {
             /// The integrator for a system.
-            pub fn build(self, setup: &Setup) -> Box<dyn Integrate> {
+            ///
+            /// # Errors
+            /// [`EngineError::Config`]: a key that cannot be, for instance a negative temperature.
+            pub fn build(self, setup: &Setup) -> Result<Box<dyn Integrate>, EngineError> {
                 match self {
-                    $(Self::$name(keys) => Box::new(keys.build(setup)),)+
+                    $(Self::$name(keys) => Ok(Box::new(keys.build(setup)?)),)+
                 }
             }
         }

@@ -17,8 +17,9 @@ use crate::error::EngineError;
 pub struct VelocityVerletKeys {}
 
 impl VelocityVerletKeys {
-    pub(super) fn build(self, setup: &Setup) -> VelocityVerlet {
-        VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd)
+    #[expect(clippy::unnecessary_wraps, reason = "integrators with keys refuse what cannot be")]
+    pub(super) fn build(self, setup: &Setup) -> Result<VelocityVerlet, EngineError> {
+        Ok(VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd))
     }
 }
 
