@@ -190,8 +190,8 @@ fn image_counts_make_displacements_continuous() {
 
 #[test]
 fn a_field_of_ones_own_goes_with_its_particle() {
-    let moved = on_ranks(3, |world| {
-        let setup = Setup::new(melt(), 3)?;
+    let moved = on_ranks(4, |world| {
+        let setup = Setup::new(melt(), 4)?;
         let mut simulation = Simulation::new(world, &setup)?;
         let mark = simulation.register_field(FieldSpec {
             name: "marks",
@@ -205,7 +205,7 @@ fn a_field_of_ones_own_goes_with_its_particle() {
             particles.components_mut(mark)[0][index] = id as f64;
         }
         for turn in 1..4 {
-            simulation.replace_decomposition(division(&setup, 3, turn))?;
+            simulation.replace_decomposition(division(&setup, 4, turn))?;
             simulation.run(INTERVAL, &mut [])?;
         }
         let particles = &simulation.state().particles;
