@@ -56,7 +56,7 @@ pub(crate) fn report(limits: &Limits) {
         "| forces, 131,072 atoms | level | species | ns per atom | useful pairs | computed pairs | operations per pair | 10^9 operations/s | share of peak |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    for kernel in Kernel::ALL {
+    for &kernel in Kernel::ALL {
         for wells in [ONE_SPECIES, TWO_SPECIES] {
             let simd = kernel.level();
             let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);

@@ -55,8 +55,7 @@ fn at(
 fn every_level_gives_the_same_forces() {
     let lengths = [12.0, 9.0, 10.5];
     let configuration = Configuration::clustered(&mut Random::new(50), lengths, [true; 3], 500, false);
-    let levels: Vec<&str> =
-        SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name).collect();
+    let levels: Vec<&str> = SimdLevel::available().map(SimdLevel::name).collect();
     assert!(levels.contains(&SimdLevel::detect().name()), "{levels:?}");
     for (shell, shift) in SHELLS.into_iter().zip([Shift::None, Shift::Energy, Shift::Force]) {
         let expected = configuration.sums(Pair { cutoff: 2.5, shift });
@@ -91,7 +90,7 @@ fn several_species_at_every_level() {
         let expected = run.clone().set("neighbor.method=\"direct-sum\"").succeed();
         let scale =
             expected.forces().iter().flat_map(|row| row.force).fold(0.0, |most: f64, f| most.max(f.abs()));
-        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name) {
+        for level in SimdLevel::available().map(SimdLevel::name) {
             for (method, precision, _) in PATHS {
                 // Of the largest net force; pair forces are several times as large.
                 let allowed = if precision == "mixed" { 1e-5 } else { 1e-11 };

@@ -98,7 +98,7 @@ fn simd_level() -> Result<Option<SimdLevel>, RunError> {
     if wanted.is_empty() {
         return Ok(None);
     }
-    let available = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+    let available = || SimdLevel::available();
     let level = available().find(|level| level.name() == wanted);
     level.map(Some).ok_or_else(|| RunError::UnknownSimd {
         variable: SIMD_VARIABLE,

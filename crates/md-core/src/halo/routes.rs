@@ -63,7 +63,7 @@ impl ExchangePattern {
     fn gate(self, offset: Cell) -> Cell {
         match (self, last_dimension(offset)) {
             (Self::Staged, Some(dim)) => subtract(offset, without(offset, dim)),
-            _ => offset,
+            (Self::Direct, _) | (Self::Staged, None) => offset,
         }
     }
 }

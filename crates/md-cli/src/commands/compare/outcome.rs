@@ -1,6 +1,7 @@
 //! What became of something that all ranks did: the ranks agree, whatever it left behind.
 
 use md_comm::{CommError, World};
+use strum::VariantArray;
 
 use crate::commands::ROOT;
 use crate::comparison::Status;
@@ -15,9 +16,6 @@ pub(super) struct Trouble {
     pub(super) note: String,
 }
 
-/// From harmless to grave: a rank that fails makes others time out, so its failure is what is reported.
-const LEVELS: [Status; 4] = [Status::Ok, Status::Unavailable, Status::Timeout, Status::Failed];
-
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
 /// agreement's world, which the work itself must not have used.
 ///
@@ -27,14 +25,14 @@ pub(super) fn agree<T>(
     agreement: &dyn World,
     mine: Result<T, RunError>,
 ) -> Result<Result<T, Trouble>, CommError> {
-    let level = LEVELS.iter().position(|&status| status == status_of(&mine)).unwrap_or(0);
-    let mut gravest = [level as f64];
+    let own = status_of(&mine);
+    let mut gravest = [f64::from(own as u8)];
     agreement.max(&mut gravest)?;
-    let status = LEVELS[gravest[0] as usize];
+    let status = Status::VARIANTS[gravest[0] as usize];
     match mine {
         Ok(result) if status == Status::Ok => Ok(Ok(result)),
         mine => {
-            let text = mine.err().filter(|_| LEVELS[level] == status).map(|error| describe(&error));
+            let text = mine.err().filter(|_| own == status).map(|error| describe(&error));
             let texts = agreement.gather(ROOT, text.unwrap_or_default().as_bytes())?;
             let said = texts.iter().position(|text| !text.is_empty());
             let note = said.map(|rank| note(rank, &texts[rank], status)).unwrap_or_default();
