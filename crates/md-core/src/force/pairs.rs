@@ -83,7 +83,7 @@ pub struct Pair {
 impl PairWork {
     /// The pairs of the plan's rank.
     pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell) -> Self {
-        let rules = shell.rules(grid.is_flat());
+        let rules = shell.rules(grid.domain().dimension);
         let mut links = Vec::with_capacity(plan.owned.len() * rules.len());
         for &anchor in &plan.owned {
             for rule in &rules {

@@ -64,7 +64,8 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
         most_cells(&domain, potential.cutoff() + SKIN, lattice.len()).expect("the box is large enough");
     let (grid, threads) = (CellGrid::new(domain, counts), Threads::one());
     let partition: Partition = Arc::new(Rect { grid: [1; 3] });
-    let plan = HaloPlan::new(&grid, &partition, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
+    let plan =
+        HaloPlan::new(&grid, &partition, &Shell::Half.offsets(Dimension::Three), ExchangePattern::Direct, 0);
     let pairs = PairWork::new(&plan, &grid, Shell::Half);
     let mut cells = LocalCells::default();
     cells.sort(&mut particles, &grid, &plan, &threads);
