@@ -183,7 +183,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
                 error.to_string(),
                 &format!("a larger box along {}, a smaller cutoff or a smaller skin", axis(*dim)),
             ),
-            GridError::WrongGrid(..) => {
+            GridError::WrongGrid { .. } => {
                 at("parallel.grid", error.to_string(), "a grid whose product is the number of ranks")
             }
             GridError::TooThin(_) => {
