@@ -9,7 +9,7 @@ use crate::error::RunError;
 
 /// What kept a strategy from going on; the same on all ranks but for the note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct Exclusion {
     /// [`Status::Failed`], [`Status::Timeout`] or [`Status::Unavailable`].
     pub(super) status: Status,
     /// Why, on rank 0; empty elsewhere.
@@ -24,7 +24,7 @@ pub(super) struct Trouble {
 pub(super) fn agree<T>(
     agreement: &dyn World,
     mine: Result<T, RunError>,
-) -> Result<Result<T, Trouble>, CommError> {
+) -> Result<Result<T, Exclusion>, CommError> {
     let own = status_of(&mine);
     let mut gravest = [f64::from(own as u8)];
     agreement.max(&mut gravest)?;
@@ -36,7 +36,7 @@ pub(super) fn agree<T>(
             let texts = agreement.gather(ROOT, text.unwrap_or_default().as_bytes())?;
             let said = texts.iter().position(|text| !text.is_empty());
             let note = said.map(|rank| note(rank, &texts[rank], status)).unwrap_or_default();
-            Ok(Err(Trouble { status, note }))
+            Ok(Err(Exclusion { status, note }))
         }
     }
 }
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    fn agreed(errors: &[Option<CommError>; 3]) -> Vec<Result<usize, Trouble>> {
+    fn agreed(errors: &[Option<CommError>; 3]) -> Vec<Result<usize, Exclusion>> {
         let ended = local::run(3, Duration::from_secs(20), |world| {
             let rank = world.rank();
             let mine = errors[rank].clone().map_or(Ok(rank), |error| Err(RunError::Communication(error)));
@@ -96,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_is_everybodys_trouble() {
+    fn one_failure_excludes_the_strategy_on_all_ranks() {
         let agreed = agreed(&[Some(timeout()), None, Some(failed())]);
-        let trouble = |note: &str| Err(Trouble { status: Status::Failed, note: note.to_owned() });
-        assert_eq!(agreed, [trouble("rank 2: MPI_Put failed: no window"), trouble(""), trouble("")]);
+        let exclusion = |note: &str| Err(Exclusion { status: Status::Failed, note: note.to_owned() });
+        assert_eq!(agreed, [exclusion("rank 2: MPI_Put failed: no window"), exclusion(""), exclusion("")]);
     }
 
     #[test]
