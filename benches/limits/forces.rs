@@ -1,7 +1,7 @@
 //! Pair forces as a share of the multiply-add peak.
 //!
 //! Vector operations per vector of pairs, counted from the kernels (half shell, no energies, one species, AVX-512; loads,
-//! stores and whatever is done once per row or list entry are left out; a negation is part of its multiply-add):
+//! stores and whatever is done once per i-cluster or list entry are left out; a negation is part of its multiply-add):
 //!
 //! | | clusters double | clusters mixed | cells double |
 //! | --- | --- | --- | --- |
