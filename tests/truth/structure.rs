@@ -1,6 +1,8 @@
 //! The physics is apart from transport and files: md-core depends on neither, directly or through others; md-engine is apart
 //! from files and command lines.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
