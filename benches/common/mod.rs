@@ -61,7 +61,7 @@ pub(crate) fn melt(cells: u32, wells: &'static [Well]) -> Scenario {
 }
 
 /// A method with the precision of its pair arithmetic.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, strum::VariantArray)]
 pub(crate) enum Kernel {
     ClustersDouble,
     ClustersMixed,
@@ -69,7 +69,7 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    pub(crate) const ALL: [Self; 3] = [Self::ClustersDouble, Self::ClustersMixed, Self::CellsDouble];
+    pub(crate) const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Kernel {
 
 /// The levels of this machine, narrow to wide.
 pub(crate) fn levels() -> impl Iterator<Item = SimdLevel> {
-    SimdLevel::ALL.into_iter().filter(|level| level.is_available())
+    SimdLevel::available()
 }
 
 /// One rank's part of a system.

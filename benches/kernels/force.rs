@@ -14,7 +14,7 @@ pub(crate) fn forces(criterion: &mut Criterion) {
             bencher.iter(|| sample.forces(evaluation));
         });
     };
-    for kernel in Kernel::ALL {
+    for &kernel in Kernel::ALL {
         for wells in [ONE_SPECIES, TWO_SPECIES] {
             let name = format!("{}, {} species", kernel.name(), wells.len());
             for simd in levels() {

@@ -12,7 +12,7 @@ pub(crate) fn rebuild(criterion: &mut Criterion) {
     let mut sample = Sample::new(&scenario, Shell::Half, Kernel::CellsDouble, SimdLevel::detect());
     group.throughput(Throughput::Elements(sample.particles.owned() as u64));
     group.bench_function("sort and images", |bencher| bencher.iter(|| sample.sort()));
-    for kernel in Kernel::ALL {
+    for &kernel in Kernel::ALL {
         for simd in levels() {
             let mut sample = Sample::new(&scenario, Shell::Half, kernel, simd);
             let id = BenchmarkId::new(format!("lists, {}", kernel.name()), simd.name());

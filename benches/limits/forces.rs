@@ -1,7 +1,7 @@
 //! Pair forces as a share of the multiply-add peak.
 //!
 //! Vector operations per vector of pairs, counted from the kernels (half shell, no energies, one species, AVX-512; loads,
-//! stores and whatever is done once per row or list entry are left out; a negation is part of its multiply-add):
+//! stores and whatever is done once per i-cluster or list entry are left out; a negation is part of its multiply-add):
 //!
 //! | | clusters double | clusters mixed | cells double |
 //! | --- | --- | --- | --- |
@@ -56,7 +56,7 @@ pub(crate) fn report(limits: &Limits) {
         "| forces, 131,072 atoms | level | species | ns per atom | useful pairs | computed pairs | operations per pair | 10^9 operations/s | share of peak |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    for kernel in Kernel::ALL {
+    for &kernel in Kernel::ALL {
         for wells in [ONE_SPECIES, TWO_SPECIES] {
             let simd = kernel.level();
             let mut sample = Sample::new(&melt(CELLS, wells), Shell::Half, kernel, simd);

@@ -1,7 +1,7 @@
 //! Making lists as a share of the multiply-add peak.
 //!
 //! Vector operations per vector of pairs that are tested: difference 3 (mixed: on integers, and converted, 6), square of the
-//! distance 3, within reach? 1. Tested are the pairs of adjacent cells, those that the method `cells` computes; what is
+//! distance 3, within the list radius? 1. Tested are the pairs of adjacent cells, those that the method `cells` computes; what is
 //! left is loads and writing entries down.
 
 use md_core::{Evaluation, Shell, SimdLevel};

@@ -18,8 +18,8 @@ const COLUMN_BYTES: f64 = 8.0;
 /// Both kicks and the drift: v, x and f (to zero) read and written, in three dimensions.
 const INTEGRATION_BYTES: f64 = 3.0 * 6.0 * COLUMN_BYTES;
 
-/// Position, velocity, id and species: read, fetched, written.
-const SORT_BYTES: f64 = 8.0 * 3.0 * COLUMN_BYTES;
+/// Position, velocity, id, species and image counts: read, fetched, written.
+const SORT_BYTES: f64 = 9.0 * 3.0 * COLUMN_BYTES;
 
 /// Positions from particles to images or into a message, and out of a message: read, fetched, written. Forces that are
 /// added: both read, the sum written.

@@ -4,7 +4,7 @@ use crate::support::{MELT, Said, Start, Workdir, error, p2p_available};
 use insta::assert_snapshot;
 
 #[test]
-fn help_and_version() {
+fn the_version_and_the_help_of_the_program() {
     let workdir = Workdir::new(MELT);
     let version = Said {
         code: Some(0),
@@ -33,6 +33,11 @@ fn help_and_version() {
       -h, --help     Print help
       -V, --version  Print version
     ");
+}
+
+#[test]
+fn the_help_of_a_command() {
+    let workdir = Workdir::new(MELT);
     let run = workdir.succeed(Start::Plain, "run --help").stdout;
     for option in ["--set", "--output", "--steps", "--threads", "--quiet", "--progress", "--resume"] {
         assert!(run.contains(&format!("      {option}")), "{option}\n{run}");
@@ -63,7 +68,7 @@ fn usage(arguments: &str) -> String {
 }
 
 #[test]
-fn usage_errors() {
+fn errors_of_commands_and_arguments() {
     assert!(usage("").contains("Usage: md-cli <COMMAND>"));
     assert_snapshot!(usage("rum melt.toml"), @r"
     error: unrecognized subcommand 'rum'
@@ -82,6 +87,17 @@ fn usage_errors() {
 
     For more information, try '--help'.
     ");
+    assert_snapshot!(usage("run melt.toml other.toml"), @r"
+    error: unexpected argument 'other.toml' found
+
+    Usage: md-cli run [OPTIONS] <SCENARIO>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn errors_of_options() {
     assert_snapshot!(usage("run melt.toml --stps 5"), @r"
     error: unexpected argument '--stps' found
 
@@ -108,13 +124,6 @@ fn usage_errors() {
     assert_snapshot!(usage("run melt.toml --progress sometimes"), @r"
     error: invalid value 'sometimes' for '--progress <PROGRESS>'
       [possible values: auto, always, never]
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(usage("run melt.toml other.toml"), @r"
-    error: unexpected argument 'other.toml' found
-
-    Usage: md-cli run [OPTIONS] <SCENARIO>
 
     For more information, try '--help'.
     ");

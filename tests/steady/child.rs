@@ -31,8 +31,8 @@ fn play(world: &MpiWorld, backend: Backend, tally: &mut Tally) -> Result<(), Str
     for (name, play) in work::ALL {
         let played = play(&world)?;
         let name = format!("rank {}, {}, {name}", world.rank(), backend.name());
-        tally.judge(&name, played.expect_no_allocation());
-        tally.judge(&name, expect_collectives(played, backend));
+        tally.count(&name, played.expect_no_allocation());
+        tally.count(&name, expect_collectives(played, backend));
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn judge(&mut self, name: &str, outcome: Result<(), String>) {
+    fn count(&mut self, name: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => self.passed += 1,
             Err(what) => {
@@ -52,15 +52,15 @@ fn main() -> ExitCode {
         return child::run();
     }
     let mut tally = Tally::default();
-    tally.judge("the counter sees an allocation", work::sees_an_allocation());
+    tally.count("the counter sees an allocation", work::sees_an_allocation());
     for (name, play) in work::ALL.into_iter().chain(work::THREADED) {
         let on_thread = |world: &dyn World| play(world).and_then(work::Played::expect_no_allocation);
         for outcome in local::run(2, WATCHDOG, on_thread) {
             let outcome = outcome.map_err(|panicked| panicked.to_string()).and_then(|outcome| outcome);
-            tally.judge(&format!("local, {name}"), outcome);
+            tally.count(&format!("local, {name}"), outcome);
         }
     }
     #[cfg(feature = "mpi")]
-    tally.judge("over MPI", counter::run_job());
+    tally.count("over MPI", counter::run_job());
     tally.end()
 }

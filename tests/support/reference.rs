@@ -1,6 +1,7 @@
 //! Lennard-Jones sums from the textbook, sharing no code with the engine: no cells, no ghosts, no vectors.
 
 use super::{ForceRow, Random};
+use md_core::Dimension;
 
 /// What is subtracted from the pair energy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,18 +69,18 @@ pub(crate) struct ReferenceSums {
 }
 
 impl Configuration {
-    /// Clusters of particles with empty space between. `flat`: all in one layer, for 2D.
+    /// Clusters of particles with empty space between. In two dimensions all in one layer.
     pub(crate) fn clustered(
         random: &mut Random,
         lengths: [f64; 3],
         periodic: [bool; 3],
         count: usize,
-        flat: bool,
+        dimension: Dimension,
     ) -> Self {
         const RADIUS: f64 = 2.0;
         let centres: Vec<[f64; 3]> =
             (0..3).map(|_| lengths.map(|length| length * random.uniform())).collect();
-        Self::filled(random, (lengths, periodic), (count, flat), |random| {
+        Self { lengths, periodic, positions: Vec::new() }.filled(random, count, dimension, |random| {
             let centre = centres[random.below(centres.len())];
             [0, 1, 2].map(|dim| {
                 let x = centre[dim] + RADIUS * random.signed() * random.uniform();
@@ -94,35 +95,34 @@ impl Configuration {
         lengths: [f64; 3],
         periodic: [bool; 3],
         count: usize,
-        flat: bool,
+        dimension: Dimension,
     ) -> Self {
         let anywhere = |random: &mut Random| lengths.map(|length| length * random.uniform());
-        Self::filled(random, (lengths, periodic), (count, flat), anywhere)
+        Self { lengths, periodic, positions: Vec::new() }.filled(random, count, dimension, anywhere)
     }
 
     /// Particles at the places that come up, no two closer than 0.85, also across periodic faces. Holds fewer than asked
     /// for where they do not fit.
     fn filled(
+        mut self,
         random: &mut Random,
-        (lengths, periodic): ([f64; 3], [bool; 3]),
-        (count, flat): (usize, bool),
+        count: usize,
+        dimension: Dimension,
         mut place: impl FnMut(&mut Random) -> [f64; 3],
     ) -> Self {
         const DISTANCE: f64 = 0.85;
         const ATTEMPTS: usize = 40;
-        let mut configuration = Self { lengths, periodic, positions: Vec::new() };
         for _ in 0..ATTEMPTS * count {
-            if configuration.positions.len() == count {
+            if self.positions.len() == count {
                 break;
             }
             let [x, y, z] = place(random);
-            let position = [x, y, if flat { 0.0 } else { z }];
-            let positions = &configuration.positions;
-            if positions.iter().all(|other| configuration.distance(position, *other) > DISTANCE) {
-                configuration.positions.push(position);
+            let position = [x, y, if dimension == Dimension::Two { 0.0 } else { z }];
+            if self.positions.iter().all(|other| self.distance(position, *other) > DISTANCE) {
+                self.positions.push(position);
             }
         }
-        configuration
+        self
     }
 
     /// To the nearest image.
@@ -133,7 +133,7 @@ impl Configuration {
         }))
     }
 
-    /// Vectors from `b` and its nearest images to `a`. Right as long as the cutoff is not longer than a periodic edge.
+    /// Vectors from `b` and its nearest images to `a`. Right as long as the cutoff is not longer than a periodic side.
     fn images(&self, a: [f64; 3], b: [f64; 3]) -> impl Iterator<Item = [f64; 3]> {
         let Self { lengths, periodic, .. } = *self;
         let range = move |dim: usize| if periodic[dim] { -1..=1 } else { 0..=0 };

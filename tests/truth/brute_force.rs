@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use md_core::Dimension;
+
 use crate::support::{
     Backend, Case, Configuration, Outcome, Pair, RANKS, Random, Run, Shift, assert_close, assert_forces,
     local_cases, mixed_cases, p2p_cases,
@@ -10,11 +12,17 @@ use crate::support::{
 
 const CUTOFF: f64 = 2.5;
 const SKIN: f64 = 0.3;
-/// Relative error of forces and sums, and what may be left of the sum of all forces.
-const DOUBLE: (f64, f64) = (1e-11, 1e-13);
-const MIXED: (f64, f64) = (3e-6, 3e-7);
-/// The shortest edge of a cell.
-const REACH: f64 = CUTOFF + SKIN;
+struct Allowed {
+    /// Relative error of forces and sums.
+    relative: f64,
+    /// What may be left of the sum of all forces.
+    balance: f64,
+}
+
+const DOUBLE: Allowed = Allowed { relative: 1e-11, balance: 1e-13 };
+const MIXED: Allowed = Allowed { relative: 3e-6, balance: 3e-7 };
+/// The shortest side of a cell.
+const LIST_RADIUS: f64 = CUTOFF + SKIN;
 
 fn scenario(dimension: usize, periodic: [bool; 3], shift: Shift) -> String {
     let boundary = periodic.map(|is_periodic| if is_periodic { "periodic" } else { "reflecting" });
@@ -30,7 +38,7 @@ fn scenario(dimension: usize, periodic: [bool; 3], shift: Shift) -> String {
 /// Whether the case's ranks find at least one cell each: for `rect` along some choice of dimensions.
 fn fits(case: Case, lengths: [f64; 3], dimension: usize) -> bool {
     let cells: Vec<usize> =
-        lengths[..dimension].iter().map(|length| ((length / REACH) as usize).max(1)).collect();
+        lengths[..dimension].iter().map(|length| ((length / LIST_RADIUS) as usize).max(1)).collect();
     let ranks = case.ranks;
     let most = |dim: usize| cells.get(dim).copied().unwrap_or(1);
     let rect = || (1..=most(0)).any(|x| (1..=most(1)).any(|y| (1..=most(2)).any(|z| x * y * z == ranks)));
@@ -57,7 +65,8 @@ fn check(
     configuration: &Configuration,
     dimension: usize,
     shift: Shift,
-    (cases, (relative, balance)): (impl Iterator<Item = Case>, (f64, f64)),
+    cases: impl Iterator<Item = Case>,
+    Allowed { relative, balance }: Allowed,
 ) -> usize {
     let expected = configuration.sums(Pair { cutoff: CUTOFF, shift });
     let run = Run::new("forces", scenario(dimension, configuration.periodic, shift))
@@ -78,11 +87,12 @@ fn check(
 #[test]
 fn clusters_with_empty_cells() {
     let lengths = [17.0, 12.0, 14.5];
-    let configuration = Configuration::clustered(&mut Random::new(1), lengths, [true; 3], 300, false);
+    let configuration =
+        Configuration::clustered(&mut Random::new(1), lengths, [true; 3], 300, Dimension::Three);
     assert!(configuration.positions.len() > 130, "{} particles", configuration.positions.len());
-    let count = check(&configuration, 3, Shift::None, (local_cases().chain(p2p_cases()), DOUBLE));
+    let count = check(&configuration, 3, Shift::None, local_cases().chain(p2p_cases()), DOUBLE);
     assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks");
-    let count = check(&configuration, 3, Shift::None, (mixed_cases(), MIXED));
+    let count = check(&configuration, 3, Shift::None, mixed_cases(), MIXED);
     assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks in mixed precision");
 }
 
@@ -90,7 +100,8 @@ fn clusters_with_empty_cells() {
 #[test]
 fn every_grid_of_ranks() {
     let lengths = [17.0, 12.0, 14.5];
-    let configuration = Configuration::clustered(&mut Random::new(2), lengths, [true; 3], 150, false);
+    let configuration =
+        Configuration::clustered(&mut Random::new(2), lengths, [true; 3], 150, Dimension::Three);
     let expected = configuration.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
     let run = Run::new("forces", scenario(3, [true; 3], Shift::None))
         .file("clusters.extxyz", configuration.extxyz());
@@ -103,13 +114,24 @@ fn every_grid_of_ranks() {
             let run = run.set(format!("parallel.exchange={exchange:?}"));
             let outcome = run.set(format!("parallel.grid=[{x}, {y}, {z}]")).succeed();
             assert_eq!(outcome.summary()["grid"], format!("{x}x{y}x{z}"), "{}", outcome.case());
-            assert_forces(&outcome.forces(), &expected.forces, expected.scale, DOUBLE.0, outcome.case());
-            assert_close(outcome.number("potential_energy"), expected.energy, DOUBLE.0, outcome.case());
+            assert_forces(
+                &outcome.forces(),
+                &expected.forces,
+                expected.scale,
+                DOUBLE.relative,
+                outcome.case(),
+            );
+            assert_close(
+                outcome.number("potential_energy"),
+                expected.energy,
+                DOUBLE.relative,
+                outcome.case(),
+            );
         }
     }
 }
 
-/// Along an edge of one or two cells the neighbours on both sides are the same cell, and the same two particles may
+/// Along a side of one or two cells the neighbours on both sides are the same cell, and the same two particles may
 /// interact twice.
 #[test]
 fn boxes_of_one_and_two_cells() {
@@ -128,8 +150,8 @@ fn boxes_of_one_and_two_cells() {
         let volume: f64 = lengths.iter().product();
         let random = &mut Random::new(seed);
         let configuration =
-            Configuration::clustered(random, lengths, [true; 3], (0.4 * volume) as usize, false);
-        let count = check(&configuration, 3, Shift::Energy, (local_cases(), DOUBLE));
+            Configuration::clustered(random, lengths, [true; 3], (0.4 * volume) as usize, Dimension::Three);
+        let count = check(&configuration, 3, Shift::Energy, local_cases(), DOUBLE);
         assert_eq!(count, divisions, "partitions and numbers of ranks in a box of {lengths:?}");
     }
 }
@@ -140,8 +162,9 @@ fn walls_have_no_images() {
     for (seed, periodic) in
         (20..).zip([[false, true, true], [true, false, false], [false, false, false], [true, true, false]])
     {
-        let configuration = Configuration::clustered(&mut Random::new(seed), lengths, periodic, 200, false);
-        let count = check(&configuration, 3, Shift::Force, (local_cases(), DOUBLE));
+        let configuration =
+            Configuration::clustered(&mut Random::new(seed), lengths, periodic, 200, Dimension::Three);
+        let count = check(&configuration, 3, Shift::Force, local_cases(), DOUBLE);
         assert_eq!(count, 2 * RANKS.len(), "partitions and numbers of ranks");
     }
 }
@@ -153,7 +176,8 @@ fn two_dimensions() {
         (31, [25.0, 19.0, 1.0], [false, true, true]),
         (32, [5.7, 11.3, 1.0], [true, true, true]),
     ] {
-        let configuration = Configuration::clustered(&mut Random::new(seed), lengths, periodic, 120, true);
+        let configuration =
+            Configuration::clustered(&mut Random::new(seed), lengths, periodic, 120, Dimension::Two);
         // A reference in three dimensions would see images above and below.
         let flat = Configuration { periodic: [periodic[0], periodic[1], false], ..configuration };
         let expected = flat.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
@@ -161,8 +185,19 @@ fn two_dimensions() {
             Run::new("forces", scenario(2, periodic, Shift::None)).file("clusters.extxyz", flat.extxyz());
         for case in local_cases().filter(|&case| fits(case, lengths, 2)) {
             let outcome = case.apply(&run).succeed();
-            assert_forces(&outcome.forces(), &expected.forces, expected.scale, DOUBLE.0, outcome.case());
-            assert_close(outcome.number("potential_energy"), expected.energy, DOUBLE.0, outcome.case());
+            assert_forces(
+                &outcome.forces(),
+                &expected.forces,
+                expected.scale,
+                DOUBLE.relative,
+                outcome.case(),
+            );
+            assert_close(
+                outcome.number("potential_energy"),
+                expected.energy,
+                DOUBLE.relative,
+                outcome.case(),
+            );
         }
     }
 }
@@ -178,7 +213,7 @@ fn very_few_particles() {
         let expected = configuration.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
         for case in local_cases() {
             let outcome = case.apply(&run).succeed();
-            assert_forces(&outcome.forces(), &expected.forces, 1.0, DOUBLE.0, outcome.case());
+            assert_forces(&outcome.forces(), &expected.forces, 1.0, DOUBLE.relative, outcome.case());
             let energy = outcome.number("potential_energy");
             assert!((energy - expected.energy).abs() < 1e-12, "{}: {energy}", outcome.case());
         }
@@ -190,7 +225,8 @@ fn very_few_particles() {
 #[test]
 fn moved_and_unwrapped_configurations() {
     let lengths = [9.0, 8.5, 12.0];
-    let configuration = Configuration::clustered(&mut Random::new(40), lengths, [true; 3], 200, false);
+    let configuration =
+        Configuration::clustered(&mut Random::new(40), lengths, [true; 3], 200, Dimension::Three);
     let expected = configuration.sums(Pair { cutoff: CUTOFF, shift: Shift::None });
     let run = Run::new("forces", scenario(3, [true; 3], Shift::None));
     for shift in [[1.0, 2.0, 3.0], [-30.5, 0.0, 100.25], configuration.positions[0].map(|x| -x)] {

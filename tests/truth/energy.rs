@@ -69,7 +69,7 @@ fn step_100_of_the_published_log() {
 }
 
 /// A smooth potential, neighbourhoods that are never late: what is left is the integrator's error.
-fn smooth_melt(timestep: f64, steps: u64, (ranks, precision): (usize, &str)) -> Vec<ThermoRow> {
+fn smooth_melt(timestep: f64, steps: u64, ranks: usize, precision: &str) -> Vec<ThermoRow> {
     let scenario = format!(
         "[simulation]\nsteps = {steps}\ntimestep = {timestep}\nseed = 7\n\
          [system]\nlattice = {{ kind = \"fcc\", density = 0.8442, cells = [8, 8, 8] }}\ntemperature = 1.44\n\
@@ -93,7 +93,7 @@ fn largest_change(rows: &[ThermoRow]) -> f64 {
 #[test]
 fn energy_does_not_drift() {
     for (ranks, precision) in [(1, "double"), (4, "double"), (1, "mixed"), (4, "mixed")] {
-        let rows = smooth_melt(0.002, 300, (ranks, precision));
+        let rows = smooth_melt(0.002, 300, ranks, precision);
         assert_eq!(rows.last().map(|row| row.step), Some(300));
         assert!(
             largest_change(&rows) < 2e-4,
@@ -120,7 +120,7 @@ fn energy_does_not_drift() {
 #[test]
 fn the_integrator_is_of_second_order() {
     let changes = [(0.004, 150), (0.002, 300), (0.001, 600)]
-        .map(|(timestep, steps)| largest_change(&smooth_melt(timestep, steps, (2, "double"))));
+        .map(|(timestep, steps)| largest_change(&smooth_melt(timestep, steps, 2, "double")));
     for pair in changes.windows(2) {
         let ratio = pair[0] / pair[1];
         assert!(

@@ -21,15 +21,32 @@ thermo = { every = 4 }
 trajectory = { path = "traj.extxyz", every = 40 }
 "#;
 
+/// Whether forces between own particles are computed while the halo is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overlap {
+    On,
+    Off,
+}
+
+impl Overlap {
+    fn opposite(self) -> Self {
+        match self {
+            Self::On => Self::Off,
+            Self::Off => Self::On,
+        }
+    }
+}
+
 /// thermo.csv and all positions and velocities at the end.
-fn results(case: Case, overlap: bool) -> [(String, &'static str, String); 2] {
-    let run = case.apply(&Run::new("run", SCENARIO)).set(format!("parallel.overlap={overlap}"));
+fn results(case: Case, overlap: Overlap) -> [(String, &'static str, String); 2] {
+    let run =
+        case.apply(&Run::new("run", SCENARIO)).set(format!("parallel.overlap={}", overlap == Overlap::On));
     let outcome = run.succeed();
     assert!(outcome.number("rebuilds") >= 2.0, "{}: rebuilds", outcome.case());
     ["thermo.csv", "traj.extxyz"].map(|file| (outcome.case().to_owned(), file, outcome.text(file)))
 }
 
-fn assert_identical(case: Case, overlap: bool, expected: &[(String, &'static str, String); 2]) {
+fn assert_identical(case: Case, overlap: Overlap, expected: &[(String, &'static str, String); 2]) {
     for (actual, expected) in results(case, overlap).iter().zip(expected) {
         // Not assert_eq!: that would print both files.
         assert!(actual.2 == expected.2, "{}: {} differs from that of {}", actual.0, actual.1, expected.0);
@@ -41,14 +58,15 @@ fn assert_identical(case: Case, overlap: bool, expected: &[(String, &'static str
 #[test]
 fn transport_and_overlap_change_no_bit() {
     for case in local_cases().filter(|case| case.is_fast()) {
-        let expected = results(case, true);
-        assert_identical(case, false, &expected);
+        let expected = results(case, Overlap::On);
+        assert_identical(case, Overlap::Off, &expected);
         let is_chosen = (case.shell == "full") == (case.partition == "stripe");
         if p2p_available() && is_chosen {
-            let overlap = (case.shell == "half") == case.ranks.is_multiple_of(2);
+            let is_on = (case.shell == "half") == case.ranks.is_multiple_of(2);
+            let overlap = if is_on { Overlap::On } else { Overlap::Off };
             assert_identical(Case { backend: Backend::P2p, ..case }, overlap, &expected);
             if case.ranks == 4 {
-                assert_identical(Case { backend: Backend::P2p, ..case }, !overlap, &expected);
+                assert_identical(Case { backend: Backend::P2p, ..case }, overlap.opposite(), &expected);
             }
         }
     }
@@ -57,10 +75,10 @@ fn transport_and_overlap_change_no_bit() {
 #[test]
 fn mixed_precision_too() {
     for case in mixed_cases().filter(|case| case.backend == Backend::Local && case.ranks == 3) {
-        let expected = results(case, true);
-        assert_identical(case, false, &expected);
+        let expected = results(case, Overlap::On);
+        assert_identical(case, Overlap::Off, &expected);
         if p2p_available() && case.shell == "eighth" {
-            assert_identical(Case { backend: Backend::P2p, ..case }, true, &expected);
+            assert_identical(Case { backend: Backend::P2p, ..case }, Overlap::On, &expected);
         }
     }
 }
@@ -68,10 +86,10 @@ fn mixed_precision_too() {
 #[test]
 fn the_reference_method_too() {
     for case in local_cases().filter(|case| case.method == "direct-sum" && [2, 3].contains(&case.ranks)) {
-        let expected = results(case, true);
-        assert_identical(case, false, &expected);
+        let expected = results(case, Overlap::On);
+        assert_identical(case, Overlap::Off, &expected);
         if p2p_available() && case.shell == "half" {
-            assert_identical(Case { backend: Backend::P2p, ..case }, true, &expected);
+            assert_identical(Case { backend: Backend::P2p, ..case }, Overlap::On, &expected);
         }
     }
 }
@@ -94,6 +112,6 @@ fn looking_at_a_run_changes_no_bit() {
 #[test]
 fn a_run_can_be_repeated() {
     for case in local_cases().filter(|case| case.ranks == 4 && case.is_fast()) {
-        assert_identical(case, true, &results(case, true));
+        assert_identical(case, Overlap::On, &results(case, Overlap::On));
     }
 }

@@ -61,6 +61,7 @@ fn printed_thermo(name: &str) -> Vec<ThermoRow> {
 }
 
 /// Relative errors.
+#[derive(Clone, Copy)]
 struct Allowed {
     forces: f64,
     energy: f64,
@@ -71,7 +72,7 @@ struct Allowed {
 const DOUBLE: Allowed = Allowed { forces: 1e-10, energy: 1e-11, thermo_at_start: 2e-12, thermo: 1e-7 };
 const MIXED: Allowed = Allowed { forces: 1e-5, energy: 1e-6, thermo_at_start: 1e-5, thermo: 1e-4 };
 
-fn check_forces(name: &str, interaction: &str, (cases, allowed): (impl Iterator<Item = Case>, Allowed)) {
+fn check_forces(name: &str, interaction: &str, cases: impl Iterator<Item = Case>, allowed: Allowed) {
     let run = Run::new("forces", scenario(name, interaction));
     let expected = lammps_forces(name);
     let first = &printed_thermo(name)[0];
@@ -100,7 +101,8 @@ fn check_forces(name: &str, interaction: &str, (cases, allowed): (impl Iterator<
 fn check_thermo(
     name: &str,
     interaction: &str,
-    (cases, allowed): (impl Iterator<Item = Case>, Allowed),
+    cases: impl Iterator<Item = Case>,
+    allowed: Allowed,
     steps: impl Fn(&Case) -> u64,
 ) {
     let run = Run::new("run", scenario(name, interaction));
@@ -120,22 +122,22 @@ fn check_thermo(
 
 #[test]
 fn forces_of_the_mixture() {
-    check_forces("mix864", MIX, (every_case(), DOUBLE));
-    check_forces("mix864", MIX, (mixed_cases(), MIXED));
+    check_forces("mix864", MIX, every_case(), DOUBLE);
+    check_forces("mix864", MIX, mixed_cases(), MIXED);
 }
 
 #[test]
 fn forces_of_the_shifted_melt() {
-    check_forces("melt2048", MELT, (every_case(), DOUBLE));
-    check_forces("melt2048", MELT, (mixed_cases(), MIXED));
+    check_forces("melt2048", MELT, every_case(), DOUBLE);
+    check_forces("melt2048", MELT, mixed_cases(), MIXED);
 }
 
 /// The reference method computes every pair in each of the 50 steps, so half of its combinations must do.
 #[test]
 fn thermo_of_the_mixture() {
     let is_quick = |case: &Case| case.is_fast() || (case.shell == "half") == (case.partition == "rect");
-    check_thermo("mix864", MIX, (every_case().filter(is_quick), DOUBLE), |_| 50);
-    check_thermo("mix864", MIX, (mixed_cases(), MIXED), |_| 50);
+    check_thermo("mix864", MIX, every_case().filter(is_quick), DOUBLE, |_| 50);
+    check_thermo("mix864", MIX, mixed_cases(), MIXED, |_| 50);
 }
 
 /// Larger by a factor of 2.4, so pairs by 5.6: the reference method is only tried twice, for fewer steps.
@@ -148,6 +150,6 @@ fn thermo_of_the_shifted_melt() {
             || settings == (Backend::Local, 3, "full", "stripe")
     };
     let steps = |case: &Case| if case.is_fast() { 50 } else { 20 };
-    check_thermo("melt2048", MELT, (every_case().filter(is_quick), DOUBLE), steps);
-    check_thermo("melt2048", MELT, (mixed_cases(), MIXED), steps);
+    check_thermo("melt2048", MELT, every_case().filter(is_quick), DOUBLE, steps);
+    check_thermo("melt2048", MELT, mixed_cases(), MIXED, steps);
 }

@@ -1,5 +1,7 @@
 //! Mixed precision against double: forces within 1e-5 (rms), energies of a long run as well conserved.
 
+use md_core::Dimension;
+
 use crate::support::{
     Backend, CLUSTERS, Configuration, ForceRow, Outcome, Random, Run, assert_thermo, mixed_cases,
 };
@@ -82,7 +84,7 @@ fn deviation(actual: &[ForceRow], expected: &[ForceRow]) -> f64 {
 #[test]
 fn forces_on_every_path() {
     let configuration =
-        Configuration::clustered(&mut Random::new(70), [12.0, 9.0, 10.5], [true; 3], 500, false);
+        Configuration::clustered(&mut Random::new(70), [12.0, 9.0, 10.5], [true; 3], 500, Dimension::Three);
     let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz());
     let double = in_precision(&run.clone().on(Backend::Local, 1), "double");
     let pairs = |outcome: &Outcome| outcome.number("useful_pairs_per_atom");
@@ -99,7 +101,8 @@ fn forces_on_every_path() {
 #[test]
 fn a_large_box_loses_nothing() {
     let lengths = [20_000.0, 15.0, 15.0];
-    let configuration = Configuration::clustered(&mut Random::new(71), lengths, [true; 3], 500, false);
+    let configuration =
+        Configuration::clustered(&mut Random::new(71), lengths, [true; 3], 500, Dimension::Three);
     let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz());
     for ranks in [1, 3] {
         let run = run.clone().on(Backend::Local, ranks);

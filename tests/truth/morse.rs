@@ -42,11 +42,18 @@ fn lattice_sums(shift: &str) -> (f64, f64) {
     (energy, virial)
 }
 
-/// The parameters stand in `[interaction]`, or for the pair of the only species where those in `[interaction]` are
-/// others.
-fn scenario(shift: &str, by_pair: bool) -> String {
+/// Where the parameters stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parameters {
+    /// In `[interaction]`.
+    OfAll,
+    /// With the pair of the only species; those in `[interaction]` are others.
+    OfPair,
+}
+
+fn scenario(shift: &str, parameters: Parameters) -> String {
     let [x, y, z] = CELLS;
-    let (depth, pair) = if by_pair {
+    let (depth, pair) = if parameters == Parameters::OfPair {
         let own = format!(
             "[[interaction.pair]]\nspecies = [\"A\", \"A\"]\ndepth = {DEPTH:?}\nalpha = {ALPHA:?}\nr0 = {R0:?}\n"
         );
@@ -72,14 +79,14 @@ fn check(run: &Run, shift: &str) {
 #[test]
 fn energy_and_virial_of_a_crystal() {
     for shift in ["none", "energy", "force"] {
-        let run = Run::new("forces", scenario(shift, false));
+        let run = Run::new("forces", scenario(shift, Parameters::OfAll));
         local_cases().for_each(|case| check(&case.apply(&run), shift));
     }
 }
 
 #[test]
 fn parameters_of_a_pair_win_over_those_of_all() {
-    let run = Run::new("forces", scenario("energy", true));
+    let run = Run::new("forces", scenario("energy", Parameters::OfPair));
     local_cases().for_each(|case| check(&case.apply(&run), "energy"));
 }
 

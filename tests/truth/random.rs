@@ -2,6 +2,7 @@
 //! with every other, and all against the sums of this test.
 
 use crate::support::{Backend, Configuration, ForceRow, Pair, Random, Run, Shift, assert_forces};
+use md_core::Dimension;
 use proptest::prelude::*;
 
 /// How the work is divided.
@@ -18,19 +19,27 @@ const DOUBLE: f64 = 1e-9;
 /// that f32 rounds it by about 1e-6.
 const MIXED: f64 = 3e-6;
 
-/// Method, precision and the difference allowed.
-const METHODS: [(&str, &str, f64); 4] = [
-    ("cells", "double", DOUBLE),
-    ("clusters", "double", DOUBLE),
-    ("clusters", "mixed", MIXED),
-    ("direct-sum", "double", DOUBLE),
+/// How the forces are computed.
+#[derive(Debug, Clone, Copy)]
+struct Method {
+    name: &'static str,
+    precision: &'static str,
+    /// The difference allowed.
+    tolerance: f64,
+}
+
+const METHODS: [Method; 4] = [
+    Method { name: "cells", precision: "double", tolerance: DOUBLE },
+    Method { name: "clusters", precision: "double", tolerance: DOUBLE },
+    Method { name: "clusters", precision: "mixed", tolerance: MIXED },
+    Method { name: "direct-sum", precision: "double", tolerance: DOUBLE },
 ];
 
 /// A system and a way to divide it for each method.
 #[derive(Debug, Clone)]
 struct System {
     configuration: Configuration,
-    dimension: usize,
+    dimension: Dimension,
     cutoff: f64,
     skin: f64,
     shift: Shift,
@@ -53,37 +62,38 @@ prop_compose! {
         cutoff in 1.2_f64..3.2,
         skin in 0.0_f64..0.6,
         // In units of cutoff + skin: from one cell to five.
-        edges in prop::array::uniform3(1.01_f64..5.0),
+        sides in prop::array::uniform3(1.01_f64..5.0),
         periodic in prop::array::uniform3(any::<bool>()),
         shift in prop_oneof![Just(Shift::None), Just(Shift::Energy), Just(Shift::Force)],
         count in 1_usize..250,
         seed in any::<u64>(),
-        dimension in 2_usize..=3,
+        dimension in prop_oneof![Just(Dimension::Two), Just(Dimension::Three)],
         clustered in any::<bool>(),
         ways in [way(), way(), way(), way()],
     ) -> System {
-        let lengths = edges.map(|edge| edge * (cutoff + skin));
-        let flat = dimension == 2;
+        let lengths = sides.map(|side| side * (cutoff + skin));
         // Seen from a reference in three dimensions there is nothing above and below.
-        let periodic = [periodic[0], periodic[1], periodic[2] && !flat];
+        let periodic = [periodic[0], periodic[1], periodic[2] && dimension == Dimension::Three];
         let place = if clustered { Configuration::clustered } else { Configuration::scattered };
-        let configuration = place(&mut Random::new(seed), lengths, periodic, count, flat);
+        let configuration = place(&mut Random::new(seed), lengths, periodic, count, dimension);
         System { configuration, dimension, cutoff, skin, shift, ways }
     }
 }
 
 /// The forces that a method finds on a number of ranks, or the largest smaller number that the box has room for.
-fn forces(system: &System, (method, precision): (&str, &str), way: Way) -> Vec<ForceRow> {
+fn forces(system: &System, method: Method, way: Way) -> Vec<ForceRow> {
+    let Method { name, precision, .. } = method;
     let System { configuration, dimension, cutoff, skin, shift, .. } = system;
     let Way { shell, exchange, partition, ranks: most_ranks } = way;
-    let is_periodic = |dim: usize| configuration.periodic[dim] || dim >= *dimension;
+    let is_periodic = |dim: usize| configuration.periodic[dim] || dim >= dimension.count();
     let boundary = [0, 1, 2].map(|dim| if is_periodic(dim) { "periodic" } else { "reflecting" });
     let scenario = format!(
-        "[simulation]\nsteps = 1\ndimension = {dimension}\n\
+        "[simulation]\nsteps = 1\ndimension = {}\n\
          [system]\nfile = {{ path = \"random.extxyz\", format = \"extxyz\" }}\nboundary = {boundary:?}\n\
          [interaction]\ncutoff = {cutoff:?}\nshift = {:?}\n\
-         [neighbor]\nmethod = {method:?}\nprecision = {precision:?}\nskin = {skin:?}\nrebuild = {{ every = 1 }}\n\
+         [neighbor]\nmethod = {name:?}\nprecision = {precision:?}\nskin = {skin:?}\nrebuild = {{ every = 1 }}\n\
          [parallel]\nshell = {shell:?}\nexchange = {exchange:?}\npartition = {partition:?}\n",
+        dimension.count(),
         shift.name()
     );
     let run = Run::new("forces", scenario).file("random.extxyz", configuration.extxyz());
@@ -105,10 +115,10 @@ proptest! {
         let expected = system.configuration.sums(Pair { cutoff: system.cutoff, shift: system.shift });
         // Alone, a particle feels nothing.
         let scale = expected.scale.max(1.0);
-        for ((method, precision, tolerance), way) in METHODS.into_iter().zip(system.ways) {
-            let actual = forces(&system, (method, precision), way);
-            let case = format!("{method} in {precision}, {way:?}, against the sums of this test");
-            assert_forces(&actual, &expected.forces, scale, tolerance, &case);
+        for (method, way) in METHODS.into_iter().zip(system.ways) {
+            let actual = forces(&system, method, way);
+            let case = format!("{} in {}, {way:?}, against the sums of this test", method.name, method.precision);
+            assert_forces(&actual, &expected.forces, scale, method.tolerance, &case);
         }
     }
 }

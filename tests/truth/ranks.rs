@@ -100,7 +100,7 @@ const DOUBLE: f64 = 1e-10;
 const MIXED: f64 = 1e-5;
 
 /// Everything after `start` in any case against one rank in double precision, and the initial state bit by bit.
-fn check(system: &str, (cases, relative): (impl Iterator<Item = Case>, f64)) {
+fn check(system: &str, cases: impl Iterator<Item = Case>, relative: f64) {
     let run = run(system);
     let reference = run.clone().on(Backend::Local, 1).succeed();
     let expected = reference.thermo();
@@ -119,26 +119,26 @@ fn check(system: &str, (cases, relative): (impl Iterator<Item = Case>, f64)) {
 
 #[test]
 fn melt() {
-    check(MELT, (every_case(), DOUBLE));
-    check(MELT, (mixed_cases(), MIXED));
+    check(MELT, every_case(), DOUBLE);
+    check(MELT, mixed_cases(), MIXED);
 }
 
 #[test]
 fn mixture() {
-    check(MIXTURE, (local_cases().chain(p2p_cases().filter(|case| case.ranks == 3)), DOUBLE));
-    check(MIXTURE, (mixed_cases().filter(|case| case.ranks == 3), MIXED));
+    check(MIXTURE, local_cases().chain(p2p_cases().filter(|case| case.ranks == 3)), DOUBLE);
+    check(MIXTURE, mixed_cases().filter(|case| case.ranks == 3), MIXED);
 }
 
 #[test]
 fn alloy_in_two_dimensions() {
-    check(ALLOY_2D, (local_cases().chain(p2p_cases().filter(|case| case.ranks == 4)), DOUBLE));
-    check(ALLOY_2D, (mixed_cases().filter(|case| case.ranks == 4), MIXED));
+    check(ALLOY_2D, local_cases().chain(p2p_cases().filter(|case| case.ranks == 4)), DOUBLE);
+    check(ALLOY_2D, mixed_cases().filter(|case| case.ranks == 4), MIXED);
 }
 
 #[test]
 fn reflecting_walls() {
-    check(WALLS, (local_cases().chain(p2p_cases().filter(|case| case.ranks == 8)), DOUBLE));
-    check(WALLS, (mixed_cases().filter(|case| case.ranks == 8), MIXED));
+    check(WALLS, local_cases().chain(p2p_cases().filter(|case| case.ranks == 8)), DOUBLE);
+    check(WALLS, mixed_cases().filter(|case| case.ranks == 8), MIXED);
 }
 
 /// Walls conserve energy, and nobody passes them.
@@ -149,13 +149,13 @@ fn walls_hold_and_conserve_energy() {
     let thermo = outcome.thermo();
     let change = thermo.iter().map(|row| (row.total - thermo[0].total).abs()).fold(0.0, f64::max);
     assert!(change < 1e-3, "energy changes by {change}");
-    let edge = 6.0 * (4.0_f64 / 0.7).cbrt();
+    let side = 6.0 * (4.0_f64 / 0.7).cbrt();
     for frame in frames(&outcome) {
         for line in frame.lines().skip(2) {
             let fields: Vec<&str> = line.split_whitespace().collect();
             for column in [1, 3] {
                 let x: f64 = fields[column].parse().unwrap();
-                assert!((0.0..=edge).contains(&x), "outside of the walls: {line}");
+                assert!((0.0..=side).contains(&x), "outside of the walls: {line}");
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::support::{
     Backend, CLUSTERS, Configuration, Outcome, Pair, Random, Run, Shift, assert_close, assert_forces,
 };
-use md_core::SimdLevel;
+use md_core::{Dimension, SimdLevel};
 
 /// Lists without room to spare.
 const TIGHT: [&str; 2] = ["neighbor.skin=0.0", "neighbor.rebuild.every=1"];
@@ -26,21 +26,36 @@ epsilon = 0.7
 
 const SHELLS: [&str; 3] = ["full", "half", "eighth"];
 
-/// Method, precision, and what is allowed: the relative errors between levels and of all of them, and a difference in pairs
-/// per atom, because one at the very cutoff may lie on either side in mixed precision.
-type Path = (&'static str, &'static str, [f64; 3]);
+/// How the forces are computed, and what is allowed.
+#[derive(Clone, Copy)]
+struct Path {
+    method: &'static str,
+    precision: &'static str,
+    /// Relative error between levels.
+    between: f64,
+    /// Relative error of all levels.
+    of_all: f64,
+    /// Difference in pairs per atom: one at the very cutoff may lie on either side in mixed precision.
+    pairs_apart: f64,
+}
+
+const DOUBLE: Path =
+    Path { method: "clusters", precision: "double", between: 1e-12, of_all: 1e-11, pairs_apart: 0.0 };
 const PATHS: [Path; 3] = [
-    ("clusters", "double", [1e-12, 1e-11, 0.0]),
-    ("cells", "double", [1e-12, 1e-11, 0.0]),
-    ("clusters", "mixed", [3e-6, 3e-6, 0.01]),
+    DOUBLE,
+    Path { method: "cells", ..DOUBLE },
+    Path { method: "clusters", precision: "mixed", between: 3e-6, of_all: 3e-6, pairs_apart: 0.01 },
 ];
 
 fn at(
     level: &str,
     configuration: &Configuration,
-    ((method, precision, _), shell, shift): (Path, &str, Shift),
+    path: Path,
+    shell: &str,
+    shift: Shift,
     ranks: usize,
 ) -> Outcome {
+    let Path { method, precision, .. } = path;
     let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
     let run = run.set(format!("parallel.shell={shell:?}")).set(format!("neighbor.method={method:?}"));
     let run = run.set(format!("neighbor.precision={precision:?}"));
@@ -54,17 +69,17 @@ fn at(
 #[test]
 fn every_level_gives_the_same_forces() {
     let lengths = [12.0, 9.0, 10.5];
-    let configuration = Configuration::clustered(&mut Random::new(50), lengths, [true; 3], 500, false);
-    let levels: Vec<&str> =
-        SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name).collect();
+    let configuration =
+        Configuration::clustered(&mut Random::new(50), lengths, [true; 3], 500, Dimension::Three);
+    let levels: Vec<&str> = SimdLevel::available().map(SimdLevel::name).collect();
     assert!(levels.contains(&SimdLevel::detect().name()), "{levels:?}");
     for (shell, shift) in SHELLS.into_iter().zip([Shift::None, Shift::Energy, Shift::Force]) {
         let expected = configuration.sums(Pair { cutoff: 2.5, shift });
         for (path, ranks) in PATHS.into_iter().flat_map(|path| [1, 2, 8].map(|ranks| (path, ranks))) {
-            let [between, of_all, pairs_apart] = path.2;
-            let reference = at(levels[0], &configuration, (path, shell, shift), ranks);
+            let Path { between, of_all, pairs_apart, .. } = path;
+            let reference = at(levels[0], &configuration, path, shell, shift, ranks);
             for level in &levels {
-                let outcome = at(level, &configuration, (path, shell, shift), ranks);
+                let outcome = at(level, &configuration, path, shell, shift, ranks);
                 let case = outcome.case();
                 assert_forces(&outcome.forces(), &reference.forces(), expected.scale, between, case);
                 // The levels might all be wrong in the same way.
@@ -91,8 +106,8 @@ fn several_species_at_every_level() {
         let expected = run.clone().set("neighbor.method=\"direct-sum\"").succeed();
         let scale =
             expected.forces().iter().flat_map(|row| row.force).fold(0.0, |most: f64, f| most.max(f.abs()));
-        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()).map(SimdLevel::name) {
-            for (method, precision, _) in PATHS {
+        for level in SimdLevel::available().map(SimdLevel::name) {
+            for Path { method, precision, .. } in PATHS {
                 // Of the largest net force; pair forces are several times as large.
                 let allowed = if precision == "mixed" { 1e-5 } else { 1e-11 };
                 let run =
@@ -107,7 +122,8 @@ fn several_species_at_every_level() {
 /// Without `MD_SIMD` it is the best for the method.
 #[test]
 fn the_best_level_is_the_default() {
-    let configuration = Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, false);
+    let configuration =
+        Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, Dimension::Three);
     let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
     let run = run.on(Backend::Local, 1).environment("MD_SIMD", "");
     for (method, best) in [("clusters", SimdLevel::for_clusters()), ("cells", SimdLevel::detect())] {
@@ -118,7 +134,8 @@ fn the_best_level_is_the_default() {
 
 #[test]
 fn an_unknown_level_is_refused() {
-    let configuration = Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, false);
+    let configuration =
+        Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, Dimension::Three);
     let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
     let outcome = run.environment("MD_SIMD", "mmx").on(Backend::Local, 1).finish();
     assert_eq!(outcome.code(), Some(2), "{}", outcome.report());

@@ -1,5 +1,7 @@
 //! Threads: they change no force beyond rounding, and for a number of threads every run gives the same bits.
 
+use md_core::Dimension;
+
 use crate::support::{
     Backend, CLUSTERS, Configuration, Random, Run, Start, Workdir, assert_forces, data, p2p_available,
 };
@@ -64,7 +66,7 @@ fn check(run: &Run, ranks: usize) {
 #[test]
 fn forces_of_clusters_and_voids() {
     let configuration =
-        Configuration::clustered(&mut Random::new(71), [12.0, 9.0, 10.5], [true; 3], 500, false);
+        Configuration::clustered(&mut Random::new(71), [12.0, 9.0, 10.5], [true; 3], 500, Dimension::Three);
     for ranks in [1, 2, 3] {
         check(&Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()), ranks);
     }
@@ -119,7 +121,7 @@ fn a_run_can_be_repeated_and_the_transport_changes_no_bit() {
 /// Fewer particles than threads, empty regions.
 #[test]
 fn a_thread_may_have_nothing_to_do() {
-    let few = Configuration::clustered(&mut Random::new(72), [9.0; 3], [true; 3], 5, false);
+    let few = Configuration::clustered(&mut Random::new(72), [9.0; 3], [true; 3], 5, Dimension::Three);
     check(&Run::new("forces", CLUSTERS).file("clusters.extxyz", few.extxyz()), 2);
 }
 

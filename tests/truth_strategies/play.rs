@@ -27,7 +27,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn judge(&mut self, what: &str, outcome: Result<(), String>) {
+    fn count(&mut self, what: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => self.passed += 1,
             Err(difference) => {
@@ -50,7 +50,7 @@ pub(crate) fn play_all() -> ExitCode {
     let mut tally = Tally::default();
     for (name, text) in SYSTEMS {
         // Errors may have left the ranks out of step.
-        if let Err(what) = compare(&world, (name, text), &mut tally) {
+        if let Err(what) = compare(&world, name, text, &mut tally) {
             println!("rank {}: {what}", world.rank());
             world.abort(1);
         }
@@ -61,12 +61,12 @@ pub(crate) fn play_all() -> ExitCode {
     ExitCode::from(u8::from(tally.failed > 0))
 }
 
-fn compare(world: &MpiWorld, (name, text): (&str, &str), tally: &mut Tally) -> Result<(), String> {
+fn compare(world: &MpiWorld, name: &str, text: &str, tally: &mut Tally) -> Result<(), String> {
     let alone = if world.rank() == 0 { Some(on_one_rank(text)?) } else { None };
     if let Some(alone) = &alone {
         let other = on_one_rank(&text.replace("seed = ", "seed = 9"))?;
         let differs = identical(&other, alone).err().map(drop);
-        tally.judge("the comparison sees another seed", differs.ok_or_else(|| "it does not".to_owned()));
+        tally.count("the comparison sees another seed", differs.ok_or_else(|| "it does not".to_owned()));
     }
     for &decomposition in Decomposition::all(Extent::wanted()) {
         let play = |transport: Transport| {
@@ -76,12 +76,12 @@ fn compare(world: &MpiWorld, (name, text): (&str, &str), tally: &mut Tally) -> R
         let expected = play(Transport::reference())?;
         if let Some(alone) = &alone {
             let what = format!("{name}, {}, {decomposition}", Transport::reference());
-            tally.judge(&what, agrees(&expected, alone));
+            tally.count(&what, agrees(&expected, alone));
         }
         for transport in Transport::others() {
             let actual = play(transport)?;
             if world.rank() == 0 {
-                tally.judge(&format!("{name}, {transport}, {decomposition}"), identical(&actual, &expected));
+                tally.count(&format!("{name}, {transport}, {decomposition}"), identical(&actual, &expected));
             }
         }
     }

@@ -6,20 +6,21 @@ use serde::Serialize;
 
 use crate::report::{RunContext, Strategy};
 
-/// How a strategy fared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How a strategy fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
+/// reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::VariantArray)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Checked and measured.
     Ok,
     /// Its forces are not those of the reference: not measured.
     Wrong,
-    /// A call failed.
-    Failed,
-    /// A wait or a call took longer than the limit.
-    Timeout,
     /// Not possible here.
     Unavailable,
+    /// A wait or a call took longer than the limit.
+    Timeout,
+    /// A call failed.
+    Failed,
 }
 
 /// A median and the interval that holds the true median with 95 % confidence, in seconds.

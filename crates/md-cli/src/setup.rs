@@ -98,7 +98,7 @@ fn simd_level() -> Result<Option<SimdLevel>, RunError> {
     if wanted.is_empty() {
         return Ok(None);
     }
-    let available = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+    let available = || SimdLevel::available();
     let level = available().find(|level| level.name() == wanted);
     level.map(Some).ok_or_else(|| RunError::UnknownSimd {
         variable: SIMD_VARIABLE,
@@ -183,7 +183,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
                 error.to_string(),
                 &format!("a larger box along {}, a smaller cutoff or a smaller skin", axis(*dim)),
             ),
-            GridError::WrongGrid(..) => {
+            GridError::WrongGrid { .. } => {
                 at("parallel.grid", error.to_string(), "a grid whose product is the number of ranks")
             }
             GridError::TooThin(_) => {

@@ -73,8 +73,10 @@ fn the_effective_scenario_is_the_same_scenario() {
 }
 
 #[test]
-fn the_effective_scenario_looks_like_one_a_user_writes() {
-    assert_snapshot!(effective_toml(&valid(MELT, &[])), @r#"
+fn the_effective_system_looks_like_one_a_user_writes() {
+    let effective = effective_toml(&valid(MELT, &[]));
+    let (system, _) = effective.split_once("[neighbor]").unwrap();
+    assert_snapshot!(system, @r#"
     [simulation]
     title = "LJ melt"
     dimension = 3
@@ -111,7 +113,14 @@ fn the_effective_scenario_looks_like_one_a_user_writes() {
     species = ["A", "B"]
     epsilon = 1.5
     sigma = 0.8
+    "#);
+}
 
+#[test]
+fn the_effective_methods_look_like_those_a_user_writes() {
+    let effective = effective_toml(&valid(MELT, &[]));
+    let start = effective.find("[neighbor]").unwrap();
+    assert_snapshot!(&effective[start..], @r#"
     [neighbor]
     method = "clusters"
     skin = 0.3
@@ -201,17 +210,19 @@ fn the_schema_knows_every_key_and_every_name() {
     }
 }
 
+/// What a check beyond the scenario finds.
+fn misfit(overrides: &[&str], path: &str) -> ScenarioError {
+    ScenarioError::at(
+        &source(MELT, overrides),
+        path,
+        "the cutoff is more than half the box",
+        "use more cells",
+    )
+}
+
 #[test]
 fn checks_beyond_the_scenario_raise_errors_at_a_key() {
-    let error = |overrides: &[&str], path: &str| {
-        ScenarioError::at(
-            &source(MELT, overrides),
-            path,
-            "the cutoff is more than half the box",
-            "use more cells",
-        )
-    };
-    assert_snapshot!(error(&[], "interaction.cutoff").render(), @r#"
+    assert_snapshot!(misfit(&[], "interaction.cutoff").render(), @r#"
      × the cutoff is more than half the box
        ╭─[melt.toml:26:10]
     25 │ kind = "lennard-jones"
@@ -221,7 +232,7 @@ fn checks_beyond_the_scenario_raise_errors_at_a_key() {
        ╰────
      help: use more cells
     "#);
-    assert_snapshot!(error(&["interaction.cutoff=30"], "interaction.cutoff").render(), @r"
+    assert_snapshot!(misfit(&["interaction.cutoff=30"], "interaction.cutoff").render(), @r"
      × the cutoff is more than half the box
       ╭─[command line:1:26]
     1 │ --set interaction.cutoff=30
@@ -229,7 +240,12 @@ fn checks_beyond_the_scenario_raise_errors_at_a_key() {
       ╰────
      help: use more cells
     ");
-    assert_snapshot!(error(&[], "parallel.grid").render(), @r#"
+    assert_eq!(misfit(&[], "interaction.cutoff").key_path(), "interaction.cutoff");
+}
+
+#[test]
+fn checks_of_a_key_that_is_left_out_raise_errors_at_its_table_or_file() {
+    assert_snapshot!(misfit(&[], "parallel.grid").render(), @r#"
      × the cutoff is more than half the box
        ╭─[melt.toml:41:1]
     40 │ 
@@ -239,11 +255,10 @@ fn checks_beyond_the_scenario_raise_errors_at_a_key() {
        ╰────
      help: use more cells
     "#);
-    assert_snapshot!(error(&[], "integrator.kind").render(), @r"
+    assert_snapshot!(misfit(&[], "integrator.kind").render(), @r"
     × melt.toml: the cutoff is more than half the box
     help: use more cells
     ");
-    assert_eq!(error(&[], "interaction.cutoff").key_path(), "interaction.cutoff");
 }
 
 /// The file has no table `[parallel]`, and the override that makes one says nothing of its partition.

@@ -19,7 +19,7 @@ const BAD_INPUT: u8 = 2;
 
 /// What to measure.
 #[derive(Debug)]
-struct Plan {
+struct Measurement {
     backend: Backend,
     samples: u32,
     /// Bytes per message, exchanges per sample.
@@ -28,11 +28,11 @@ struct Plan {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(plan) = plan(&arguments) else {
+    let Some(measurement) = parse(&arguments) else {
         eprintln!("usage: mpirun -n 2 exchange BACKEND SAMPLES BYTES:EXCHANGES...");
         return ExitCode::from(BAD_INPUT);
     };
-    let world = match mpi::start(WATCHDOG).and_then(|world| world.with_backend(plan.backend)) {
+    let world = match mpi::start(WATCHDOG).and_then(|world| world.with_backend(measurement.backend)) {
         Ok(world) => world,
         Err(error) => {
             eprintln!("exchange: {error}");
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
         eprintln!("exchange: runs on 2 ranks, not on {}", world.ranks());
         return ExitCode::from(BAD_INPUT);
     }
-    for &(bytes, exchanges) in &plan.sizes {
-        if let Err(error) = measure(&world, &plan, bytes, exchanges) {
+    for &(bytes, exchanges) in &measurement.sizes {
+        if let Err(error) = measure(&world, &measurement, bytes, exchanges) {
             eprintln!("exchange: rank {}: {error}", world.rank());
             world.abort(1);
         }
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn plan(arguments: &[String]) -> Option<Plan> {
+fn parse(arguments: &[String]) -> Option<Measurement> {
     let [backend, samples, sizes @ ..] = arguments else { return None };
     let size = |text: &String| {
         let (bytes, exchanges) = text.split_once(':')?;
@@ -60,10 +60,16 @@ fn plan(arguments: &[String]) -> Option<Plan> {
     };
     let sizes: Vec<_> = sizes.iter().map(size).collect::<Option<_>>()?;
     let backend = Backend::from_name(backend)?;
-    Some(Plan { backend, samples: samples.parse().ok()?, sizes }).filter(|plan| !plan.sizes.is_empty())
+    Some(Measurement { backend, samples: samples.parse().ok()?, sizes })
+        .filter(|measurement| !measurement.sizes.is_empty())
 }
 
-fn measure(world: &dyn World, plan: &Plan, bytes: usize, exchanges: u32) -> Result<(), CommError> {
+fn measure(
+    world: &dyn World,
+    measurement: &Measurement,
+    bytes: usize,
+    exchanges: u32,
+) -> Result<(), CommError> {
     let peer = 1 - world.rank();
     let edge = Edge { peer, send_channel: 0, receive_channel: 0, flow: Flow::Both, send_capacity: bytes };
     let spec = ExchangeSpec {
@@ -75,10 +81,10 @@ fn measure(world: &dyn World, plan: &Plan, bytes: usize, exchanges: u32) -> Resu
     let mut context = world.open(spec)?;
     let mut memory = Private { out: AlignedBuffer::new(bytes), into: AlignedBuffer::new(bytes) };
     memory.out.bytes_mut().fill(mark(world.rank()));
-    for _ in 0..plan.samples {
+    for _ in 0..measurement.samples {
         let seconds = sample(world, &mut context, &mut memory, exchanges)?;
         if world.rank() == 0 {
-            println!("{},{bytes},{exchanges},{seconds:.9e}", plan.backend.name());
+            println!("{},{bytes},{exchanges},{seconds:.9e}", measurement.backend.name());
         }
     }
     if memory.into.bytes().iter().any(|&byte| byte != mark(peer)) {

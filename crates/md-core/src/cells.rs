@@ -194,7 +194,8 @@ mod tests {
         };
         let grid = CellGrid::new(domain, [CELLS; 3]);
         let whole: Partition = Arc::new(Rect { grid: [1; 3] });
-        let plan = HaloPlan::new(&grid, &whole, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
+        let plan =
+            HaloPlan::new(&grid, &whole, &Shell::Half.offsets(Dimension::Three), ExchangePattern::Direct, 0);
         let place = |id| random::normal_vector(7, id).map(|x| x.rem_euclid(f64::from(CELLS)));
         let particle = |id| Particle { id, species: 0, position: place(id), velocity: [0.0; 3] };
         let (mut particles, mut cells): (Particles, _) =

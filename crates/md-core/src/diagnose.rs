@@ -5,7 +5,7 @@ use crate::particles::Particles;
 
 /// Two particles that push each other out of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overlap {
+pub struct ClosePair {
     /// The particle with the largest force.
     pub id: u64,
     /// Its nearest neighbour.
@@ -27,7 +27,7 @@ pub fn largest_force(particles: &Particles) -> Option<(usize, f64)> {
 }
 
 /// The particle at `index` and its nearest neighbour among owned particles and ghosts.
-pub fn overlap_at(particles: &Particles, index: usize, force: f64, domain: &Domain) -> Option<Overlap> {
+pub fn close_pair_at(particles: &Particles, index: usize, force: f64, domain: &Domain) -> Option<ClosePair> {
     let here = particles.position_of(index);
     let distance2 = |other: usize| {
         let d = domain.nearest_image(here, particles.position_of(other));
@@ -37,7 +37,7 @@ pub fn overlap_at(particles: &Particles, index: usize, force: f64, domain: &Doma
     let others = others.filter(|&other| particles.id[other] != particles.id[index]);
     let (nearest, distance2) =
         others.map(|other| (other, distance2(other))).min_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(Overlap {
+    Some(ClosePair {
         id: particles.id[index],
         neighbour: particles.id[nearest],
         distance: distance2.sqrt(),

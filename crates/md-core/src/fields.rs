@@ -18,17 +18,17 @@ pub struct Field(pub(crate) usize);
 
 impl Field {
     /// Positions, \[length\].
-    pub const POSITION: Self = Self(0);
+    pub const POSITION: Self = Self(BuiltIn::Position as usize);
     /// Velocities, \[length / time\].
-    pub const VELOCITY: Self = Self(1);
+    pub const VELOCITY: Self = Self(BuiltIn::Velocity as usize);
     /// Forces, \[energy / length\].
-    pub const FORCE: Self = Self(2);
+    pub const FORCE: Self = Self(BuiltIn::Force as usize);
     /// Global ids.
-    pub const ID: Self = Self(3);
+    pub const ID: Self = Self(BuiltIn::Id as usize);
     /// Species indices.
-    pub const SPECIES: Self = Self(4);
+    pub const SPECIES: Self = Self(BuiltIn::Species as usize);
     /// Image counts, packed: see [`ImageCounts`].
-    pub const IMAGES: Self = Self(5);
+    pub const IMAGES: Self = Self(BuiltIn::Images as usize);
 
     /// Whether it is of real numbers.
     pub(crate) fn is_real(self) -> bool {
@@ -50,7 +50,7 @@ pub enum OnMigration {
 pub enum OnGhosts {
     /// Nothing: the field exists for owned particles only.
     Absent,
-    /// Storage, which a gather from the owners fills and a scatter-add brings home.
+    /// Storage, which a gather from the owners fills and a scatter-add sends to their owners.
     Allocated,
     /// The owner's value whenever the border is made; a gather brings a newer one.
     Copied,
@@ -80,15 +80,33 @@ impl FieldSpec {
     }
 }
 
-/// The fields that all particles have, by number.
-pub(crate) const BUILT_IN: [FieldSpec; 6] = [
-    FieldSpec::new("positions", 3, OnMigration::Moves, OnGhosts::Copied),
-    FieldSpec::new("velocities", 3, OnMigration::Moves, OnGhosts::Absent),
-    FieldSpec::new("forces", 3, OnMigration::Recomputed, OnGhosts::Allocated),
-    FieldSpec::new("ids", 1, OnMigration::Moves, OnGhosts::Copied),
-    FieldSpec::new("species", 1, OnMigration::Moves, OnGhosts::Copied),
-    FieldSpec::new("images", 1, OnMigration::Moves, OnGhosts::Absent),
-];
+/// The fields that all particles have, in the order of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
+pub(crate) enum BuiltIn {
+    Position,
+    Velocity,
+    Force,
+    Id,
+    Species,
+    Images,
+}
+
+impl BuiltIn {
+    pub(crate) const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+
+    pub(crate) fn spec(self) -> &'static FieldSpec {
+        use OnGhosts::{Absent, Allocated, Copied};
+        use OnMigration::{Moves, Recomputed};
+        match self {
+            Self::Position => &const { FieldSpec::new("positions", 3, Moves, Copied) },
+            Self::Velocity => &const { FieldSpec::new("velocities", 3, Moves, Absent) },
+            Self::Force => &const { FieldSpec::new("forces", 3, Recomputed, Allocated) },
+            Self::Id => &const { FieldSpec::new("ids", 1, Moves, Copied) },
+            Self::Species => &const { FieldSpec::new("species", 1, Moves, Copied) },
+            Self::Images => &const { FieldSpec::new("images", 1, Moves, Absent) },
+        }
+    }
+}
 
 /// How often a particle has crossed each pair of periodic faces, upwards minus downwards: its unwrapped position is
 /// its position plus so many box lengths. Counted modulo 2^21.

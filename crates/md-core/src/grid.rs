@@ -5,7 +5,7 @@
 //! run from 0 to count - 1 (*primary* cells); one layer more on each periodic side names periodic images (*extended*
 //! coordinates, -1 and count). An image is never stored as a cell of its own kind: it is its primary cell plus a shift.
 
-use crate::domain::{Dimension, Domain};
+use crate::domain::Domain;
 
 /// Integer coordinates of a cell, x first.
 pub type Cell = [i32; 3];
@@ -38,8 +38,13 @@ pub enum GridError {
     #[error("the box is too thin for the ranks: {0}")]
     TooThin(String),
     /// The grid given by the user does not have one cell of ranks per rank.
-    #[error("the grid {0}x{1}x{2} has {3} places, but there are {4} ranks")]
-    WrongGrid(usize, usize, usize, usize, usize),
+    #[error("the grid {}x{}x{} has {} places, but there are {ranks} ranks", grid[0], grid[1], grid[2], grid.iter().product::<usize>())]
+    WrongGrid {
+        /// Ranks per dimension.
+        grid: [usize; 3],
+        /// Ranks there are.
+        ranks: usize,
+    },
 }
 
 /// `x`, `y` or `z`.
@@ -124,11 +129,6 @@ impl CellGrid {
         (0..self.domain.dimension.count()).map(|dim| self.domain.lengths[dim] / f64::from(self.counts[dim]))
     }
 
-    /// Whether the grid is one layer in z with no neighbours there.
-    pub fn is_flat(&self) -> bool {
-        self.domain.dimension == Dimension::Two
-    }
-
     /// The primary cell of a position inside the box; positions outside are clamped to the border cells.
     #[inline]
     pub fn cell_of(&self, position: [f64; 3]) -> Cell {
@@ -196,7 +196,7 @@ pub fn subtract(a: Cell, b: Cell) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Boundary;
+    use crate::domain::{Boundary, Dimension};
 
     fn grid() -> CellGrid {
         let boundary = [Boundary::Periodic, Boundary::Reflecting, Boundary::Periodic];

@@ -10,7 +10,7 @@
 //! is copying runs. Disadvantage: sorting moves every column.
 
 use crate::aligned::{Column, LINE, Place, Storage};
-use crate::fields::{BUILT_IN, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
+use crate::fields::{BuiltIn, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
 use crate::threads::Threads;
 use bytemuck::TransparentWrapper;
 use std::slice;
@@ -68,14 +68,14 @@ impl Particles {
     pub fn register(&mut self, spec: FieldSpec) -> Field {
         self.registered.push((spec, vec![Column::at(Place::Other); spec.components]));
         self.set_len(self.len());
-        Field(BUILT_IN.len() + self.registered.len() - 1)
+        Field(BuiltIn::ALL.len() + self.registered.len() - 1)
     }
 
     /// The description of a field of these particles.
     pub fn spec(&self, field: Field) -> &FieldSpec {
-        match BUILT_IN.get(field.0) {
-            Some(spec) => spec,
-            None => &self.registered[field.0 - BUILT_IN.len()].0,
+        match BuiltIn::ALL.get(field.0) {
+            Some(field) => field.spec(),
+            None => &self.registered[field.0 - BuiltIn::ALL.len()].0,
         }
     }
 
@@ -99,7 +99,7 @@ impl Particles {
 
     /// All fields.
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = Field> + use<> {
-        (0..BUILT_IN.len() + self.registered.len()).map(Field)
+        (0..BuiltIn::ALL.len() + self.registered.len()).map(Field)
     }
 
     /// Whether a field goes with its particles.
@@ -126,7 +126,7 @@ impl Particles {
             Field::ID => Column::peel_slice(slice::from_ref(&self.id)),
             Field::SPECIES => Column::peel_slice(slice::from_ref(&self.species)),
             Field::IMAGES => Column::peel_slice(slice::from_ref(&self.images)),
-            Field(number) => Column::peel_slice(&self.registered[number - BUILT_IN.len()].1),
+            Field(number) => Column::peel_slice(&self.registered[number - BuiltIn::ALL.len()].1),
         }
     }
 
@@ -138,7 +138,7 @@ impl Particles {
             Field::ID => Column::peel_slice_mut(slice::from_mut(&mut self.id)),
             Field::SPECIES => Column::peel_slice_mut(slice::from_mut(&mut self.species)),
             Field::IMAGES => Column::peel_slice_mut(slice::from_mut(&mut self.images)),
-            Field(number) => Column::peel_slice_mut(&mut self.registered[number - BUILT_IN.len()].1),
+            Field(number) => Column::peel_slice_mut(&mut self.registered[number - BuiltIn::ALL.len()].1),
         }
     }
 

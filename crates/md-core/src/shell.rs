@@ -12,6 +12,7 @@
 //!
 //! A cell is forward of another if it comes later in storage order (z, then y, then x).
 
+use crate::domain::Dimension;
 use crate::grid::{Cell, storage_order};
 
 /// Which neighbouring cells are imported.
@@ -56,9 +57,9 @@ impl Shell {
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// The rules around one anchor, in storage order of the partner; the cell with itself comes first.
-    pub fn rules(self, flat: bool) -> Vec<PairRule> {
+    pub fn rules(self, dimension: Dimension) -> Vec<PairRule> {
         let origin = [0; 3];
-        let mut offsets = neighbours(flat);
+        let mut offsets = neighbours(dimension);
         if self != Self::Full {
             offsets.retain(is_forward);
         }
@@ -71,8 +72,8 @@ impl Shell {
     }
 
     /// Offsets of the cells that a rank needs around each of its own.
-    pub fn offsets(self, flat: bool) -> Vec<Cell> {
-        let mut offsets: Vec<Cell> = self.rules(flat).iter().flat_map(|rule| [rule.a, rule.b]).collect();
+    pub fn offsets(self, dimension: Dimension) -> Vec<Cell> {
+        let mut offsets: Vec<Cell> = self.rules(dimension).iter().flat_map(|rule| [rule.a, rule.b]).collect();
         offsets.sort_unstable();
         offsets.dedup();
         offsets.retain(|offset| *offset != [0; 3]);
@@ -107,9 +108,12 @@ pub fn is_forward(offset: &Cell) -> bool {
     storage_order(offset) > [0; 3]
 }
 
-/// The 26 (flat: 8) offsets to adjacent cells in storage order.
-pub fn neighbours(flat: bool) -> Vec<Cell> {
-    let layers = if flat { 0..=0 } else { -1..=1 };
+/// The 26 (in two dimensions: 8) offsets to adjacent cells in storage order.
+pub fn neighbours(dimension: Dimension) -> Vec<Cell> {
+    let layers = match dimension {
+        Dimension::Two => 0..=0,
+        Dimension::Three => -1..=1,
+    };
     let rows = layers.flat_map(|z| (-1..=1).map(move |y| (y, z)));
     rows.flat_map(|(y, z)| (-1..=1).map(move |x| [x, y, z])).filter(|offset| *offset != [0; 3]).collect()
 }
@@ -120,22 +124,22 @@ mod tests {
 
     #[test]
     fn the_textbook_numbers() {
-        assert_eq!(Shell::Full.rules(false).len(), 27);
-        assert_eq!(Shell::Half.rules(false).len(), 14);
-        assert_eq!(Shell::Full.rules(true).len(), 9);
-        assert_eq!(Shell::Half.rules(true).len(), 5);
-        for (shell, flat, imports) in [
-            (Shell::Full, false, 26),
-            (Shell::Half, false, 13),
-            (Shell::Eighth, false, 7),
-            (Shell::Eighth, true, 3),
+        assert_eq!(Shell::Full.rules(Dimension::Three).len(), 27);
+        assert_eq!(Shell::Half.rules(Dimension::Three).len(), 14);
+        assert_eq!(Shell::Full.rules(Dimension::Two).len(), 9);
+        assert_eq!(Shell::Half.rules(Dimension::Two).len(), 5);
+        for (shell, dimension, imports) in [
+            (Shell::Full, Dimension::Three, 26),
+            (Shell::Half, Dimension::Three, 13),
+            (Shell::Eighth, Dimension::Three, 7),
+            (Shell::Eighth, Dimension::Two, 3),
         ] {
-            assert_eq!(shell.offsets(flat).len(), imports, "{shell:?}");
+            assert_eq!(shell.offsets(dimension).len(), imports, "{shell:?}");
         }
     }
 
     #[test]
     fn of_each_offset_and_its_opposite_one_is_forward() {
-        assert!(neighbours(false).iter().all(|o| is_forward(o) != is_forward(&o.map(|c| -c))));
+        assert!(neighbours(Dimension::Three).iter().all(|o| is_forward(o) != is_forward(&o.map(|c| -c))));
     }
 }

@@ -4,7 +4,7 @@
 use bytemuck::Pod;
 use md_comm::World;
 use md_core::Particle;
-use md_core::diagnose::{Overlap, largest_force, overlap_at};
+use md_core::diagnose::{ClosePair, close_pair_at, largest_force};
 use md_core::migrate::{LostParticle, find_lost};
 
 use crate::error::EngineError;
@@ -54,13 +54,13 @@ impl<I: Interaction> Simulation<'_, I> {
         }
         let mine = worst.filter(|(_, force)| *force >= largest[0]);
         let overlap =
-            mine.and_then(|(i, force)| overlap_at(&self.state.particles, i, force, &self.state.domain));
+            mine.and_then(|(i, force)| close_pair_at(&self.state.particles, i, force, &self.state.domain));
         let words = overlap
             .map_or([0.0; 4], |o| [f64::from_bits(o.id), f64::from_bits(o.neighbour), o.distance, o.force]);
         let found = gather_all(&[words], self.world)?.into_iter().find(|[.., force]| *force > 0.0);
         let overlap = found.map(|[id, neighbour, distance, force]| {
             let [id, neighbour] = [id, neighbour].map(f64::to_bits);
-            Overlap { id, neighbour, distance, force }
+            ClosePair { id, neighbour, distance, force }
         });
         Err(EngineError::Exploded { step: self.state.step, overlap })
     }

@@ -71,7 +71,7 @@ impl<'w> Decomposition<'w> {
         particles: &Particles,
     ) -> Result<Self, EngineError> {
         let ParallelConfig { shell, exchange, buffering, .. } = *parallel;
-        let offsets = shell.offsets(grid.is_flat());
+        let offsets = shell.offsets(grid.domain().dimension);
         let plan = HaloPlan::new(&grid, &partition, &offsets, exchange, world.rank());
         let pairs = PairWork::new(&plan, &grid, shell);
         let halo = Halo::open(world, &plan, shell.force_return(), buffering, particles)?;

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use md_comm::CommError;
-use md_core::diagnose::Overlap;
+use md_core::diagnose::ClosePair;
 use md_core::grid::GridError;
 use md_core::halo::BorderError;
 use md_core::migrate::LostParticle;
@@ -61,7 +61,7 @@ pub enum EngineError {
         /// The step.
         step: u64,
         /// The culprits, where they could be told apart.
-        overlap: Option<Overlap>,
+        overlap: Option<ClosePair>,
     },
     /// Energy and virial were asked for after a step that computed forces alone.
     #[error("step {step}: energy and virial were not computed, the last ones are those of step {known}")]
@@ -148,8 +148,8 @@ fn describe_lost(step: u64, count: u64, examples: &[LostParticle]) -> String {
     text + "\nthe time step is too large, particles overlap, or the neighbourhood is rebuilt too rarely"
 }
 
-fn describe_explosion(step: u64, overlap: &Option<Overlap>) -> String {
-    let Some(Overlap { id, neighbour, distance, force }) = overlap else {
+fn describe_explosion(step: u64, overlap: &Option<ClosePair>) -> String {
+    let Some(ClosePair { id, neighbour, distance, force }) = overlap else {
         return format!("step {step}: the energy explodes");
     };
     format!(

@@ -1,9 +1,9 @@
 //! The halo of one moment, exchanged over and over without computation.
 //!
-//! Structure: the steady exchange of the simulation is a list of legs, one context each: positions stage by stage, then,
+//! Structure: the steady exchange of the simulation is a list of contexts: positions stage by stage, then,
 //! where the shell returns forces, forces back, last stage first. The messages are packed once, into private memory of
 //! this rank. In every exchange each message is copied from there into the transport's send buffer, sent, and on
-//! arrival copied out into private memory again; a leg begins when the one before it is complete.
+//! arrival copied out into private memory again; a context begins when the one before it is complete.
 //! Advantage: every transport moves the same bytes from one rank's private memory to another's, so a transport that lets
 //! a message be packed in place or read in place gains no more than it saves, and gathering and scattering particles,
 //! which is the same for all, does not blur the difference. Disadvantage: in a step other work lies between the
@@ -27,11 +27,11 @@ const NOWHERE: f64 = 1e100;
 
 /// A steady exchange that can be repeated.
 pub struct FrozenHalo<'s> {
-    legs: Vec<FrozenLeg<'s>>,
+    exchanges: Vec<FrozenExchange<'s>>,
 }
 
 /// One context with its messages.
-pub(crate) struct FrozenLeg<'s> {
+pub(crate) struct FrozenExchange<'s> {
     context: &'s mut Exchange,
     outgoing: Vec<(EdgeId, AlignedBuffer)>,
     /// Per edge: what arrived.
@@ -44,7 +44,9 @@ impl<I: Interaction> Simulation<'_, I> {
         let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
         let Setup { threads, .. } = setup;
         let Decomposition { plan, halo, .. } = decomposition;
-        FrozenHalo { legs: halo.frozen_legs(&HaloView { particles, cells, plan, domain, threads, clock }) }
+        FrozenHalo {
+            exchanges: halo.frozen_exchanges(&HaloView { particles, cells, plan, domain, threads, clock }),
+        }
     }
 
     /// Puts all ghosts out of everybody's reach, and computes all forces again from a fresh exchange: of a ghost that is
@@ -70,17 +72,17 @@ impl FrozenHalo<'_> {
     /// # Errors
     /// Communication.
     pub fn exchange(&mut self) -> Result<(), EngineError> {
-        self.legs.iter_mut().try_for_each(FrozenLeg::exchange)
+        self.exchanges.iter_mut().try_for_each(FrozenExchange::exchange)
     }
 
     /// What this rank sends in one exchange.
     pub fn traffic(&self) -> Traffic {
-        let sent = self.legs.iter().flat_map(|leg| &leg.outgoing);
+        let sent = self.exchanges.iter().flat_map(|exchange| &exchange.outgoing);
         total(sent.map(|(_, message)| Traffic { messages: 1, bytes: message.bytes().len() as u64 }))
     }
 }
 
-impl<'s> FrozenLeg<'s> {
+impl<'s> FrozenExchange<'s> {
     /// Packs every message once; `pack` fills the message of an edge.
     pub(crate) fn new(context: &'s mut Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
         let spec = context.spec();

@@ -2,8 +2,8 @@
 //!
 //! An interaction computes forces on the particles of a rank from owned particles and ghosts. It moves data between
 //! ranks by two calls only, [`ForceContext::gather`] and [`ForceContext::scatter_add`], as often as it needs. Pair
-//! forces use each once: positions out, forces home. The embedded-atom method uses them twice more: electron
-//! densities home, derivatives of the embedding energy out (`tests/embedded_atom.rs`).
+//! forces use each once: positions out, forces to their owners. The embedded-atom method uses them twice more: electron
+//! densities to their owners, derivatives of the embedding energy out (`tests/embedded_atom.rs`).
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ impl Interaction for PairForces {
         Ok(())
     }
 
-    /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go home. The order of the sums
+    /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go to their owners. The order of the sums
     /// is the same with and without overlap, and so are the bits.
     fn add_forces(
         &mut self,

@@ -47,7 +47,14 @@ struct Course {
     unwrapped: Vec<ParticleRow>,
 }
 
-fn run(ranks: usize, shell: Shell, exchange: ExchangePattern, replace: bool) -> Course {
+/// Whether a run keeps its division.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Divisions {
+    One,
+    Several,
+}
+
+fn run(ranks: usize, shell: Shell, exchange: ExchangePattern, divisions: Divisions) -> Course {
     on_ranks(ranks, |world| {
         let mut config = melt();
         (config.parallel.shell, config.parallel.exchange) = (shell, exchange);
@@ -55,7 +62,7 @@ fn run(ranks: usize, shell: Shell, exchange: ExchangePattern, replace: bool) -> 
         let mut simulation = Simulation::new(world, &setup)?;
         let mut thermo = Vec::new();
         for turn in 0..STEPS / INTERVAL {
-            if replace && turn > 0 {
+            if divisions == Divisions::Several && turn > 0 {
                 simulation.replace_decomposition(division(&setup, ranks, turn))?;
             }
             let mut observer = every(10, Needs::ENERGY_AND_VIRIAL, |now| {
@@ -84,7 +91,8 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
         (8, Shell::Half, ExchangePattern::Staged),
     ] {
         let case = format!("{ranks} ranks, {shell:?}, {exchange:?}");
-        let (changed, steady) = (run(ranks, shell, exchange, true), run(ranks, shell, exchange, false));
+        let [changed, steady] =
+            [Divisions::Several, Divisions::One].map(|divisions| run(ranks, shell, exchange, divisions));
         assert_eq!(changed.thermo.len() as u64, STEPS / 10 + 1);
         for (a, b) in changed.thermo.iter().zip(&steady.thermo) {
             let close = |a: f64, b: f64| (a - b).abs() < 1e-9 * b.abs().max(1.0);
@@ -103,12 +111,12 @@ fn a_run_that_changes_its_partition_has_the_thermodynamics_of_one_that_does_not(
 /// From slabs along x to slabs along z nearly every particle goes to another rank, in one message to each.
 #[test]
 fn the_traffic_of_a_replaced_decomposition_is_booked() {
-    let bytes = |replace: bool| {
+    let bytes = |divisions: Divisions| {
         on_ranks(2, |world| {
             let setup = Setup::new(melt(), 2)?;
             let mut simulation = Simulation::new(world, &setup)?;
             simulation.start_measuring()?;
-            if replace {
+            if divisions == Divisions::Several {
                 let owners = Arc::new(RoundRobin { ranks: 2 });
                 let division = Division { grid: setup.division.grid.clone(), partition: owners };
                 simulation.replace_decomposition(division)?;
@@ -123,7 +131,7 @@ fn the_traffic_of_a_replaced_decomposition_is_booked() {
         })
     };
     // Every second cell changes hands, twice; a particle is at least position, velocity, id and species.
-    let ((moved, back), (steady, _)) = (bytes(true), bytes(false));
+    let ((moved, back), (steady, _)) = (bytes(Divisions::Several), bytes(Divisions::One));
     let migrated = 64 * 864 / 4;
     assert!(moved > steady + migrated, "{moved} bytes, {steady} without");
     assert!(back > moved + migrated, "{back} bytes after {moved}");

@@ -1,5 +1,5 @@
 //! The embedded-atom method (Daw and Baskes 1984) as a user of gather and scatter-add: inside one force computation electron
-//! densities go home to the owners, and derivatives of the embedding energy go out to the ghosts.
+//! densities go to their owners, and derivatives of the embedding energy go out to the ghosts.
 
 mod common;
 

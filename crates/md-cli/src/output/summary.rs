@@ -132,10 +132,10 @@ mod tests {
         ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
 
     #[test]
-    fn the_summary_of_a_run() {
+    fn the_summary_of_a_run_begins_with_its_settings_and_results() {
         let text =
             String::from_utf8(summary_json(&two_ranks(), &context(), &facts(), None).unwrap()).unwrap();
-        let start = text.split_inclusive('\n').take(36).collect::<String>();
+        let start = text.split_inclusive('\n').take(25).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,
@@ -162,20 +162,16 @@ mod tests {
           "energy_drift_per_atom": -0.0089259,
           "messages": 2600,
           "bytes": 208000000,
-          "phases": {
-            "integrate": {
-              "calls": 200,
-              "min_s": 0.05,
-              "avg_s": 0.05,
-              "max_s": 0.05
-            },
-            "migrate": {
-              "calls": 0,
-              "min_s": 0.0,
-              "avg_s": 0.0,
         "#);
-        let value: Value = serde_json::from_str(&text).unwrap();
+    }
+
+    #[test]
+    fn the_summary_of_a_run_has_all_phases_and_the_library_but_no_totals() {
+        let bytes = summary_json(&two_ranks(), &context(), &facts(), None).unwrap();
+        let value: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["phases"].as_object().unwrap().len(), Phase::ALL.len());
+        let integrate = json!({ "calls": 200, "min_s": 0.05, "avg_s": 0.05, "max_s": 0.05 });
+        assert_eq!(value["phases"]["integrate"], integrate);
         assert_eq!(value["mpi"]["library"], "Open MPI v4.1.4, package: Debian");
         assert!(value.get("virial").is_none());
     }

@@ -1,7 +1,7 @@
 //! From candidates to times, to a choice, and back to a new trial.
 
 use crate::auto::decision::{decide, median};
-use crate::auto::trials::Trials;
+use crate::auto::trials::{ClockState, Trials};
 use crate::auto::waiting::{Role, without_waiting};
 use crate::auto::{Auto, Phase};
 use crate::ledger::Ledger;
@@ -27,11 +27,12 @@ impl Auto {
             Phase::Trial => {
                 let turn = self.trials.turn(self.exchanges, self.entries.len());
                 self.change_to(turn.unwrap_or_default(), transport);
-                self.clock.reset(turn.is_some());
+                self.clock.reset(if turn.is_some() { ClockState::On } else { ClockState::Off });
             }
             Phase::Settled { .. } => {
                 let room = times_s.len() < self.trials.watched_times();
-                self.clock.reset(room && self.trials.is_watched(self.exchanges));
+                let is_timed = room && self.trials.is_watched(self.exchanges);
+                self.clock.reset(if is_timed { ClockState::On } else { ClockState::Off });
             }
         }
     }
@@ -133,7 +134,7 @@ impl Auto {
 
     fn enter(&mut self, phase: Phase) {
         (self.phase, self.exchanges) = (phase, 0);
-        self.clock.reset(true);
+        self.clock.reset(ClockState::On);
     }
 
     /// Bytes that all ranks send in an exchange. *Collective.*

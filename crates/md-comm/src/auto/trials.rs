@@ -2,24 +2,34 @@
 
 use std::time::{Duration, Instant};
 
+/// Whether anybody wants the time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum ClockState {
+    /// It is measured.
+    On,
+    /// Nobody does.
+    #[default]
+    Off,
+}
+
 /// Time spent on moving messages, exchange by exchange. A clock that can be switched off, so that exchanges whose time nobody wants do not pay for it.
 #[derive(Debug, Default)]
 pub(crate) struct TransportClock {
-    on: bool,
+    state: ClockState,
     running_since: Option<Instant>,
     spent: Duration,
 }
 
 impl TransportClock {
     /// Starts from zero, on or off.
-    pub(super) fn reset(&mut self, on: bool) {
-        *self = Self { on, ..Self::default() };
+    pub(super) fn reset(&mut self, state: ClockState) {
+        *self = Self { state, ..Self::default() };
     }
 
     /// Runs from now on, if it is on and does not run already.
     #[inline]
     pub(crate) fn run(&mut self) {
-        if self.on && self.running_since.is_none() {
+        if self.state == ClockState::On && self.running_since.is_none() {
             self.running_since = Some(Instant::now());
         }
     }
@@ -35,7 +45,7 @@ impl TransportClock {
     /// Seconds since the last lap, if the clock is on.
     pub(super) fn lap_s(&mut self) -> Option<f64> {
         let spent = std::mem::take(&mut self.spent);
-        self.on.then_some(spent.as_secs_f64())
+        (self.state == ClockState::On).then_some(spent.as_secs_f64())
     }
 }
 

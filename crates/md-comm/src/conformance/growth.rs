@@ -7,7 +7,7 @@ use super::{Check, Flaws};
 use crate::{Buffering, CommError, Growth, World};
 
 const ROUNDS: usize = 4;
-const LAST_STAGE: u32 = 4;
+const LAST_STEP: u32 = 4;
 /// More exchanges than a transport with a short trial needs to choose between others.
 const SEASON: usize = 12;
 
@@ -38,9 +38,9 @@ fn open<'w>(
 fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let mut player = open(world, flaws, Rule::Varying(1), buffering)?;
-        for stage in 1..=LAST_STAGE {
+        for step in 1..=LAST_STEP {
             player.rounds(ROUNDS)?;
-            player.negotiate(stage, Growth::Grown)?;
+            player.negotiate(step, Growth::Grown)?;
         }
         player.rounds(ROUNDS)?;
         player.close()?;
@@ -52,9 +52,9 @@ fn one_byte(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for (rule, buffering) in [(Rule::Fixed(1), Buffering::Double), (Rule::Varying(1), Buffering::Single)] {
         let mut player = open(world, flaws, rule, buffering)?;
-        for stage in 1..=LAST_STAGE {
+        for step in 1..=LAST_STEP {
             player.play()?;
-            player.negotiate(stage, Growth::Grown)?;
+            player.negotiate(step, Growth::Grown)?;
         }
         player.play()?;
         player.close()?;
@@ -64,9 +64,9 @@ fn every_exchange(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 
 fn several_in_a_row(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let mut player = open(world, flaws, Rule::Varying(1), Buffering::Double)?;
-    for stage in 1..=LAST_STAGE {
-        player.negotiate(stage, Growth::Grown)?;
-        player.negotiate(stage, Growth::Unchanged)?;
+    for step in 1..=LAST_STEP {
+        player.negotiate(step, Growth::Grown)?;
+        player.negotiate(step, Growth::Unchanged)?;
     }
     player.rounds(ROUNDS)?;
     player.close()
@@ -77,9 +77,9 @@ fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         let edges = ring(world, world.ranks());
         let mut player = Player::open(world, flaws, edges, Rule::Varying(1), Buffering::Single, 1)?;
         player.only_grower(grower);
-        for stage in 1..=2 {
+        for step in 1..=2 {
             player.rounds(1)?;
-            player.negotiate(stage, Growth::Grown)?;
+            player.negotiate(step, Growth::Grown)?;
         }
         player.rounds(ROUNDS)?;
         player.close()?;
@@ -90,16 +90,16 @@ fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn fixed_lengths(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let mut player = open(world, flaws, Rule::Fixed(1), buffering)?;
-        let steps = [
+        let growth_steps = [
             (2, Growth::Grown),
             (2, Growth::Unchanged),
             (1, Growth::Unchanged),
             (0, Growth::Unchanged),
             (3, Growth::Grown),
         ];
-        for (stage, growth) in steps {
+        for (step, growth) in growth_steps {
             player.rounds(2)?;
-            player.negotiate(stage, growth)?;
+            player.negotiate(step, growth)?;
         }
         player.rounds(ROUNDS)?;
         player.close()?;
@@ -127,9 +127,9 @@ fn reverse_grows(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
     let mut forward = Player::open(world, flaws, edges, Rule::Fixed(1), Buffering::Single, 1)?;
     let mut reverse = forward.reversed(2)?;
-    for stage in 1..=2 {
-        forward.negotiate(stage, Growth::Grown)?;
-        reverse.negotiate(stage, Growth::Grown)?;
+    for step in 1..=2 {
+        forward.negotiate(step, Growth::Grown)?;
+        reverse.negotiate(step, Growth::Grown)?;
         forward.rounds(2)?;
         reverse.rounds(2)?;
     }
@@ -152,7 +152,7 @@ fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
     let mut forward = Player::open(world, flaws, edges, Rule::Fixed(100), Buffering::Double, 1)?;
     let mut reverse = forward.reversed(2)?;
-    for (stage, growth) in [
+    for (step, growth) in [
         (0, Growth::Unchanged),
         (1, Growth::Grown),
         (1, Growth::Unchanged),
@@ -163,8 +163,8 @@ fn long_life(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
             forward.play()?;
             reverse.play()?;
         }
-        forward.negotiate(stage, growth)?;
-        reverse.negotiate(stage, growth)?;
+        forward.negotiate(step, growth)?;
+        reverse.negotiate(step, growth)?;
     }
     forward.rounds(2)?;
     reverse.rounds(2)?;

@@ -8,8 +8,8 @@ use crate::{Buffering, CommError, Edge, Growth, World};
 
 const BYTES: usize = 40;
 const ROUNDS: usize = 4;
-/// Stages of growth; the last one has messages that no library sends before they are asked for.
-const LAST_STAGE: u32 = 4;
+/// Steps of growth; the last one has messages that no library sends before they are asked for.
+const LAST_STEP: u32 = 4;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new("messages outgrow their capacity", outgrow),
@@ -43,11 +43,11 @@ fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = torus_by_rank(world, balanced(world.ranks()));
         let mut player = open(world, flaws, edges, buffering, 1)?;
-        for stage in 0..=LAST_STAGE {
-            player.script.stage = stage;
+        for step in 0..=LAST_STEP {
+            player.script.step = step;
             player.rounds(ROUNDS)?;
             let long = player.has_outgrown() || player.script.edges.is_empty();
-            flaws.expect(long, || format!("stage {stage}: no message was too long"));
+            flaws.expect(long, || format!("growth step {step}: no message was too long"));
             catch_up(world, &mut player)?;
             player.catch_up(Growth::Unchanged)?;
         }
@@ -64,7 +64,7 @@ fn sender_ahead(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         if world.rank() == 0 {
             player.pace = Pace::Steady;
         }
-        player.script.stage = LAST_STAGE;
+        player.script.step = LAST_STEP;
         player.rounds(10 * ROUNDS)?;
         catch_up(world, &mut player)?;
         player.rounds(ROUNDS)?;
@@ -77,8 +77,8 @@ fn reverse(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = half_shell(world, balanced(world.ranks()));
     let mut forward = open(world, flaws, edges, Buffering::Double, 1)?;
     let mut back = forward.reversed(2)?;
-    for stage in 0..LAST_STAGE {
-        (forward.script.stage, back.script.stage) = (stage, stage);
+    for step in 0..LAST_STEP {
+        (forward.script.step, back.script.step) = (step, step);
         forward.rounds(2)?;
         back.rounds(2)?;
         catch_up(world, &mut forward)?;
@@ -92,7 +92,7 @@ fn polling(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for buffering in [Buffering::Single, Buffering::Double] {
         let edges = half_shell(world, balanced(world.ranks()));
         let mut player = open(world, flaws, edges, buffering, 1)?;
-        player.script.stage = LAST_STAGE;
+        player.script.step = LAST_STEP;
         for _ in 0..ROUNDS {
             player.send()?;
             player.exchange.progress()?;
@@ -111,7 +111,7 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         open(world, flaws, edges, buffering, salt)
     };
     let mut players = [open(1, Buffering::Single)?, open(2, Buffering::Double)?, open(3, Buffering::Single)?];
-    players.iter_mut().for_each(|player| player.script.stage = LAST_STAGE);
+    players.iter_mut().for_each(|player| player.script.step = LAST_STEP);
     for round in 0..ROUNDS {
         play_interleaved(world, &mut players, round)?;
     }
@@ -122,8 +122,8 @@ fn interleaved(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
 fn packed_twice(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let edges = ring(world, world.ranks());
     let mut player = Player::open(world, flaws, edges, Rule::Varying(BYTES), Buffering::Double, 1)?;
-    for stage in [0, 2] {
-        player.script.stage = stage;
+    for step in [0, 2] {
+        player.script.step = step;
         for first in [0, BYTES, 100 * BYTES] {
             player.exchange.send_buffer(crate::EdgeId(0), first)?.fill(0xEE);
             player.play()?;

@@ -81,8 +81,8 @@ impl<'w> Player<'w> {
         salt: u64,
         capacity: impl Fn(usize, usize) -> usize,
     ) -> Result<Self, CommError> {
-        let (direction, sequence, stage, grower) = (Direction::Forward, 0, 0, None);
-        let mut script = Script { rank: world.rank(), edges, rule, direction, salt, sequence, stage, grower };
+        let (direction, sequence, step, grower) = (Direction::Forward, 0, 0, None);
+        let mut script = Script { rank: world.rank(), edges, rule, direction, salt, sequence, step, grower };
         for (i, need) in script.needs().into_iter().enumerate() {
             script.edges[i].send_capacity = capacity(i, need);
         }
@@ -206,12 +206,12 @@ impl<'w> Player<'w> {
         Ok(())
     }
 
-    /// Negotiates the lengths of a growth stage and compares what the transport says about it.
-    pub(super) fn negotiate(&mut self, stage: u32, expected: Growth) -> Result<(), CommError> {
-        self.script.stage = stage;
+    /// Negotiates the lengths of a growth step and compares what the transport says about it.
+    pub(super) fn negotiate(&mut self, step: u32, expected: Growth) -> Result<(), CommError> {
+        self.script.step = step;
         let needs = self.script.needs();
         let growth = self.exchange.negotiate(&needs)?;
-        self.flaws.expect(growth == expected, || format!("stage {stage}: {growth:?}, not {expected:?}"));
+        self.flaws.expect(growth == expected, || format!("growth step {step}: {growth:?}, not {expected:?}"));
         let spec = self.exchange.spec();
         for (i, (edge, need)) in spec.edges.iter().zip(needs).enumerate() {
             let enough = match spec.sizes {

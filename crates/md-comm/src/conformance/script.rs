@@ -4,8 +4,8 @@ use super::payload::Stamp;
 use super::random::Random;
 use crate::{ALIGNMENT, Arrival, Edge, EdgeId, Rank};
 
-/// How much longer messages become per growth stage: more than any head-room a transport adds.
-const GROWTH_PER_STAGE: usize = 7;
+/// How much longer messages become per growth step: more than any head-room a transport adds.
+const GROWTH_PER_STEP: usize = 7;
 /// Fixed lengths of different edges differ by less than this.
 const SPREAD: usize = 16;
 
@@ -36,8 +36,8 @@ pub(super) struct Script {
     pub(super) salt: u64,
     /// Number of the exchange.
     pub(super) sequence: u64,
-    /// Growth stage; messages of stage s are 7^s times as long.
-    pub(super) stage: u32,
+    /// Growth step; messages of step s are 7^s times as long.
+    pub(super) step: u32,
     /// Only this rank's messages grow (`None`: all).
     pub(super) grower: Option<Rank>,
 }
@@ -63,7 +63,7 @@ impl Script {
         stamp.flaw(length, arrival.bytes)
     }
 
-    /// What every sending edge needs at the current stage (0 for the others).
+    /// What every sending edge needs at the current growth step (0 for the others).
     pub(super) fn needs(&self) -> Vec<usize> {
         let need = |edge: &Edge| {
             let Edge { peer: receiver, send_channel: channel, .. } = *edge;
@@ -97,7 +97,7 @@ impl Script {
             Direction::Reversed => (receiver, sender),
         };
         let grows = self.grower.is_none_or(|grower| grower == from);
-        let factor = if grows { GROWTH_PER_STAGE.pow(self.stage) } else { 1 };
+        let factor = if grows { GROWTH_PER_STEP.pow(self.step) } else { 1 };
         match self.rule {
             Rule::Fixed(0) => 0,
             Rule::Fixed(base) => {

@@ -50,7 +50,9 @@ impl Word for Published {
     fn publish(&self, value: u64) {
         match self.1 {
             Conduct::Unordered => self.0.store(value, Ordering::Relaxed),
-            _ => self.0.publish(value),
+            Conduct::Right | Conduct::FlagFirst | Conduct::CreditIgnored | Conduct::CreditFirst => {
+                self.0.publish(value);
+            }
         }
     }
 }

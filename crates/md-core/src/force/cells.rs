@@ -133,12 +133,12 @@ impl CellWork {
     pub(super) fn rebuild_shares(&mut self, system: System, len: usize) {
         self.rebuild(system.pairs, system.cells);
         let mut all = std::mem::take(&mut self.shares);
-        for region in Region::ALL {
+        for &region in Region::ALL {
             shares::assign_homes(&mut all, system.threads, region, self.items(region), len);
         }
         shares::each(system.threads, &mut all, |share| {
             share.reactions.reset(len);
-            for region in Region::ALL {
+            for &region in Region::ALL {
                 let (work, reactions) = share.work_mut(region);
                 work.local.clear();
                 work.cross.clear();

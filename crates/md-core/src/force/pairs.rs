@@ -30,7 +30,7 @@ impl Newton {
 }
 
 /// Whether pairs need ghosts from other ranks; inner ones sort before boundary ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum Region {
     /// Own cells and their images only: can be computed while the halo is in flight.
     Inner,
@@ -40,7 +40,7 @@ pub enum Region {
 
 impl Region {
     /// In the order of computation.
-    pub const ALL: [Self; 2] = [Self::Inner, Self::Boundary];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// The cells that one cell meets.
@@ -83,7 +83,7 @@ pub struct Pair {
 impl PairWork {
     /// The pairs of the plan's rank.
     pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell) -> Self {
-        let rules = shell.rules(grid.is_flat());
+        let rules = shell.rules(grid.domain().dimension);
         let mut links = Vec::with_capacity(plan.owned.len() * rules.len());
         for &anchor in &plan.owned {
             for rule in &rules {

@@ -1,12 +1,12 @@
 //! Finding ghost cells and the way they come.
 //!
 //! A ghost cell g of rank R is named from an *anchor*: a cell c of R with g = c + o for one of the offsets that the
-//! plan is given. It is provided by the owner of the *gate* h: g itself in the direct pattern; in the staged one the cell
+//! plan is given. It comes from the owner of the *provider cell* h: g itself in the direct pattern; in the staged one the cell
 //! next to c along the last dimension in which o is not zero, whose owner has got g in an earlier stage.
 //!
 //! Importer and provider find the same cells without a word exchanged: the importer walks from its anchors, the provider
-//! from its gates back to anchors, both choose among several ways to the same ghost by the same order, and both sort by
-//! the importer's extended coordinates.
+//! from its provider cells back to anchors, both choose among several ways to the same ghost by the same order, and both
+//! sort by the importer's extended coordinates.
 
 use super::plan::ExchangePattern;
 use crate::grid::{Cell, CellGrid, add, storage_order, subtract};
@@ -59,11 +59,11 @@ impl ExchangePattern {
         }
     }
 
-    /// Offset from the anchor to the gate.
-    fn gate(self, offset: Cell) -> Cell {
+    /// Offset from the anchor to the provider cell.
+    fn provider_cell(self, offset: Cell) -> Cell {
         match (self, last_dimension(offset)) {
             (Self::Staged, Some(dim)) => subtract(offset, without(offset, dim)),
-            _ => offset,
+            (Self::Direct, _) | (Self::Staged, None) => offset,
         }
     }
 }
@@ -93,11 +93,13 @@ impl Routes<'_> {
         for &anchor in owned {
             for &offset in &self.offsets {
                 let ghost = add(anchor, offset);
-                let Some((gate, _)) = self.grid.wrap(add(anchor, self.pattern.gate(offset))) else {
+                let Some((provider_cell, _)) =
+                    self.grid.wrap(add(anchor, self.pattern.provider_cell(offset)))
+                else {
                     continue;
                 };
                 if self.is_ghost_of(ghost, self.rank) && self.is_chosen(ghost, offset, self.rank) {
-                    let provider = self.partition.owner(self.grid, gate);
+                    let provider = self.partition.owner(self.grid, provider_cell);
                     let stage = found.entry(self.pattern.stage(offset)).or_default();
                     stage.entry(provider).or_default().insert(Ghost(ghost));
                 }
@@ -117,9 +119,11 @@ impl Routes<'_> {
     /// What this rank, owner of the `owned` cells, provides to others and to itself.
     pub(super) fn exports(&self, owned: &[Cell]) -> Exports {
         let mut exports = Exports::new();
-        for &gate in owned {
+        for &provider_cell in owned {
             for &offset in &self.offsets {
-                let Some((anchor, shift)) = self.grid.wrap(subtract(gate, self.pattern.gate(offset))) else {
+                let Some((anchor, shift)) =
+                    self.grid.wrap(subtract(provider_cell, self.pattern.provider_cell(offset)))
+                else {
                     continue;
                 };
                 let importer = self.partition.owner(self.grid, anchor);

@@ -55,9 +55,8 @@ impl Rect {
     /// # Errors
     /// The grid's product is not `ranks`, or it has more ranks than cells along a dimension.
     pub fn new(grid: [usize; 3], most: Cell, ranks: usize) -> Result<Self, GridError> {
-        let [x, y, z] = grid;
-        if x * y * z != ranks {
-            return Err(GridError::WrongGrid(x, y, z, x * y * z, ranks));
+        if grid.iter().product::<usize>() != ranks {
+            return Err(GridError::WrongGrid { grid, ranks });
         }
         match (0..3).find(|&dim| grid[dim] > most[dim] as usize) {
             None => Ok(Self { grid }),
@@ -129,6 +128,6 @@ mod tests {
         assert_eq!(choose_grid(&cube, [2, 2, 1], 4), Ok([2, 2, 1]));
         assert!(matches!(choose_grid(&cube, [2; 3], 3), Err(GridError::TooThin(_))));
         assert!(matches!(Rect::new([4, 1, 1], [3; 3], 4), Err(GridError::TooThin(_))));
-        assert!(matches!(Rect::new([2, 1, 1], [3; 3], 4), Err(GridError::WrongGrid(..))));
+        assert!(matches!(Rect::new([2, 1, 1], [3; 3], 4), Err(GridError::WrongGrid { .. })));
     }
 }

@@ -19,8 +19,13 @@ pub struct SpeciesPair<T> {
 #[non_exhaustive]
 pub enum PotentialError {
     /// Parameters for a species that does not exist.
-    #[error("parameters for species {0} and {1}, but there are {2} species")]
-    NoSuchSpecies(usize, usize, usize),
+    #[error("parameters for species {} and {}, but there are {count} species", pair[0], pair[1])]
+    NoSuchSpecies {
+        /// Indices of the two.
+        pair: [usize; 2],
+        /// Species there are.
+        count: usize,
+    },
     /// A pair of species without parameters.
     #[error("no parameters for species {0} and {1}")]
     MissingPair(usize, usize),
@@ -50,7 +55,7 @@ impl<T: Copy> PairTable<T> {
         let mut entries: Vec<_> = (0..species * species).map(|n| default(n / species, n % species)).collect();
         for &SpeciesPair { species: [a, b], parameters } in pairs {
             if a.max(b) >= species {
-                return Err(PotentialError::NoSuchSpecies(a, b, species));
+                return Err(PotentialError::NoSuchSpecies { pair: [a, b], count: species });
             }
             entries[a * species + b] = Some(parameters);
             entries[b * species + a] = Some(parameters);

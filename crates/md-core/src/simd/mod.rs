@@ -17,30 +17,34 @@ use cpu::has_half_units;
 use pulp::WithSimd;
 
 /// An instruction set that kernels are compiled for, narrow to wide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
 pub enum SimdLevel {
     /// What every CPU of the architecture has (`x86_64`: SSE2), one pair at a time.
     Baseline,
     /// Two lanes: `x86_64` since 2009.
     Sse4,
+    /// Two lanes, 64-bit ARM.
+    Neon,
     /// Four lanes and fused multiply-add.
     Avx2,
     /// Four lanes with AVX-512's 32 registers and its masks (the VL extension).
     Avx512Vl,
     /// Eight lanes.
     Avx512,
-    /// Two lanes, 64-bit ARM.
-    Neon,
 }
 
 impl SimdLevel {
     /// All levels, narrow to wide.
-    pub const ALL: [Self; 6] =
-        [Self::Baseline, Self::Sse4, Self::Neon, Self::Avx2, Self::Avx512Vl, Self::Avx512];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+
+    /// The levels of this CPU, narrow to wide.
+    pub fn available() -> impl DoubleEndedIterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|level| level.is_available())
+    }
 
     /// The widest level of this CPU.
     pub fn detect() -> Self {
-        Self::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Self::Baseline)
+        Self::available().next_back().unwrap_or(Self::Baseline)
     }
 
     /// The level for cluster lists, where an i-cluster and a cluster fill a vector: shorter ones hold fewer pairs beyond the
@@ -64,7 +68,10 @@ impl SimdLevel {
             Self::Avx512Vl | Self::Avx512 => pulp::x86::V4::try_new().is_some(),
             #[cfg(target_arch = "aarch64")]
             Self::Neon => pulp::aarch64::Neon::try_new().is_some(),
-            _ => false,
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Sse4 | Self::Avx2 | Self::Avx512Vl | Self::Avx512 => false,
+            #[cfg(not(target_arch = "aarch64"))]
+            Self::Neon => false,
         }
     }
 
@@ -110,7 +117,11 @@ impl SimdLevel {
                 Some(simd) => Simd::vectorize(simd, kernel),
                 None => Self::Baseline.dispatch(kernel),
             },
-            _ => Simd::vectorize(pulp::Scalar, kernel),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Sse4 | Self::Avx2 | Self::Avx512Vl | Self::Avx512 => Self::Baseline.dispatch(kernel),
+            #[cfg(not(target_arch = "aarch64"))]
+            Self::Neon => Self::Baseline.dispatch(kernel),
+            Self::Baseline => Simd::vectorize(pulp::Scalar, kernel),
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     let reference = forces(potential, Method::DirectSum, SimdLevel::Baseline);
     assert!(reference.sums.useful_pairs > 1000.0);
     let clusters = |precision| Method::Clusters(Box::new(ClusterWork::new(SKIN, precision)));
-    for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+    for level in SimdLevel::available() {
         let [double, mixed] = [(Precision::Double, 1e-12), (Precision::Mixed, 2e-5)];
         assert_close(&forces(potential, Method::Cells(CellWork::default()), level), &reference, double.1);
         for (precision, bound) in [double, mixed] {
@@ -64,7 +64,8 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
         most_cells(&domain, potential.cutoff() + SKIN, lattice.len()).expect("the box is large enough");
     let (grid, threads) = (CellGrid::new(domain, counts), Threads::one());
     let partition: Partition = Arc::new(Rect { grid: [1; 3] });
-    let plan = HaloPlan::new(&grid, &partition, &Shell::Half.offsets(false), ExchangePattern::Direct, 0);
+    let plan =
+        HaloPlan::new(&grid, &partition, &Shell::Half.offsets(Dimension::Three), ExchangePattern::Direct, 0);
     let pairs = PairWork::new(&plan, &grid, Shell::Half);
     let mut cells = LocalCells::default();
     cells.sort(&mut particles, &grid, &plan, &threads);
@@ -74,7 +75,7 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
     method.rebuild(system, &particles);
     particles.clear_forces(&threads);
     let mut sums = PairSums::default();
-    for region in Region::ALL {
+    for &region in Region::ALL {
         sums += method.add_forces(system, &mut particles, region, Evaluation::WithEnergyAndVirial);
     }
     let mut of = vec![[0.0; 3]; particles.owned()];

@@ -14,7 +14,7 @@
 //! bit-identical trajectories.
 
 mod border;
-mod channel;
+mod field_exchange;
 mod migration;
 
 use md_comm::{Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
@@ -24,9 +24,9 @@ use md_core::{Domain, Field, LocalCells, Particles, Threads};
 
 use crate::clock::PhaseClock;
 use crate::error::EngineError;
-use crate::frozen::FrozenLeg;
+use crate::frozen::FrozenExchange;
 use border::Border;
-use channel::Channel;
+use field_exchange::FieldExchange;
 pub(crate) use migration::{Messages, Migration};
 
 /// Which way fields travel.
@@ -59,7 +59,7 @@ pub struct Halo<'w> {
     force_return: ForceReturn,
     migration: Migration,
     border: Border,
-    channels: Vec<Channel>,
+    exchanges: Vec<FieldExchange>,
     collected: Vec<Vec<u64>>,
 }
 
@@ -78,7 +78,7 @@ impl<'w> Halo<'w> {
         let mut halo = Self {
             migration: Migration::open(world, plan.neighbours.clone(), buffering)?,
             border: Border::open(world, plan, buffering)?,
-            channels: Vec::new(),
+            exchanges: Vec::new(),
             collected: Vec::new(),
             world,
             buffering,
@@ -86,7 +86,8 @@ impl<'w> Halo<'w> {
         };
         for (direction, fields) in BUILT_IN {
             if direction == Direction::Gather || force_return == ForceReturn::Needed {
-                halo.channels.push(Channel::open(world, plan, direction, fields, particles, buffering)?);
+                halo.exchanges
+                    .push(FieldExchange::open(world, plan, direction, fields, particles, buffering)?);
             }
         }
         Ok(halo)
@@ -104,8 +105,8 @@ impl<'w> Halo<'w> {
     /// *Collective.*
     pub(crate) fn make_border(&mut self, view: &mut HaloView) -> Result<(), EngineError> {
         self.border.exchange(view, &mut self.collected)?;
-        for channel in &mut self.channels {
-            channel.negotiate(view.plan, self.border.selections(), view.cells)?;
+        for exchange in &mut self.exchanges {
+            exchange.negotiate(view.plan, self.border.selections(), view.cells)?;
         }
         Ok(())
     }
@@ -113,21 +114,21 @@ impl<'w> Halo<'w> {
     /// Sends the fields of the first stage and copies them to its images; returns while messages are in flight.
     /// Fields that have never been exchanged before get a context of their own: *collective* then.
     pub(crate) fn start_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
-        let channel = self.channel(Direction::Gather, fields, view)?;
-        let Self { channels, border, .. } = self;
-        channels[channel].start_gather(0, border.selections(), view)
+        let exchange = self.exchange_of(Direction::Gather, fields, view)?;
+        let Self { exchanges, border, .. } = self;
+        exchanges[exchange].start_gather(0, border.selections(), view)
     }
 
     /// Waits for the fields of [`Self::start_gather`] and unpacks them in the order of arrival; then goes through the
     /// stages that follow.
     pub(crate) fn finish_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
-        let channel = self.channel(Direction::Gather, fields, view)?;
-        let Self { channels, border, .. } = self;
+        let exchange = self.exchange_of(Direction::Gather, fields, view)?;
+        let Self { exchanges, border, .. } = self;
         for stage in 0..view.plan.stages.len() {
             if stage > 0 {
-                channels[channel].start_gather(stage, border.selections(), view)?;
+                exchanges[exchange].start_gather(stage, border.selections(), view)?;
             }
-            channels[channel].finish_gather(stage, view)?;
+            exchanges[exchange].finish_gather(stage, view)?;
         }
         Ok(())
     }
@@ -138,41 +139,44 @@ impl<'w> Halo<'w> {
         if self.force_return == ForceReturn::None {
             return Ok(());
         }
-        let channel = self.channel(Direction::ScatterAdd, fields, view)?;
-        let Self { channels, border, collected, .. } = self;
+        let exchange = self.exchange_of(Direction::ScatterAdd, fields, view)?;
+        let Self { exchanges, border, collected, .. } = self;
         for stage in (0..view.plan.stages.len()).rev() {
-            channels[channel].scatter_add(stage, border.selections(), view, collected)?;
+            exchanges[exchange].scatter_add(stage, border.selections(), view, collected)?;
         }
         Ok(())
     }
 
     /// The number of the context of these fields, opened where there is none yet.
-    fn channel(
+    fn exchange_of(
         &mut self,
         direction: Direction,
         fields: &[Field],
         view: &HaloView,
     ) -> Result<usize, EngineError> {
-        if let Some(known) = self.channels.iter().position(|channel| channel.carries(direction, fields)) {
+        if let Some(known) = self.exchanges.iter().position(|exchange| exchange.carries(direction, fields)) {
             return Ok(known);
         }
-        let Self { world, buffering, border, channels, .. } = self;
-        let mut new = Channel::open(*world, view.plan, direction, fields, view.particles, *buffering)?;
+        let Self { world, buffering, border, exchanges, .. } = self;
+        let mut new = FieldExchange::open(*world, view.plan, direction, fields, view.particles, *buffering)?;
         new.negotiate(view.plan, border.selections(), view.cells)?;
-        channels.push(new);
-        Ok(channels.len() - 1)
+        exchanges.push(new);
+        Ok(exchanges.len() - 1)
     }
 
-    /// The steady exchange as it is now, leg by leg, with its messages packed: gathers stage by stage, then sums the way
-    /// back. To be called between exchanges.
-    pub(crate) fn frozen_legs<'h>(&'h mut self, view: &HaloView) -> Vec<FrozenLeg<'h>> {
-        let Self { channels, border, .. } = self;
-        channels.iter_mut().flat_map(|channel| channel.frozen_legs(border.selections(), view)).collect()
+    /// The steady exchange as it is now, context by context, with its messages packed: gathers stage by stage, then sums
+    /// the way back. To be called between exchanges.
+    pub(crate) fn frozen_exchanges<'h>(&'h mut self, view: &HaloView) -> Vec<FrozenExchange<'h>> {
+        let Self { exchanges, border, .. } = self;
+        exchanges
+            .iter_mut()
+            .flat_map(|exchange| exchange.frozen_exchanges(border.selections(), view))
+            .collect()
     }
 
     /// Messages and bytes sent so far through all contexts.
     pub fn traffic(&self) -> Traffic {
-        let contexts = self.channels.iter().flat_map(Channel::contexts);
+        let contexts = self.exchanges.iter().flat_map(FieldExchange::contexts);
         let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
         total(contexts.map(Exchange::traffic))
     }
@@ -180,11 +184,11 @@ impl<'w> Halo<'w> {
     /// What the contexts that choose their transports by themselves have chosen.
     pub fn choices(&self) -> Vec<Choice> {
         let stages = self.border.selections().len();
-        let all = (0..stages).flat_map(|stage| self.channels.iter().map(move |channel| (stage, channel)));
-        let choices = all.filter_map(|(stage, channel)| {
+        let all = (0..stages).flat_map(|stage| self.exchanges.iter().map(move |exchange| (stage, exchange)));
+        let choices = all.filter_map(|(stage, exchange)| {
             let suffix = if stages > 1 { format!(", stage {}", stage + 1) } else { String::new() };
-            let choice = channel.contexts().nth(stage)?.choice()?;
-            Some(Choice { context: format!("{}{suffix}", channel.name()), ..choice })
+            let choice = exchange.contexts().nth(stage)?.choice()?;
+            Some(Choice { context: format!("{}{suffix}", exchange.name()), ..choice })
         });
         choices.collect()
     }
@@ -196,7 +200,7 @@ impl<'w> Halo<'w> {
     pub(crate) fn finalise(self) -> Result<(), EngineError> {
         self.migration.finalise()?;
         self.border.finalise()?;
-        self.channels.into_iter().try_for_each(Channel::finalise)
+        self.exchanges.into_iter().try_for_each(FieldExchange::finalise)
     }
 }
 

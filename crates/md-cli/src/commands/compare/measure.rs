@@ -6,7 +6,7 @@ use md_comm::{Traffic, World};
 use md_core::Evaluation;
 use md_engine::{FrozenHalo, Phase, RankTiming, Setup, Simulation};
 
-use super::monitor::Beat;
+use super::monitor::Heartbeat;
 use crate::comparison::StepPhases;
 use crate::error::RunError;
 
@@ -35,13 +35,13 @@ impl Subject<'_> {
     /// See [`RunError`].
     pub(super) fn simulate<T>(
         self,
-        beat: &Beat,
+        heartbeat: &Heartbeat,
         work: impl FnOnce(&mut Simulation) -> Result<T, RunError>,
     ) -> Result<T, RunError> {
         let mut simulation = Simulation::new(self.world, self.setup)?;
-        beat.beat();
+        heartbeat.beat();
         let result = work(&mut simulation);
-        beat.beat();
+        heartbeat.beat();
         match result {
             Ok(result) => {
                 simulation.finalise()?;
@@ -77,9 +77,10 @@ pub(super) struct Sample {
 ///
 /// # Errors
 /// See [`RunError`].
-pub(super) fn calibrate(subject: Subject, beat: &Beat) -> Result<usize, RunError> {
-    let exchange_s = subject
-        .simulate(beat, |simulation| time_exchanges(&mut simulation.freeze(), subject.world, TRIAL, beat))?;
+pub(super) fn calibrate(subject: Subject, heartbeat: &Heartbeat) -> Result<usize, RunError> {
+    let exchange_s = subject.simulate(heartbeat, |simulation| {
+        time_exchanges(&mut simulation.freeze(), subject.world, TRIAL, heartbeat)
+    })?;
     let [least, most] = EXCHANGES;
     Ok((SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize)
 }
@@ -92,14 +93,14 @@ pub(super) fn sample(
     subject: Subject,
     exchanges: usize,
     steps: u64,
-    beat: &Beat,
+    heartbeat: &Heartbeat,
 ) -> Result<Sample, RunError> {
     let world = subject.world;
-    let (exchange_s, mut sent, timings) = subject.simulate(beat, |simulation| {
+    let (exchange_s, mut sent, timings) = subject.simulate(heartbeat, |simulation| {
         let mut frozen = simulation.freeze();
         let Traffic { messages, bytes } = frozen.traffic();
-        let exchange_s = time_exchanges(&mut frozen, world, exchanges, beat)?;
-        Ok((exchange_s, [messages as f64, bytes as f64], time_steps(simulation, world, steps, beat)?))
+        let exchange_s = time_exchanges(&mut frozen, world, exchanges, heartbeat)?;
+        Ok((exchange_s, [messages as f64, bytes as f64], time_steps(simulation, world, steps, heartbeat)?))
     })?;
     world.sum(&mut sent)?;
     let [messages, bytes] = sent.map(|sum| sum / world.ranks() as f64);
@@ -119,14 +120,14 @@ fn time_exchanges(
     frozen: &mut FrozenHalo,
     world: &dyn World,
     exchanges: usize,
-    beat: &Beat,
+    heartbeat: &Heartbeat,
 ) -> Result<f64, RunError> {
     (0..WARM_UP).try_for_each(|_| frozen.exchange())?;
     world.barrier()?;
     let begun = Instant::now();
     for _ in 0..exchanges {
         frozen.exchange()?;
-        beat.beat();
+        heartbeat.beat();
     }
     let mut slowest = [begun.elapsed().as_secs_f64()];
     world.max(&mut slowest)?;
@@ -138,13 +139,13 @@ fn time_steps(
     simulation: &mut Simulation,
     world: &dyn World,
     steps: u64,
-    beat: &Beat,
+    heartbeat: &Heartbeat,
 ) -> Result<Vec<RankTiming>, RunError> {
     world.barrier()?;
     simulation.start_measuring()?;
     for _ in 0..steps {
         simulation.step(Evaluation::ForcesOnly)?;
-        beat.beat();
+        heartbeat.beat();
     }
     Ok(simulation.timings()?)
 }

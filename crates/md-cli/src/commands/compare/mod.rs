@@ -39,7 +39,7 @@ pub use strategies::{Choices, Selection};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;
 pub use transports::{Threads, Transports};
-use trials::{Plan, Trials};
+use trials::{Sampling, Trials};
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -61,7 +61,7 @@ pub fn compare(
     let strategies = choices.strategies(&inputs.scenario, &transports.backends());
     let timeout = Duration::from_secs_f64(args.timeout);
     agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
-    let plan = Plan {
+    let sampling = Sampling {
         repeat: args.repeat as usize,
         steps: args.scenario.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),
         timeout,
@@ -69,7 +69,7 @@ pub fn compare(
     let ranks_per_core = ranks_per_core(agreement)?;
     let results = open_on_root(agreement, || open_results(inputs, args, &strategies, ranks_per_core))?;
     let reference = open_on_root(agreement, || Reference::compute(inputs))?;
-    let mut trials = Trials::new(transports, inputs, plan, results.clone(), reference);
+    let mut trials = Trials::new(transports, inputs, sampling, results.clone(), reference);
     let monitor = results.as_ref().map(|results| watch(results, &trials, transports.end_job()));
     let outcome = trials.run(&strategies);
     drop(monitor);
@@ -110,9 +110,9 @@ fn open_results(
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
 fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Monitor {
     // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
-    let limit = 2 * trials.plan.timeout;
+    let limit = 2 * trials.sampling.timeout;
     let results = Arc::clone(results);
-    Monitor::start(limit, trials.beat.clone(), move || {
+    Monitor::start(limit, trials.heartbeat.clone(), move || {
         let mut results = lock(&results);
         let limit_s = limit.as_secs_f64();
         results.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));

@@ -15,9 +15,9 @@ const LOOKS: u32 = 20;
 
 /// A sign of life: to be given wherever the measuring thread comes along. Costs one atomic store.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Beat(Arc<AtomicU64>);
+pub(super) struct Heartbeat(Arc<AtomicU64>);
 
-impl Beat {
+impl Heartbeat {
     /// Gives a sign.
     pub(super) fn beat(&self) {
         // One thread counts; nothing else is published with this number.
@@ -38,15 +38,19 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Starts to watch; calls `on_standstill` once if there is no beat for `limit`. Without a thread to be had there is
-    /// no monitor, and a call that hangs hangs.
-    pub(super) fn start(limit: Duration, beat: Beat, on_standstill: impl FnOnce() + Send + 'static) -> Self {
+    /// Starts to watch; calls `on_standstill` once if there is no heartbeat for `limit`. Without a thread to be had there
+    /// is no monitor, and a call that hangs hangs.
+    pub(super) fn start(
+        limit: Duration,
+        heartbeat: Heartbeat,
+        on_standstill: impl FnOnce() + Send + 'static,
+    ) -> Self {
         let (ending, ended) = mpsc::channel();
         let watch = move || {
-            let (mut count, mut since) = (beat.count(), Instant::now());
+            let (mut count, mut since) = (heartbeat.count(), Instant::now());
             while ended.recv_timeout(limit / LOOKS) == Err(RecvTimeoutError::Timeout) {
-                if beat.count() != count {
-                    (count, since) = (beat.count(), Instant::now());
+                if heartbeat.count() != count {
+                    (count, since) = (heartbeat.count(), Instant::now());
                 } else if since.elapsed() >= limit {
                     return on_standstill();
                 }
@@ -74,15 +78,15 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(200);
 
-    fn monitor(beat: &Beat) -> (Monitor, Arc<AtomicBool>) {
+    fn monitor(heartbeat: &Heartbeat) -> (Monitor, Arc<AtomicBool>) {
         let fired = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&fired);
-        (Monitor::start(LIMIT, beat.clone(), move || flag.store(true, Ordering::Relaxed)), fired)
+        (Monitor::start(LIMIT, heartbeat.clone(), move || flag.store(true, Ordering::Relaxed)), fired)
     }
 
     #[test]
     fn a_standstill_is_noticed() {
-        let (monitor, fired) = monitor(&Beat::default());
+        let (monitor, fired) = monitor(&Heartbeat::default());
         std::thread::sleep(3 * LIMIT);
         drop(monitor);
         assert!(fired.load(Ordering::Relaxed));
@@ -90,11 +94,11 @@ mod tests {
 
     #[test]
     fn beats_keep_the_monitor_quiet() {
-        let beat = Beat::default();
-        let (monitor, fired) = monitor(&beat);
+        let heartbeat = Heartbeat::default();
+        let (monitor, fired) = monitor(&heartbeat);
         let begun = Instant::now();
         while begun.elapsed() < 3 * LIMIT {
-            beat.beat();
+            heartbeat.beat();
             std::thread::sleep(LIMIT / 100);
         }
         drop(monitor);

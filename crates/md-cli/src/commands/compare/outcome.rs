@@ -1,6 +1,7 @@
 //! What became of something that all ranks did: the ranks agree, whatever it left behind.
 
 use md_comm::{CommError, World};
+use strum::VariantArray;
 
 use crate::commands::ROOT;
 use crate::comparison::Status;
@@ -8,15 +9,12 @@ use crate::error::RunError;
 
 /// What kept a strategy from going on; the same on all ranks but for the note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct Exclusion {
     /// [`Status::Failed`], [`Status::Timeout`] or [`Status::Unavailable`].
     pub(super) status: Status,
     /// Why, on rank 0; empty elsewhere.
     pub(super) note: String,
 }
-
-/// From harmless to grave: a rank that fails makes others time out, so its failure is what is reported.
-const LEVELS: [Status; 4] = [Status::Ok, Status::Unavailable, Status::Timeout, Status::Failed];
 
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
 /// agreement's world, which the work itself must not have used.
@@ -26,19 +24,19 @@ const LEVELS: [Status; 4] = [Status::Ok, Status::Unavailable, Status::Timeout, S
 pub(super) fn agree<T>(
     agreement: &dyn World,
     mine: Result<T, RunError>,
-) -> Result<Result<T, Trouble>, CommError> {
-    let level = LEVELS.iter().position(|&status| status == status_of(&mine)).unwrap_or(0);
-    let mut gravest = [level as f64];
+) -> Result<Result<T, Exclusion>, CommError> {
+    let own = status_of(&mine);
+    let mut gravest = [f64::from(own as u8)];
     agreement.max(&mut gravest)?;
-    let status = LEVELS[gravest[0] as usize];
+    let status = Status::VARIANTS[gravest[0] as usize];
     match mine {
         Ok(result) if status == Status::Ok => Ok(Ok(result)),
         mine => {
-            let text = mine.err().filter(|_| LEVELS[level] == status).map(|error| describe(&error));
+            let text = mine.err().filter(|_| own == status).map(|error| describe(&error));
             let texts = agreement.gather(ROOT, text.unwrap_or_default().as_bytes())?;
             let said = texts.iter().position(|text| !text.is_empty());
             let note = said.map(|rank| note(rank, &texts[rank], status)).unwrap_or_default();
-            Ok(Err(Trouble { status, note }))
+            Ok(Err(Exclusion { status, note }))
         }
     }
 }
@@ -75,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    fn agreed(errors: &[Option<CommError>; 3]) -> Vec<Result<usize, Trouble>> {
+    fn agreed(errors: &[Option<CommError>; 3]) -> Vec<Result<usize, Exclusion>> {
         let ended = local::run(3, Duration::from_secs(20), |world| {
             let rank = world.rank();
             let mine = errors[rank].clone().map_or(Ok(rank), |error| Err(RunError::Communication(error)));
@@ -98,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_is_everybodys_trouble() {
+    fn one_failure_excludes_the_strategy_on_all_ranks() {
         let agreed = agreed(&[Some(timeout()), None, Some(failed())]);
-        let trouble = |note: &str| Err(Trouble { status: Status::Failed, note: note.to_owned() });
-        assert_eq!(agreed, [trouble("rank 2: MPI_Put failed: no window"), trouble(""), trouble("")]);
+        let exclusion = |note: &str| Err(Exclusion { status: Status::Failed, note: note.to_owned() });
+        assert_eq!(agreed, [exclusion("rank 2: MPI_Put failed: no window"), exclusion(""), exclusion("")]);
     }
 
     #[test]

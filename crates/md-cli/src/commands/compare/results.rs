@@ -20,7 +20,7 @@ pub(super) struct Entry {
     /// Whether its forces were right.
     pub(super) correct: Option<bool>,
     /// `None` as long as nothing has gone wrong.
-    pub(super) trouble: Option<Status>,
+    pub(super) exclusion: Option<Status>,
     /// In words.
     pub(super) note: String,
     /// One per repetition.
@@ -85,19 +85,19 @@ impl Results {
 impl Entry {
     /// Nothing known yet but what is to be noted in any case.
     pub(super) fn new(context: RunContext, note: String) -> Self {
-        Self { context, correct: None, trouble: None, note, samples: Vec::new() }
+        Self { context, correct: None, exclusion: None, note, samples: Vec::new() }
     }
 
     /// Something has gone wrong; that is said first.
     pub(super) fn fail(&mut self, status: Status, note: &str) {
-        self.trouble = Some(status);
+        self.exclusion = Some(status);
         let notes = [note, &self.note].into_iter().filter(|note| !note.is_empty());
         self.note = notes.collect::<Vec<_>>().join("; ");
     }
 
     fn report(&self) -> StrategyReport {
         let measured = measured(&self.samples);
-        let (status, note) = match (self.trouble, &measured) {
+        let (status, note) = match (self.exclusion, &measured) {
             (Some(status), _) => (status, self.note.clone()),
             (None, Some(_)) => (Status::Ok, self.note.clone()),
             (None, None) => (Status::Unavailable, NOT_REACHED.to_owned()),

@@ -8,8 +8,8 @@ use md_engine::{RowVector, Setup};
 
 use super::lock;
 use super::measure::{self, Subject};
-use super::monitor::Beat;
-use super::outcome::{Trouble, agree};
+use super::monitor::Heartbeat;
+use super::outcome::{Exclusion, agree};
 use super::reference::Reference;
 use super::results::{Entry, Results};
 use super::strategies::{fit, groups};
@@ -24,7 +24,7 @@ use crate::setup;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct Sampling {
     /// Samples per strategy.
     pub(super) repeat: usize,
     /// Steps per sample.
@@ -39,7 +39,7 @@ struct Candidate<'c> {
     /// `None` if it is out.
     prepared: Option<Prepared<'c>>,
     /// Why it is out; the same on all ranks.
-    trouble: Option<Status>,
+    exclusion: Option<Status>,
     /// Exchanges per sample.
     exchanges: usize,
 }
@@ -67,9 +67,9 @@ pub(super) struct Trials<'c> {
     transports: &'c dyn Transports,
     inputs: &'c Inputs,
     /// How much is measured.
-    pub(super) plan: Plan,
+    pub(super) sampling: Sampling,
     /// What shows that the trials go on.
-    pub(super) beat: Beat,
+    pub(super) heartbeat: Heartbeat,
     /// On rank 0.
     results: Option<Arc<Mutex<Results>>>,
     /// On rank 0.
@@ -82,12 +82,12 @@ impl<'c> Trials<'c> {
     pub(super) fn new(
         transports: &'c dyn Transports,
         inputs: &'c Inputs,
-        plan: Plan,
+        sampling: Sampling,
         results: Option<Arc<Mutex<Results>>>,
         reference: Option<Reference>,
     ) -> Self {
-        let (beat, candidates) = (Beat::default(), Vec::new());
-        Self { transports, inputs, plan, beat, results, reference, candidates }
+        let (heartbeat, candidates) = (Heartbeat::default(), Vec::new());
+        Self { transports, inputs, sampling, heartbeat, results, reference, candidates }
     }
 
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
@@ -105,7 +105,7 @@ impl<'c> Trials<'c> {
             self.measure(&rows.chain(control).collect::<Vec<_>>())?;
             measured.extend(passed);
         }
-        Ok(self.candidates.iter().map(|candidate| candidate.trouble).collect())
+        Ok(self.candidates.iter().map(|candidate| candidate.exclusion).collect())
     }
 
     /// What later groups are measured beside: two-sided messages, or else the first that is still in.
@@ -118,24 +118,24 @@ impl<'c> Trials<'c> {
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
     fn admit(&mut self, strategy: Strategy) -> Result<(), RunError> {
         let agreement = self.transports.agreement();
-        self.beat.beat();
+        self.heartbeat.beat();
         let outcome = agree(agreement, self.prepare(strategy))?;
         if let Some(results) = &self.results {
             let (context, note) = match &outcome {
                 Ok(prepared) => (
-                    context(agreement, &prepared.scenario, &prepared.setup, self.plan.steps),
+                    context(agreement, &prepared.scenario, &prepared.setup, self.sampling.steps),
                     prepared.note.clone(),
                 ),
                 Err(_) => (self.context_without_setup(strategy), String::new()),
             };
             lock(results).entries.push(Entry::new(context, note));
         }
-        let candidate = Candidate { strategy, prepared: None, trouble: None, exchanges: 0 };
+        let candidate = Candidate { strategy, prepared: None, exclusion: None, exchanges: 0 };
         self.candidates.push(candidate);
         let number = self.candidates.len() - 1;
         match outcome {
             Ok(prepared) => self.candidates[number].prepared = Some(prepared),
-            Err(trouble) => self.leave_out(number, trouble),
+            Err(exclusion) => self.leave_out(number, exclusion),
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl<'c> Trials<'c> {
         let ranks = self.transports.agreement().ranks();
         let setup = setup::of_scenario(self.inputs, &scenario, ranks)?;
         let world = self.transports.world(strategy.backend, scenario.parallel.rma.options())?;
-        world.set_watchdog(self.plan.timeout);
+        world.set_watchdog(self.sampling.timeout);
         Ok(Prepared { world, setup, scenario, note })
     }
 
@@ -160,7 +160,7 @@ impl<'c> Trials<'c> {
     fn context_without_setup(&self, strategy: Strategy) -> RunContext {
         let atoms = self.reference.as_ref().map_or(0, Reference::atoms);
         let (agreement, scenario) = (self.transports.agreement(), &self.inputs.scenario);
-        RunContext { strategy, atoms, ..context_without_setup(agreement, scenario, self.plan.steps) }
+        RunContext { strategy, atoms, ..context_without_setup(agreement, scenario, self.sampling.steps) }
     }
 
     /// Checks strategies and finds out how many exchanges make a sample; those that pass. *Collective.*
@@ -182,9 +182,9 @@ impl<'c> Trials<'c> {
     fn check(&mut self, number: usize) -> Result<bool, RunError> {
         let Scenario { interaction, species, .. } = &self.inputs.scenario;
         let diameter = interaction.diameter(species);
-        let rows = self.attempt(number, |subject, beat| {
+        let rows = self.attempt(number, |subject, heartbeat| {
             let setup = subject.setup.displaced(diameter);
-            Subject { setup: &setup, ..subject }.simulate(beat, |simulation| {
+            Subject { setup: &setup, ..subject }.simulate(heartbeat, |simulation| {
                 simulation.recompute_from_fresh_halo()?;
                 Ok(simulation.gather_rows(RowVector::Force)?)
             })
@@ -199,20 +199,21 @@ impl<'c> Trials<'c> {
         }
         if !is_right {
             let note = judged.err().unwrap_or_default();
-            self.leave_out(number, Trouble { status: Status::Wrong, note });
+            self.leave_out(number, Exclusion { status: Status::Wrong, note });
         }
         Ok(is_right)
     }
 
     /// Measures strategies in turn, each repetition beginning with another one. *Collective.*
     fn measure(&mut self, lanes: &[(usize, Purpose)]) -> Result<(), RunError> {
-        let steps = self.plan.steps;
-        for repetition in 0..self.plan.repeat {
+        let steps = self.sampling.steps;
+        for repetition in 0..self.sampling.repeat {
             for turn in 0..lanes.len() {
                 let (number, purpose) = lanes[(turn + repetition) % lanes.len()];
                 let exchanges = self.candidates[number].exchanges;
-                let sample =
-                    self.attempt(number, |subject, beat| measure::sample(subject, exchanges, steps, beat))?;
+                let sample = self.attempt(number, |subject, heartbeat| {
+                    measure::sample(subject, exchanges, steps, heartbeat)
+                })?;
                 if let (Some(sample), Some(results)) = (sample, &self.results) {
                     let mut results = lock(results);
                     match purpose {
@@ -229,7 +230,7 @@ impl<'c> Trials<'c> {
     fn attempt<T>(
         &mut self,
         number: usize,
-        work: impl FnOnce(Subject, &Beat) -> Result<T, RunError>,
+        work: impl FnOnce(Subject, &Heartbeat) -> Result<T, RunError>,
     ) -> Result<Option<T>, RunError> {
         let Some(Prepared { world, setup, .. }) = &self.candidates[number].prepared else {
             return Ok(None);
@@ -237,21 +238,21 @@ impl<'c> Trials<'c> {
         if let Some(results) = &self.results {
             lock(results).current = Some(number);
         }
-        self.beat.beat();
-        let mine = work(Subject { world: &**world, setup }, &self.beat);
-        self.beat.beat();
+        self.heartbeat.beat();
+        let mine = work(Subject { world: &**world, setup }, &self.heartbeat);
+        self.heartbeat.beat();
         match agree(self.transports.agreement(), mine)? {
             Ok(result) => Ok(Some(result)),
-            Err(trouble) => {
-                self.leave_out(number, trouble);
+            Err(exclusion) => {
+                self.leave_out(number, exclusion);
                 Ok(None)
             }
         }
     }
 
-    fn leave_out(&mut self, number: usize, Trouble { status, note }: Trouble) {
+    fn leave_out(&mut self, number: usize, Exclusion { status, note }: Exclusion) {
         let candidate = &mut self.candidates[number];
-        (candidate.prepared, candidate.trouble) = (None, Some(status));
+        (candidate.prepared, candidate.exclusion) = (None, Some(status));
         if let Some(results) = &self.results {
             lock(results).entries[number].fail(status, &note);
         }

@@ -14,7 +14,7 @@ use super::{InputParticles, fields::Record};
 use header::Header;
 
 /// The sections that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 enum Section {
     Masses,
     Atoms,
@@ -22,7 +22,7 @@ enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 3] = [Self::Masses, Self::Atoms, Self::Velocities];
+    const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     fn name(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ fn is_damaged_row(line: Line<'_>, current: Option<Section>) -> bool {
 }
 
 fn heading(line: Line<'_>, comment: &str) -> Result<Section, InputError> {
-    let Some(section) = Section::ALL.into_iter().find(|section| section.name() == line.text) else {
+    let Some(section) = Section::ALL.iter().copied().find(|section| section.name() == line.text) else {
         let supported = "the sections are `Masses`, `Atoms # atomic`, `Velocities`".to_owned();
         return Err(line
             .here

@@ -70,9 +70,17 @@ fn windows_line_ends_are_read() {
     assert_eq!(parse("a", &SMALL.replace('\n', "\r\n")), parse("a", SMALL));
 }
 
+/// With every first text replaced by the second the message contains the third.
+fn assert_faults(faults: &[(&str, &str, &str)]) {
+    for (from, to, expected) in faults {
+        let found = after(from, to);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
 #[test]
 fn every_fault_of_the_header_is_named() {
-    for (from, to, expected) in [
+    assert_faults(&[
         (
             "3 atoms",
             "x atoms",
@@ -91,15 +99,12 @@ fn every_fault_of_the_header_is_named() {
         ("0 10 xlo", "0 nan xlo", "data.lammps:7: `nan` is not finite (a bound of the box)"),
         ("0 10 xlo", "0 1O xlo", "data.lammps:7: `1O` is not a number (a bound of the box)"),
         ("0 0 0 xy", "0 0.1 0 xy", "data.lammps:10: the triclinic box `0 0.1 0 xy xz yz` is not supported: "),
-    ] {
-        let found = after(from, to);
-        assert!(found.contains(expected), "{found}");
-    }
+    ]);
 }
 
 #[test]
-fn every_fault_of_a_section_is_named() {
-    for (from, to, expected) in [
+fn every_fault_of_headings_and_masses_is_named() {
+    assert_faults(&[
         ("Masses", "Pair Coeffs", "data.lammps:12: section `Pair Coeffs` is not supported: the sections are"),
         ("Atoms # atomic", "Atoms # full", "data.lammps:17: `Atoms # full` is not supported: the atom style"),
         ("Velocities", "Atoms", "data.lammps:23: section `Atoms` is given twice"),
@@ -110,6 +115,12 @@ fn every_fault_of_a_section_is_named() {
         ("2 4.0", "1 4.0", "data.lammps:15: the mass of type 1 is given twice"),
         ("2 4.0", "2", "data.lammps:14: found 1 columns in `2`, expected a mass: type mass"),
         ("2 4.0\n", "", "data.lammps:14: the file ends too early: 2 masses promised, 1 found"),
+    ]);
+}
+
+#[test]
+fn every_fault_of_atoms_is_named() {
+    assert_faults(&[
         ("1 2 0.5", "1 3 0.5", "data.lammps:20: type 3 does not exist: the types are 1 to 2"),
         ("1 2 0.5", "1 0 0.5", "data.lammps:20: type 0 does not exist: the types are 1 to 2"),
         ("1 2 0.5", "1 2 O.5", "data.lammps:20: `O.5` is not a number (an atom: id type x y z [ix iy iz])"),
@@ -125,6 +136,12 @@ fn every_fault_of_a_section_is_named() {
             "2 atoms",
             "data.lammps:21: more atoms than the 2 promised, the first one too many is `2 1 9",
         ),
+    ]);
+}
+
+#[test]
+fn every_fault_of_velocities_is_named() {
+    assert_faults(&[
         ("3 0 -1.5e-3", "4 0 -1.5e-3", "data.lammps:27: a velocity for id 4, but there is no such atom"),
         ("3 0 -1.5e-3", "1 0 -1.5e-3", "data.lammps:27: id 1 is given twice, first in line 26"),
         ("3 0 -1.5e-3", "3 0 -inf", "data.lammps:27: `-inf` is not finite (a velocity: id vx vy vz)"),
@@ -134,10 +151,7 @@ fn every_fault_of_a_section_is_named() {
             "data.lammps:27: found 3 columns in `3 0 0`, expected a velocity: id vx vy vz",
         ),
         ("1 1 0 0\n", "", "data.lammps:26: the file ends too early: 3 velocities promised, 2 found"),
-    ] {
-        let found = after(from, to);
-        assert!(found.contains(expected), "{found}");
-    }
+    ]);
 }
 
 #[test]

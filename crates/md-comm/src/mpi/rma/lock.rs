@@ -115,7 +115,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         if HELD { Ok(()) } else { parts.arena.window.lock_all() }
     }
 
-    /// Every credit comes home first.
+    /// Every credit comes back to its sender first.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.wait_for("the last credits", |parts| {
             self.collect_credits(parts)?;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::super::edge_words;
 use super::super::world::Inner;
-use super::arena::Plan;
+use super::arena::WindowRequest;
 use super::{Parts, Scheme};
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
@@ -30,9 +30,14 @@ impl<S: Scheme + 'static> OneSided<S> {
         ledger: &mut Ledger,
         options: RmaOptions,
     ) -> Result<Self, CommError> {
-        let plan =
-            Plan { backend: S::BACKEND, memory: S::memory(options), flags: S::FLAGS, form: S::FORM, options };
-        let mut parts = Parts::open(world, ledger, plan)?;
+        let request = WindowRequest {
+            backend: S::BACKEND,
+            memory: S::memory(options),
+            flags: S::FLAGS,
+            form: S::FORM,
+            options,
+        };
+        let mut parts = Parts::open(world, ledger, request)?;
         let scheme = begin(&mut parts)?;
         Ok(Self { parts, scheme, until_rehearsal: 0 })
     }

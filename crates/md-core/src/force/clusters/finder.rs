@@ -287,7 +287,7 @@ mod tests {
             let all: BTreeSet<_> = cells.iter().flat_map(of_cell).collect();
             let near: BTreeSet<_> = all.iter().copied().filter(is_near).collect();
             assert!(!near.is_empty() && near.len() < all.len());
-            for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+            for level in SimdLevel::available() {
                 let i_clusters = Made::<P> { positions: &positions, unit, cells };
                 let Some(entries) = level.dispatch(i_clusters) else { continue };
                 let name = level.name();
@@ -305,7 +305,7 @@ mod tests {
     fn every_near_pair_is_in_an_entry_and_every_entry_has_one() {
         const UNIT: f64 = 1e-7;
         let fixed = |x: f64| (x / UNIT) as i32;
-        let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available()).count();
+        let levels = SimdLevel::available().count();
         assert_eq!(check_i_clusters::<Double>(1.0, |x| x), levels * CELLS.len());
         assert_eq!(check_i_clusters::<Single>(UNIT, fixed), levels * CELLS.len());
         let all_but_the_baseline = (levels - 1) * CELLS.len();

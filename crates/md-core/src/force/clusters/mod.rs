@@ -74,7 +74,7 @@ impl ClusterWork {
     pub(super) fn rebuild(&mut self, system: System, particles: &Particles) {
         self.spans.rebuild(system.pairs, system.cells);
         let len = particles.len();
-        for region in Region::ALL {
+        for &region in Region::ALL {
             let items = self.spans.items(region);
             shares::assign_homes(&mut self.shares, system.threads, region, items, len);
         }
@@ -140,7 +140,7 @@ fn build<P: Arithmetic>(
 ) {
     shares::each(system.threads, shares, |share| {
         share.reactions.reset(input.len);
-        for region in Region::ALL {
+        for &region in Region::ALL {
             let (work, reactions) = share.work_mut(region);
             let (items, spans) = (spans.items(region), spans.spans());
             system.simd.dispatch(ListBuild::<P> { items, spans, input, work, reactions });

@@ -179,7 +179,7 @@ impl HaloPlan {
 }
 
 fn adjacent_ranks(grid: &CellGrid, partition: &Partition, rank: usize, owned: &[Cell]) -> Vec<usize> {
-    let offsets = neighbours(grid.is_flat());
+    let offsets = neighbours(grid.domain().dimension);
     let around = owned.iter().flat_map(|&cell| offsets.iter().map(move |&offset| add(cell, offset)));
     let ranks: BTreeSet<usize> =
         around.filter_map(|cell| grid.wrap(cell)).map(|(cell, _)| partition.owner(grid, cell)).collect();

@@ -22,7 +22,7 @@ fn plan(
     pattern: ExchangePattern,
     rank: usize,
 ) -> HaloPlan {
-    HaloPlan::new(grid, partition, &shell.offsets(grid.is_flat()), pattern, rank)
+    HaloPlan::new(grid, partition, &shell.offsets(grid.domain().dimension), pattern, rank)
 }
 
 fn shells_and_patterns() -> impl Iterator<Item = (Shell, ExchangePattern)> {
@@ -99,7 +99,7 @@ fn staged_needs_few_partners_and_direct_one_stage() {
 fn every_cell_pair_is_computed_once() {
     for counts in [[4, 4, 4], [1, 2, 3], [2, 2, 2], [4, 3, 1]] {
         let grid = grid(counts, Boundary::Periodic);
-        let expected_links = grid.len() * neighbours(grid.is_flat()).len() / 2;
+        let expected_links = grid.len() * neighbours(grid.domain().dimension).len() / 2;
         for (ranks, (shell, pattern)) in
             [1, 2, 4].into_iter().flat_map(|n| shells_and_patterns().map(move |way| (n, way)))
         {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 /// Runs a check at every level of this CPU.
 fn at_every_level<K: WithSimd<Output = ()> + Copy>(check: K) {
-    SimdLevel::ALL.into_iter().filter(|level| level.is_available()).for_each(|level| level.dispatch(check));
+    SimdLevel::available().for_each(|level| level.dispatch(check));
 }
 
 /// The number where the bit of its lane is set, else 0.

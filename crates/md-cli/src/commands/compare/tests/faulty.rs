@@ -36,9 +36,9 @@ const FAULTS: [(Backend, Fault); 5] = [
 ];
 
 /// Worlds over threads, some of them faulty.
-pub(super) struct Workshop<'w>(pub(super) &'w dyn World);
+pub(super) struct FaultyTransports<'w>(pub(super) &'w dyn World);
 
-impl Transports for Workshop<'_> {
+impl Transports for FaultyTransports<'_> {
     fn agreement(&self) -> &dyn World {
         self.0
     }

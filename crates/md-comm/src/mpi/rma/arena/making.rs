@@ -5,7 +5,7 @@ use crate::mpi::edge_words;
 use crate::mpi::edge_words::Along;
 use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
 use crate::mpi::numbers::ContextNumber;
-use crate::mpi::rma::arena::{Arena, Form, HEAD, PAGE_BYTES, Plan, WORD_STRIDE};
+use crate::mpi::rma::arena::{Arena, Form, HEAD, PAGE_BYTES, WORD_STRIDE, WindowRequest};
 use crate::mpi::rma::shared_ring::SharedPart;
 use crate::mpi::world::Inner;
 use crate::negotiation::with_head_room;
@@ -41,17 +41,17 @@ impl Arena {
     pub(crate) fn new(
         ends: &Ends<'_, impl Fn(Rank) -> Rank>,
         on: &Communicator,
-        plan: Plan,
+        request: WindowRequest,
     ) -> Result<Self, CommError> {
         let (spec, rank) = (ends.spec(), ends.world.rank);
         let (buffers, edges) = (spec.buffering.count(), spec.edges.len());
-        let sizes = BufferSizes::agree(ends, plan)?;
-        let has_buffers = |i: usize| plan.hosts(&spec.edges[i]) && spec.edges[i].peer != rank;
-        let Layout { mut credits, buffers: mut here, end } = Layout::new(&sizes, plan, has_buffers);
-        let ring = plan.form == Form::SharedRing;
+        let sizes = BufferSizes::agree(ends, request)?;
+        let has_buffers = |i: usize| request.hosts(&spec.edges[i]) && spec.edges[i].peer != rank;
+        let Layout { mut credits, buffers: mut here, end } = Layout::new(&sizes, request, has_buffers);
+        let ring = request.form == Form::SharedRing;
         let senders = (0..edges).filter(|&i| ring && has_buffers(i)).map(|i| sizes.room_in[i]);
         let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
-        let (window, origins) = make(ends.world, on, plan, edges, end)?;
+        let (window, origins) = make(ends.world, on, request, edges, end)?;
         for i in 0..edges {
             credits[i] += origins(i);
             here[i] += origins(i);
@@ -64,7 +64,7 @@ impl Arena {
             window,
             buffers: buffers as u64,
             sizes,
-            there: ends.tell_places(if plan.gets() { Along::Forward } else { Along::Backward }, &here)?,
+            there: ends.tell_places(if request.gets() { Along::Forward } else { Along::Backward }, &here)?,
             here,
             credits_there: ends.tell_places(Along::Forward, &credits)?,
             credits_here: credits,
@@ -81,7 +81,7 @@ impl Arena {
 fn make(
     world: &Inner,
     on: &Communicator,
-    Plan { backend, memory, options, .. }: Plan,
+    WindowRequest { backend, memory, options, .. }: WindowRequest,
     edges: usize,
     end: usize,
 ) -> Result<(Window, impl Fn(usize) -> usize + use<>), CommError> {
@@ -118,15 +118,18 @@ pub(crate) struct BufferSizes {
 
 impl BufferSizes {
     /// *Collective.*
-    pub(super) fn agree(ends: &Ends<'_, impl Fn(Rank) -> Rank>, plan: Plan) -> Result<Self, CommError> {
+    pub(super) fn agree(
+        ends: &Ends<'_, impl Fn(Rank) -> Rank>,
+        request: WindowRequest,
+    ) -> Result<Self, CommError> {
         let spec = ends.spec();
         let room_out: Vec<_> = spec.edges.iter().map(|edge| wanted(spec.sizes, edge.send_capacity)).collect();
         let room_in = ends.tell(Along::Forward, &room_out)?;
-        let [out, into] = [&room_out, &room_in].map(|rooms| strides(plan.form, rooms));
-        let (stride_there, stride_here) = if plan.gets() { (into, out) } else { (out, into) };
-        let depth_here = depth(plan.memory, spec, &stride_here);
+        let [out, into] = [&room_out, &room_in].map(|rooms| strides(request.form, rooms));
+        let (stride_there, stride_here) = if request.gets() { (into, out) } else { (out, into) };
+        let depth_here = depth(request.memory, spec, &stride_here);
         let mut depth_there = vec![depth_here; spec.edges.len()];
-        if plan.memory == Memory::Shared {
+        if request.memory == Memory::Shared {
             let depths = ends.tell(Along::Backward, &vec![depth_here as usize; spec.edges.len()])?;
             depth_there = depths.into_iter().map(|depth| depth as u64).collect();
         }
@@ -171,18 +174,22 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(sizes: &BufferSizes, plan: Plan, has_buffers: impl Fn(usize) -> bool) -> Self {
+    pub(super) fn new(
+        sizes: &BufferSizes,
+        request: WindowRequest,
+        has_buffers: impl Fn(usize) -> bool,
+    ) -> Self {
         let edges = sizes.stride_here.len();
         let (mut credits, mut starts) = (vec![0; edges], vec![0; edges]);
         let (mut end, mut longest) = (0, 0);
         for (i, stride) in sizes.stride_here.iter().enumerate() {
-            if plan.options.windows == WindowCount::PerEdge {
+            if request.options.windows == WindowCount::PerEdge {
                 end = 0;
             }
             credits[i] = end;
             end += sizes.depth_there[i] as usize * WORD_STRIDE;
             if has_buffers(i) {
-                starts[i] = end + plan.flags * WORD_STRIDE;
+                starts[i] = end + request.flags * WORD_STRIDE;
                 end = starts[i] + sizes.depth_here as usize * stride;
             }
             longest = end.max(longest);

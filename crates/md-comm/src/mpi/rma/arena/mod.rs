@@ -39,7 +39,7 @@ pub(crate) enum Form {
 
 /// What a scheme wants of its window.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct WindowRequest {
     /// Whose it is.
     pub(super) backend: Backend,
     pub(super) memory: Memory,
@@ -49,7 +49,7 @@ pub(crate) struct Plan {
     pub(super) options: RmaOptions,
 }
 
-impl Plan {
+impl WindowRequest {
     /// Whether receivers read, instead of senders writing.
     pub(crate) fn gets(&self) -> bool {
         self.options.operation == Operation::Get

@@ -13,7 +13,7 @@ use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::Memory;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
-use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, Plan};
+use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, WindowRequest};
 use crate::mpi::rma::rehearsal::Stores;
 use crate::mpi::world::Inner;
 use crate::spin_wait::wait_until;
@@ -36,7 +36,7 @@ pub(crate) struct Parts {
     pub(crate) arena: Arena,
     /// Number of this exchange since the window was made, from 1.
     pub(crate) sequence: u64,
-    plan: Plan,
+    request: WindowRequest,
     /// How buffers in shared memory are written.
     pub(crate) stores: Stores,
     /// Noticed, not looked at yet.
@@ -62,15 +62,19 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// *Collective.*
-    pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger, plan: Plan) -> Result<Self, CommError> {
-        if plan.memory == Memory::Shared {
+    pub(crate) fn open(
+        world: Rc<Inner>,
+        ledger: &mut Ledger,
+        request: WindowRequest,
+    ) -> Result<Self, CommError> {
+        if request.memory == Memory::Shared {
             world.expect_on_node(ledger.spec())?;
         }
         let number = world.numbers.borrow_mut().take()?;
         let backward_number = world.numbers.borrow_mut().take()?;
         edge_words::tell_capacities(&world, ledger, number)?;
         let terms = ledger.terms();
-        let arena = arena(&world, &terms, number, plan)?;
+        let arena = arena(&world, &terms, number, request)?;
         let edges = terms.spec().edges.len();
         let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
         let source = (0..edges).map(|i| terms.source(i)).collect();
@@ -81,7 +85,7 @@ impl Parts {
             backward_number,
             arena,
             sequence: 1,
-            plan,
+            request,
             stores: Stores::Cached,
             noticed_edges,
             ready,
@@ -104,19 +108,19 @@ impl Parts {
     /// *Collective.*
     pub(crate) fn renew_window(&mut self) -> Result<(), CommError> {
         self.arena.window.free()?;
-        self.arena = arena(&self.world, &self.terms, self.number, self.plan)?;
+        self.arena = arena(&self.world, &self.terms, self.number, self.request)?;
         self.sequence = 1;
         Ok(())
     }
 
     /// Whether messages are stored into memory that sender and receiver share.
     pub(crate) fn is_shared(&self) -> bool {
-        self.plan.memory == Memory::Shared
+        self.request.memory == Memory::Shared
     }
 
     /// Whether receivers read, instead of senders writing.
     pub(crate) fn gets(&self) -> bool {
-        self.plan.gets()
+        self.request.gets()
     }
 
     pub(crate) fn edge(&self, edge: EdgeId) -> &Edge {
@@ -178,13 +182,18 @@ impl Parts {
     }
 }
 
-fn arena(world: &Inner, terms: &Terms, number: ContextNumber, plan: Plan) -> Result<Arena, CommError> {
-    if plan.memory != Memory::Shared {
-        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.data, plan);
+fn arena(
+    world: &Inner,
+    terms: &Terms,
+    number: ContextNumber,
+    request: WindowRequest,
+) -> Result<Arena, CommError> {
+    if request.memory != Memory::Shared {
+        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.data, request);
     }
     let node = world.find_node()?;
     let member = |rank| node.member(rank).unwrap_or_default();
-    Arena::new(&Ends { world, terms, number, member }, &node.communicator, plan)
+    Arena::new(&Ends { world, terms, number, member }, &node.communicator, request)
 }
 
 impl Parts {

@@ -7,9 +7,9 @@ use md_core::{Field, LocalCells, OnGhosts, Particles};
 use super::{Direction, HaloView, collect_arrivals, edge, flow, open};
 use crate::clock::Phase;
 use crate::error::EngineError;
-use crate::frozen::FrozenLeg;
+use crate::frozen::FrozenExchange;
 
-pub(super) struct Channel {
+pub(super) struct FieldExchange {
     direction: Direction,
     fields: Vec<Field>,
     name: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Channel {
     needs: Vec<usize>,
 }
 
-impl Channel {
+impl FieldExchange {
     pub(super) fn open(
         world: &dyn World,
         plan: &HaloPlan,
@@ -173,16 +173,16 @@ impl Channel {
     }
 
     /// The present exchange with its messages packed, in the order of the stages.
-    pub(super) fn frozen_legs<'h>(
+    pub(super) fn frozen_exchanges<'h>(
         &'h mut self,
         selections: &[StageSelections],
         view: &HaloView,
-    ) -> Vec<FrozenLeg<'h>> {
+    ) -> Vec<FrozenExchange<'h>> {
         let HaloView { particles, cells, plan, .. } = view;
         let (direction, fields) = (self.direction, &self.fields);
         let stages = self.contexts.iter_mut().zip(&plan.stages).zip(selections);
-        let legs = stages.map(|((context, stage), selections)| {
-            FrozenLeg::new(context, |index, message| match direction {
+        let frozen = stages.map(|((context, stage), selections)| {
+            FrozenExchange::new(context, |index, message| match direction {
                 Direction::Gather => halo::pack_fields(message, fields, &selections.edges[index], particles),
                 Direction::ScatterAdd => {
                     halo::pack_ghosts(message, fields, &stage.edges[index], particles, cells);
@@ -190,8 +190,8 @@ impl Channel {
             })
         });
         match direction {
-            Direction::Gather => legs.collect(),
-            Direction::ScatterAdd => legs.rev().collect(),
+            Direction::Gather => frozen.collect(),
+            Direction::ScatterAdd => frozen.rev().collect(),
         }
     }
 
