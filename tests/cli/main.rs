@@ -10,6 +10,7 @@ mod not_yet;
 mod output_failures;
 mod outputs;
 mod particle_files;
+mod physics;
 mod scenario_errors;
 #[path = "../support/mod.rs"]
 mod support;
