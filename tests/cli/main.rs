@@ -4,6 +4,7 @@ mod auto;
 mod broken_runs;
 mod commands;
 mod compare;
+mod extxyz_files;
 mod killed;
 mod launch;
 mod not_yet;

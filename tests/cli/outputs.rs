@@ -24,7 +24,7 @@ const PHASES: [&str; 13] = [
     "other",
     "total",
 ];
-const SUMMARY: [&str; 29] = [
+const SUMMARY: [&str; 34] = [
     "atoms",
     "steps",
     "ranks",
