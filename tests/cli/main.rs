@@ -4,12 +4,14 @@ mod auto;
 mod broken_runs;
 mod commands;
 mod compare;
+mod extxyz_files;
 mod killed;
 mod launch;
 mod not_yet;
 mod output_failures;
 mod outputs;
 mod particle_files;
+mod physics;
 mod scenario_errors;
 #[path = "../support/mod.rs"]
 mod support;

@@ -24,7 +24,7 @@ const PHASES: [&str; 13] = [
     "other",
     "total",
 ];
-const SUMMARY: [&str; 29] = [
+const SUMMARY: [&str; 34] = [
     "atoms",
     "steps",
     "ranks",
@@ -54,6 +54,11 @@ const SUMMARY: [&str; 29] = [
     "version",
     "git",
     "host",
+    "dangerous_checks",
+    "largest_displacement_over_half_skin",
+    "largest_energy_change_per_atom",
+    "mean_kinetic_per_atom",
+    "warnings",
 ];
 const TOTALS: [&str; 4] = ["potential_energy", "virial", "tail_energy", "pressure"];
 

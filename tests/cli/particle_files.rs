@@ -29,6 +29,13 @@ Atoms # atomic
 2 1 3.0 1.0 1.0
 3 1 1.0 4.0 1.0
 4 1 1.0 1.0 5.0
+
+Velocities
+
+1 0.5 0.0 0.0
+2 0.0 0.5 0.0
+3 0.0 0.0 -0.5
+4 -0.5 -0.5 0.5
 ";
 
 /// [`SCENARIO`] with an addition and [`ATOMS`] after a change.
@@ -234,13 +241,133 @@ fn box_of_the_file_too_small() {
 }
 
 #[test]
-fn extxyz_of_an_unknown_species() {
-    let workdir =
-        Workdir::new(&SCENARIO.replace("start.data", "start.extxyz").replace("lammps-data", "extxyz"));
-    let text = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nB 1.0 1.0 1.0\n";
-    workdir.write("start.extxyz", text);
-    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+fn a_file_without_velocities() {
+    let scenario = workdir("", &ATOMS[ATOMS.find("\nVelocities").unwrap()..], "");
+    assert_snapshot!(error_everywhere(&scenario, "run melt.toml", &starts()), @r"
     exit code 2
-    error: start.extxyz:3: there is no species `B`: the scenario has `A`
+    error: start.data: section `Velocities` is missing: give it, or `system.temperature` in the scenario, 0 for particles at rest
+    ");
+    assert_eq!(scenario.call(Start::Plain, "check melt.toml").code, Some(2));
+    scenario.succeed(Start::Threads(1), "forces melt.toml");
+    scenario.succeed(Start::Threads(1), "run melt.toml --set system.temperature=0");
+}
+
+#[test]
+fn a_last_number_that_may_be_cut() {
+    assert_snapshot!(run_after("-0.5 0.5\n", "-0.5 0.5"), @r"
+    exit code 2
+    error: start.data:26: the file ends without a newline, so `0.5` may be cut: add one if the file is complete
+    ");
+}
+
+#[test]
+fn a_particle_behind_a_wall() {
+    const WALLS: &str = "boundary = [\"reflecting\", \"periodic\", \"reflecting\"]\n";
+    let workdir = workdir(WALLS, "3 1 1.0 4.0 1.0", "3 1 9.5 -4.0 1.0");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: start.data:18: particle 3: x is 9.5, behind the reflecting wall at x = 9.0
+    ");
+    let below =
+        workdir.read("start.data").replace("3 1 9.5", "3 1 9.0").replace("1.0 1.0 5.0", "1.0 1.0 -1e-9");
+    workdir.write("start.data", &below);
+    assert_snapshot!(error(&workdir, "forces melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.data:19: particle 4: z is -1e-9, behind the reflecting wall at z = 0.0
+    ");
+    workdir.write("start.data", &below.replace("-1e-9", "0.0"));
+    workdir.succeed(Start::Threads(1), "forces melt.toml");
+}
+
+#[test]
+fn coordinates_that_would_lose_their_digits() {
+    assert_snapshot!(run_after("3 1 1.0 4.0 1.0", "3 1 1.0 1e17 1.0"), @r"
+    exit code 2
+    error: start.data:18: particle 3: y is 1e17, more than 1e6 box lengths away: brought back into the box it would lose its digits
+    ");
+    assert_snapshot!(run_after("0 9 ylo yhi", "1e12 1000000000020 ylo yhi"), @r"
+    exit code 2
+    error: the box reaches to y = 1000000000020.0, beyond 1e9 cutoffs of 2.5: coordinates there have too few digits
+    ");
+    workdir("", "3 1 1.0 4.0 1.0", "3 1 1.0 -894.0 1.0").succeed(Start::Threads(1), "run melt.toml");
+}
+
+#[test]
+fn two_dimensions_are_one_plane_without_motion_across() {
+    const FLAT: &str = "[simulation]\nsteps = 10\ndimension = 2\n";
+    let flat = |from: &str, to: &str| {
+        let workdir = workdir("", from, to);
+        workdir.write("melt.toml", &SCENARIO.replace("[simulation]\nsteps = 10\n", FLAT));
+        workdir
+    };
+    let start = Start::Threads(1);
+    assert_snapshot!(error_everywhere(&flat("4 1 1.0 1.0 5.0", "4 1 4.0 4.0 1.5"), "run melt.toml", &starts()), @r"
+    exit code 2
+    error: start.data:19: particle 4: z is 1.5, but 1.0 of particle 1: in 2D all particles lie in one plane
+    ");
+    assert_snapshot!(error(&flat("4 1 1.0 1.0 5.0", "4 1 4.0 4.0 40.0"), "run melt.toml", start), @r"
+    exit code 2
+    error: start.data:19: particle 4: z is 40.0, outside the layer from 0.0 to 9.0 of a 2D simulation
+    ");
+    let moving = flat("4 1 1.0 1.0 5.0", "4 1 4.0 4.0 1.0");
+    assert_snapshot!(error(&moving, "run melt.toml", start), @r"
+    exit code 2
+    error: start.data:25: particle 3: v_z is -0.5, but in 2D nothing moves in z: it must be 0
+    ");
+    moving.succeed(start, "run melt.toml --set system.temperature=0.5");
+    let flattened =
+        moving.read("start.data").replace("0.0 -0.5\n", "0.0 0.0\n").replace("-0.5 0.5\n", "-0.5 0.0\n");
+    moving.write("start.data", &flattened);
+    moving.succeed(start, "run melt.toml");
+}
+
+#[test]
+fn pair_coefficients_of_a_data_file() {
+    let two = ATOMS
+        .replace("1 atom types", "2 atom types")
+        .replace("1 2.0\n", "1 2.0\n2 1.0\n")
+        .replace("2 1 3.0", "2 2 3.0")
+        .replace(
+            "Atoms #",
+            "PairIJ Coeffs # lj/cut\n\n1 1 1 1 2.6\n1 2 1.5 0.8 2.6\n2 2 0.5 0.88 2.6\n\nAtoms #",
+        );
+    let workdir = workdir("", ATOMS, &two);
+    let start = Start::Threads(1);
+    let screen = workdir.succeed(start, "run melt.toml").stdout;
+    assert_snapshot!(screen.lines().next().unwrap(), @"Note: epsilon and sigma are those of the file");
+    let effective = workdir.read("out/scenario.toml");
+    for part in [
+        "[[species]]\nname = \"A\"\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nepsilon = 0.5\nsigma = 0.88\n",
+        "cutoff = 2.6\n",
+        "[[interaction.pair]]\nspecies = [\"A\", \"B\"]\nepsilon = 1.5\nsigma = 0.8\n",
+    ] {
+        assert!(effective.contains(part), "{effective}");
+    }
+    let thermo = workdir.read("out/thermo.csv");
+    workdir.write("effective.toml", &effective);
+    let screen = workdir.succeed(start, "run effective.toml").stdout;
+    let note = "Note: the pair coefficients of the file are left out: the scenario has [[species]]";
+    assert_eq!(screen.lines().next(), Some(note));
+    assert_eq!(workdir.read("out/thermo.csv"), thermo);
+    workdir.write("start.data", &two.replace("0.88 2.6", "0.88 2.5"));
+    assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
+    exit code 2
+    error: start.data: its pair coefficients cannot be used: the cutoffs 2.6 and 2.5 differ, but all pairs have the same one: give `interaction.cutoff`
+    ");
+    workdir.succeed(start, "run melt.toml --set interaction.cutoff=2.5");
+    workdir.write("start.data", &two.replace("# lj/cut", "# eam"));
+    assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
+    exit code 2
+    error: start.data: its pair coefficients cannot be used: their style is `eam`, not `lj/cut`: give [[species]] in the scenario
+    ");
+    workdir.write("start.data", &two.replace("2 2 0.5 0.88 2.6", "2 2 0.5 0.88"));
+    assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
+    exit code 2
+    error: start.data:19: found 4 columns in `2 2 0.5 0.88`, expected 5 as in the first line
+    ");
+    workdir.write("start.data", &two.replace("1 2 1.5", "1 1 1.5"));
+    assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
+    exit code 2
+    error: start.data:18: the pair of types 1 and 1 is given twice
     ");
 }

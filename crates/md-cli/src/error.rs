@@ -102,6 +102,8 @@ impl RunError {
                 EngineError::Threads(_)
                 | EngineError::Grid(_)
                 | EngineError::Config(_)
+                | EngineError::Particle { .. }
+                | EngineError::Temperature { .. }
                 | EngineError::MixedPrecision(_)
                 | EngineError::SinglePrecision,
             )

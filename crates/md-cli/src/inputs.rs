@@ -74,17 +74,19 @@ impl Inputs {
         source: ScenarioSource,
         read: impl Fn(&Path) -> Result<String, RunError>,
     ) -> Result<Self, RunError> {
-        let scenario = scenario::load(&source)?;
+        let mut scenario = scenario::load(&source)?;
         let particles = match &scenario.system.file {
             None => None,
             Some(file) => {
                 let path = beside(Path::new(&source.name), &file.path);
                 let (name, text) = (path.display().to_string(), read(&path)?);
                 let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
-                Some(match file.format {
+                let mut particles = match file.format {
                     InputFormat::LammpsData => input::lammps_data::parse(&name, &text)?,
-                    InputFormat::Extxyz => input::extxyz::parse(&name, &text, &species)?,
-                })
+                    InputFormat::Extxyz => input::extxyz::parse_frame(&name, &text, &species, file.frame)?,
+                };
+                input::adopt(&name, &mut particles, &source, &mut scenario)?;
+                Some(particles)
             }
         };
         Ok(Self { source, scenario, particles })

@@ -7,6 +7,7 @@ use md_core::Shell;
 use md_core::force::Precision;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
+use md_engine::{EnergyReport, NeighborReport};
 use serde::Serialize;
 
 use crate::scenario::{Parallel, name_of};
@@ -96,14 +97,14 @@ pub struct RunFacts {
     pub useful_pairs_per_atom: f64,
     /// Pairs whose distance was computed, per atom.
     pub computed_pairs_per_atom: f64,
-    /// Neighbourhood rebuilds after the initial one.
-    pub rebuilds: u64,
-    /// Rebuilds at which a particle had already moved by more than half the skin.
-    pub dangerous_rebuilds: u64,
+    /// Rebuilds of the neighbourhood, and how it held in between.
+    pub neighborhood: NeighborReport,
     /// Particles lost (a run that loses one fails).
     pub lost_particles: u64,
     /// Total energy per atom, last minus first.
     pub energy_drift_per_atom: f64,
+    /// How well the total energy was kept.
+    pub energy: EnergyReport,
     /// RMA component in use, or `none`.
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.

@@ -1,16 +1,17 @@
 //! From a checked scenario and its particle file to the engine's configuration.
 
+mod file;
+
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
-use md_core::{Dimension, Particle, SimdLevel};
+use md_core::{Dimension, SimdLevel};
 use md_engine::{
     Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup,
     TailCorrection,
 };
 
 use crate::error::RunError;
-use crate::input::InputParticles;
 use crate::inputs::Inputs;
 use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Species};
 
@@ -20,8 +21,9 @@ const SIMD_VARIABLE: &str = "MD_SIMD";
 /// The set-up of the inputs' scenario on so many ranks.
 ///
 /// # Errors
-/// As [`of_scenario`].
+/// As [`of_scenario`]; nothing says how the particles of a file move.
 pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
+    file::check_velocities(inputs)?;
     of_scenario(inputs, &inputs.scenario, ranks)
 }
 
@@ -29,25 +31,24 @@ pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
 ///
 /// # Errors
 /// What only shows once box and ranks are known, each at its key: a box too small for the cutoff or too thin for the
-/// ranks, species that do not match the file.
+/// ranks, a file that contradicts the scenario; each particle that cannot be where it is, at its line.
 pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
-    let config = config(source, scenario, inputs.particles.as_ref())?;
-    Setup::new(config, ranks).map_err(|error| match located(source, scenario, &error) {
-        Some(located) => located.into(),
-        None => error.into(),
+    let config = config(inputs, scenario)?;
+    Setup::new(config, ranks).map_err(|error| {
+        let of_file = file::located(inputs, &error).map(RunError::from);
+        let of_scenario = || located(source, scenario, &error).map(RunError::from);
+        of_file.or_else(of_scenario).unwrap_or_else(|| error.into())
     })
 }
 
-fn config(
-    source: &ScenarioSource,
-    scenario: &Scenario,
-    file: Option<&InputParticles>,
-) -> Result<Config, RunError> {
-    let masses = masses(source, scenario, file)?;
-    let particles = match file {
-        Some(file) => listed(file),
-        None => ParticleSource::Lattice(lattice(source, scenario)?),
+fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
+    const DEFAULT_MASS: f64 = 1.0;
+    let source = &inputs.source;
+    let own_masses = scenario.species.iter().map(|species| species.mass.unwrap_or(DEFAULT_MASS));
+    let (particles, masses) = match &inputs.particles {
+        Some(particles) => file::particles(inputs, scenario, particles)?,
+        None => (ParticleSource::Lattice(lattice(source, scenario)?), own_masses.collect()),
     };
     let Scenario { simulation, system, interaction, neighbor, parallel, .. } = scenario;
     Ok(Config {
@@ -59,6 +60,7 @@ fn config(
         seed: simulation.seed,
         tail_correction: if interaction.tail_correction { TailCorrection::On } else { TailCorrection::Off },
         timestep: simulation.timestep,
+        max_drift: simulation.max_drift,
         integrator: scenario.integrator,
         neighbor: neighbor_config(neighbor),
         parallel: parallel_config(parallel)?,
@@ -107,17 +109,6 @@ fn simd_level() -> Result<Option<SimdLevel>, RunError> {
     })
 }
 
-fn listed(file: &InputParticles) -> ParticleSource {
-    let particle = |index: usize| Particle {
-        id: file.ids[index],
-        species: file.types[index] - 1,
-        position: file.positions[index],
-        velocity: file.velocities.get(index).copied().unwrap_or_default(),
-    };
-    let particles = (0..file.ids.len()).map(particle).collect();
-    ParticleSource::List { origin: file.origin, lengths: file.lengths, particles }
-}
-
 fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, ScenarioError> {
     let Some(lattice) = &scenario.system.lattice else {
         let help = "give `lattice` or `file`";
@@ -131,36 +122,6 @@ fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, Scen
 fn shares(species: &[Species]) -> Vec<f64> {
     let given: f64 = species.iter().filter_map(|species| species.fraction).sum();
     species.iter().map(|species| species.fraction.unwrap_or(1.0 - given)).collect()
-}
-
-/// Masses of the scenario, or of the file where it has some; 1 where neither gives one. A mass given in both places must
-/// agree.
-fn masses(
-    source: &ScenarioSource,
-    scenario: &Scenario,
-    file: Option<&InputParticles>,
-) -> Result<Vec<f64>, ScenarioError> {
-    const DEFAULT_MASS: f64 = 1.0;
-    let of_species: Vec<Option<f64>> = scenario.species.iter().map(|species| species.mass).collect();
-    let Some(file) = file else {
-        return Ok(of_species.into_iter().map(|mass| mass.unwrap_or(DEFAULT_MASS)).collect());
-    };
-    let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
-    if types > of_species.len() {
-        let message = format!("the file has {types} atom types, the scenario {} species", of_species.len());
-        let help = "give one [[species]] per atom type, in order";
-        return Err(ScenarioError::at(source, "species", message, help));
-    }
-    let choose = |(index, &own): (usize, &Option<f64>)| match (own, file.masses.get(index)) {
-        (Some(mass), Some(&in_file)) if mass != in_file => {
-            let message = format!("mass {mass} of species {} contradicts {in_file} in the file", index + 1);
-            let key = format!("species[{index}].mass");
-            Err(ScenarioError::at(source, &key, message, "remove one of the two"))
-        }
-        (_, Some(&in_file)) => Ok(in_file),
-        (own, None) => Ok(own.unwrap_or(DEFAULT_MASS)),
-    };
-    of_species.iter().enumerate().map(choose).collect()
 }
 
 /// An error of the engine at the key of the scenario that caused it.

@@ -3,7 +3,7 @@
 //! A floating-point sum rounds after each addition, so a sum over particles differs with the number of ranks. Here each
 //! term is rounded once, to a multiple of 2^-64, and added as an integer: exact and associative. Advantage: initial
 //! states are bit-identical on any number of ranks. Disadvantage: the sum must stay below 2^63, which sums of
-//! velocities, masses and energies in reduced units do by far.
+//! velocities, masses and energies in reduced units do by far; beyond, it stays at the limit.
 
 /// An exact sum of numbers of moderate size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,12 +14,12 @@ const SCALE: f64 = 18_446_744_073_709_551_616.0;
 impl ExactSum {
     /// Adds a term.
     pub fn add(&mut self, term: f64) {
-        self.0 += (term * SCALE) as i128;
+        self.0 = self.0.saturating_add((term * SCALE) as i128);
     }
 
     /// Adds another sum.
     pub fn merge(&mut self, other: Self) {
-        self.0 += other.0;
+        self.0 = self.0.saturating_add(other.0);
     }
 
     /// The sum as a number.

@@ -2,7 +2,7 @@
 //!
 //! Cells hold all partners while nobody has moved by more than half the skin since the last rebuild. A policy that
 //! rebuilds every N steps without looking trusts the user; rebuilds at which somebody had already moved further are
-//! counted as *dangerous*: pairs may have been missed in the steps before.
+//! counted as *dangerous*: pairs may have been missed in the steps before. The same holds for steps between rebuilds.
 
 use crate::integrate::largest_displacement2;
 use crate::particles::Particles;
@@ -82,12 +82,14 @@ impl RebuildWatch {
         if 4.0 * displacement2 > self.skin * self.skin { Due::Yes } else { Due::No }
     }
 
-    /// Whether a rebuild at this displacement (maximum over all ranks) came too late.
-    pub fn is_dangerous(&self, displacement2: f64) -> bool {
-        match self.policy {
-            RebuildPolicy::Every(steps) => steps > 1 && self.decide(displacement2) == Due::Yes,
-            RebuildPolicy::Displacement => false,
-        }
+    /// Whether a rebuild can come too late: the policy does not look at displacements.
+    pub fn can_be_late(&self) -> bool {
+        matches!(self.policy, RebuildPolicy::Every(steps) if steps > 1)
+    }
+
+    /// A displacement (maximum over all ranks) over half the skin: above 1, pairs may have been missed.
+    pub fn over_half_skin(&self, displacement2: f64) -> f64 {
+        if displacement2 == 0.0 { 0.0 } else { 2.0 * displacement2.sqrt() / self.skin }
     }
 
     /// Displacement of one particle since the last rebuild.

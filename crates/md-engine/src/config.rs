@@ -15,6 +15,7 @@ use md_core::{
 use crate::decomposition::Division;
 use crate::error::EngineError;
 use crate::integrator::Integrator;
+use crate::placement;
 
 /// Where the particles come from.
 #[derive(Debug, Clone)]
@@ -179,6 +180,8 @@ pub struct Config {
     pub tail_correction: TailCorrection,
     /// Time step, \[time\].
     pub timestep: f64,
+    /// Largest change of the total energy per atom, \[energy\]; where it is seen, beyond that the run ends.
+    pub max_drift: Option<f64>,
     /// How the equations of motion are integrated.
     pub integrator: Integrator,
     /// How pairs are found.
@@ -203,6 +206,7 @@ impl Config {
             forces: forces.into(),
             tail_correction: TailCorrection::default(),
             timestep: TIMESTEP,
+            max_drift: None,
             integrator: Integrator::default(),
             neighbor: NeighborConfig::default(),
             parallel: ParallelConfig::default(),
@@ -250,11 +254,19 @@ impl Config {
         if lengths.iter().any(|length| !(*length > 0.0 && length.is_finite())) {
             return wrong(format!("the box is {lengths:?} long, not positive numbers"));
         }
+        placement::check_digits(&self.domain(), self.forces.cutoff())?;
         positive("the time step", self.timestep)?;
-        not_negative("the skin", self.neighbor.skin)?;
+        self.max_drift.map_or(Ok(()), |max_drift| positive("the largest drift of the energy", max_drift))?;
+        check_neighbor(self.neighbor)?;
         match &self.particles {
-            ParticleSource::List { particles, .. } => check_list(particles, species),
-            ParticleSource::Lattice(_) => check_shares(&self.shares),
+            ParticleSource::List { particles, .. } => {
+                placement::check(particles, species, &self.domain())?;
+                match self.temperature {
+                    Some(_) => Ok(()),
+                    None => placement::check_velocities(particles, self.dimension),
+                }
+            }
+            ParticleSource::Lattice(_) => placement::check_shares(&self.shares),
         }
     }
 }
@@ -277,27 +289,14 @@ fn not_negative(what: &str, value: f64) -> Result<(), EngineError> {
     wrong(format!("{what} is {value}, not a number from 0"))
 }
 
-fn check_list(particles: &[Particle], species: usize) -> Result<(), EngineError> {
-    let mut ids: Vec<u64> = particles.iter().map(|particle| particle.id).collect();
-    ids.sort_unstable();
-    if ids.first() == Some(&0) || ids.windows(2).any(|pair| pair[0] == pair[1]) {
-        return wrong("ids of particles are not different numbers from 1".to_owned());
-    }
-    match particles.iter().find(|particle| particle.species as usize >= species) {
-        Some(Particle { id, species: own, .. }) => {
-            wrong(format!("particle {id} is of species {own} of {species}, counted from 0"))
+fn check_neighbor(NeighborConfig { skin, rebuild, .. }: NeighborConfig) -> Result<(), EngineError> {
+    not_negative("the skin", skin)?;
+    match rebuild {
+        RebuildPolicy::Every(steps) if steps > 1 && skin == 0.0 => {
+            wrong(format!("the skin is 0, but lists are made anew every {steps} steps only"))
         }
-        None => Ok(()),
+        _ => Ok(()),
     }
-}
-
-fn check_shares(shares: &[f64]) -> Result<(), EngineError> {
-    const ROUNDING: f64 = 1e-9;
-    let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
-    if shares.iter().all(is_part) && (shares.iter().sum::<f64>() - 1.0).abs() <= ROUNDING {
-        return Ok(());
-    }
-    wrong(format!("the shares {shares:?} are no parts of 1"))
 }
 
 /// A checked configuration and what follows from it and the number of ranks without communication.

@@ -28,6 +28,40 @@ pub enum EngineError {
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
+    /// A particle that cannot be where it is, or move as it does.
+    #[error("particle {id}: {problem}")]
+    Particle {
+        /// Its id.
+        id: u64,
+        /// What of it.
+        attribute: Attribute,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Velocities that do not have the temperature asked for.
+    #[error(
+        "the temperature is {found:?} where {asked:?} was asked for: for numbers like these, the temperature or a mass is too \
+         large or too small, or there is one particle alone"
+    )]
+    Temperature {
+        /// What was asked for.
+        asked: f64,
+        /// What the velocities have.
+        found: f64,
+    },
+    /// A total energy that has changed by more than is allowed.
+    #[error(
+        "step {step}: the total energy has changed by {change:.3e} per atom, more than the {most:e} allowed; \
+         the time step is probably too large"
+    )]
+    Drift {
+        /// The step.
+        step: u64,
+        /// Total energy per atom, minus that at the start.
+        change: f64,
+        /// [`crate::Config::max_drift`].
+        most: f64,
+    },
     /// Threads of a rank.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
@@ -99,6 +133,15 @@ pub enum EngineError {
     Observer(Box<dyn Error + Send + Sync>),
 }
 
+/// What of a particle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attribute {
+    /// Where it is.
+    Position,
+    /// How it moves.
+    Velocity,
+}
+
 /// Which ranks have the same error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -120,6 +163,9 @@ impl EngineError {
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
             | Self::Config(_)
+            | Self::Particle { .. }
+            | Self::Temperature { .. }
+            | Self::Drift { .. }
             | Self::Exchange(_)
             | Self::Lost { .. }
             | Self::Exploded { .. }

@@ -3,7 +3,7 @@
 
 use md_comm::World;
 use md_core::exact_sum::ExactSum;
-use md_core::observables::degrees_of_freedom;
+use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
@@ -94,7 +94,19 @@ fn draw_velocities(
     let [twice_kinetic] = sum_exactly([twice_kinetic], world)?;
     let degrees = degrees_of_freedom(setup.atoms(), dimension);
     velocities::rescale(particles, twice_kinetic, temperature, degrees);
-    Ok(())
+    check_temperature(twice_kinetic_energy(particles, masses) / degrees, temperature, world)
+}
+
+/// What was drawn must have the temperature asked for: sums that overflow or vanish lose it. *Collective.*
+fn check_temperature(of_rank: f64, asked: f64, world: &dyn World) -> Result<(), EngineError> {
+    const ROUNDING: f64 = 1e-6;
+    let mut found = [of_rank];
+    world.sum(&mut found)?;
+    let [found] = found;
+    if (found - asked).abs() <= ROUNDING * asked {
+        return Ok(());
+    }
+    Err(EngineError::Temperature { asked, found })
 }
 
 /// Sums over all ranks without rounding.

@@ -50,6 +50,7 @@ pub mod integrator;
 mod interaction;
 mod measure;
 mod observer;
+mod placement;
 mod rebuild;
 pub mod report;
 mod simulation;
@@ -60,12 +61,12 @@ pub use config::{
     Config, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
 };
 pub use decomposition::{Decomposition, Division};
-pub use error::{EngineError, Scope};
+pub use error::{Attribute, EngineError, Scope};
 pub use frozen::FrozenHalo;
 pub use halo::Halo;
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
-pub use report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};
+pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RankTiming, RowVector, Thermo};
 pub use simulation::Simulation;
 pub use state::State;

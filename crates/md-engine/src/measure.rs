@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::halo::total;
 use crate::interaction::Interaction;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
-use crate::report::{ForceTotals, ParticleRow, RankTiming, RowVector, Thermo};
+use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RankTiming, RowVector, Thermo};
 use crate::simulation::Simulation;
 use crate::state::State;
 
@@ -39,6 +39,7 @@ impl<I: Interaction> Simulation<'_, I> {
                 sums: seen.thermo.as_ref().map(|(sums, _)| sums),
                 thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
                 gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
+                neighborhood: self.neighborhood,
                 time: *time,
                 rank,
                 step,
@@ -60,7 +61,9 @@ impl<I: Interaction> Simulation<'_, I> {
         }
         if needs.contains(Needs::ENERGY_AND_VIRIAL) && seen.thermo.is_none() {
             let sums = self.system_sums()?;
-            seen.thermo = Some((sums, self.thermo(&sums)));
+            let thermo = self.thermo(&sums);
+            self.check_drift(&thermo)?;
+            seen.thermo = Some((sums, thermo));
         }
         if needs.contains(Needs::GATHERED_PARTICLES) && seen.gathered.is_none() {
             // Integration, not output.
@@ -100,6 +103,16 @@ impl<I: Interaction> Simulation<'_, I> {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
         Ok(sums)
+    }
+
+    /// Ends the run if the total energy has changed by more than the configuration allows; the same on all ranks.
+    fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
+        self.energy.note(thermo);
+        let change = self.energy.drift;
+        match self.setup.config.max_drift {
+            Some(most) if change.abs() > most => Err(EngineError::Drift { step: thermo.step, change, most }),
+            _ => Ok(()),
+        }
     }
 
     /// The thermodynamic state of these sums.
@@ -182,12 +195,17 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// Rebuilds after the initial one.
     pub fn rebuilds(&self) -> u64 {
-        self.rebuilds
+        self.neighborhood.rebuilds
     }
 
-    /// Rebuilds that came too late.
-    pub fn dangerous_rebuilds(&self) -> u64 {
-        self.dangerous_rebuilds
+    /// How the neighbourhood has held so far.
+    pub fn neighbor_report(&self) -> NeighborReport {
+        self.neighborhood
+    }
+
+    /// How well the total energy has been kept so far.
+    pub fn energy_report(&self) -> EnergyReport {
+        self.energy
     }
 
     /// Starts the measured part: forgets the times and traffic of the set-up. *Collective.*

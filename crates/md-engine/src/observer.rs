@@ -6,7 +6,7 @@ use std::ops::BitOr;
 use md_core::observables::SystemSums;
 use md_core::{Domain, Particles};
 
-use crate::report::{ParticleRow, Thermo};
+use crate::report::{NeighborReport, ParticleRow, Thermo};
 
 /// What an observer needs of the state it is about to see.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct Snapshot<'a> {
     pub sums: Option<&'a SystemSums>,
     /// All particles by id, with velocities, on rank 0; nothing elsewhere.
     pub gathered: Option<&'a [ParticleRow]>,
+    /// How the neighbourhood has held so far.
+    pub neighborhood: NeighborReport,
 }
 
 /// The error of an observer, of any type.

@@ -50,8 +50,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
     pub(crate) fn rebuild(&mut self) -> Result<(), EngineError> {
         let largest = self.check_lost()?;
-        self.rebuilds += 1;
-        self.dangerous_rebuilds += u64::from(self.watch.is_dangerous(largest));
+        self.neighborhood.rebuilds += 1;
+        if self.watch.can_be_late() {
+            let displacement = self.watch.over_half_skin(largest);
+            self.neighborhood.dangerous_rebuilds += self.neighborhood.note(self.state.step, displacement);
+        }
         if let Some(division) = self.next_division.take() {
             self.redistribute(division)?;
         }

@@ -24,6 +24,60 @@ pub struct Thermo {
     pub pressure: f64,
 }
 
+/// How the neighbourhood held, on all ranks. It lacks pairs where a particle has moved by more than half the skin since
+/// the last rebuild. Looked at where that costs nothing: at rebuilds, and at steps that compute the energy.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct NeighborReport {
+    /// Rebuilds after the initial one.
+    pub rebuilds: u64,
+    /// Rebuilds that came too late: pairs may have been missed in the steps before.
+    pub dangerous_rebuilds: u64,
+    /// Steps between rebuilds whose neighbourhood held no longer, of those looked at.
+    pub dangerous_checks: u64,
+    /// Largest displacement seen, over half the skin.
+    pub largest_displacement: f64,
+    /// The first step at which danger was seen.
+    pub first_dangerous_step: Option<u64>,
+}
+
+impl NeighborReport {
+    /// Takes down a displacement over half the skin; returns 1 if it is dangerous, else 0.
+    pub(crate) fn note(&mut self, step: u64, displacement: f64) -> u64 {
+        self.largest_displacement = self.largest_displacement.max(displacement);
+        if displacement <= 1.0 {
+            return 0;
+        }
+        self.first_dangerous_step.get_or_insert(step);
+        1
+    }
+}
+
+/// How well the total energy was kept, judged by the steps at which observers have asked for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct EnergyReport {
+    /// Total energy per atom, last minus first.
+    pub drift: f64,
+    /// Largest change of the total energy per atom since the first.
+    pub largest_change: f64,
+    /// Mean kinetic energy per atom.
+    pub mean_kinetic: f64,
+    first_total: f64,
+    looks: u64,
+}
+
+impl EnergyReport {
+    /// Takes down one more state.
+    pub(crate) fn note(&mut self, thermo: &Thermo) {
+        if self.looks == 0 {
+            self.first_total = thermo.total_per_atom;
+        }
+        self.looks += 1;
+        self.drift = thermo.total_per_atom - self.first_total;
+        self.largest_change = self.largest_change.max(self.drift.abs());
+        self.mean_kinetic += (thermo.kinetic_per_atom - self.mean_kinetic) / self.looks as f64;
+    }
+}
+
 /// What one rank measured over the step loop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]

@@ -14,6 +14,7 @@ use crate::initial;
 use crate::integrator::{Completion, Integrate, Motion};
 use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
+use crate::report::{EnergyReport, NeighborReport};
 use crate::state::State;
 
 /// One rank of a running simulation, with forces from `I`.
@@ -34,9 +35,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) traffic_before: Traffic,
     /// Traffic of contexts that have been replaced.
     pub(crate) traffic_closed: Traffic,
-    /// Rebuilds after the initial one.
-    pub(crate) rebuilds: u64,
-    pub(crate) dangerous_rebuilds: u64,
+    pub(crate) neighborhood: NeighborReport,
+    pub(crate) energy: EnergyReport,
     /// Pair sums of this rank, and the last step that computed them.
     pub(crate) pairs: PairSums,
     pub(crate) pairs_step: u64,
@@ -89,8 +89,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             clock: PhaseClock::default(),
             traffic_before: Traffic::default(),
             traffic_closed: Traffic::default(),
-            rebuilds: 0,
-            dangerous_rebuilds: 0,
+            neighborhood: NeighborReport::default(),
+            energy: EnergyReport::default(),
             pairs: PairSums::default(),
             pairs_step: 0,
             observed: None,
@@ -149,9 +149,12 @@ impl<'w, I: Interaction> Simulation<'w, I> {
                 GhostPositions::Fresh
             }
             Due::No => {
-                // What is about to be reported must not come from a neighbourhood that holds no longer.
+                // What is about to be reported must not come from a neighbourhood that holds no longer without a word.
                 if evaluation == Evaluation::WithEnergyAndVirial {
-                    self.check_lost()?;
+                    let displacement = self.check_lost()?;
+                    let displacement = self.watch.over_half_skin(displacement);
+                    self.neighborhood.dangerous_checks +=
+                        self.neighborhood.note(self.state.step, displacement);
                 }
                 GhostPositions::Stale
             }

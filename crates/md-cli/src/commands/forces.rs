@@ -16,7 +16,8 @@ use crate::setup;
 /// # Errors
 /// See [`RunError`].
 pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
-    let setup = setup::of_inputs(inputs, world.ranks())?;
+    // Nothing moves, so the particles need no velocities.
+    let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
     let directory = open_on_root(world, || output_directory(inputs))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;

@@ -106,10 +106,10 @@ fn facts(
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        rebuilds: simulation.rebuilds(),
-        dangerous_rebuilds: simulation.dangerous_rebuilds(),
+        neighborhood: simulation.neighbor_report(),
         lost_particles: 0,
         energy_drift_per_atom: drift_per_atom,
+        energy: simulation.energy_report(),
         rma_component: match parallel.backend {
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()

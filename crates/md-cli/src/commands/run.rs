@@ -13,6 +13,7 @@ use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
 use crate::output::tables::{timing_csv, timing_ranks_csv};
+use crate::output::warnings::{first_danger, warnings};
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
 };
@@ -54,6 +55,8 @@ struct Outputs {
     progress: Progress,
     /// The first row of the thermo table and the last one.
     ends: Option<[Thermo; 2]>,
+    /// The warning that is given once, as soon as there is reason.
+    danger: Option<String>,
 }
 
 impl Outputs {
@@ -68,6 +71,9 @@ impl Outputs {
             TrajectoryWriter::create(&directory, &trajectory.path, frame_box, &labels)
         });
         let mut screen = Screen::stdout(args.verbosity());
+        for note in inputs.particles.iter().flat_map(|particles| &particles.notes) {
+            screen.print(&format!("Note: {note}\n"));
+        }
         screen.print(&thermo_header());
         Ok(Self {
             thermo: ThermoWriter::create(&directory)?,
@@ -75,6 +81,7 @@ impl Outputs {
             screen,
             progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
             ends: None,
+            danger: None,
             directory,
         })
     }
@@ -105,6 +112,7 @@ impl Outputs {
         self.directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(timings, context)?)?;
         self.directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)?;
         self.screen.print(&run_report(timings, context, facts));
+        warnings(facts).iter().for_each(|text| self.progress.warn(text));
         Ok(())
     }
 }
@@ -131,6 +139,10 @@ impl Observer for Recorder<'_> {
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
         let Some(outputs) = &mut self.outputs else { return Ok(()) };
+        if outputs.danger.is_none() {
+            outputs.danger = first_danger(&now.neighborhood);
+            outputs.danger.iter().for_each(|text| outputs.progress.warn(text));
+        }
         if let Some(thermo) = now.thermo {
             outputs.write_thermo(thermo)?;
         }

@@ -39,6 +39,13 @@ pub enum Problem {
     Unexpected { text: String, expected: String },
     #[error("the file ends too early: {promised} {what} promised, {found} found")]
     Truncated { what: &'static str, promised: u64, found: u64 },
+    #[error(
+        "the file ends within frame {number}: {promised} particles promised, {found} found; `system.file.frame = {whole}` is \
+         the last whole one"
+    )]
+    CutFrame { number: u64, promised: u64, found: u64, whole: u64 },
+    #[error("there is no frame {number}: the frames are 1 to {count}")]
+    NoFrame { number: u64, count: u64 },
     #[error("more {what} than the {promised} promised, the first one too many is `{text}`")]
     TooMany { what: &'static str, promised: u64, text: String },
     #[error("{what} is missing: {expected}")]
@@ -61,6 +68,16 @@ pub enum Problem {
     UnknownSpecies { name: String, expected: String },
     #[error("the species is `{name}`, type {expected} of the scenario, but the type column says {kind}")]
     Contradiction { name: String, expected: u32, kind: u32 },
+    #[error("the file ends without a newline, so `{field}` may be cut: add one if the file is complete")]
+    NoNewline { field: String },
+    #[error(
+        "the mass of `{name}` is {mass}, but {first} in line {line}: all particles of a species have the same mass"
+    )]
+    Masses { name: String, mass: f64, first: f64, line: usize },
+    #[error("its pair coefficients cannot be used: {reason}")]
+    Coefficients { reason: String },
+    #[error("particle {id}: {problem}")]
+    Particle { id: u64, problem: String },
     #[error("the box must have a positive edge along {axis}, found {length:?}")]
     Box { axis: char, length: f64 },
 }

@@ -1,7 +1,7 @@
 //! Lines and their fields.
 
-use super::InputParticles;
 use super::error::{Here, InputError, Problem};
+use super::{InputParticles, ParticleLines};
 
 /// Names of the axes in messages.
 pub(super) const AXES: [char; 3] = ['x', 'y', 'z'];
@@ -101,9 +101,24 @@ pub(super) fn sort_by_id(file: &str, records: &mut [Record]) -> Result<(), Input
     })
 }
 
+/// Refuses a text whose last field may be cut.
+pub(super) fn check_end(file: &str, text: &str) -> Result<(), InputError> {
+    let last = text.lines().last().unwrap_or_default();
+    if text.ends_with(char::is_whitespace) || last.contains('#') {
+        return Ok(());
+    }
+    let field = last.split_whitespace().last().unwrap_or_default().to_owned();
+    Err(Here { file, line: Some(text.lines().count()) }.error(Problem::NoNewline { field }))
+}
+
 /// Sorted records as arrays; box, masses and velocities are left empty.
 pub(super) fn particles(records: &[Record]) -> InputParticles {
+    let lines = |record: &Record| {
+        let line = u32::try_from(record.line).unwrap_or(u32::MAX);
+        ParticleLines { position: line, velocity: line }
+    };
     InputParticles {
+        lines: records.iter().map(lines).collect(),
         ids: records.iter().map(|record| record.id).collect(),
         types: records.iter().map(|record| record.kind).collect(),
         positions: records.iter().map(|record| record.position).collect(),

@@ -2,11 +2,13 @@
 //!
 //! Readers work on text, not on files, since under MPI only rank 0 reads.
 
+mod coefficients;
 mod error;
 pub mod extxyz;
 mod fields;
 pub mod lammps_data;
 
+pub use coefficients::adopt;
 pub use error::{InputError, Problem};
 
 /// Particles as a file gives them.
@@ -16,8 +18,11 @@ pub struct InputParticles {
     pub origin: [f64; 3],
     /// Edge lengths of the box.
     pub lengths: [f64; 3],
-    /// Masses from the file by type number - 1; empty when the file has none (then the scenario's species give them).
-    pub masses: Vec<f64>,
+    /// `pbc` of an extended XYZ file.
+    pub periodic: Option<[bool; 3]>,
+    /// Masses from the file by type number - 1, `None` for a type that the file has none for (then the scenario's species
+    /// give them).
+    pub masses: Vec<Option<f64>>,
     /// Global ids (from 1, unique, sorted ascending).
     pub ids: Vec<u64>,
     /// Type numbers from 1, per particle.
@@ -26,4 +31,43 @@ pub struct InputParticles {
     pub positions: Vec<[f64; 3]>,
     /// Velocities per particle; empty when the file has none.
     pub velocities: Vec<[f64; 3]>,
+    /// Momenta per particle; empty when the file has none.
+    pub momenta: Vec<[f64; 3]>,
+    /// Lennard-Jones parameters of a LAMMPS data file.
+    pub coefficients: Vec<PairCoefficients>,
+    /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
+    pub other_pair_style: Option<String>,
+    /// What the user should know about the file, for the screen.
+    pub notes: Vec<String>,
+    /// Where each particle stands.
+    pub lines: Vec<ParticleLines>,
+}
+
+/// Lennard-Jones parameters of a pair of types in a LAMMPS data file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairCoefficients {
+    /// Type numbers, from 1.
+    pub types: [u32; 2],
+    /// Well depth.
+    pub epsilon: f64,
+    /// Diameter.
+    pub sigma: f64,
+    /// Cutoff, where the file has one per pair.
+    pub cutoff: Option<f64>,
+}
+
+/// Lines of a particle, from 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ParticleLines {
+    /// Of its position.
+    pub position: u32,
+    /// Of its velocity.
+    pub velocity: u32,
+}
+
+impl InputParticles {
+    /// Whether anything says how the particles move.
+    pub fn has_velocities(&self) -> bool {
+        !(self.velocities.is_empty() && self.momenta.is_empty())
+    }
 }

@@ -1,6 +1,6 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
-use md_engine::RankTiming;
+use md_engine::{NeighborReport, RankTiming};
 
 use super::advice::advice;
 use super::choices::choice_lines;
@@ -84,16 +84,18 @@ fn spread_line(label: &str, Spread { min, avg, max }: Spread) -> String {
 /// Counts and the energy, by which a user judges whether the run can be trusted.
 fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
     let (computed, useful) = (facts.computed_pairs_per_atom, facts.useful_pairs_per_atom);
+    let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, .. } =
+        facts.neighborhood;
     format!(
         "\nPairs per atom: {} computed, {} within the cutoff ({:.1} %)\n\
-         Rebuilds: {}, of which dangerous (a particle had moved by more than half the skin): {}\n\
+         Rebuilds: {rebuilds}, of which dangerous (a particle had moved by more than half the skin): {dangerous_rebuilds}\n\
+         Dangerous steps between rebuilds, of those looked at: {dangerous_checks}; largest displacement: {} times half the skin\n\
          Lost particles: {}\n\
          Energy drift: {} per atom over {} steps\n",
         significant(computed, DIGITS),
         significant(useful, DIGITS),
         percent(useful, computed),
-        facts.rebuilds,
-        facts.dangerous_rebuilds,
+        significant(largest_displacement, 3),
         facts.lost_particles,
         significant(facts.energy_drift_per_atom, DIGITS),
         context.steps,
@@ -136,6 +138,7 @@ mod tests {
 
         Pairs per atom: 108 computed, 27 within the cutoff (25.0 %)
         Rebuilds: 5, of which dangerous (a particle had moved by more than half the skin): 1
+        Dangerous steps between rebuilds, of those looked at: 0; largest displacement: 1.25 times half the skin
         Lost particles: 0
         Energy drift: -0.0089259 per atom over 100 steps
 

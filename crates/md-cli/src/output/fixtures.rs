@@ -2,7 +2,7 @@
 
 use md_comm::Backend;
 use md_core::force::Precision;
-use md_engine::{Phase, RankTiming, Thermo, clock::PhaseTime};
+use md_engine::{EnergyReport, NeighborReport, Phase, RankTiming, Thermo, clock::PhaseTime};
 
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::Parallel;
@@ -70,10 +70,16 @@ pub(super) fn facts() -> RunFacts {
         simd: "avx512".to_owned(),
         useful_pairs_per_atom: 27.0,
         computed_pairs_per_atom: 108.0,
-        rebuilds: 5,
-        dangerous_rebuilds: 1,
+        neighborhood: NeighborReport {
+            rebuilds: 5,
+            dangerous_rebuilds: 1,
+            dangerous_checks: 0,
+            largest_displacement: 1.25,
+            first_dangerous_step: Some(60),
+        },
         lost_particles: 0,
         energy_drift_per_atom: -0.0089259,
+        energy: EnergyReport::default(),
         rma_component: "none".to_owned(),
         choices: Vec::new(),
         git: "0123456".to_owned(),

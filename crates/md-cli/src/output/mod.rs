@@ -27,6 +27,7 @@ pub mod statistics;
 pub mod summary;
 pub mod tables;
 pub mod thermo;
+pub mod warnings;
 
 #[cfg(test)]
 mod fixtures;

@@ -65,6 +65,16 @@ impl Progress {
         }
     }
 
+    /// Says something on standard error, also when quiet, without mixing it with the bar.
+    pub fn warn(&self, text: &str) {
+        // If the terminal is gone there is nobody to tell.
+        let tell = || drop(io::stderr().lock().write_all(format!("warning: {text}\n").as_bytes()));
+        match self {
+            Self::Bar(bar) => bar.suspend(tell),
+            Self::Nothing | Self::Lines(_) => tell(),
+        }
+    }
+
     /// Takes the bar away: the report follows.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {

@@ -8,8 +8,9 @@ use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
+use super::warnings::warnings;
 use crate::report::{RunContext, RunFacts, Strategy};
-use md_engine::{ForceTotals, Phase, RankTiming};
+use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, RankTiming};
 
 /// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
 ///
@@ -46,6 +47,7 @@ impl Serialize for Summary<'_> {
         self.what_ran(&mut map)?;
         self.how_it_went(&mut map)?;
         self.where_it_ran(&mut map)?;
+        self.what_to_trust(&mut map)?;
         map.end()
     }
 }
@@ -76,8 +78,8 @@ impl Summary<'_> {
         map.serialize_entry("atom_steps_per_s", &atom_steps_per_s(context, facts))?;
         map.serialize_entry("useful_pairs_per_atom", &facts.useful_pairs_per_atom)?;
         map.serialize_entry("computed_pairs_per_atom", &facts.computed_pairs_per_atom)?;
-        map.serialize_entry("rebuilds", &facts.rebuilds)?;
-        map.serialize_entry("dangerous_rebuilds", &facts.dangerous_rebuilds)?;
+        map.serialize_entry("rebuilds", &facts.neighborhood.rebuilds)?;
+        map.serialize_entry("dangerous_rebuilds", &facts.neighborhood.dangerous_rebuilds)?;
         map.serialize_entry("lost_particles", &facts.lost_particles)?;
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
         if let Some(ForceTotals { potential_energy, virial, tail_energy, pressure }) = totals {
@@ -102,6 +104,20 @@ impl Summary<'_> {
         map.serialize_entry("version", &context.version)?;
         map.serialize_entry("git", &facts.git)?;
         map.serialize_entry("host", &context.host)
+    }
+
+    fn what_to_trust<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let NeighborReport { dangerous_checks, largest_displacement, first_dangerous_step, .. } =
+            self.facts.neighborhood;
+        map.serialize_entry("dangerous_checks", &dangerous_checks)?;
+        map.serialize_entry("largest_displacement_over_half_skin", &largest_displacement)?;
+        if let Some(step) = first_dangerous_step {
+            map.serialize_entry("first_dangerous_step", &step)?;
+        }
+        let EnergyReport { largest_change, mean_kinetic, .. } = self.facts.energy;
+        map.serialize_entry("largest_energy_change_per_atom", &largest_change)?;
+        map.serialize_entry("mean_kinetic_per_atom", &mean_kinetic)?;
+        map.serialize_entry("warnings", &warnings(self.facts))
     }
 }
 

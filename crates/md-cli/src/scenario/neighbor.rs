@@ -57,6 +57,13 @@ fn check_rebuild(rebuild: Rebuild, skin: f64) -> Checked {
     const PATH: &str = "neighbor.rebuild";
     const HELP: &str = "write `rebuild = { every = 20 }` or `rebuild = { displacement = true }`";
     match (rebuild.every, rebuild.displacement) {
+        (Some(every), None) if every > 1 && skin == 0.0 => {
+            let message = format!(
+                "`neighbor.skin` is 0, so the neighbourhood holds for one step, but `neighbor.rebuild.every` is {every}"
+            );
+            let help = "give a skin, for example 0.3, or use `rebuild = { every = 1 }`";
+            Err(Finding::new("neighbor.skin", message, help).or_at("neighbor.rebuild.every"))
+        }
         (Some(every), None) => at_least_one("neighbor.rebuild.every", every, HELP),
         (None, Some(true)) if skin == 0.0 => {
             let message = "`neighbor.skin` is 0, so the slightest motion would ask for a rebuild";

@@ -20,6 +20,11 @@ pub struct Simulation {
     #[serde(default = "default_timestep")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub timestep: f64,
+    /// Largest change of the total energy per atom since step 0, in units of epsilon: where a row of the thermo table is
+    /// beyond it, the run ends with exit code 1. Without it a drift of more than 3 % of the mean kinetic energy is a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub max_drift: Option<f64>,
     /// Number of time steps.
     #[schemars(range(min = 1))]
     pub steps: u64,
@@ -43,6 +48,9 @@ pub(super) fn check(simulation: &Simulation) -> Checked {
         return Err(Finding::new("simulation.dimension", message, "2 is one layer in z without motion in z"));
     }
     positive("simulation.timestep", simulation.timestep, "0.005 is usual for a Lennard-Jones liquid")?;
+    if let Some(max_drift) = simulation.max_drift {
+        positive("simulation.max_drift", max_drift, "an energy per atom, for example 0.01")?;
+    }
     at_least_one(
         "simulation.steps",
         simulation.steps,

@@ -21,6 +21,16 @@ pub struct ScenarioSource {
     pub overrides: Vec<String>,
 }
 
+impl ScenarioSource {
+    /// Whether file or overrides give a key such as `interaction.cutoff`, or anything below it.
+    pub fn gives(&self, path: &str) -> bool {
+        let in_override = |text: &String| text.trim_start().starts_with(path);
+        let tree: Table = self.text.parse().unwrap_or_default();
+        let (mut keys, tree) = (path.split('.'), Value::Table(tree));
+        keys.try_fold(&tree, |value, key| value.get(key)).is_some() || self.overrides.iter().any(in_override)
+    }
+}
+
 /// Reads a scenario, applies its overrides and checks everything that can be checked without particles.
 ///
 /// # Errors

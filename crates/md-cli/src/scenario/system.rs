@@ -52,6 +52,10 @@ pub struct InputFile {
     pub path: String,
     /// Format of the file.
     pub format: InputFormat,
+    /// Which frame of a trajectory, counted from 1; the last one where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub frame: Option<u64>,
 }
 
 /// Formats of particle files.
@@ -90,7 +94,14 @@ fn check_file(file: &InputFile) -> Checked {
         let help = "give a path, relative to the scenario's folder";
         return Err(Finding::new("system.file.path", "`system.file.path` is empty", help));
     }
-    Ok(())
+    match file.frame {
+        Some(_) if file.format == InputFormat::LammpsData => {
+            let message = "a LAMMPS data file has no frames";
+            Err(Finding::new("system.file.frame", message, "leave `frame` out").at_key())
+        }
+        Some(frame) => at_least_one("system.file.frame", frame, "frames are counted from 1"),
+        None => Ok(()),
+    }
 }
 
 fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {

@@ -19,6 +19,8 @@ pub(super) struct Columns {
     kind: Option<usize>,
     id: Option<usize>,
     velocity: Option<usize>,
+    momentum: Option<usize>,
+    mass: Option<usize>,
 }
 
 impl Columns {
@@ -28,7 +30,6 @@ impl Columns {
         let parts: Vec<&str> = text.split(':').collect();
         let mut columns = Self::default();
         let mut position = None;
-        let mut momenta = false;
         for property in parts.chunks(3) {
             let [name, kind, count] = property else {
                 return Err(line.unexpected(FORM));
@@ -40,6 +41,8 @@ impl Columns {
                 "type" => Some((&mut columns.kind, "I", "1")),
                 "id" => Some((&mut columns.id, "I", "1")),
                 "vel" | "velo" | "velocities" => Some((&mut columns.velocity, "R", "3")),
+                "momenta" => Some((&mut columns.momentum, "R", "3")),
+                "mass" | "masses" => Some((&mut columns.mass, "R", "1")),
                 _ => None,
             };
             if let Some((column, own_kind, own_count)) = column {
@@ -50,13 +53,12 @@ impl Columns {
                     return Err(line.here.error(Problem::Twice { what: format!("column `{name}`") }));
                 }
             }
-            momenta |= *name == "momenta";
             columns.width += width(line, kind, count)?;
         }
-        columns.checked(line, position, momenta)
+        columns.checked(line, position)
     }
 
-    fn checked(mut self, line: Line<'_>, position: Option<usize>, momenta: bool) -> Result<Self, InputError> {
+    fn checked(mut self, line: Line<'_>, position: Option<usize>) -> Result<Self, InputError> {
         let missing = |what: &str, form: &str| {
             let (what, expected) = (format!("column {what}"), format!("`{form}` in `Properties`"));
             line.here.error(Problem::Missing { what, expected })
@@ -65,18 +67,7 @@ impl Columns {
         if self.species.is_none() && self.kind.is_none() {
             return Err(missing("`species` or `type`", "species:S:1"));
         }
-        if momenta && self.velocity.is_none() {
-            let supported = "give velocities, `velo:R:3`".to_owned();
-            return Err(line
-                .here
-                .error(Problem::Unsupported { what: "column `momenta`".to_owned(), supported }));
-        }
         Ok(self)
-    }
-
-    /// Whether there are velocities.
-    pub(super) fn has_velocity(&self) -> bool {
-        self.velocity.is_some()
     }
 
     /// The id of a row, if there is such a column.
@@ -89,11 +80,24 @@ impl Columns {
         line.vector(&fields[self.position..self.position + 3], "column pos")
     }
 
-    /// The velocity of a row; zero without such a column.
-    pub(super) fn velocity(&self, line: Line<'_>, fields: &[&str]) -> Result<[f64; 3], InputError> {
-        match self.velocity {
-            Some(column) => line.vector(&fields[column..column + 3], "column of velocities"),
-            None => Ok([0.0; 3]),
+    /// The velocity of a row, if there is such a column.
+    pub(super) fn velocity(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
+        let vector = |column: usize| line.vector(&fields[column..column + 3], "column of velocities");
+        self.velocity.map(vector).transpose()
+    }
+
+    /// The momentum of a row, if there is such a column.
+    pub(super) fn momentum(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<[f64; 3]>, InputError> {
+        let vector = |column: usize| line.vector(&fields[column..column + 3], "column momenta");
+        self.momentum.map(vector).transpose()
+    }
+
+    /// The mass of a row of type `kind`, if there is such a column.
+    pub(super) fn mass(&self, line: Line<'_>, fields: &[&str], kind: u32) -> Result<Option<f64>, InputError> {
+        let Some(column) = self.mass else { return Ok(None) };
+        match line.number(fields[column], "column of masses")? {
+            mass if mass > 0.0 => Ok(Some(mass)),
+            _ => Err(line.here.error(Problem::Mass { kind, text: fields[column].to_owned() })),
         }
     }
 

@@ -57,6 +57,24 @@ impl<'t> Comment<'t> {
         }
     }
 
+    /// Which dimensions are periodic, where the file says so.
+    pub(super) fn periodic(&self, line: Line<'_>) -> Result<Option<[bool; 3]>, InputError> {
+        let Some(text) = self.get("pbc") else { return Ok(None) };
+        let one = |word: &str| match word {
+            "T" | "True" | "true" | "1" => Some(true),
+            "F" | "False" | "false" | "0" => Some(false),
+            _ => None,
+        };
+        let flags: Option<Vec<bool>> = text.split_whitespace().map(one).collect();
+        match flags.as_deref() {
+            Some(&[x, y, z]) => Ok(Some([x, y, z])),
+            _ => {
+                Err(line
+                    .unexpected(format!("`pbc` is `{text}`, expected one T or F per axis: `pbc=\"T T T\"`")))
+            }
+        }
+    }
+
     fn origin(&self, line: Line<'_>) -> Result<[f64; 3], InputError> {
         let Some(origin) = self.get("Origin") else {
             return Ok([0.0; 3]);

@@ -1,9 +1,9 @@
 //! Extended XYZ: a count, a comment line with `Lattice` and `Properties`, one line per particle.
 //!
-//! Of several frames the first is read. The box must be orthogonal; `Origin` is its lower corner, else zero. `pbc` and
-//! other entries of the comment line are left to the scenario. Needed columns are `pos` and one of `species` and
-//! `type`; `id` defaults to the order of the lines; velocities may be called `vel`, `velo` or `velocities`; further
-//! columns are skipped.
+//! Of several frames the last is read unless another is asked for. The box must be orthogonal; `Origin` is its lower
+//! corner, else zero; `pbc` must agree with the scenario. Needed columns are `pos` and one of `species` and `type`; `id`
+//! defaults to the order of the lines; velocities may be called `vel`, `velo` or `velocities`, or be given as `momenta`;
+//! `masses` (or `mass`) are those of the species; further columns are skipped.
 
 mod columns;
 mod comment;
@@ -14,45 +14,112 @@ use super::fields::{self, Line, Record};
 use columns::Columns;
 use comment::Comment;
 
-/// Reads the first frame. `name` is for messages; `species` are the scenario's names, their order gives the types.
+const PARTICLES: &str = "particles";
+
+/// Reads the last frame. `name` is for messages; `species` are the scenario's names, their order gives the types.
 ///
 /// # Errors
 /// The first fault, with its line and text.
 pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticles, InputError> {
+    parse_frame(name, text, species, None)
+}
+
+/// Reads a frame, counted from 1, or the last one.
+///
+/// # Errors
+/// As [`parse`]; there is no such frame.
+pub fn parse_frame(
+    name: &str,
+    text: &str,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<InputParticles, InputError> {
     let whole = Here { file: name, line: None };
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, text)| Line { here: Here { file: name, line: Some(index + 1) }, text: text.trim() });
-    let first =
-        lines.next().filter(|_| !text.trim().is_empty()).ok_or_else(|| whole.error(Problem::Empty))?;
-    let count = particle_count(first)?;
+    if text.trim().is_empty() {
+        return Err(whole.error(Problem::Empty));
+    }
+    let starts = frame_starts(name, text)?;
+    let (count, number) = (starts.len() as u64, wanted.unwrap_or(starts.len() as u64));
+    let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    let Some(start) = index.and_then(|index| starts.get(index)) else {
+        return Err(whole.error(Problem::NoFrame { number, count }));
+    };
+    let mut lines = text[start.offset..].lines().enumerate().map(|(index, text)| Line {
+        here: Here { file: name, line: Some(start.line + index + 1) },
+        text: text.trim(),
+    });
+    let first = lines.next().ok_or_else(|| whole.error(Problem::Empty))?;
     let second = lines.next().ok_or_else(|| {
         let expected = "line 2 with `Lattice=\"...\"` and `Properties=...`".to_owned();
         whole.error(Problem::Missing { what: "the comment line".to_owned(), expected })
     })?;
     let comment = Comment::parse(second)?;
     let columns = Columns::parse(second, &comment)?;
-    let rows = frame(first, lines, count)?;
+    let rows = rows(first, lines, start.promised, number)?;
     let mut particles = read(name, &rows, &columns, species)?;
     (particles.origin, particles.lengths) = comment.region(second)?;
+    particles.periodic = comment.periodic(second)?;
+    if count > 1 {
+        let step = comment.get("Step").map_or_else(String::new, |step| format!(" (step {step})"));
+        particles.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
+    }
+    if number == count {
+        fields::check_end(name, text)?;
+    }
     Ok(particles)
+}
+
+/// Where a frame begins.
+struct FrameStart {
+    /// Lines before it.
+    line: usize,
+    /// Bytes before it.
+    offset: usize,
+    /// Its number of particles.
+    promised: u64,
+}
+
+/// All frames; what follows a frame must be nothing or the next one, else its count is wrong.
+fn frame_starts(file: &str, text: &str) -> Result<Vec<FrameStart>, InputError> {
+    let mut starts: Vec<FrameStart> = Vec::new();
+    let (mut offset, mut still_to_come) = (0, 0_u64);
+    for (index, raw) in text.split_inclusive('\n').enumerate() {
+        let line = Line { here: Here { file, line: Some(index + 1) }, text: raw.trim() };
+        if still_to_come > 0 {
+            still_to_come -= 1;
+        } else if starts.is_empty() || !line.text.is_empty() {
+            let promised = match starts.last() {
+                Some(&FrameStart { promised, .. }) if line.text.parse::<u64>().is_err() => {
+                    let text = line.text.to_owned();
+                    return Err(line.here.error(Problem::TooMany { what: PARTICLES, promised, text }));
+                }
+                _ => particle_count(line)?,
+            };
+            starts.push(FrameStart { line: index, offset, promised });
+            still_to_come = promised.saturating_add(1);
+        }
+        offset += raw.len();
+    }
+    Ok(starts)
 }
 
 fn particle_count(line: Line<'_>) -> Result<u64, InputError> {
     match line.text.parse() {
         Ok(count) if count > 0 => Ok(count),
-        _ => Err(line.unexpected("line 1 must be the number of particles, at least 1")),
+        _ => {
+            let number = line.here.line.unwrap_or_default();
+            Err(line.unexpected(format!("line {number} must be the number of particles, at least 1")))
+        }
     }
 }
 
-/// The lines of the first frame; what follows must be nothing or a next frame, else the count is wrong.
-fn frame<'t>(
+/// The lines of the particles of frame `number`.
+fn rows<'t>(
     first: Line<'t>,
     mut lines: impl Iterator<Item = Line<'t>>,
     promised: u64,
+    number: u64,
 ) -> Result<Vec<Line<'t>>, InputError> {
-    const WHAT: &str = "particles";
     // Not reserved ahead: the count may be nonsense.
     let mut rows = Vec::new();
     while (rows.len() as u64) < promised {
@@ -61,16 +128,14 @@ fn frame<'t>(
             _ => {
                 let last = rows.last().map_or(first.here, |line| line.here);
                 let found = rows.len() as u64;
-                return Err(last.error(Problem::Truncated { what: WHAT, promised, found }));
+                return Err(last.error(match number {
+                    1 => Problem::Truncated { what: PARTICLES, promised, found },
+                    _ => Problem::CutFrame { number, promised, found, whole: number - 1 },
+                }));
             }
         }
     }
-    match lines.find(|line| !line.text.is_empty()) {
-        Some(line) if line.text.parse::<u64>().is_err() => {
-            Err(line.here.error(Problem::TooMany { what: WHAT, promised, text: line.text.to_owned() }))
-        }
-        _ => Ok(rows),
-    }
+    Ok(rows)
 }
 
 fn read(
@@ -80,27 +145,53 @@ fn read(
     species: &[String],
 ) -> Result<InputParticles, InputError> {
     let mut records = Vec::with_capacity(rows.len());
+    let mut masses = Masses(vec![None; species.len()]);
     for (line, order) in rows.iter().zip(1..) {
         let fields = line.fields();
         if fields.len() != columns.width {
             return Err(line.columns(fields.len(), &format!("{} as `Properties` says", columns.width)));
         }
+        let kind = columns.kind(*line, &fields, species)?;
+        masses.note(*line, columns.mass(*line, &fields, kind)?, kind, species)?;
         records.push(Record {
             line: line.here.line.unwrap_or_default(),
             id: columns.id(*line, &fields)?.unwrap_or(order),
-            kind: columns.kind(*line, &fields, species)?,
+            kind,
             position: columns.position(*line, &fields)?,
         });
     }
     fields::sort_by_id(name, &mut records)?;
     let mut particles = fields::particles(&records);
-    if columns.has_velocity() {
-        let first = rows.first().and_then(|line| line.here.line).unwrap_or_default();
-        let in_order = records.iter().filter_map(|record| rows.get(record.line - first));
-        particles.velocities =
-            in_order.map(|line| columns.velocity(*line, &line.fields())).collect::<Result<_, _>>()?;
+    let first = rows.first().and_then(|line| line.here.line).unwrap_or_default();
+    for line in records.iter().filter_map(|record| rows.get(record.line - first)) {
+        let fields = line.fields();
+        particles.velocities.extend(columns.velocity(*line, &fields)?);
+        particles.momenta.extend(columns.momentum(*line, &fields)?);
     }
+    particles.masses = masses.0.into_iter().map(|found| found.map(|(mass, _)| mass)).collect();
     Ok(particles)
+}
+
+/// Per type, the mass and the line it comes from.
+struct Masses(Vec<Option<(f64, usize)>>);
+
+impl Masses {
+    fn note(
+        &mut self,
+        line: Line<'_>,
+        mass: Option<f64>,
+        kind: u32,
+        species: &[String],
+    ) -> Result<(), InputError> {
+        let index = kind as usize - 1;
+        let (Some(mass), Some(known)) = (mass, self.0.get_mut(index)) else { return Ok(()) };
+        let (first, first_line) = *known.get_or_insert((mass, line.here.line.unwrap_or_default()));
+        if first == mass {
+            return Ok(());
+        }
+        let name = species[index].clone();
+        Err(line.here.error(Problem::Masses { name, mass, first, line: first_line }))
+    }
 }
 
 #[cfg(test)]

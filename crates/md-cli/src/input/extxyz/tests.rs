@@ -1,4 +1,5 @@
 use super::*;
+use crate::input::ParticleLines;
 
 const SMALL: &str = r#"3
 Lattice="10 0 0 0 8 0 0 0 2.5" Origin="-5 0 0" Properties=species:S:1:pos:R:3:velo:R:3:forces:R:3:id:I:1 Time=0.5
@@ -26,11 +27,13 @@ fn a_small_file_is_read_and_sorted_by_id() {
     let expected = InputParticles {
         origin: [-5.0, 0.0, 0.0],
         lengths: [10.0, 8.0, 2.5],
-        masses: Vec::new(),
+        masses: vec![None; 2],
         ids: vec![1, 2, 3],
         types: vec![1, 1, 2],
         positions: vec![[-4.0, 1.0, 0.0], [4.0, 0.0, 1.0], [1.0, 2.0, 2.0]],
         velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]],
+        lines: [4, 5, 3].map(|line| ParticleLines { position: line, velocity: line }).to_vec(),
+        ..InputParticles::default()
     };
     assert_eq!(parse("a.extxyz", SMALL, &species()).unwrap(), expected);
     for name in ["vel", "velocities"] {
@@ -40,9 +43,59 @@ fn a_small_file_is_read_and_sorted_by_id() {
 }
 
 #[test]
-fn the_first_of_several_frames_is_read() {
-    let later = SMALL.replace("B 1 2 2", "B 5 5 1");
-    assert_eq!(parse("a", &format!("{SMALL}{later}"), &species()), parse("a", SMALL, &species()));
+fn of_several_frames_the_last_or_the_wanted_one_is_read() {
+    let later = SMALL.replace("B 1 2 2", "B 5 5 1").replace("Time=", "Step=70 Time=");
+    let text = format!("{SMALL}{later}");
+    let last = parse("a", &text, &species()).unwrap();
+    assert_eq!(last.positions[2], [5.0, 5.0, 1.0]);
+    assert_eq!(last.notes, ["the particles are those of frame 2 of 2 (step 70)"]);
+    assert_eq!(last.lines[2], ParticleLines { position: 8, velocity: 8 });
+    assert_eq!(parse_frame("a", &text, &species(), Some(2)).unwrap(), last);
+    let first = parse_frame("a", &text, &species(), Some(1)).unwrap();
+    assert_eq!(first.positions, parse("a", SMALL, &species()).unwrap().positions);
+    let error = parse_frame("a", &text, &species(), Some(3)).unwrap_err().to_string();
+    assert_eq!(error, "a: there is no frame 3: the frames are 1 to 2");
+}
+
+#[test]
+fn a_trajectory_that_was_cut_says_which_frame_is_whole() {
+    let text = format!("{SMALL}{SMALL}{}", SMALL.lines().take(4).collect::<Vec<_>>().join("\n"));
+    let expected = "a.extxyz:14: the file ends within frame 3: 3 particles promised, 2 found; `system.file.frame = 2` \
+                    is the last whole one";
+    assert_eq!(message(&text), expected);
+    assert_eq!(parse_frame("a", &text, &species(), Some(2)).unwrap().ids, [1, 2, 3]);
+}
+
+#[test]
+fn masses_belong_to_species() {
+    let text =
+        SMALL.replace("forces:R:3", "masses:R:1:forces:R:2").replace("-4 1 0 1 0 0 9", "-4 1 0 1 0 0 2.5");
+    let text = text.replace("-1.5e-3 9", "-1.5e-3 2.5").replace("B 1 2 2 0 1 0 9", "B 1 2 2 0 1 0 7");
+    assert_eq!(parse("a", &text, &species()).unwrap().masses, [Some(2.5), Some(7.0)]);
+    let expected = "a.extxyz:5: the mass of `A` is 2.25, but 2.5 in line 4: all particles of a species have the same mass";
+    assert_eq!(message(&text.replace("-1.5e-3 2.5", "-1.5e-3 2.25")), expected);
+    let expected = "a.extxyz:4: the mass of type 1 must be above 0, found `0`";
+    assert_eq!(message(&text.replace("0 1 0 0 2.5", "0 1 0 0 0")), expected);
+}
+
+#[test]
+fn periodic_faces_and_momenta_are_read() {
+    for (text, periodic) in [("\"T T F\"", [true, true, false]), ("'1 0 1'", [true, false, true])] {
+        let text = SMALL.replace("Time", &format!("pbc={text} Time")).replace("velo", "momenta");
+        let particles = parse("a", &text, &species()).unwrap();
+        assert_eq!(particles.periodic, Some(periodic));
+        assert_eq!((particles.momenta.len(), particles.velocities.len()), (3, 0));
+    }
+    let found = message(&SMALL.replace("Time", "pbc=\"T T\" Time"));
+    assert!(found.ends_with("`pbc` is `T T`, expected one T or F per axis: `pbc=\"T T T\"`"), "{found}");
+}
+
+#[test]
+fn a_last_number_that_may_be_cut_is_refused() {
+    let expected =
+        "a.extxyz:5: the file ends without a newline, so `2` may be cut: add one if the file is complete";
+    assert_eq!(message(SMALL.trim_end()), expected);
+    assert!(parse("a", &format!("{} ", SMALL.trim_end()), &species()).is_ok());
 }
 
 #[test]
@@ -83,7 +136,7 @@ fn every_fault_of_the_comment_line_is_named() {
         ("pos:R:3", "place:R:3", "a.extxyz:2: column `pos` is missing: `pos:R:3` in `Properties`"),
         ("species:S:1", "element:S:1", "a.extxyz:2: column `species` or `type` is missing: "),
         ("velo:", "pos:", "a.extxyz:2: column `pos` is given twice"),
-        ("velo:", "momenta:", "a.extxyz:2: column `momenta` is not supported: give velocities, `velo:R:3`"),
+        ("velo:", "momenta:R:3:momenta:", "a.extxyz:2: column `momenta` is given twice"),
     ] {
         let found = after(from, to);
         assert!(found.contains(expected), "{found}");

@@ -1,4 +1,4 @@
-//! LAMMPS data files, `atom_style atomic`, optionally with velocities.
+//! LAMMPS data files, `atom_style atomic`, optionally with velocities and the coefficients of `pair_style lj/cut`.
 //!
 //! The first line is a title. Image flags are dropped: positions are taken as they stand. `xy xz yz` is accepted when
 //! zero. Header counts that `atom_style atomic` has no use for (`bonds`, ...) are accepted when zero.
@@ -17,6 +17,8 @@ use header::Header;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 enum Section {
     Masses,
+    PairCoeffs,
+    PairIjCoeffs,
     Atoms,
     Velocities,
 }
@@ -27,6 +29,8 @@ impl Section {
     fn name(self) -> &'static str {
         match self {
             Self::Masses => "Masses",
+            Self::PairCoeffs => "Pair Coeffs",
+            Self::PairIjCoeffs => "PairIJ Coeffs",
             Self::Atoms => "Atoms",
             Self::Velocities => "Velocities",
         }
@@ -36,6 +40,8 @@ impl Section {
 /// Lines of one section, and where it begins.
 struct Content<'t> {
     heading: Here<'t>,
+    /// What the heading's comment says: the style of atoms or pairs.
+    style: &'t str,
     lines: Vec<Line<'t>>,
 }
 
@@ -64,8 +70,14 @@ pub fn parse(name: &str, text: &str) -> Result<InputParticles, InputError> {
     fields::sort_by_id(name, &mut records)?;
     let mut particles = fields::particles(&records);
     if let Some(content) = sections.get(&Section::Velocities) {
-        particles.velocities = sections::velocities(content, &particles.ids)?;
+        sections::velocities(content, &mut particles)?;
     }
+    for section in [Section::PairCoeffs, Section::PairIjCoeffs] {
+        if let Some(content) = sections.get(&section) {
+            sections::coefficients(content, section, header.types, &mut particles)?;
+        }
+    }
+    fields::check_end(name, text)?;
     Ok(InputParticles { origin: header.origin, lengths: header.lengths, masses, ..particles })
 }
 
@@ -82,8 +94,8 @@ fn split<'t>(file: &'t str, text: &'t str) -> Result<(Vec<Line<'t>>, Sections<'t
             continue;
         }
         if line.text.starts_with(char::is_alphabetic) && !is_damaged_row(line, current) {
-            let section = heading(line, comment.trim())?;
-            if sections.insert(section, Content { heading: here, lines: Vec::new() }).is_some() {
+            let (section, style) = (heading(line, comment.trim())?, comment.trim());
+            if sections.insert(section, Content { heading: here, style, lines: Vec::new() }).is_some() {
                 return Err(here.error(Problem::Twice { what: format!("section `{}`", section.name()) }));
             }
             current = Some(section);
@@ -107,7 +119,9 @@ fn is_damaged_row(line: Line<'_>, current: Option<Section>) -> bool {
 
 fn heading(line: Line<'_>, comment: &str) -> Result<Section, InputError> {
     let Some(section) = Section::ALL.iter().copied().find(|section| section.name() == line.text) else {
-        let supported = "the sections are `Masses`, `Atoms # atomic`, `Velocities`".to_owned();
+        let supported =
+            "the sections are `Masses`, `Pair Coeffs`, `PairIJ Coeffs`, `Atoms # atomic`, `Velocities`"
+                .to_owned();
         return Err(line
             .here
             .error(Problem::Unsupported { what: format!("section `{}`", line.text), supported }));

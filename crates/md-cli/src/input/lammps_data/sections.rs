@@ -4,13 +4,14 @@ use super::header::Header;
 use super::{Content, Section};
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{Line, Record};
+use crate::input::{InputParticles, PairCoefficients};
 
 const ATOM: &str = "an atom: id type x y z [ix iy iz]";
 const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";
 
 /// Masses by type number - 1.
-pub(super) fn masses(content: &Content<'_>, types: u32) -> Result<Vec<f64>, InputError> {
+pub(super) fn masses(content: &Content<'_>, types: u32) -> Result<Vec<Option<f64>>, InputError> {
     check_count(content, Section::Masses, types.into())?;
     let mut masses = vec![None; types as usize];
     for line in &content.lines {
@@ -27,8 +28,7 @@ pub(super) fn masses(content: &Content<'_>, types: u32) -> Result<Vec<f64>, Inpu
             return Err(line.here.error(Problem::Twice { what: format!("the mass of type {kind}") }));
         }
     }
-    // As many lines as types, none twice: all are there.
-    Ok(masses.into_iter().flatten().collect())
+    Ok(masses)
 }
 
 /// Atoms in the order of the file.
@@ -58,12 +58,13 @@ fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
     })
 }
 
-/// Velocities in the order of `ids`, which are sorted.
-pub(super) fn velocities(content: &Content<'_>, ids: &[u64]) -> Result<Vec<[f64; 3]>, InputError> {
+/// Gives the particles, which are sorted by id, their velocities.
+pub(super) fn velocities(content: &Content<'_>, particles: &mut InputParticles) -> Result<(), InputError> {
+    let InputParticles { ids, velocities, lines, .. } = particles;
     check_count(content, Section::Velocities, ids.len() as u64)?;
-    let mut velocities = vec![[0.0; 3]; ids.len()];
-    // The line that gave a velocity; 0 stands for none yet.
-    let mut given = vec![0; ids.len()];
+    velocities.resize(ids.len(), [0.0; 3]);
+    // 0 stands for none yet.
+    lines.iter_mut().for_each(|lines| lines.velocity = 0);
     for line in &content.lines {
         let fields = line.fields();
         let [id, vector @ ..] = fields.as_slice() else {
@@ -74,18 +75,73 @@ pub(super) fn velocities(content: &Content<'_>, ids: &[u64]) -> Result<Vec<[f64;
         }
         let id = line.id(id, VELOCITY)?;
         let index = ids.binary_search(&id).map_err(|_| line.here.error(Problem::UnknownId { id }))?;
-        let number = line.here.line.unwrap_or_default();
-        match std::mem::replace(&mut given[index], number) {
+        let number = line.here.line.and_then(|line| u32::try_from(line).ok()).unwrap_or(u32::MAX);
+        match std::mem::replace(&mut lines[index].velocity, number) {
             0 => velocities[index] = line.vector(vector, VELOCITY)?,
-            first => return Err(line.here.error(Problem::DuplicateId { id, first })),
+            first => return Err(line.here.error(Problem::DuplicateId { id, first: first as usize })),
         }
     }
-    Ok(velocities)
+    Ok(())
+}
+
+/// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs` (`type type epsilon sigma
+/// [cutoff]`).
+pub(super) fn coefficients(
+    content: &Content<'_>,
+    section: Section,
+    types: u32,
+    particles: &mut InputParticles,
+) -> Result<(), InputError> {
+    if content.style != "lj/cut" {
+        particles.other_pair_style = Some(content.style.to_owned());
+        return Ok(());
+    }
+    let promised = match section {
+        Section::PairIjCoeffs => u64::from(types) * (u64::from(types) + 1) / 2,
+        _ => types.into(),
+    };
+    check_count(content, section, promised)?;
+    let columns = content.lines.first().map_or(0, |line| line.fields().len());
+    for line in &content.lines {
+        let fields = line.fields();
+        if fields.len() != columns {
+            return Err(line.columns(fields.len(), &format!("{columns} as in the first line")));
+        }
+        let read = coefficients_of_pair(*line, section, types)?;
+        if particles.coefficients.iter().any(|known| known.types == read.types) {
+            let [a, b] = read.types;
+            let what = format!("the pair of types {a} and {b}");
+            return Err(line.here.error(Problem::Twice { what }));
+        }
+        particles.coefficients.push(read);
+    }
+    Ok(())
+}
+
+fn coefficients_of_pair(
+    line: Line<'_>,
+    section: Section,
+    types: u32,
+) -> Result<PairCoefficients, InputError> {
+    const FORM: &str = "coefficients: type [type] epsilon sigma [cutoff]";
+    let fields = line.fields();
+    let kinds = if section == Section::PairIjCoeffs { 2 } else { 1 };
+    let (kinds, numbers) = fields.split_at_checked(kinds).ok_or_else(|| line.columns(fields.len(), FORM))?;
+    let kinds: Vec<u32> = kinds.iter().map(|kind| line.kind(kind, types, FORM)).collect::<Result<_, _>>()?;
+    let numbers: Vec<f64> = numbers.iter().map(|text| line.number(text, FORM)).collect::<Result<_, _>>()?;
+    let (epsilon, sigma, cutoff) = match numbers[..] {
+        [epsilon, sigma] => (epsilon, sigma, None),
+        [epsilon, sigma, cutoff] => (epsilon, sigma, Some(cutoff)),
+        _ => return Err(line.columns(fields.len(), FORM)),
+    };
+    let (first, last) = (kinds.first().copied().unwrap_or(1), kinds.last().copied().unwrap_or(1));
+    Ok(PairCoefficients { types: [first.min(last), first.max(last)], epsilon, sigma, cutoff })
 }
 
 fn check_count(content: &Content<'_>, section: Section, promised: u64) -> Result<(), InputError> {
     let what = match section {
         Section::Masses => "masses",
+        Section::PairCoeffs | Section::PairIjCoeffs => "pairs of types",
         Section::Atoms => "atoms",
         Section::Velocities => "velocities",
     };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::input::ParticleLines;
 
 /// Line 1 is the title, line 3 the number of atoms.
 const SMALL: &str = "title
@@ -46,11 +47,15 @@ fn a_small_file_is_read_and_sorted_by_id() {
     let expected = InputParticles {
         origin: [0.0, -5.0, 0.0],
         lengths: [10.0, 10.0, 2.5],
-        masses: vec![1.0, 4.0],
+        masses: vec![Some(1.0), Some(4.0)],
         ids: vec![1, 2, 3],
         types: vec![2, 1, 1],
         positions: vec![[0.5, -4.0, 1.0], [9.0, 4.0, 0.0], [1.0, 2.0, 2.0]],
         velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -0.0015, 0.0]],
+        lines: [(20, 26), (21, 25), (19, 27)]
+            .map(|(position, velocity)| ParticleLines { position, velocity })
+            .to_vec(),
+        ..InputParticles::default()
     };
     assert_eq!(particles, expected);
 }
@@ -63,6 +68,14 @@ fn masses_and_velocities_may_be_left_out() {
     let particles = parse("data.lammps", &text).unwrap();
     assert!(particles.masses.is_empty() && particles.velocities.is_empty());
     assert_eq!(particles.ids, [1, 2, 3]);
+}
+
+#[test]
+fn a_last_number_that_may_be_cut_is_refused() {
+    let expected =
+        "data.lammps:27: the file ends without a newline, so `0` may be cut: add one if the file is complete";
+    assert_eq!(message(SMALL.trim_end()), expected);
+    assert!(parse("a", &format!("{} # the end", SMALL.trim_end())).is_ok());
 }
 
 #[test]
@@ -105,7 +118,7 @@ fn every_fault_of_the_header_is_named() {
 #[test]
 fn every_fault_of_headings_and_masses_is_named() {
     assert_faults(&[
-        ("Masses", "Pair Coeffs", "data.lammps:12: section `Pair Coeffs` is not supported: the sections are"),
+        ("Masses", "Bond Coeffs", "data.lammps:12: section `Bond Coeffs` is not supported: the sections are"),
         ("Atoms # atomic", "Atoms # full", "data.lammps:17: `Atoms # full` is not supported: the atom style"),
         ("Velocities", "Atoms", "data.lammps:23: section `Atoms` is given twice"),
         ("2 4.0", "2 -4.0", "data.lammps:14: the mass of type 2 must be above 0, found `-4.0`"),

@@ -27,6 +27,14 @@ pub struct Well {
     pub sigma: f64,
 }
 
+impl Well {
+    /// Whether constants, mixed ones too, and pair terms neither overflow nor vanish.
+    fn is_in_range(self) -> bool {
+        let Self { epsilon, sigma } = self;
+        (epsilon == 0.0 || (1e-50..=1e50).contains(&epsilon.abs())) && (1e-15..=1e15).contains(&sigma)
+    }
+}
+
 /// c12, c6, f12, f6, energy shift, force shift.
 type Constants = [f64; 6];
 
@@ -43,7 +51,8 @@ impl LennardJones {
     /// For species with the given wells, mixed by `mixing` except for the `overrides`.
     ///
     /// # Errors
-    /// An override names a species that does not exist.
+    /// An override names a species that does not exist; an epsilon or a sigma whose powers are beyond the range of
+    /// numbers.
     pub fn new(
         wells: &[Well],
         mixing: Mixing,
@@ -52,6 +61,13 @@ impl LennardJones {
         shift: Shift,
     ) -> Result<Self, PotentialError> {
         let mixed = |a: usize, b: usize| Some(mixing.mix(wells[a], wells[b]));
+        let given = wells.iter().chain(overrides.iter().map(|pair| &pair.parameters));
+        if !given.copied().all(Well::is_in_range) {
+            return Err(PotentialError::OutOfRange(
+                "epsilon must be 0 or from 1e-50 to 1e50, sigma from 1e-15 to 1e15: beyond, their products and powers are \
+                 no numbers any more",
+            ));
+        }
         let wells = PairTable::new(wells.len(), overrides, mixed)?;
         let constants = wells.map(|well| constants(well, cutoff, shift));
         Ok(Self { cutoff, shift, wells, constants })

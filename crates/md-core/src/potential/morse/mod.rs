@@ -46,7 +46,8 @@ impl Morse {
     /// For so many species, every pair of which is in `pairs`: there is no rule for mixing.
     ///
     /// # Errors
-    /// A pair is missing or names a species that does not exist; alpha or r0 is not positive, or alpha r0 above 300.
+    /// A pair is missing or names a species that does not exist; alpha or r0 is not positive, or alpha r0 above 300; a
+    /// depth whose products are beyond the range of numbers.
     pub fn new(
         species: usize,
         pairs: &[SpeciesPair<MorsePair>],
@@ -59,6 +60,9 @@ impl Morse {
             return Err(PotentialError::OutOfRange(
                 "alpha and r0 must be positive, their product at most 300",
             ));
+        }
+        if !pairs.iter().all(|pair| pair.depth == 0.0 || (1e-50..=1e40).contains(&pair.depth.abs())) {
+            return Err(PotentialError::OutOfRange("the depth must be 0 or from 1e-50 to 1e40"));
         }
         let constants = pairs.map(|pair| constants(pair, cutoff, shift));
         Ok(Self { cutoff, pairs, constants })

@@ -1,0 +1,91 @@
+//! Lennard-Jones parameters of a particle file in the place of the scenario's.
+
+use super::error::{Here, InputError, Problem};
+use super::{InputParticles, PairCoefficients};
+use crate::scenario::{LennardJonesPair, PotentialKind, Scenario, ScenarioSource, Species, fault};
+
+/// Makes the file's parameters those of a scenario that has no species of its own and says so in the file's notes; for
+/// another scenario they are left out with a note.
+///
+/// # Errors
+/// Types without parameters, cutoffs that differ, values that a scenario could not have.
+pub fn adopt(
+    name: &str,
+    particles: &mut InputParticles,
+    source: &ScenarioSource,
+    scenario: &mut Scenario,
+) -> Result<(), InputError> {
+    let InputParticles { coefficients, other_pair_style, notes, .. } = particles;
+    if coefficients.is_empty() && other_pair_style.is_none() {
+        return Ok(());
+    }
+    if let Some(reason) = own_parameters(source, scenario) {
+        notes.push(format!("the pair coefficients of the file are left out: {reason}"));
+        return Ok(());
+    }
+    let used = match other_pair_style {
+        Some(style) => {
+            Err(format!("their style is `{style}`, not `lj/cut`: give [[species]] in the scenario"))
+        }
+        None => replace(coefficients, source, scenario),
+    };
+    let used = used.and_then(|()| fault(scenario).map_or(Ok(()), Err));
+    used.map_err(|reason| Here { file: name, line: None }.error(Problem::Coefficients { reason }))?;
+    notes.push("epsilon and sigma are those of the file".to_owned());
+    Ok(())
+}
+
+/// Why the scenario needs no parameters of the file.
+fn own_parameters(source: &ScenarioSource, scenario: &Scenario) -> Option<&'static str> {
+    match &scenario.interaction.kind {
+        PotentialKind::Morse { .. } => Some("the interaction is `morse`"),
+        PotentialKind::LennardJones { .. } if source.gives("species") => Some("the scenario has [[species]]"),
+        PotentialKind::LennardJones { pair, .. } if !pair.is_empty() => {
+            Some("the scenario has [[interaction.pair]]")
+        }
+        PotentialKind::LennardJones { .. } => None,
+    }
+}
+
+fn replace(
+    coefficients: &[PairCoefficients],
+    source: &ScenarioSource,
+    scenario: &mut Scenario,
+) -> Result<(), String> {
+    let of_pair = |a: u32, b: u32| coefficients.iter().find(|own| own.types == [a, b]);
+    let types = coefficients.iter().flat_map(|own| own.types).max().unwrap_or_default();
+    let species = |kind: u32| {
+        let own = of_pair(kind, kind).ok_or_else(|| format!("type {kind} has none"))?;
+        let (epsilon, sigma) = (own.epsilon, own.sigma);
+        Ok(Species { name: type_name(kind), mass: None, epsilon, sigma, fraction: None })
+    };
+    scenario.species = (1..=types).map(species).collect::<Result<_, String>>()?;
+    if let PotentialKind::LennardJones { pair, .. } = &mut scenario.interaction.kind {
+        let unlike = coefficients.iter().filter(|own| own.types[0] != own.types[1]);
+        let made = unlike.map(|&PairCoefficients { types, epsilon, sigma, .. }| LennardJonesPair {
+            species: types.map(type_name),
+            epsilon,
+            sigma,
+        });
+        pair.extend(made);
+    }
+    let mut cutoffs = coefficients.iter().filter_map(|own| own.cutoff);
+    let Some(cutoff) = cutoffs.next().filter(|_| !source.gives("interaction.cutoff")) else { return Ok(()) };
+    match cutoffs.find(|other| *other != cutoff) {
+        Some(other) => Err(format!(
+            "the cutoffs {cutoff} and {other} differ, but all pairs have the same one: give `interaction.cutoff`"
+        )),
+        None => {
+            scenario.interaction.cutoff = cutoff;
+            Ok(())
+        }
+    }
+}
+
+/// A, B, C, ... and from the 27th on numbers.
+fn type_name(kind: u32) -> String {
+    match u8::try_from(kind) {
+        Ok(kind @ 1..=26) => char::from(b'A' + kind - 1).to_string(),
+        _ => format!("type{kind}"),
+    }
+}

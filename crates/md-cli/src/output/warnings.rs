@@ -1,0 +1,57 @@
+//! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
+
+use md_engine::{EnergyReport, NeighborReport};
+
+use super::screen::significant;
+use super::statistics::percent;
+use crate::report::RunFacts;
+
+/// Significant digits: an order of magnitude is what counts.
+const DIGITS: usize = 3;
+
+/// Of the mean kinetic energy: larger changes of the total energy come from more than the cutoff and rounding.
+const LARGEST_CHANGE: f64 = 0.03;
+/// Of the potential's unit: changes of a system at rest that are rounding.
+const ROUNDING: f64 = 1e-6;
+
+/// Everything that puts the results of a run in doubt.
+pub fn warnings(facts: &RunFacts) -> Vec<String> {
+    [dangers(&facts.neighborhood), drift(&facts.energy)].into_iter().flatten().collect()
+}
+
+/// As soon as it is seen, once: a neighbourhood that holds no longer.
+pub fn first_danger(report: &NeighborReport) -> Option<String> {
+    let step = report.first_dangerous_step?;
+    Some(format!(
+        "step {step}: a particle has moved by {} times half the skin since the last rebuild, so pairs within the \
+         cutoff may have been missed; use `neighbor.rebuild = {{ displacement = true }}`, rebuild more often, or give a \
+         larger `neighbor.skin`",
+        significant(report.largest_displacement, DIGITS)
+    ))
+}
+
+/// In the end: how often that was seen.
+fn dangers(report: &NeighborReport) -> Option<String> {
+    let &NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, .. } = report;
+    let first = report.first_dangerous_step?;
+    Some(format!(
+        "pairs within the cutoff may have been missed, first before step {first}: {dangerous_rebuilds} of {rebuilds} \
+         rebuilds came too late, and at {dangerous_checks} of the steps looked at in between the neighbourhood held no \
+         longer; the largest displacement was {} times half the skin",
+        significant(largest_displacement, DIGITS)
+    ))
+}
+
+/// A total energy that is not kept.
+fn drift(report: &EnergyReport) -> Option<String> {
+    let &EnergyReport { largest_change, mean_kinetic, .. } = report;
+    (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING).then(|| {
+        format!(
+            "the total energy has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
+             the time step is probably too large (`simulation.max_drift` makes this an error)",
+            significant(largest_change, DIGITS),
+            significant(percent(largest_change, mean_kinetic), DIGITS),
+            100.0 * LARGEST_CHANGE,
+        )
+    })
+}

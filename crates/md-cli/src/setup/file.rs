@@ -1,0 +1,158 @@
+//! The particles of a file as the engine takes them, and whether they agree with the scenario.
+
+use md_core::{Boundary, Particle};
+use md_engine::{Attribute, EngineError, ParticleSource};
+
+use crate::error::RunError;
+use crate::input::{InputError, InputParticles, Problem};
+use crate::inputs::Inputs;
+use crate::scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
+
+/// Particles and masses.
+///
+/// # Errors
+/// Masses, boundaries or velocities that contradict each other.
+pub(super) fn particles(
+    inputs: &Inputs,
+    scenario: &Scenario,
+    file: &InputParticles,
+) -> Result<(ParticleSource, Vec<f64>), RunError> {
+    let source = &inputs.source;
+    check_boundary(source, scenario, file)?;
+    let masses = masses(source, scenario, file)?;
+    let velocities = match scenario.system.temperature {
+        // They are drawn.
+        Some(_) => Vec::new(),
+        None => velocities(inputs, file, &masses)?,
+    };
+    let particle = |index: usize| Particle {
+        id: file.ids[index],
+        species: file.types[index] - 1,
+        position: file.positions[index],
+        velocity: velocities.get(index).copied().unwrap_or_default(),
+    };
+    let particles = (0..file.ids.len()).map(particle).collect();
+    Ok((ParticleSource::List { origin: file.origin, lengths: file.lengths, particles }, masses))
+}
+
+/// Whether something says how the particles move.
+///
+/// # Errors
+/// Neither file nor scenario does.
+pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
+    let Inputs { scenario, particles, .. } = inputs;
+    let missing = particles.as_ref().is_some_and(|file| !file.has_velocities());
+    let Some(file) = scenario.system.file.as_ref().filter(|_| missing) else { return Ok(()) };
+    if scenario.system.temperature.is_some() {
+        return Ok(());
+    }
+    let what = match file.format {
+        InputFormat::LammpsData => "section `Velocities`",
+        InputFormat::Extxyz => "column `velo` or `momenta`",
+    };
+    let expected = "give it, or `system.temperature` in the scenario, 0 for particles at rest".to_owned();
+    let problem = Problem::Missing { what: what.to_owned(), expected };
+    Err(InputError { file: file_name(inputs), line: None, problem }.into())
+}
+
+/// An error of the engine at the line of the file that caused it.
+pub(super) fn located(inputs: &Inputs, error: &EngineError) -> Option<InputError> {
+    let EngineError::Particle { id, attribute, problem } = error else { return None };
+    let file = inputs.particles.as_ref()?;
+    let lines = file.lines.get(file.ids.binary_search(id).ok()?)?;
+    let line = match attribute {
+        Attribute::Position => lines.position,
+        Attribute::Velocity => lines.velocity,
+    };
+    Some(particle_error(inputs, line, *id, problem.clone()))
+}
+
+fn particle_error(inputs: &Inputs, line: u32, id: u64, problem: String) -> InputError {
+    let problem = Problem::Particle { id, problem };
+    InputError { file: file_name(inputs), line: Some(line as usize), problem }
+}
+
+fn file_name(inputs: &Inputs) -> String {
+    inputs.particle_file().unwrap_or_default().display().to_string()
+}
+
+/// What the file says about periodic faces must be what the scenario says.
+fn check_boundary(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    file: &InputParticles,
+) -> Result<(), ScenarioError> {
+    let Some(periodic) = file.periodic else { return Ok(()) };
+    let boundary = scenario.system.boundary;
+    let of_file = |dim: usize| if periodic[dim] { Boundary::Periodic } else { Boundary::Reflecting };
+    if (0..usize::from(scenario.simulation.dimension)).all(|dim| boundary[dim] == of_file(dim)) {
+        return Ok(());
+    }
+    let flags = periodic.map(|flag| if flag { "T" } else { "F" }).join(" ");
+    let list = |names: [Boundary; 3]| names.map(|name| format!("\"{}\"", name_of(name))).join(", ");
+    let message =
+        format!("`pbc=\"{flags}\"` of the file contradicts `system.boundary = [{}]`", list(boundary));
+    let help = format!("set `system.boundary = [{}]`, or change `pbc`", list([0, 1, 2].map(of_file)));
+    Err(ScenarioError::at(source, "system.boundary", message, help))
+}
+
+/// Masses of the scenario, or of the file where it has some; 1 where neither gives one. A mass given in both places must
+/// agree.
+fn masses(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    file: &InputParticles,
+) -> Result<Vec<f64>, ScenarioError> {
+    const DEFAULT_MASS: f64 = 1.0;
+    let species = scenario.species.len();
+    let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
+    if types > species {
+        let message = format!("the file has {types} atom types, the scenario {species} species");
+        let help = "give one [[species]] per atom type, in order";
+        return Err(ScenarioError::at(source, "species", message, help));
+    }
+    let moves_by_momentum = file.velocities.is_empty() && !file.momenta.is_empty();
+    let choose = |index: usize| {
+        let (own, in_file) = (scenario.species[index].mass, file.masses.get(index).copied().flatten());
+        let key = format!("species[{index}].mass");
+        match (own, in_file) {
+            (Some(mass), Some(in_file)) if mass != in_file => {
+                let message =
+                    format!("mass {mass} of species {} contradicts {in_file} in the file", index + 1);
+                Err(ScenarioError::at(source, &key, message, "remove one of the two"))
+            }
+            (None, None) if moves_by_momentum => {
+                let message = format!("the file has momenta, but no mass of species {}", index + 1);
+                let help = "give `mass` of the species, or a column `masses:R:1`";
+                Err(ScenarioError::at(source, &key, message, help))
+            }
+            (own, in_file) => Ok(in_file.or(own).unwrap_or(DEFAULT_MASS)),
+        }
+    };
+    (0..species).map(choose).collect()
+}
+
+/// Velocities of the file, or what its momenta make of them. Where it has both, they must agree.
+fn velocities(inputs: &Inputs, file: &InputParticles, masses: &[f64]) -> Result<Vec<[f64; 3]>, InputError> {
+    let mass = |index: usize| masses[file.types[index] as usize - 1];
+    let momenta = || file.momenta.iter().copied().enumerate();
+    if file.velocities.is_empty() {
+        return Ok(momenta().map(|(index, momentum)| momentum.map(|p| p / mass(index))).collect());
+    }
+    let contradicts = |&(index, momentum): &(usize, [f64; 3])| {
+        (0..3).any(|dim| !agree(mass(index) * file.velocities[index][dim], momentum[dim]))
+    };
+    let Some((index, momentum)) = momenta().find(contradicts) else { return Ok(file.velocities.clone()) };
+    let (velocity, mass) = (file.velocities[index], mass(index));
+    let problem = format!(
+        "its velocity is {velocity:?} and its mass {mass}, but its momentum {momentum:?}; keep one of the two columns"
+    );
+    Err(particle_error(inputs, file.lines[index].velocity, file.ids[index], problem))
+}
+
+/// As far as eight decimals say.
+fn agree(a: f64, b: f64) -> bool {
+    const DIGITS: f64 = 1e-6;
+    const DECIMALS: f64 = 1e-7;
+    (a - b).abs() <= DIGITS * a.abs().max(b.abs()) + DECIMALS
+}

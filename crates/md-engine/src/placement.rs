@@ -1,0 +1,112 @@
+//! Whether particles can be where they are, and move as they do.
+
+use md_core::grid::axis;
+use md_core::{Boundary, Dimension, Domain, Particle};
+
+use crate::error::{Attribute, EngineError};
+
+/// So many boxes away from the box, wrapping loses half of a coordinate's digits.
+const FARTHEST_BOXES: f64 = 1e6;
+
+/// Checks ids, species, positions, and velocities where they are kept.
+pub(crate) fn check(particles: &[Particle], species: usize, domain: &Domain) -> Result<(), EngineError> {
+    check_ids(particles)?;
+    let plane = particles.first();
+    for particle in particles {
+        check_species(particle, species)?;
+        let fault = (0..3).find_map(|dim| position_fault(particle.position[dim], dim, domain));
+        let fault = fault.or_else(|| plane.and_then(|first| plane_fault(particle, first, domain)));
+        if let Some(problem) = fault {
+            return Err(EngineError::Particle { id: particle.id, attribute: Attribute::Position, problem });
+        }
+    }
+    Ok(())
+}
+
+/// Checks velocities that are taken as they are.
+pub(crate) fn check_velocities(particles: &[Particle], dimension: Dimension) -> Result<(), EngineError> {
+    let fault = |&Particle { velocity, .. }: &Particle| {
+        let infinite = (0..3).find(|&dim| !velocity[dim].is_finite());
+        let across = (dimension == Dimension::Two && velocity[2] != 0.0)
+            .then(|| format!("v_z is {:?}, but in 2D nothing moves in z: it must be 0", velocity[2]));
+        infinite.map(|dim| format!("v_{} is {:?}, not a number", axis(dim), velocity[dim])).or(across)
+    };
+    let found = particles.iter().find_map(|particle| Some((particle.id, fault(particle)?)));
+    found.map_or(Ok(()), |(id, problem)| {
+        Err(EngineError::Particle { id, attribute: Attribute::Velocity, problem })
+    })
+}
+
+fn check_ids(particles: &[Particle]) -> Result<(), EngineError> {
+    let mut ids: Vec<u64> = particles.iter().map(|particle| particle.id).collect();
+    ids.sort_unstable();
+    if ids.first() == Some(&0) || ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(EngineError::Config("ids of particles are not different numbers from 1".to_owned()));
+    }
+    Ok(())
+}
+
+fn check_species(&Particle { id, species: own, .. }: &Particle, species: usize) -> Result<(), EngineError> {
+    if (own as usize) < species {
+        return Ok(());
+    }
+    Err(EngineError::Config(format!("particle {id} is of species {own} of {species}, counted from 0")))
+}
+
+/// What is wrong with a coordinate, if anything.
+fn position_fault(x: f64, dim: usize, domain: &Domain) -> Option<String> {
+    let (low, high, name) = (domain.origin[dim], domain.upper(dim), axis(dim));
+    let is_inside = (low..=high).contains(&x);
+    if !x.is_finite() {
+        return Some(format!("{name} is {x:?}, not a number"));
+    }
+    if dim >= domain.dimension.count() {
+        let text =
+            || format!("{name} is {x:?}, outside the layer from {low:?} to {high:?} of a 2D simulation");
+        return (!is_inside).then(text);
+    }
+    match domain.boundary[dim] {
+        Boundary::Reflecting if !is_inside => {
+            let wall = if x < low { low } else { high };
+            Some(format!("{name} is {x:?}, behind the reflecting wall at {name} = {wall:?}"))
+        }
+        Boundary::Periodic if (x - low).abs() > FARTHEST_BOXES * domain.lengths[dim] => Some(format!(
+            "{name} is {x:?}, more than {FARTHEST_BOXES:e} box lengths away: brought back into the box it would lose its digits"
+        )),
+        _ => None,
+    }
+}
+
+/// All particles of a 2D simulation have the same z.
+fn plane_fault(particle: &Particle, first: &Particle, domain: &Domain) -> Option<String> {
+    let ([_, _, z], [_, _, plane]) = (particle.position, first.position);
+    (domain.dimension == Dimension::Two && z != plane).then(|| {
+        format!("z is {z:?}, but {plane:?} of particle {}: in 2D all particles lie in one plane", first.id)
+    })
+}
+
+/// Coordinates must have digits left for distances within the cutoff.
+pub(crate) fn check_digits(domain: &Domain, cutoff: f64) -> Result<(), EngineError> {
+    /// Then a coordinate is exact to 1e-7 cutoffs.
+    const MOST_CUTOFFS: f64 = 1e9;
+    let reach = |dim: usize| domain.origin[dim].abs().max(domain.upper(dim).abs());
+    match (0..domain.dimension.count()).find(|&dim| reach(dim) > MOST_CUTOFFS * cutoff) {
+        None => Ok(()),
+        Some(dim) => Err(EngineError::Config(format!(
+            "the box reaches to {0} = {1:?}, beyond {MOST_CUTOFFS:e} cutoffs of {cutoff:?}: coordinates there have too few \
+             digits",
+            axis(dim),
+            reach(dim)
+        ))),
+    }
+}
+
+/// Shares of the lattice sites are parts of 1.
+pub(crate) fn check_shares(shares: &[f64]) -> Result<(), EngineError> {
+    const ROUNDING: f64 = 1e-9;
+    let is_part = |share: &f64| (0.0..=1.0 + ROUNDING).contains(share);
+    if shares.iter().all(is_part) && (shares.iter().sum::<f64>() - 1.0).abs() <= ROUNDING {
+        return Ok(());
+    }
+    Err(EngineError::Config(format!("the shares {shares:?} are no parts of 1")))
+}

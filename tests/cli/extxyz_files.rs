@@ -1,0 +1,176 @@
+//! Extended XYZ as particle file: what its columns and its comment line say, and contradictions to the scenario.
+
+use crate::support::{Start, Workdir, error, error_everywhere, starts};
+use insta::assert_snapshot;
+
+const SCENARIO: &str = r#"[simulation]
+steps = 10
+
+[system]
+file = { path = "start.extxyz", format = "extxyz" }
+"#;
+
+/// [`SCENARIO`] with an addition to `[system]`, reading this text as extended XYZ.
+fn extxyz(addition: &str, text: &str) -> Workdir {
+    let workdir = Workdir::new(&format!("{SCENARIO}{addition}"));
+    workdir.write("start.extxyz", text);
+    workdir
+}
+
+const FRAME: &str = "2
+Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:velo:R:3:masses:R:1:momenta:R:3 Step=70 pbc=\"T T T\"
+A 1.0 1.0 1.0 0.5 0.0 0.0 2.0 1.0 0.0 0.0
+A 4.0 1.0 1.0 0.0 0.25 0.0 2.0 0.0 0.5 0.0
+";
+
+#[test]
+fn masses_of_a_trajectory_are_used() {
+    let workdir = extxyz("[output]\ntrajectory = { path = \"traj.extxyz\", every = 10 }\n", FRAME);
+    for start in starts() {
+        workdir.succeed(start, "run melt.toml");
+        let kinetic =
+            workdir.read("out/thermo.csv").lines().nth(1).unwrap().split(',').nth(4).unwrap().to_owned();
+        assert_eq!(kinetic, "0.15625", "half of 2 (0.5^2 + 0.25^2) / 2");
+        assert!(workdir.read("out/traj.extxyz").lines().nth(2).unwrap().contains(" 1 1 0 2.0 1.0 0.0 0.0"));
+    }
+    workdir.write(
+        "start.extxyz",
+        &FRAME.replace("A 4.0 1.0 1.0 0.0 0.25 0.0 2.0", "A 4.0 1.0 1.0 0.0 0.25 0.0 2.5"),
+    );
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: start.extxyz:4: the mass of `A` is 2.5, but 2 in line 3: all particles of a species have the same mass
+    ");
+    workdir.write("start.extxyz", FRAME);
+    workdir
+        .write("melt.toml", &format!("{}[[species]]\nname = \"A\"\nmass = 1.0\n", workdir.read("melt.toml")));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r#"
+    exit code 2
+    error: × mass 1 of species 1 contradicts 2 in the file
+        ╭─[melt.toml:10:8]
+      9 │ name = "A"
+     10 │ mass = 1.0
+        ·        ───
+        ╰────
+      help: remove one of the two
+    "#);
+}
+
+#[test]
+fn momenta_are_velocities_times_masses() {
+    let text = FRAME.replace("velo:R:3", "old:R:3");
+    let workdir = extxyz("", &text);
+    workdir.succeed(Start::Threads(1), "run melt.toml");
+    assert!(workdir.read("out/thermo.csv").lines().nth(1).unwrap().contains(",0.15625,"));
+    workdir.write("start.extxyz", &FRAME.replace("2.0 0.0 0.5 0.0", "2.0 0.0 0.75 0.0"));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.extxyz:4: particle 2: its velocity is [0.0, 0.25, 0.0] and its mass 2, but its momentum [0.0, 0.75, 0.0]; keep one of the two columns
+    ");
+    workdir.write("start.extxyz", &text.replace("masses", "unused"));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: × melt.toml: the file has momenta, but no mass of species 1
+      help: give `mass` of the species, or a column `masses:R:1`
+    ");
+}
+
+#[test]
+fn periodic_faces_that_contradict_the_scenario() {
+    let workdir = extxyz("", &FRAME.replace("T T T", "F T F"));
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
+    exit code 2
+    error: × `pbc="F T F"` of the file contradicts `system.boundary = ["periodic", "periodic", "periodic"]`
+       ╭─[melt.toml:4:1]
+     3 │ 
+     4 │ [system]
+       · ────────
+     5 │ file = { path = "start.extxyz", format = "extxyz" }
+       ╰────
+      help: set `system.boundary = ["reflecting", "periodic", "reflecting"]`, or change `pbc`
+    "#);
+    let walls = "boundary = [\"reflecting\", \"periodic\", \"reflecting\"]\n";
+    workdir.write("melt.toml", &format!("{}{walls}", workdir.read("melt.toml")));
+    workdir.succeed(Start::Threads(1), "run melt.toml");
+    workdir.write("start.extxyz", FRAME);
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r#"
+    exit code 2
+    error: × `pbc="T T T"` of the file contradicts `system.boundary = ["reflecting", "periodic",
+      │ "reflecting"]`
+       ╭─[melt.toml:6:12]
+     5 │ file = { path = "start.extxyz", format = "extxyz" }
+     6 │ boundary = ["reflecting", "periodic", "reflecting"]
+       ·            ────────────────────────────────────────
+       ╰────
+      help: set `system.boundary = ["periodic", "periodic", "periodic"]`, or change `pbc`
+    "#);
+}
+
+#[test]
+fn frames_of_a_trajectory() {
+    let workdir = extxyz(
+        "",
+        &format!(
+            "{FRAME}{}",
+            FRAME.replace("0.5 0.0 0.0 2.0 1.0", "1.5 0.0 0.0 2.0 3.0").replace("=70", "=80")
+        ),
+    );
+    let start = Start::Threads(1);
+    let screen = workdir.succeed(start, "run melt.toml").stdout;
+    assert_snapshot!(screen.lines().next().unwrap(), @"Note: the particles are those of frame 2 of 2 (step 80)");
+    assert!(workdir.read("out/thermo.csv").lines().nth(1).unwrap().contains(",1.15625,"));
+    workdir.write("melt.toml", &workdir.read("melt.toml").replace("\"extxyz\" }", "\"extxyz\", frame = 1 }"));
+    let screen = workdir.succeed(start, "run melt.toml").stdout;
+    assert_snapshot!(screen.lines().next().unwrap(), @"Note: the particles are those of frame 1 of 2 (step 70)");
+    assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=3", start), @r"
+    exit code 2
+    error: start.extxyz: there is no frame 3: the frames are 1 to 2
+    ");
+    assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=0", start), @r"
+    exit code 2
+    error: × `system.file.frame` must be at least 1, found 0
+       ╭─[command line:1:25]
+     1 │ --set system.file.frame=0
+       ·                         ─
+       ╰────
+      help: frames are counted from 1
+    ");
+    assert_snapshot!(error(&workdir, "run melt.toml --set system.file.format=lammps-data", start), @r#"
+    exit code 2
+    error: × a LAMMPS data file has no frames
+       ╭─[melt.toml:5:52]
+     4 │ [system]
+     5 │ file = { path = "start.extxyz", format = "extxyz", frame = 1 }
+       ·                                                    ─────
+       ╰────
+      help: leave `frame` out
+    "#);
+}
+
+#[test]
+fn extxyz_of_an_unknown_species() {
+    let text = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nB 1.0 1.0 1.0\n";
+    let workdir = extxyz("", text);
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.extxyz:3: there is no species `B`: the scenario has `A`
+    ");
+}
+
+#[test]
+fn no_velocities() {
+    let scenario = extxyz("", "1\nLattice=\"9 0 0 0 9 0 0 0 9\"\nA 1.0 1.0 1.0\n");
+    assert_snapshot!(error(&scenario, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.extxyz: column `velo` or `momenta` is missing: give it, or `system.temperature` in the scenario, 0 for particles at rest
+    ");
+}
+
+#[test]
+fn a_last_number_that_may_be_cut() {
+    let workdir = extxyz("", FRAME.trim_end());
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: start.extxyz:4: the file ends without a newline, so `0.0` may be cut: add one if the file is complete
+    ");
+}

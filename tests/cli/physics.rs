@@ -1,0 +1,133 @@
+//! Runs whose physics is in doubt: a neighbourhood that holds no longer, a total energy that is not kept, temperatures
+//! and parameters beyond the range of numbers.
+
+use crate::support::{MELT, Start, Workdir, error, error_everywhere, starts};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+fn melt_with(addition: &str) -> Workdir {
+    Workdir::new(&MELT.replace("[output]", &format!("{addition}\n\n[output]")))
+}
+
+fn summary(workdir: &Workdir) -> Value {
+    serde_json::from_str(&workdir.read("out/summary.json")).unwrap()
+}
+
+/// Danger is seen where the energy is computed, at rebuilds, and at the end; it is said once, and summed up at the end.
+#[test]
+fn a_neighbourhood_that_holds_no_longer() {
+    let workdir = melt_with("[neighbor]\nrebuild = { every = 200 }");
+    for start in starts() {
+        let said = workdir.call(start, "run melt.toml --quiet");
+        assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
+        assert_snapshot!(said.stderr, @r"
+    warning: step 7: a particle has moved by 1.08 times half the skin since the last rebuild, so pairs within the cutoff may have been missed; use `neighbor.rebuild = { displacement = true }`, rebuild more often, or give a larger `neighbor.skin`
+    warning: pairs within the cutoff may have been missed, first before step 7: 0 of 0 rebuilds came too late, and at 3 of the steps looked at in between the neighbourhood held no longer; the largest displacement was 2.44 times half the skin
+    ");
+        let summary = summary(&workdir);
+        assert_eq!((&summary["rebuilds"], &summary["dangerous_rebuilds"]), (&0.into(), &0.into()));
+        assert_eq!((&summary["dangerous_checks"], &summary["first_dangerous_step"]), (&3.into(), &7.into()));
+        assert!(summary["largest_displacement_over_half_skin"].as_f64().unwrap() > 1.0);
+        assert_eq!(summary["warnings"].as_array().unwrap().len(), 1);
+    }
+    let screen = workdir.succeed(Start::Threads(1), "run melt.toml --set neighbor.rebuild.every=10").stdout;
+    let lines: Vec<&str> = screen.lines().filter(|line| line.contains("angerous")).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    Rebuilds: 2, of which dangerous (a particle had moved by more than half the skin): 2
+    Dangerous steps between rebuilds, of those looked at: 1; largest displacement: 1.48 times half the skin
+    ");
+}
+
+#[test]
+fn a_neighbourhood_that_is_never_late_is_not_warned_of() {
+    for rebuild in ["displacement = true", "every = 1", "every = 2"] {
+        let workdir = melt_with(&format!("[neighbor]\nrebuild = {{ {rebuild} }}"));
+        let said = workdir.succeed(Start::Threads(1), "run melt.toml --quiet");
+        assert_eq!(said.stderr, "", "{rebuild}");
+        let summary = summary(&workdir);
+        assert_eq!(summary["dangerous_checks"], 0, "{rebuild}");
+        assert_eq!(summary["warnings"], Value::Array(Vec::new()), "{rebuild}");
+    }
+}
+
+#[test]
+fn several_steps_without_skin() {
+    let workdir = melt_with("[neighbor]\nskin = 0.0\nrebuild = { every = 5 }");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: × `neighbor.skin` is 0, so the neighbourhood holds for one step, but `neighbor.rebuild.every` is
+      │ 5
+        ╭─[melt.toml:10:8]
+      9 │ [neighbor]
+     10 │ skin = 0.0
+        ·        ───
+     11 │ rebuild = { every = 5 }
+        ╰────
+      help: give a skin, for example 0.3, or use `rebuild = { every = 1 }`
+    ");
+    melt_with("[neighbor]\nskin = 0.0\nrebuild = { every = 1 }").succeed(Start::Threads(1), "run melt.toml");
+}
+
+#[test]
+fn a_total_energy_that_is_not_kept() {
+    let workdir = melt_with("");
+    let arguments = "run melt.toml --quiet --set simulation.timestep=0.03 --set simulation.steps=40";
+    let said = workdir.call(Start::Threads(1), arguments);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_snapshot!(said.stderr, @r"
+    warning: the total energy has changed by 0.0956 per atom, 7.45 % of the mean kinetic energy, where 3 % can be expected; the time step is probably too large (`simulation.max_drift` makes this an error)
+    ");
+    assert_eq!(summary(&workdir)["warnings"].as_array().unwrap().len(), 1);
+    let arguments = "run melt.toml --set simulation.timestep=0.03 --set simulation.max_drift=0.01";
+    assert_snapshot!(error_everywhere(&workdir, arguments, &starts()), @r"
+    DRIFT
+    ");
+    let kept = "run melt.toml --set simulation.max_drift=0.01";
+    assert_eq!(workdir.succeed(Start::Threads(3), kept).stderr, "");
+    assert_snapshot!(error(&workdir, "run melt.toml --set simulation.max_drift=0", Start::Plain), @r"
+    exit code 2
+    error: × `simulation.max_drift` must be a finite number above 0, found 0.0
+       ╭─[command line:1:28]
+     1 │ --set simulation.max_drift=0
+       ·                            ─
+       ╰────
+      help: an energy per atom, for example 0.01
+    ");
+}
+
+#[test]
+fn a_temperature_that_numbers_cannot_hold() {
+    let workdir = melt_with("[[species]]\nname = \"A\"\nmass = 1e300");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: the temperature is 2.810252031082423e302 where 1.44 was asked for: for numbers like these, the temperature or a mass is too large or too small, or there is one particle alone
+    ");
+    for mass in ["1e30", "1e-300", "1e-40"] {
+        let said =
+            workdir.call(Start::Threads(1), &format!("run melt.toml --quiet --set species[0].mass={mass}"));
+        assert!(said.code == Some(2) && said.stderr.contains("where 1.44 was asked for"), "{mass}: {said:?}");
+    }
+}
+
+#[test]
+fn parameters_that_numbers_cannot_hold() {
+    let workdir = melt_with("[[species]]\nname = \"A\"\nepsilon = 1e300");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: × melt.toml: epsilon must be 0 or from 1e-50 to 1e50, sigma from 1e-15 to 1e15: beyond, their
+      │ products and powers are no numbers any more
+      help: other parameters of pairs
+    ");
+    for value in ["epsilon=1e-300", "epsilon=1e60", "sigma=1e-30", "sigma=1e30"] {
+        let workdir = melt_with("[[species]]\nname = \"A\"");
+        let said =
+            workdir.call(Start::Threads(1), &format!("run melt.toml --quiet --set species[0].{value}"));
+        assert!(said.code == Some(2) && said.stderr.contains("epsilon must be 0 or"), "{value}: {said:?}");
+    }
+    let workdir = melt_with("");
+    let arguments = "run melt.toml --set system.lattice.density=1e-40";
+    assert_snapshot!(error(&workdir, arguments, Start::Threads(1)), @r"
+    exit code 2
+    error: the box reaches to x = 205197113601203.66, beyond 1e9 cutoffs of 2.5: coordinates there have too few digits
+    ");
+}
