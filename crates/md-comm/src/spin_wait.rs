@@ -13,6 +13,9 @@ use crate::{CommError, EdgeId};
 const SPINS: u32 = 256;
 /// Polls between two looks at the clock.
 const POLLS_PER_CLOCK: u32 = 64;
+/// What counts at most as waiting between two looks at the clock: who was stopped in between, with the whole job perhaps, must
+/// not blame the others for it.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// The limit has passed after so many seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,28 +27,32 @@ pub(crate) struct Expired {
 #[derive(Debug)]
 pub(crate) struct SpinWait {
     limit: Duration,
-    begun: Option<Instant>,
+    waited: Duration,
+    /// The last look at the clock.
+    looked: Option<Instant>,
     polls: u32,
 }
 
 impl SpinWait {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, begun: None, polls: 0 }
+        Self { limit, waited: Duration::ZERO, looked: None, polls: 0 }
     }
 
     /// To be called after each poll that found nothing.
     pub(crate) fn pause(&mut self) -> Result<(), Expired> {
         self.polls = self.polls.wrapping_add(1);
-        if self.begun.is_none() && self.polls < SPINS {
+        if self.looked.is_none() && self.polls < SPINS {
             std::hint::spin_loop();
             return Ok(());
         }
         std::thread::yield_now();
-        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let looked = self.looked.get_or_insert_with(Instant::now);
         if self.polls.is_multiple_of(POLLS_PER_CLOCK) {
-            let waited = begun.elapsed();
-            if waited > self.limit {
-                return Err(Expired { waited_s: waited.as_secs_f64() });
+            let now = Instant::now();
+            self.waited += (now - *looked).min(LONGEST_LOOK);
+            *looked = now;
+            if self.waited > self.limit {
+                return Err(Expired { waited_s: self.waited.as_secs_f64() });
             }
         }
         Ok(())

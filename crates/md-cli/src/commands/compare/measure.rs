@@ -6,9 +6,9 @@ use md_comm::{Traffic, World};
 use md_core::Evaluation;
 use md_engine::{FrozenHalo, Phase, RankTiming, Setup, Simulation};
 
-use super::monitor::Beat;
 use crate::comparison::StepPhases;
 use crate::error::RunError;
+use md_comm::monitor::Beat;
 
 /// Exchanges before the clock starts.
 const WARM_UP: usize = 5;
