@@ -3,7 +3,7 @@
 use crate::Rank;
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Adversity;
+pub(crate) struct Adversity;
 
 impl Adversity {
     pub(super) fn refuses_window(self, _: Rank, _: usize) -> bool {
