@@ -17,6 +17,31 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// Shortest time between two looks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
+/// What counts at most as waiting between two looks at the clock, and how long to sleep at most in between.
+pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(1);
+
+/// How long somebody has waited. Who was stopped meanwhile, with the whole job perhaps, must not blame the others for it, so that only
+/// time counts in which there were looks at the clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingTime {
+    looked: Instant,
+    waited: Duration,
+}
+
+impl WaitingTime {
+    pub(crate) fn start() -> Self {
+        Self { looked: Instant::now(), waited: Duration::ZERO }
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn so_far(&mut self) -> Duration {
+        let now = Instant::now();
+        self.waited += (now - self.looked).min(LONGEST_LOOK);
+        self.looked = now;
+        self.waited
+    }
+}
+
 /// A sign of life: to be given wherever the working thread comes along. Costs one atomic store.
 #[derive(Debug, Clone, Default)]
 pub struct Beat(Arc<AtomicU64>);
@@ -61,23 +86,20 @@ impl Monitor {
     ) -> Self {
         let (ending, ended) = mpsc::channel();
         let watch = move || {
-            let (mut last, mut looked, mut waited) = (pulse(), Instant::now(), Duration::ZERO);
+            let (mut last, mut time) = (pulse(), WaitingTime::start());
             loop {
                 let pause = (limit() / LOOKS).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
                 if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                // Who was stopped for a while, with the whole job perhaps, must not blame the others for it.
-                waited += looked.elapsed().min(2 * pause);
-                looked = Instant::now();
-                let now = pulse();
+                let (now, waited) = (pulse(), time.so_far());
                 match now {
                     Some(pulse) if now == last => {
                         if waited >= limit() {
                             return on_standstill(Standstill { pulse, waited });
                         }
                     }
-                    _ => (last, waited) = (now, Duration::ZERO),
+                    _ => (last, time) = (now, WaitingTime::start()),
                 }
             }
         };

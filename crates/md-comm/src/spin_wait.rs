@@ -3,9 +3,10 @@
 //! The clock is read only now and then; on an oversubscribed machine the awaited rank may need this core, so that
 //! spinning for long would delay what is waited for by a scheduler quantum.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::ledger::Ledger;
+use crate::monitor::WaitingTime;
 use crate::transport::Poll;
 use crate::{CommError, EdgeId};
 
@@ -13,9 +14,6 @@ use crate::{CommError, EdgeId};
 const SPINS: u32 = 256;
 /// Polls between two looks at the clock.
 const POLLS_PER_CLOCK: u32 = 64;
-/// What counts at most as waiting between two looks at the clock: who was stopped in between, with the whole job perhaps, must
-/// not blame the others for it.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// The limit has passed after so many seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,32 +25,28 @@ pub(crate) struct Expired {
 #[derive(Debug)]
 pub(crate) struct SpinWait {
     limit: Duration,
-    waited: Duration,
-    /// The last look at the clock.
-    looked: Option<Instant>,
+    time: Option<WaitingTime>,
     polls: u32,
 }
 
 impl SpinWait {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, waited: Duration::ZERO, looked: None, polls: 0 }
+        Self { limit, time: None, polls: 0 }
     }
 
     /// To be called after each poll that found nothing.
     pub(crate) fn pause(&mut self) -> Result<(), Expired> {
         self.polls = self.polls.wrapping_add(1);
-        if self.looked.is_none() && self.polls < SPINS {
+        if self.time.is_none() && self.polls < SPINS {
             std::hint::spin_loop();
             return Ok(());
         }
         std::thread::yield_now();
-        let looked = self.looked.get_or_insert_with(Instant::now);
+        let time = self.time.get_or_insert_with(WaitingTime::start);
         if self.polls.is_multiple_of(POLLS_PER_CLOCK) {
-            let now = Instant::now();
-            self.waited += (now - *looked).min(LONGEST_LOOK);
-            *looked = now;
-            if self.waited > self.limit {
-                return Err(Expired { waited_s: self.waited.as_secs_f64() });
+            let waited = time.so_far();
+            if waited > self.limit {
+                return Err(Expired { waited_s: waited.as_secs_f64() });
             }
         }
         Ok(())
@@ -97,6 +91,8 @@ impl Poll {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
