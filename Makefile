@@ -2,19 +2,21 @@
 
 RANKS ?= 2
 SCENARIO ?= configs/lj-melt.toml
+STEPS ?= 10000000
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BOOK := target/book
 KEYS := docs/reference/scenario-keys.md
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test examples test-all test-libraries loom bench ase-venv docs docs-keys docs-check deny
+.PHONY: help setup build run test examples test-all test-libraries soak loom bench ase-venv docs docs-keys docs-check deny
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
 	@echo "make test   formatting, lints, all tests with and without MPI, trajectories read by ASE"
-	@echo "make test-all  that, every strategy on every path of the MPI library, and test-libraries; takes hours"
+	@echo "make test-all  that, every strategy on every path of the MPI library, every fault, test-libraries; takes hours"
 	@echo "make test-libraries  the conformance suite with every MPI library that can be installed; takes long"
+	@echo "make soak   $(STEPS) steps of a small system on four backends (STEPS=200000)"
 	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
 	@echo "make bench  micro-benchmarks"
 	@echo "make docs   the book (docs/), into $(BOOK)"
@@ -58,12 +60,18 @@ examples: setup
 test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
+	scripts/fault-matrix.sh
 	scripts/check-races.sh
+	$(MAKE) soak STEPS=200000
 	$(MAKE) test-libraries
 
 # Open MPI as installed here, and Open MPI 5, MPICH and Intel MPI from PyPI; part of it: see the script's --help.
 test-libraries: setup
 	scripts/compare-mpi-libraries.sh --suite
+
+# A long run on each way to wait: memory, energy, particles. Nightly: STEPS=200000, some minutes.
+soak: setup
+	MD_SOAK_STEPS=$(STEPS) cargo test --release --workspace --test soak
 
 # A directory of its own: other flags would build everything anew.
 loom:
@@ -78,6 +86,7 @@ ase-venv:
 
 # The book needs mdbook; `make docs` installs it if cargo can.
 docs: docs-keys
+	scripts/unsafe_blocks.py > docs/reference/unsafe.md
 	scripts/check_docs.py
 	command -v mdbook >/dev/null || cargo install mdbook --locked
 	mdbook build
@@ -88,8 +97,9 @@ docs-keys: setup
 	scripts/scenario_reference.py $(TARGET)/debug/md-cli > $(TARGET)/scenario-keys.md
 	cp $(TARGET)/scenario-keys.md $(KEYS)
 
-# Whether that reference is up to date, and whether every link in the documentation leads somewhere.
+# Whether that reference and the list of unsafe blocks are up to date, and whether every link in the documentation leads somewhere.
 docs-check: setup
 	$(BUILD_MD_CLI)
 	scripts/scenario_reference.py $(TARGET)/debug/md-cli | diff -u $(KEYS) - || { echo "run \`make docs-keys\`"; exit 1; }
+	scripts/unsafe_blocks.py | diff -u docs/reference/unsafe.md - || { echo "run \`make docs\`"; exit 1; }
 	scripts/check_docs.py

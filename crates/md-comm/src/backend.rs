@@ -42,8 +42,8 @@ pub enum Backend {
     Auto,
 }
 
-/// Where an exchange can stand still inside the MPI library. No watchdog sees that, and nothing but the end of the job
-/// helps.
+/// Where an exchange can stand still inside the MPI library. Nothing but the end of the job helps then; the watchdog of calls
+/// sees to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::VariantArray)]
 pub enum Blocking {
     /// Nowhere: all waiting is in loops of ours.

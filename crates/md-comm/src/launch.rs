@@ -12,6 +12,12 @@ pub fn started_by_launcher() -> Option<usize> {
     ranks_from(|name| std::env::var(name).ok())
 }
 
+/// This process's number among those that the launcher has started, if one has; known before MPI is up.
+pub fn rank() -> Option<usize> {
+    const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+    RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
+}
+
 fn ranks_from(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let has_pmi = PMI_SIGNS.iter().any(|sign| variable(sign).is_some());
     let slurm = has_pmi.then_some(SLURM_SIZE);

@@ -51,6 +51,7 @@ pub mod launch;
 mod ledger;
 mod library;
 pub mod local;
+pub mod monitor;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod negotiation;

@@ -3,9 +3,10 @@
 //! The clock is read only now and then; on an oversubscribed machine the awaited rank may need this core, so that
 //! spinning for long would delay what is waited for by a scheduler quantum.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::ledger::Ledger;
+use crate::monitor::WaitingTime;
 use crate::transport::Poll;
 use crate::{CommError, EdgeId};
 
@@ -24,26 +25,26 @@ pub(crate) struct Expired {
 #[derive(Debug)]
 pub(crate) struct SpinWait {
     limit: Duration,
-    begun: Option<Instant>,
+    time: Option<WaitingTime>,
     polls: u32,
 }
 
 impl SpinWait {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, begun: None, polls: 0 }
+        Self { limit, time: None, polls: 0 }
     }
 
     /// To be called after each poll that found nothing.
     pub(crate) fn pause(&mut self) -> Result<(), Expired> {
         self.polls = self.polls.wrapping_add(1);
-        if self.begun.is_none() && self.polls < SPINS {
+        if self.time.is_none() && self.polls < SPINS {
             std::hint::spin_loop();
             return Ok(());
         }
         std::thread::yield_now();
-        let begun = *self.begun.get_or_insert_with(Instant::now);
+        let time = self.time.get_or_insert_with(WaitingTime::start);
         if self.polls.is_multiple_of(POLLS_PER_CLOCK) {
-            let waited = begun.elapsed();
+            let waited = time.so_far();
             if waited > self.limit {
                 return Err(Expired { waited_s: waited.as_secs_f64() });
             }
@@ -90,6 +91,8 @@ impl Poll {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]

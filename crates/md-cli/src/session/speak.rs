@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use md_comm::World;
+use md_comm::{World, launch};
 
 use crate::cores;
 use crate::error::{BAD_INPUT, Remains, RunError, Scope};
@@ -95,6 +95,5 @@ pub(super) fn warn_of_threads(ranks: usize, inputs: &Inputs) {
 
 /// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.
 pub(super) fn is_first_process() -> bool {
-    const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
-    RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
+    launch::rank().is_none_or(|rank| rank == 0)
 }

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::buffer::AlignedBuffer;
+use crate::monitor::{LONGEST_LOOK, WaitingTime};
 use crate::{Channel, CommError, Rank};
 
 /// What a message is for; part of its address, so that a collective called out of order cannot take another's bytes.
@@ -123,17 +124,18 @@ impl Shared {
         I: Iterator<Item = (usize, Address)>,
     {
         let mailbox = &self.mailboxes[of];
-        let begun = Instant::now();
+        let mut time = WaitingTime::start();
         let mut state = mailbox.lock();
         loop {
             if let Some(found) = state.take(choices())? {
                 return Ok(found);
             }
-            let waited = begun.elapsed();
+            let waited = time.so_far();
             let Some(left) = watchdog.checked_sub(waited).filter(|left| !left.is_zero()) else {
                 return Err(NoMessage::Expired { waited_s: waited.as_secs_f64() });
             };
-            state = mailbox.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            let pause = left.min(LONGEST_LOOK);
+            state = mailbox.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

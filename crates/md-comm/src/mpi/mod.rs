@@ -15,6 +15,7 @@ mod collective;
 mod collectives;
 mod edge_words;
 mod ffi;
+mod guard;
 mod hybrid;
 mod node;
 mod numbers;

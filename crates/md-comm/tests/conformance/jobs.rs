@@ -104,9 +104,10 @@ fn failures(summary: &mut Summary) {
         let name = format!("inside a program that has initialised MPI itself, {}", backend.name());
         summary.record(&name, embedded(backend));
     }
-    // A fence blocks inside the library, where the watchdog does not see it. The others wait in a few ways only.
-    let typical = [Backend::Shm, Backend::RmaLock, Backend::RmaNotify, Backend::NeighborCollective];
-    let chosen = |&backend: &Backend| backend != Backend::RmaFence && (full() || typical.contains(&backend));
+    // The others wait in the same few ways. A fence blocks inside the library.
+    let typical =
+        [Backend::Shm, Backend::RmaLock, Backend::RmaNotify, Backend::NeighborCollective, Backend::RmaFence];
+    let chosen = |backend: &Backend| full() || typical.contains(backend);
     for backend in over_mpi().filter(chosen) {
         let name = format!("the watchdog names the awaited edge, {}", backend.name());
         summary.record(&name, watchdog_names(backend, "silent", "waited"));
@@ -115,6 +116,7 @@ fn failures(summary: &mut Summary) {
         "the watchdog names the awaited edge",
         watchdog_names(Backend::P2p, "silent", "for rank 1 (channel 0)"),
     );
+    summary.record("a call that blocks ends the job with its name and exit code 3", blocked_call());
     summary.record("the watchdog names the awaited edges of both halves, hybrid", both_halves_named());
     summary.record(
         "the watchdog names an absent rank",
@@ -192,7 +194,17 @@ fn watchdog_names(backend: Backend, role: &str, edge: &str) -> Result<(), String
     let mut command = under_launcher(2)?;
     command.env(BACKEND, backend.name());
     let finished = play(command, role, FAILURE_LIMIT)?;
-    expect(!finished.succeeded() && finished.stdout.contains(edge), &finished)
+    let said = |text: &str| text.contains(edge);
+    expect(!finished.succeeded() && (said(&finished.stdout) || said(&finished.stderr)), &finished)
+}
+
+fn blocked_call() -> Result<(), String> {
+    let mut command = under_launcher(2)?;
+    command.env(BACKEND, Backend::RmaFence.name());
+    let finished = play(command, "silent", FAILURE_LIMIT)?;
+    let text = "error: rank 0: MPI_Win_fence: rank 0 waited 1 s for the other ranks\n";
+    let code = finished.status.and_then(|status| status.code());
+    expect(code == Some(3) && finished.stderr.contains(text), &finished)
 }
 
 /// Rank 0 waits for a rank on its node and for one on another.

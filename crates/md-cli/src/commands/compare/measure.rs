@@ -6,9 +6,9 @@ use md_comm::{Traffic, World};
 use md_core::Evaluation;
 use md_engine::{FrozenHalo, Phase, RankTiming, Setup, Simulation};
 
-use super::monitor::Heartbeat;
 use crate::comparison::StepPhases;
 use crate::error::RunError;
+use md_comm::monitor::Heartbeat;
 
 /// Exchanges before the clock starts.
 const WARM_UP: usize = 5;

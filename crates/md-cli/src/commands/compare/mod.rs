@@ -8,7 +8,6 @@
 //! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
 
 mod measure;
-mod monitor;
 mod outcome;
 mod reference;
 mod results;
@@ -22,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use md_comm::World;
+use md_comm::monitor::Monitor;
 
 use super::{open_on_root, output_directory_replacing};
 use crate::args::CompareArgs;
@@ -32,7 +32,6 @@ use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::report::Strategy;
 use crate::scenario::Neighbor;
-use monitor::Monitor;
 use reference::Reference;
 use results::Results;
 pub use strategies::{Choices, Selection};
@@ -112,14 +111,20 @@ fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Mon
     // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
     let limit = 2 * trials.sampling.timeout;
     let results = Arc::clone(results);
-    Monitor::start(limit, trials.heartbeat.clone(), move || {
-        let mut results = lock(&results);
-        let limit_s = limit.as_secs_f64();
-        results.give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
-        // The job ends with an error in any case; what could not be written has been shown.
-        let _ = results.publish();
-        end_job(COMMUNICATION_FAILED);
-    })
+    let heartbeat = trials.heartbeat.clone();
+    Monitor::start(
+        move || limit,
+        move || Some(heartbeat.count()),
+        move |_| {
+            let mut results = lock(&results);
+            let limit_s = limit.as_secs_f64();
+            results
+                .give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
+            // The job ends with an error in any case; what could not be written has been shown.
+            let _ = results.publish();
+            end_job(COMMUNICATION_FAILED);
+        },
+    )
 }
 
 fn lock(results: &Mutex<Results>) -> MutexGuard<'_, Results> {

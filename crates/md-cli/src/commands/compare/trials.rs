@@ -8,7 +8,6 @@ use md_engine::{RowVector, Setup};
 
 use super::lock;
 use super::measure::{self, Subject};
-use super::monitor::Heartbeat;
 use super::outcome::{Exclusion, agree};
 use super::reference::Reference;
 use super::results::{Entry, Results};
@@ -21,6 +20,7 @@ use crate::inputs::Inputs;
 use crate::report::{RunContext, Strategy};
 use crate::scenario::Scenario;
 use crate::setup;
+use md_comm::monitor::Heartbeat;
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mpi::environment::Universe;
 use mpi::{ffi, topology};
 
-use super::{blank_status, byte, check, count, is_over, null_request, word};
+use super::{Call, blank_status, byte, check, count, guarded, is_over, null_request, word};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
@@ -43,13 +43,13 @@ impl Communicator {
 
     /// A communicator that `make` makes; errors come back from calls on it. MPI-3.1 section 8.3.1.
     pub(super) fn made(
-        call: &'static str,
+        call: Call,
         make: impl FnOnce(*mut ffi::MPI_Comm) -> c_int,
     ) -> Result<Self, CommError> {
         // SAFETY: reading constants of the C library; the handler is set on the handle just made.
         unsafe {
             let mut raw = ffi::RSMPI_COMM_NULL;
-            check(call, make(&raw mut raw))?;
+            guarded(call, || make(&raw mut raw))?;
             check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN))?;
             Ok(Self { raw, one_thread: PhantomData })
         }
@@ -58,20 +58,20 @@ impl Communicator {
     /// Another communicator over the ranks of one of the program's. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
         // SAFETY: the handle is valid (witness).
-        Self::made("MPI_Comm_dup", |raw| unsafe { ffi::MPI_Comm_dup(original.as_raw(), raw) })
+        Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(original.as_raw(), raw) })
     }
 
     /// Another communicator over the same ranks. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn duplicate(&self) -> Result<Self, CommError> {
         // SAFETY: the handle is valid while MPI runs.
-        Self::made("MPI_Comm_dup", |raw| unsafe { ffi::MPI_Comm_dup(self.raw, raw) })
+        Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(self.raw, raw) })
     }
 
     /// The ranks that can share memory with this one, in the order of their numbers. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn node(&self) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
-        Self::made("MPI_Comm_split_type", |raw| unsafe {
+        Self::made(Call::MPI_Comm_split_type, |raw| unsafe {
             let kind = ffi::RSMPI_COMM_TYPE_SHARED;
             ffi::MPI_Comm_split_type(self.raw, kind, rank as c_int, ffi::RSMPI_INFO_NULL, raw)
         })
@@ -82,7 +82,7 @@ impl Communicator {
     pub(crate) fn split(&self, group: c_int) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
-        Self::made("MPI_Comm_split", |raw| unsafe {
+        Self::made(Call::MPI_Comm_split, |raw| unsafe {
             ffi::MPI_Comm_split(self.raw, group, rank as c_int, raw)
         })
     }
@@ -108,7 +108,7 @@ impl Communicator {
     /// Ends the communicator: every later call on it is an error of the library's. *Collective.* MPI-3.1 section 6.4.3.
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
         // SAFETY: the handle is valid and becomes the null handle.
-        check("MPI_Comm_free", unsafe { ffi::MPI_Comm_free(&raw mut self.raw) })
+        guarded(Call::MPI_Comm_free, || unsafe { ffi::MPI_Comm_free(&raw mut self.raw) })
     }
 
     /// This process's rank and the number of ranks.

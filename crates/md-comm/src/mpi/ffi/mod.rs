@@ -28,7 +28,8 @@ use std::time::Duration;
 
 use mpi::ffi;
 
-use crate::CommError;
+use super::guard::{Call, watched};
+use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
@@ -40,6 +41,16 @@ fn check(call: &'static str, code: c_int) -> Result<(), CommError> {
         return Ok(());
     }
     Err(failure(call, code))
+}
+
+/// The same for a call that may wait for other ranks, under the watchdog.
+fn guarded(call: Call, make: impl FnOnce() -> c_int) -> Result<(), CommError> {
+    check(call.into(), watched(call, None, make))
+}
+
+/// The same where it is one rank that is waited for.
+fn guarded_to(call: Call, peer: Rank, make: impl FnOnce() -> c_int) -> Result<(), CommError> {
+    check(call.into(), watched(call, Some(peer), make))
 }
 
 fn failure(call: &'static str, code: c_int) -> CommError {
@@ -96,6 +107,19 @@ pub(super) fn abort_all(exit_code: i32) {
         // another thread than the funneled one: the process ends either way.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
     }
+}
+
+mod raw {
+    // SAFETY: the signature is that of POSIX.
+    unsafe extern "C" {
+        /// Ends the process at once, without handlers that might wait for the library.
+        pub(crate) safe fn _exit(code: super::c_int) -> !;
+    }
+}
+
+/// Ends this process without another call of the library.
+pub(super) fn end_process(exit_code: i32) -> ! {
+    raw::_exit(exit_code)
 }
 
 /// A length as MPI's `int`.

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 
-use super::{Communicator, byte, check, count, is_over, is_running, null_request};
+use super::{Call, Communicator, byte, check, count, is_over, is_running, null_request};
 use crate::{AlignedBuffer, CommError, Rank};
 
 /// One direction of a neighbourhood: who, and which piece of the buffer is theirs.
@@ -44,7 +44,7 @@ impl Neighbours {
         let (sources, targets) = (from.numbers(), to.numbers());
         let no_reorder = 0;
         // SAFETY: the arrays have the lengths given. Weights are unused.
-        let on = Communicator::made("MPI_Dist_graph_create_adjacent", |raw| unsafe {
+        let on = Communicator::made(Call::MPI_Dist_graph_create_adjacent, |raw| unsafe {
             ffi::MPI_Dist_graph_create_adjacent(
                 of.raw,
                 sources.len() as c_int,

@@ -9,7 +9,7 @@
 //! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the library first waits until
 //! the puts are acknowledged; every rank waits for the slowest of all, not of its neighbours.
 //! Advantage: nothing to track; no message per neighbour beside the data. Disadvantage: global, and blocking: contexts
-//! must be used in the same order on all ranks, `try_next` blocks, and the watchdog does not see it.
+//! must be used in the same order on all ranks, `try_next` blocks, and a wait that is too long can only end the job.
 
 use super::super::ffi::Assertion;
 use super::{Parts, Scheme};

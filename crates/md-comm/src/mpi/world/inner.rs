@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::mpi::adversity::Adversity;
 use crate::mpi::ffi::{self, Communicator, Limit, Request, Window};
+use crate::mpi::guard::CallLimit;
 use crate::mpi::node::Node;
 use crate::mpi::numbers::Numbers;
 use crate::mpi::world::running::Running;
@@ -17,6 +18,9 @@ pub(crate) struct Inner {
     pub(crate) ranks: usize,
     /// Set again once the scenario is known, which is read through this very world.
     pub(super) watchdog: Cell<Duration>,
+    /// Follows the watchdog of the world that was started first, not those of its duplicates: calls that block end the job,
+    /// and what a duplicate is waited for may be left.
+    pub(super) call_limit: Option<CallLimit>,
     /// Messages of exchanges.
     pub(crate) data: Communicator,
     /// Capacities and collectives; a duplicate, so that they never match a receive posted for an exchange.
@@ -44,6 +48,7 @@ impl Inner {
         running: Rc<Running>,
         [data, control, quiet]: [Communicator; 3],
         watchdog: Duration,
+        call_limit: Option<CallLimit>,
     ) -> Result<Self, CommError> {
         let (rank, ranks) = data.rank_and_ranks()?;
         let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
@@ -51,6 +56,7 @@ impl Inner {
             rank,
             ranks,
             watchdog: Cell::new(watchdog),
+            call_limit,
             data,
             control,
             quiet,

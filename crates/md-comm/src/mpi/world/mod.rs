@@ -114,7 +114,7 @@ impl MpiWorld {
     pub fn duplicate(&self) -> Result<Self, CommError> {
         let Inner { data, control, quiet, running, .. } = &*self.inner;
         let own = [data.duplicate()?, control.duplicate()?, quiet.duplicate()?];
-        let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog())?;
+        let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog(), None)?;
         Ok(Self { inner: Rc::new(inner), ..self.clone() })
     }
 }
@@ -130,6 +130,7 @@ impl World for MpiWorld {
 
     fn set_watchdog(&self, limit: Duration) {
         self.inner.watchdog.set(limit);
+        self.inner.call_limit.iter().for_each(|calls| calls.set(limit));
     }
 
     fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {

@@ -9,8 +9,10 @@ use mpi::traits::Communicator as Communicates;
 
 use super::{Inner, MpiWorld};
 use crate::auto::Trials;
+use crate::monitor::Monitor;
 use crate::mpi::ffi::{self, Communicator};
-use crate::{Backend, CommError, RmaOptions};
+use crate::mpi::guard::{self, Call, CallLimit, watched};
+use crate::{Backend, CommError, Rank, RmaOptions, launch};
 
 /// Exit code of all ranks when one panics.
 const PANIC_EXIT_CODE: i32 = 1;
@@ -18,20 +20,25 @@ const PANIC_EXIT_CODE: i32 = 1;
 /// Initialises MPI (thread level `MPI_THREAD_FUNNELED`, MPI-3.1 section 12.4.3) with backend `p2p`. Works under a
 /// launcher and as a plain process, then with one rank. To be called once per process, on the main thread.
 ///
-/// From here on a panic prints its message and ends all ranks with exit code 1.
+/// From here on a panic prints its message and ends all ranks with exit code 1; a call that blocks in the library for longer
+/// than `watchdog` is reported on the error stream and ends all ranks with exit code 3.
 ///
 /// # Errors
 /// [`CommError::Setup`] if MPI was initialised already or cannot be used from threads, [`CommError::Mpi`] if a call
 /// fails.
 pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
-    let (universe, level) = mpi::initialize_with_threading(Threading::Funneled).ok_or_else(|| {
+    let limit = CallLimit::new(watchdog);
+    let monitor = guard::start(launch::rank().unwrap_or(0), &limit);
+    let initialise = || mpi::initialize_with_threading(Threading::Funneled);
+    let (universe, level) = watched(Call::MPI_Init_thread, None, initialise).ok_or_else(|| {
         CommError::Setup("MPI was initialised already in this process; use `start_with`".to_owned())
     })?;
     abort_on_panic();
     expect_funneled(level)?;
     Communicator::return_errors(&universe)?;
     let world = universe.world();
-    world_over(&world, Rc::new(Running(Some(universe))), watchdog)
+    let running = Running { universe: Some(universe), _monitor: monitor };
+    world_over(&world, running, limit, watchdog)
 }
 
 /// The same in a program that has initialised MPI itself, for the ranks of one of its communicators (an
@@ -48,7 +55,8 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 /// # Ok::<(), md_comm::CommError>(())
 /// ```
 ///
-/// MPI stays the program's own: it is not finalised here, and no panic hook is installed. The program must drop the world
+/// MPI stays the program's own: it is not finalised here, and no panic hook is installed; only calls made for the world that block
+/// in the library end the job, as with [`start`]. The program must drop the world
 /// and everything opened from it before it finalises MPI, and see to it that a panic on one rank ends the others.
 /// [`World::abort`](crate::World::abort) ends all processes of `MPI_COMM_WORLD`. What the library reports outside of the
 /// communicator, for instance about requests, goes to the program's own error handler.
@@ -58,7 +66,9 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 /// [`CommError::Mpi`] if a call fails.
 pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Result<MpiWorld, CommError> {
     expect_funneled(mpi::environment::threading_support())?;
-    world_over(communicator, Rc::new(Running(None)), watchdog)
+    let limit = CallLimit::new(watchdog);
+    let running = Running { universe: None, _monitor: guard::start(communicator.rank() as Rank, &limit) };
+    world_over(communicator, running, limit, watchdog)
 }
 
 fn expect_funneled(level: Threading) -> Result<(), CommError> {
@@ -72,11 +82,13 @@ fn expect_funneled(level: Threading) -> Result<(), CommError> {
 
 fn world_over(
     communicator: &impl Communicates,
-    running: Rc<Running>,
+    running: Running,
+    call_limit: CallLimit,
     watchdog: Duration,
 ) -> Result<MpiWorld, CommError> {
     let [data, control, quiet] = [(); 3].map(|()| Communicator::duplicate_of(communicator));
-    let inner = Rc::new(Inner::new(running, [data?, control?, quiet?], watchdog)?);
+    let communicators = [data?, control?, quiet?];
+    let inner = Rc::new(Inner::new(Rc::new(running), communicators, watchdog, Some(call_limit))?);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
 }
@@ -96,16 +108,20 @@ fn abort_on_panic() {
     }));
 }
 
-/// The library if it was initialised here; `None` if the program has done so, and while dropping.
-pub(super) struct Running(Option<Universe>);
+/// The library, and the watchdog of its calls.
+pub(super) struct Running {
+    /// If it was initialised here; `None` if the program has done so, and while dropping.
+    universe: Option<Universe>,
+    _monitor: Monitor,
+}
 
 impl Drop for Running {
     /// Finalises MPI (MPI-3.1 section 8.7), or aborts it if this rank is unwinding with the panic hook replaced.
     fn drop(&mut self) {
-        if self.0.is_some() && std::thread::panicking() {
+        let Some(universe) = self.universe.take() else { return };
+        if std::thread::panicking() {
             ffi::abort_all(PANIC_EXIT_CODE);
-        } else {
-            drop(self.0.take());
         }
+        watched(Call::MPI_Finalize, None, || drop(universe));
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU64;
 
 use mpi::ffi;
 
-use super::super::{count, failure, text, word};
-use super::{Made, Window, byte, check, constants, rank_number};
+use super::super::{Call, count, failure, guarded_to, text, word};
+use super::{Made, Window, byte, constants, rank_number};
 use crate::{ALIGNMENT, CommError, Rank};
 
 pub(super) const WORD_BYTES: usize = size_of::<u64>();
@@ -63,8 +63,9 @@ impl Window {
         let Target { raw, member, at } = target;
         // SAFETY: source and target have `length` bytes; the source stays untouched until the put is complete
         // (`origin_busy`); the target is the receiver's buffer, which it does not look at before the arrival.
-        let code = unsafe { ffi::MPI_Put(from.cast(), length, byte(), member, at, length, byte(), raw) };
-        check("MPI_Put", code)
+        guarded_to(Call::MPI_Put, to.member, || unsafe {
+            ffi::MPI_Put(from.cast(), length, byte(), member, at, length, byte(), raw)
+        })
     }
 
     /// Gets a piece of a member's part into a piece of a buffer; it is there after the epoch or a flush. MPI-3.1
@@ -79,12 +80,14 @@ impl Window {
         self.origin_busy[i] = true;
         // SAFETY: source and target have `length` bytes; the target is not looked at until the get is complete
         // (`origin_busy`); the source is a buffer that its owner does not write to until it is released.
-        let code = unsafe { ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw) };
-        check("MPI_Get", code)
+        guarded_to(Call::MPI_Get, from.member, || unsafe {
+            ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw)
+        })
     }
 
     /// Atomically replaces a word of a member's part. MPI-3.1 section 11.3.4.
     pub(crate) fn replace(&mut self, i: usize, value: u64, at: Place) -> Result<(), CommError> {
+        let peer = at.member;
         let Target { raw, member, at } = self.target("MPI_Accumulate", at, WORD_BYTES)?;
         if self.word_busy[i] {
             return Err(refused("MPI_Accumulate", format!("word {i} is used by a pending call")));
@@ -95,11 +98,10 @@ impl Window {
         let one: c_int = 1;
         // SAFETY: one word is read from `words`, which stays untouched until the call is complete (`word_busy`), and
         // one aligned word inside the window is replaced.
-        let code = unsafe {
+        guarded_to(Call::MPI_Accumulate, peer, || unsafe {
             let operation = constants::replace();
             ffi::MPI_Accumulate(from, one, word(), member, at, one, word(), operation, raw)
-        };
-        check("MPI_Accumulate", code)
+        })
     }
 
     /// Reads a word by MPI's own means; for polling that relies on nothing but the standard. Inside a passive epoch.
@@ -115,15 +117,16 @@ impl Window {
     }
 
     fn fetch_and(&self, operation: ffi::MPI_Op, value: u64, at: Place) -> Result<u64, CommError> {
+        let peer = at.member;
         let Target { raw, member, at } = self.target("MPI_Fetch_and_op", at, WORD_BYTES)?;
         let mut result = 0_u64;
+        let (from, to) = ((&raw const value).cast(), (&raw mut result).cast());
         // SAFETY: one aligned word inside the window is accessed; both locals live until the flush, which completes it.
-        unsafe {
-            let (from, to) = ((&raw const value).cast(), (&raw mut result).cast());
-            let code = ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw);
-            check("MPI_Fetch_and_op", code)?;
-            check("MPI_Win_flush", ffi::MPI_Win_flush(member, raw))?;
-        }
+        guarded_to(Call::MPI_Fetch_and_op, peer, || unsafe {
+            ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw)
+        })?;
+        // SAFETY: a valid window.
+        guarded_to(Call::MPI_Win_flush, peer, || unsafe { ffi::MPI_Win_flush(member, raw) })?;
         Ok(result)
     }
 

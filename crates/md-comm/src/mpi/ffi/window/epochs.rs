@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use mpi::ffi;
 
 use super::super::{Communicator, is_running};
-use super::{Made, Window, check, constants};
+use super::{Call, Made, Window, check, constants, guarded};
 use crate::{Asserts, CommError, Rank};
 
 /// What a caller asserts about an epoch that begins or ends; passed to the library only where the options ask for it
@@ -96,7 +96,7 @@ impl Window {
 
     fn fence_as(&mut self, mode: c_int) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        self.each(|made| check("MPI_Win_fence", unsafe { ffi::MPI_Win_fence(mode, made.raw) }))?;
+        self.each(|made| guarded(Call::MPI_Win_fence, || unsafe { ffi::MPI_Win_fence(mode, made.raw) }))?;
         self.completed();
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Window {
         let mode = self.assertion(assertions);
         for made in &mut self.made {
             // SAFETY: a valid window and group.
-            check("MPI_Win_post", unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;
+            guarded(Call::MPI_Win_post, || unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;
             made.exposed = true;
         }
         Ok(())
@@ -116,13 +116,13 @@ impl Window {
     /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
     pub(crate) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
-        self.each(|made| check("MPI_Win_start", unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
+        self.each(|made| guarded(Call::MPI_Win_start, || unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
     /// Ends what `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
     pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all puts' memory obeys invariant 2.
-        self.each(|made| check("MPI_Win_complete", unsafe { ffi::MPI_Win_complete(made.raw) }))?;
+        self.each(|made| guarded(Call::MPI_Win_complete, || unsafe { ffi::MPI_Win_complete(made.raw) }))?;
         self.completed();
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Window {
         for made in self.made.iter_mut().filter(|made| made.exposed) {
             let mut done: c_int = 0;
             // SAFETY: a valid window with an exposure epoch; one integer is written.
-            check("MPI_Win_test", unsafe { ffi::MPI_Win_test(made.raw, &raw mut done) })?;
+            guarded(Call::MPI_Win_test, || unsafe { ffi::MPI_Win_test(made.raw, &raw mut done) })?;
             made.exposed = done == 0;
         }
         Ok(self.made.iter().all(|made| !made.exposed))
@@ -153,13 +153,13 @@ impl Window {
 
     fn lock_all_as(&mut self, mode: c_int) -> Result<(), CommError> {
         // SAFETY: a valid window.
-        self.each(|made| check("MPI_Win_lock_all", unsafe { ffi::MPI_Win_lock_all(mode, made.raw) }))
+        self.each(|made| guarded(Call::MPI_Win_lock_all, || unsafe { ffi::MPI_Win_lock_all(mode, made.raw) }))
     }
 
     /// Ends access to all ranks; everything has arrived. MPI-3.1 section 11.5.3.
     pub(crate) fn unlock_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        self.each(|made| check("MPI_Win_unlock_all", unsafe { ffi::MPI_Win_unlock_all(made.raw) }))?;
+        self.each(|made| guarded(Call::MPI_Win_unlock_all, || unsafe { ffi::MPI_Win_unlock_all(made.raw) }))?;
         self.completed();
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Window {
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
     pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        self.each(|made| check("MPI_Win_flush_all", unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
+        self.each(|made| guarded(Call::MPI_Win_flush_all, || unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Window {
     /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
     pub(crate) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
-        self.each(|made| check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(made.raw) }))?;
+        self.each(|made| guarded(Call::MPI_Win_sync, || unsafe { ffi::MPI_Win_sync(made.raw) }))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use mpi::ffi;
 
-use super::{Memory, check, constants};
+use super::{Call, Memory, check, constants, guarded};
 use crate::mpi::ffi::{Communicator, Limit};
 use crate::{ALIGNMENT, AlignedBuffer, CommError};
 
@@ -118,7 +118,7 @@ impl Made {
             } else {
                 Ok(())
             };
-            detached.and(check("MPI_Win_free", ffi::MPI_Win_free(raw)))
+            detached.and(guarded(Call::MPI_Win_free, || ffi::MPI_Win_free(raw)))
         };
         if outcome.is_err() {
             // The library may go on using the memory.
@@ -189,29 +189,27 @@ fn make(
     let mut base = ours;
     let (unit, place) = (1, (&raw mut base).cast());
     let hints = Hints::new(memory)?;
+    let call = match memory {
+        Memory::Allocated => Call::MPI_Win_allocate,
+        Memory::Created => Call::MPI_Win_create,
+        Memory::Attached => Call::MPI_Win_create_dynamic,
+        Memory::Shared => Call::MPI_Win_allocate_shared,
+    };
+    // SAFETY: reading a constant of the C library.
+    let mut raw = unsafe { ffi::RSMPI_WIN_NULL };
+    let window = &raw mut raw;
     // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent` bytes, or `ours` is
     // memory of `extent` bytes that the window's owner keeps.
-    unsafe {
-        let mut raw = ffi::RSMPI_WIN_NULL;
-        let window = &raw mut raw;
-        let (call, code) = match memory {
-            Memory::Allocated => {
-                ("MPI_Win_allocate", ffi::MPI_Win_allocate(size, unit, hints.0, on.raw, place, window))
-            }
-            Memory::Created => {
-                ("MPI_Win_create", ffi::MPI_Win_create(ours.cast(), size, unit, hints.0, on.raw, window))
-            }
-            Memory::Attached => {
-                ("MPI_Win_create_dynamic", ffi::MPI_Win_create_dynamic(hints.0, on.raw, window))
-            }
-            Memory::Shared => (
-                "MPI_Win_allocate_shared",
-                ffi::MPI_Win_allocate_shared(size, unit, hints.0, on.raw, place, window),
-            ),
-        };
-        check(call, code).map_err(|error| explained(memory, error))?;
-        Ok((raw, base))
-    }
+    let made = guarded(call, || unsafe {
+        match memory {
+            Memory::Allocated => ffi::MPI_Win_allocate(size, unit, hints.0, on.raw, place, window),
+            Memory::Created => ffi::MPI_Win_create(ours.cast(), size, unit, hints.0, on.raw, window),
+            Memory::Attached => ffi::MPI_Win_create_dynamic(hints.0, on.raw, window),
+            Memory::Shared => ffi::MPI_Win_allocate_shared(size, unit, hints.0, on.raw, place, window),
+        }
+    });
+    made.map_err(|error| explained(memory, error))?;
+    Ok((raw, base))
 }
 
 /// What the library does not say by itself.

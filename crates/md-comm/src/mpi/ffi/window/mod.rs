@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 pub(crate) use access::Place;
 pub(crate) use epochs::{Assertion, Group};
 
-use super::{Communicator, Limit, byte, check, constants};
+use super::{Call, Communicator, Limit, byte, check, constants, guarded};
 use crate::{AlignedBuffer, Asserts, CommError};
 use making::Made;
 

@@ -1,0 +1,167 @@
+//! Watching over calls that cannot be interrupted.
+//!
+//! A wait of a transport ends by its own watchdog; a call that blocks inside the MPI library does not end at all. So the
+//! working thread counts, and a second thread looks whether it still does. If the count has stood still for too long,
+//! that thread does what is left to do and ends the job; it must not call MPI for anything else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Looks per limit.
+const LOOKS: u32 = 20;
+/// Longest time between two looks: a limit that becomes shorter is noticed so soon.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// Shortest time between two looks.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// What counts at most as waiting between two looks at the clock, and how long to sleep at most in between.
+pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(1);
+
+/// How long somebody has waited. Who was stopped meanwhile, with the whole job perhaps, must not blame the others for it, so that only
+/// time counts in which there were looks at the clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingTime {
+    looked: Instant,
+    waited: Duration,
+}
+
+impl WaitingTime {
+    pub(crate) fn start() -> Self {
+        Self { looked: Instant::now(), waited: Duration::ZERO }
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn so_far(&mut self) -> Duration {
+        let now = Instant::now();
+        self.waited += (now - self.looked).min(LONGEST_LOOK);
+        self.looked = now;
+        self.waited
+    }
+}
+
+/// A sign of life: to be given wherever the working thread comes along. Costs one atomic store.
+#[derive(Debug, Clone, Default)]
+pub struct Heartbeat(Arc<AtomicU64>);
+
+impl Heartbeat {
+    /// Gives a sign.
+    pub fn beat(&self) {
+        // One thread counts; nothing else is published with this number.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Signs given so far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What has stood still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standstill {
+    /// The pulse.
+    pub pulse: u64,
+    /// For how long, without time in which this whole process was stopped.
+    pub waited: Duration,
+}
+
+/// The watching thread; dropping the monitor ends it.
+#[derive(Debug)]
+pub struct Monitor {
+    /// Never sent on: dropped, it tells the thread to end.
+    ending: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitor {
+    /// Starts to watch; calls `on_standstill` once if `pulse` is the same for as long as `limit` says; a pulse of `None`
+    /// may last. Without a thread to be had there is no monitor, and a call that hangs hangs.
+    pub fn start(
+        limit: impl Fn() -> Duration + Send + 'static,
+        pulse: impl Fn() -> Option<u64> + Send + 'static,
+        on_standstill: impl FnOnce(Standstill) + Send + 'static,
+    ) -> Self {
+        let (ending, ended) = mpsc::channel();
+        let watch = move || {
+            let (mut last, mut time) = (pulse(), WaitingTime::start());
+            loop {
+                let pause = (limit() / LOOKS).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+                if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                let (now, waited) = (pulse(), time.so_far());
+                match now {
+                    Some(pulse) if now == last => {
+                        if waited >= limit() {
+                            return on_standstill(Standstill { pulse, waited });
+                        }
+                    }
+                    _ => (last, time) = (now, WaitingTime::start()),
+                }
+            }
+        };
+        Self { ending: Some(ending), thread: Builder::new().name("monitor".to_owned()).spawn(watch).ok() }
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.ending = None;
+        if let Some(thread) = self.thread.take() {
+            // What the thread had to say it has said; its panic would be a second report of the same.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(200);
+
+    fn monitor(pulse: impl Fn() -> Option<u64> + Send + 'static) -> (Monitor, Arc<AtomicBool>) {
+        let fired = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&fired);
+        let fire = move |standstill: Standstill| {
+            assert!(standstill.waited >= LIMIT);
+            flag.store(true, Ordering::Relaxed);
+        };
+        (Monitor::start(|| LIMIT, pulse, fire), fired)
+    }
+
+    #[test]
+    fn a_standstill_is_noticed() {
+        let (monitor, fired) = monitor(|| Some(7));
+        std::thread::sleep(3 * LIMIT);
+        drop(monitor);
+        assert!(fired.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn who_waits_for_nothing_may_stand_still() {
+        let (monitor, fired) = monitor(|| None);
+        std::thread::sleep(3 * LIMIT);
+        drop(monitor);
+        assert!(!fired.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn beats_keep_the_monitor_quiet() {
+        let beat = Heartbeat::default();
+        let watched = beat.clone();
+        let (monitor, fired) = monitor(move || Some(watched.count()));
+        let begun = Instant::now();
+        while begun.elapsed() < 3 * LIMIT {
+            beat.beat();
+            std::thread::sleep(LIMIT / 100);
+        }
+        drop(monitor);
+        assert!(!fired.load(Ordering::Relaxed));
+    }
+}

@@ -1,0 +1,170 @@
+//! The watchdog of calls that block inside the MPI library, where no loop of ours looks at the clock.
+//!
+//! The thread that calls MPI says in one atomic word which call it is in; a [`Monitor`] looks at the word. If the same
+//! call lasts for longer than the limit, it says so and ends the job. Costs two stores per call.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::ffi;
+use crate::monitor::{Monitor, Standstill};
+use crate::{CommError, Rank};
+
+/// Exit code of a job that is ended because a call has not come back: communication broke.
+const EXIT_CODE: i32 = 3;
+/// How long the library may take to end the job, before this process ends by itself and the launcher sees to the rest.
+const TIME_TO_ABORT: Duration = Duration::from_secs(3);
+
+/// Calls that may wait for other ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::FromRepr, strum::IntoStaticStr)]
+#[repr(u8)]
+#[expect(non_camel_case_types, reason = "the names are the standard's")]
+pub(super) enum Call {
+    MPI_Init_thread = 1,
+    MPI_Finalize,
+    MPI_Comm_dup,
+    MPI_Comm_split,
+    MPI_Comm_split_type,
+    MPI_Comm_free,
+    MPI_Dist_graph_create_adjacent,
+    MPI_Win_allocate,
+    MPI_Win_create,
+    MPI_Win_create_dynamic,
+    MPI_Win_allocate_shared,
+    MPI_Win_free,
+    MPI_Win_fence,
+    MPI_Win_post,
+    MPI_Win_start,
+    MPI_Win_complete,
+    MPI_Win_test,
+    MPI_Win_lock_all,
+    MPI_Win_unlock_all,
+    MPI_Win_flush,
+    MPI_Win_flush_all,
+    MPI_Win_sync,
+    MPI_Put,
+    MPI_Get,
+    MPI_Accumulate,
+    MPI_Fetch_and_op,
+}
+
+/// Which call the process is in: in the low bits the call, 0 for none; then the rank it concerns, plus 1; and a number that
+/// no two calls in a row have in common. One word per process, as there is one MPI per process.
+#[derive(Debug, Default)]
+struct CallWord(AtomicU64);
+
+static CURRENT: CallWord = CallWord(AtomicU64::new(0));
+
+const CALL_BITS: u32 = 8;
+const PEER_BITS: u32 = 24;
+const NUMBER: u64 = 1 << (CALL_BITS + PEER_BITS);
+
+impl CallWord {
+    /// Enters a call. Only the thread that calls MPI stores; nothing else is published with the word.
+    fn enter(&self, call: Call, peer: Option<Rank>) {
+        let peer = peer.map_or(0, |peer| (peer as u64 + 1) % (1 << PEER_BITS));
+        self.0.store(self.0.load(Ordering::Relaxed) | peer << CALL_BITS | call as u64, Ordering::Relaxed);
+    }
+
+    fn leave(&self) {
+        let number = self.0.load(Ordering::Relaxed) / NUMBER;
+        self.0.store(number.wrapping_add(1).wrapping_mul(NUMBER), Ordering::Relaxed);
+    }
+
+    fn pulse(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|word| call_in(*word).is_some())
+    }
+}
+
+fn call_in(word: u64) -> Option<Call> {
+    Call::from_repr(word as u8)
+}
+
+fn peer_in(word: u64) -> Option<Rank> {
+    ((word % NUMBER) >> CALL_BITS).checked_sub(1).map(|peer| peer as Rank)
+}
+
+/// Makes a call under the watchdog; `peer` is the rank it concerns, if it is a single one.
+pub(super) fn watched<T>(call: Call, peer: Option<Rank>, make: impl FnOnce() -> T) -> T {
+    CURRENT.enter(call, peer);
+    let made = make();
+    CURRENT.leave();
+    made
+}
+
+/// How long calls may last.
+#[derive(Debug, Clone)]
+pub(super) struct CallLimit(Arc<AtomicU64>);
+
+impl CallLimit {
+    pub(super) fn new(limit: Duration) -> Self {
+        let own = Self(Arc::default());
+        own.set(limit);
+        own
+    }
+
+    pub(super) fn set(&self, limit: Duration) {
+        self.0.store(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Watches over this process's calls until it is dropped.
+pub(super) fn start(rank: Rank, limit: &CallLimit) -> Monitor {
+    let limit = limit.clone();
+    Monitor::start(move || limit.get(), || CURRENT.pulse(), move |standstill| end_job(rank, standstill))
+}
+
+/// What is to be said of a call that has not come back.
+fn late(rank: Rank, Standstill { pulse, waited }: Standstill) -> CommError {
+    let context = call_in(pulse).map_or("MPI", Into::into);
+    let awaited = peer_in(pulse).map_or_else(|| "the other ranks".to_owned(), |peer| format!("rank {peer}"));
+    CommError::Timeout { context, rank, waited_s: waited.as_secs_f64(), awaited }
+}
+
+fn end_job(rank: Rank, standstill: Standstill) {
+    let text = format!("error: rank {rank}: {}\n", late(rank, standstill));
+    // If the terminal is gone there is nobody to tell.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    // The library may be as stuck in this call as it is in the other.
+    let abort = std::thread::Builder::new().spawn(|| ffi::abort_all(EXIT_CODE));
+    if abort.is_ok() {
+        std::thread::sleep(TIME_TO_ABORT);
+    }
+    ffi::end_process(EXIT_CODE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_a_pulse_of_its_own() {
+        let word = CallWord::default();
+        assert_eq!(word.pulse(), None);
+        word.enter(Call::MPI_Win_fence, None);
+        let first = word.pulse();
+        word.leave();
+        assert_eq!(word.pulse(), None);
+        word.enter(Call::MPI_Win_fence, None);
+        assert!(first.is_some() && word.pulse().is_some() && first != word.pulse());
+    }
+
+    #[test]
+    fn the_report_names_rank_call_peer_and_seconds() {
+        let word = CallWord::default();
+        let said = |call, peer| {
+            word.enter(call, peer);
+            let pulse = word.pulse().unwrap();
+            word.leave();
+            late(3, Standstill { pulse, waited: Duration::from_secs(60) }).to_string()
+        };
+        assert_eq!(said(Call::MPI_Win_fence, None), "MPI_Win_fence: rank 3 waited 60 s for the other ranks");
+        assert_eq!(said(Call::MPI_Put, Some(0)), "MPI_Put: rank 3 waited 60 s for rank 0");
+    }
+}

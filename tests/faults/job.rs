@@ -1,0 +1,367 @@
+//! One job, its fault, and what came of it.
+
+use std::fmt;
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use md_comm::Backend;
+
+use crate::fault::{Fault, Files, Promise};
+use crate::support::{MELT, Workdir, md_cli};
+
+/// What is promised: so long after the fault everything is over, the watchdog's own limit included.
+const WITHIN: Duration = Duration::from_secs(10);
+/// Start of a job on a machine that has other work.
+const START: Duration = Duration::from_secs(60);
+/// For the watchdog of ranks that wait for one that is stopped, and for how long that is.
+const WATCHDOG_S: u64 = 3;
+const SHORT_STOP: Duration = Duration::from_millis(1000);
+const STOP_OF_ALL: Duration = Duration::from_secs(WATCHDOG_S + 2);
+/// A rank that runs a hundredth of the time.
+const PULSES: usize = 20;
+const STOPPED: Duration = Duration::from_millis(99);
+const RUNNING: Duration = Duration::from_millis(1);
+/// Rows on disk before the fault, and more of them before a job is said to go on.
+const ROWS: usize = 20;
+/// Steps between two rows.
+const EVERY: usize = 5;
+/// Address space of the rank that has too little, kB: enough to start, not enough for its share of the particles.
+const MEMORY_KB: usize = 700_000;
+
+/// One line of the table before it is known how it ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) fault: Fault,
+    pub(crate) backend: Backend,
+    pub(crate) ranks: usize,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{}", self.fault.name(), self.backend.name(), self.ranks)
+    }
+}
+
+/// A line of the table.
+pub(crate) struct Row {
+    case: Case,
+    ended_s: f64,
+    exit: String,
+    files: String,
+    verdict: Verdict,
+}
+
+enum Verdict {
+    Passed,
+    Failed(String),
+    Skipped(&'static str),
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { case, ended_s, exit, files, verdict } = self;
+        let verdict = match verdict {
+            Verdict::Passed => "ok".to_owned(),
+            Verdict::Failed(why) => format!("FAILED: {}", why.replace(',', ";").replace('\n', " | ")),
+            Verdict::Skipped(why) => format!("skipped: {why}"),
+        };
+        write!(f, "{case},{ended_s:.1},{exit},{files},{verdict}")
+    }
+}
+
+impl Row {
+    pub(crate) fn has_passed(&self) -> bool {
+        matches!(self.verdict, Verdict::Passed)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.verdict, Verdict::Failed(_))
+    }
+
+    pub(crate) fn is_skipped(&self) -> bool {
+        matches!(self.verdict, Verdict::Skipped(_))
+    }
+}
+
+impl Case {
+    /// Plays the case to its end.
+    pub(crate) fn play(self) -> Row {
+        let mut row = Row {
+            case: self,
+            ended_s: 0.0,
+            exit: String::new(),
+            files: String::new(),
+            verdict: Verdict::Passed,
+        };
+        if self.fault.surroundings().is_some() && !can_mount() {
+            row.verdict = Verdict::Skipped("needs root; to mount a small disk");
+            return row;
+        }
+        let mut job = Job::start(self);
+        if let Err(why) = job.suffer().and_then(|before| job.judge(before, &mut row)) {
+            row.verdict = Verdict::Failed(format!("{why} {}", job.said().trim()));
+        }
+        row
+    }
+}
+
+fn can_mount() -> bool {
+    let try_it = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
+    try_it.is_ok_and(|tried| tried.status.success())
+}
+
+/// A job that would go on for hours.
+struct Job {
+    case: Case,
+    workdir: Workdir,
+    launcher: Child,
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        for (process, _) in self.processes() {
+            signal("KILL", process);
+        }
+        self.launcher.wait().ok();
+    }
+}
+
+impl Job {
+    fn start(case: Case) -> Self {
+        let workdir = Workdir::new(&scenario(case.fault));
+        fs::create_dir(workdir.path("shm")).unwrap();
+        let mut command = in_surroundings(case.fault, case.command(&workdir), &workdir.path(""));
+        let said = fs::File::create(workdir.path("said")).unwrap();
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+        let launcher = command.spawn().unwrap();
+        Self { case, workdir, launcher }
+    }
+
+    /// Lets the fault happen. Returns the number of rows there were.
+    fn suffer(&self) -> Result<usize, String> {
+        let fault = self.case.fault;
+        if fault.surroundings().is_some() || fault == Fault::NoMemory {
+            return Ok(0);
+        }
+        self.wait_for_rows(ROWS, START)?;
+        let (launcher, ranks) = (self.launcher.id(), self.ranks());
+        let victim = *ranks.last().ok_or("no rank is running")?;
+        match fault {
+            Fault::KillRank => signal("KILL", victim),
+            Fault::KillLauncher => signal("KILL", launcher),
+            Fault::Terminate => signal("TERM", launcher),
+            Fault::Interrupt => signal("INT", launcher),
+            Fault::HangUp => signal("HUP", launcher),
+            Fault::StopLong => signal("STOP", victim),
+            Fault::StopShort => stop_for(&[victim], SHORT_STOP),
+            Fault::StopAll => {
+                let all: Vec<u32> = self.processes().into_iter().map(|(process, _)| process).collect();
+                stop_for(&all, STOP_OF_ALL);
+            }
+            Fault::Slow => (0..PULSES).for_each(|_| {
+                stop_for(&[victim], STOPPED);
+                std::thread::sleep(RUNNING);
+            }),
+            Fault::Removed => {
+                fs::remove_dir_all(self.workdir.path("out")).map_err(|error| error.to_string())?;
+                signal("TERM", launcher);
+            }
+            Fault::FullDisk | Fault::FullShm | Fault::ReadOnly | Fault::NoMemory => (),
+        }
+        Ok(self.rows().len())
+    }
+
+    fn judge(&mut self, before: usize, row: &mut Row) -> Result<(), String> {
+        let promise = self.case.fault.promise();
+        if promise == Promise::GoesOn {
+            self.wait_for_rows(before + ROWS, START)?;
+            signal("TERM", self.launcher.id());
+        }
+        let limit = if before == 0 { START } else { WITHIN };
+        let begun = Instant::now();
+        let status = self.wait_for_end(limit)?;
+        row.ended_s = begun.elapsed().as_secs_f64();
+        row.exit = status.code().map_or_else(
+            || format!("signal {}", status.signal().unwrap_or_default()),
+            |code| code.to_string(),
+        );
+        row.files = format!("{} rows", self.rows().len());
+        self.judge_status(promise, status)?;
+        self.judge_files(before)?;
+        self.judge_remains()
+    }
+
+    fn judge_status(&self, promise: Promise, status: ExitStatus) -> Result<(), String> {
+        let holds = match promise {
+            Promise::GoesOn | Promise::EndsSomehow => true,
+            Promise::Fails => !status.success(),
+            Promise::Ends(code, text) => status.code() == Some(code) && self.said().contains(text),
+        };
+        if holds { Ok(()) } else { Err(format!("{promise:?} was promised, not {status}")) }
+    }
+
+    fn judge_files(&self, before: usize) -> Result<(), String> {
+        if self.case.fault.files() == Files::Any {
+            return Ok(());
+        }
+        let rows = self.rows();
+        let expected = (0..rows.len()).map(|number| (number * EVERY).to_string());
+        let steps = rows.iter().map(|row| row.split(',').next().unwrap_or_default());
+        let whole = rows.iter().all(|row| row.split(',').count() == 7);
+        if rows.len() < before.max(1) || !whole || !steps.eq(expected) {
+            return Err(format!("{before} rows have become {}, or not all of them are whole", rows.len()));
+        }
+        Ok(())
+    }
+
+    /// Shared memory is the library's; its launcher removes it, unless it was killed itself.
+    fn judge_remains(&self) -> Result<(), String> {
+        let shared = self.workdir.files("shm");
+        if shared.is_empty() || self.case.fault == Fault::KillLauncher {
+            return Ok(());
+        }
+        Err(format!("left in shared memory: {}", shared.join(" ")))
+    }
+
+    /// Waits for the end of all processes.
+    fn wait_for_end(&mut self, limit: Duration) -> Result<ExitStatus, String> {
+        let begun = Instant::now();
+        loop {
+            let status = self.launcher.try_wait().map_err(|error| error.to_string())?;
+            let left = self.processes();
+            if let Some(status) = status.filter(|_| left.is_empty()) {
+                return Ok(status);
+            }
+            if begun.elapsed() > limit {
+                return Err(format!("after {limit:?}: launcher {status:?}; still there: {left:?}"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn wait_for_rows(&self, rows: usize, limit: Duration) -> Result<(), String> {
+        let begun = Instant::now();
+        while self.rows().len() < rows {
+            if begun.elapsed() > limit {
+                return Err(format!("only {} rows after {limit:?}", self.rows().len()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// The rows of thermo.csv that have an end, without the header.
+    fn rows(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.workdir.path("out/thermo.csv")).unwrap_or_default();
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.skip(1).map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// The processes of this job that are alive: those that work in its folder.
+    fn processes(&self) -> Vec<(u32, String)> {
+        let folder = self.workdir.path("");
+        let is_ours = |process: &u32| {
+            let cwd = fs::read_link(format!("/proc/{process}/cwd"));
+            cwd.is_ok_and(|cwd| cwd.starts_with(&folder))
+        };
+        let name = |process| {
+            let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+            (process, name.trim().to_owned())
+        };
+        let entries = fs::read_dir("/proc").unwrap();
+        let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        ids.filter(is_ours).map(name).collect()
+    }
+
+    /// The processes that compute, in the order of their start.
+    fn ranks(&self) -> Vec<u32> {
+        let mut ranks: Vec<u32> = self
+            .processes()
+            .into_iter()
+            .filter(|(_, name)| name == "md-cli")
+            .map(|(process, _)| process)
+            .collect();
+        ranks.sort_unstable();
+        ranks
+    }
+
+    fn said(&self) -> String {
+        let bytes = fs::read(self.workdir.path("said")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let own = text.lines().filter(|line| line.starts_with("error"));
+        own.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Case {
+    fn command(self, workdir: &Workdir) -> Command {
+        let program = md_cli();
+        let mut command = match self.backend {
+            Backend::Local => Command::new(&program),
+            _ => workdir.under_mpirun(self.ranks, &program),
+        };
+        if self.fault == Fault::NoMemory {
+            command = short_of_memory(&command);
+        }
+        if self.fault != Fault::FullShm {
+            for component in ["btl_vader", "osc_sm"] {
+                command.env(format!("OMPI_MCA_{component}_backing_directory"), workdir.path("shm"));
+            }
+        }
+        command.current_dir(workdir.path("")).args(["run", "melt.toml", "--quiet"]);
+        command.args(["--set", &format!("parallel.backend={}", self.backend.name())]);
+        if self.backend == Backend::Local {
+            command.args(["--set", &format!("parallel.ranks={}", self.ranks)]);
+        }
+        let watched = matches!(
+            self.fault,
+            Fault::StopShort | Fault::StopLong | Fault::StopAll | Fault::Slow | Fault::FullShm
+        );
+        if watched {
+            command.args(["--set", &format!("parallel.watchdog_s={WATCHDOG_S}")]);
+        }
+        command
+    }
+}
+
+/// The same with a limit for the address space of the last rank, or of all threads.
+fn short_of_memory(command: &Command) -> Command {
+    let script = format!("[ \"${{OMPI_COMM_WORLD_RANK:-1}}\" = 1 ] && ulimit -v {MEMORY_KB}; exec \"$@\"");
+    let mut words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    let program = words.pop();
+    let mut limited = Command::new(if program.is_some() { command.get_program() } else { "env".as_ref() });
+    limited.args(words).args(["bash", "-c", &script, "bash"]);
+    limited.arg(program.as_deref().unwrap_or(command.get_program()));
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited
+}
+
+/// The same in a shell that prepares the surroundings first.
+fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
+    let Some(script) = fault.surroundings() else { return command };
+    let mut shell = Command::new("unshare");
+    shell.args(["-m", "--", "sh", "-c", script, "sh"]).arg(command.get_program()).args(command.get_args());
+    shell.current_dir(folder).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
+}
+
+fn scenario(fault: Fault) -> String {
+    let steps = if fault == Fault::FullShm { "steps = 100" } else { "steps = 1000000000" };
+    let melt = MELT.replace("steps = 20", steps).replace("every = 7", &format!("every = {EVERY}"));
+    if fault == Fault::NoMemory { melt.replace("[6, 5, 5]", "[90, 90, 90]") } else { melt }
+}
+
+fn stop_for(processes: &[u32], duration: Duration) {
+    processes.iter().for_each(|&process| signal("STOP", process));
+    std::thread::sleep(duration);
+    processes.iter().for_each(|&process| signal("CONT", process));
+}
+
+/// One that is gone needs no signal any more.
+fn signal(name: &str, process: u32) {
+    let kill = format!("kill -s {name} {process}");
+    Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status().unwrap();
+}

@@ -1,0 +1,71 @@
+//! The fault matrix: whatever happens to a rank, the launcher, the disk or shared memory, the job ends within seconds, or goes
+//! on, as docs/reliability.md promises; the rows written until then can be read, and nothing is left behind.
+//!
+//! Prints a table, `fault,backend,ranks,ended_s,exit,files,verdict`, and counts. By default a slice;
+//! `MD_FAULTS=full` plays every fault on every backend. `MD_FAULTS_ONLY=words` plays the cases whose line contains all of
+//! the words, such as `"stop-long rma-fence"`.
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a test program without the standard harness")]
+
+mod fault;
+mod job;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fault::Fault;
+use job::{Case, Row};
+use md_comm::Backend;
+
+/// The cases are calls of the program.
+const STARTS_PROGRAM: bool = true;
+/// Most of the time a job waits: for its launcher, or for a watchdog.
+const AT_ONCE: usize = 3;
+const RANKS: [usize; 2] = [2, 3];
+/// One backend per way to wait.
+const SLICE: [Backend; 4] = [Backend::Local, Backend::P2p, Backend::RmaFence, Backend::Shm];
+
+fn main() -> ExitCode {
+    if md_comm::launch::started_by_launcher().is_some() {
+        // A worker of the helpers that these tests share with others; not needed here.
+        return ExitCode::SUCCESS;
+    }
+    let cases = wanted();
+    println!("fault,backend,ranks,ended_s,exit,files,verdict");
+    let (next, rows) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let worker = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let row = case.play();
+            println!("{row}");
+            rows.lock().unwrap().push(row);
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(worker))));
+    let rows = rows.into_inner().unwrap();
+    let count = |wanted: fn(&Row) -> bool| rows.iter().filter(|row| wanted(row)).count();
+    let failed = count(Row::has_failed);
+    println!("{} passed, {failed} failed, {} skipped", count(Row::has_passed), count(Row::is_skipped));
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// The cases of this call.
+fn wanted() -> Vec<Case> {
+    let full = std::env::var("MD_FAULTS").is_ok_and(|mode| mode == "full");
+    let only = std::env::var("MD_FAULTS_ONLY").unwrap_or_default();
+    let has_mpi = support::p2p_available();
+    let backends = Backend::ALL.iter().filter(|&&backend| has_mpi || backend == Backend::Local);
+    let case = |&backend: &Backend| {
+        let ranks = RANKS.into_iter().filter(move |&ranks| full || ranks == RANKS[0]);
+        let faults = move |ranks| Fault::ALL.iter().map(move |&fault| Case { fault, backend, ranks });
+        ranks.flat_map(faults)
+    };
+    let cases = backends.flat_map(case).filter(|case| case.fault.concerns(case.backend));
+    let chosen = |case: &Case| {
+        let in_slice = SLICE.contains(&case.backend)
+            && (case.fault.depends_on_backend() || matches!(case.backend, Backend::Local | Backend::P2p));
+        (full || in_slice) && only.split_whitespace().all(|word| case.to_string().contains(word))
+    };
+    cases.filter(chosen).collect()
+}
