@@ -34,7 +34,9 @@ fn help_and_version() {
       -V, --version  Print version
     ");
     let run = workdir.succeed(Start::Plain, "run --help").stdout;
-    for option in ["--set", "--output", "--steps", "--threads", "--quiet", "--progress", "--resume"] {
+    for option in
+        ["--set", "--output", "--steps", "--threads", "--wall-time", "--quiet", "--progress", "--resume"]
+    {
         assert!(run.contains(&format!("      {option}")), "{option}\n{run}");
     }
     assert_snapshot!(workdir.succeed(Start::Plain, "check --help").stdout, @r"
@@ -49,8 +51,9 @@ fn help_and_version() {
           --set <KEY.PATH=VALUE>  Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may
                                   be repeated
           --output <DIR>          Output directory, instead of output.directory
+          --threads <N|auto>      Threads per rank, instead of parallel.threads; auto: the cores of this
+                                  machine divided by its ranks
           --steps <N>             Number of steps, instead of simulation.steps
-          --threads <N>           Threads per rank, instead of parallel.threads
       -h, --help                  Print help
     ");
 }

@@ -9,6 +9,7 @@ use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use serde::Serialize;
 
+use crate::early_end::Ended;
 use crate::scenario::{Parallel, name_of};
 
 /// One way to move the halo.
@@ -102,6 +103,8 @@ pub struct RunFacts {
     pub dangerous_rebuilds: u64,
     /// Particles lost (a run that loses one fails).
     pub lost_particles: u64,
+    /// Why the run has ended.
+    pub ended: Ended,
     /// Total energy per atom, last minus first.
     pub energy_drift_per_atom: f64,
     /// RMA component in use, or `none`.

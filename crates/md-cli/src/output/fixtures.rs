@@ -4,6 +4,7 @@ use md_comm::Backend;
 use md_core::force::Precision;
 use md_engine::{Phase, RankTiming, Thermo, clock::PhaseTime};
 
+use crate::early_end::Ended;
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::Parallel;
 
@@ -73,6 +74,7 @@ pub(super) fn facts() -> RunFacts {
         rebuilds: 5,
         dangerous_rebuilds: 1,
         lost_particles: 0,
+        ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,
         rma_component: "none".to_owned(),
         choices: Vec::new(),
