@@ -4,7 +4,7 @@ use crate::support::{MELT, Said, Start, Workdir, md_cli, p2p_available, starts};
 use md_cli::scenario::{ScenarioSource, effective_toml, load};
 use serde_json::Value;
 
-const HEADER: &str = "      Step           Temp         PotEng         KinEng         TotEng          Press";
+const HEADER: &str = "      Step          Temp        PotEng        KinEng        TotEng         Press";
 
 #[test]
 fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
@@ -190,4 +190,100 @@ fn progress_on_a_terminal() {
     assert!(on_terminal("auto").contains("/400 steps"));
     assert!(on_terminal("always").contains("/400 steps"));
     assert_eq!(on_terminal("never"), "");
+}
+
+#[test]
+fn forces_shows_totals_and_the_largest_force() {
+    let workdir = Workdir::new(&MELT.replace(
+        "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
+        "file = { path = \"start.extxyz\", format = \"extxyz\" }",
+    ));
+    workdir.write(
+        "start.extxyz",
+        "3\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nA 4 1 1\nA 1 1 1\nA 2 1 1\n",
+    );
+    let said = workdir.succeed(Start::Threads(1), "forces melt.toml");
+    assert_eq!(said.stderr, "");
+    insta::assert_snapshot!(said.stdout, @r"
+    3 particles
+    Potential energy: -0.061523438, of which tail correction: 0
+    Virial: 23.636719
+    Pressure: 0.014758445
+    Largest force: 24.181641 on particle 3 at (2, 1, 1)
+    ");
+}
+
+#[test]
+fn forces_has_no_options_that_mean_nothing() {
+    let workdir = Workdir::new(MELT);
+    let help = workdir.succeed(Start::Plain, "forces --help").stdout;
+    for option in ["--steps", "--progress", "--resume", "--wall-time"] {
+        assert!(!help.contains(option), "{help}");
+        assert_eq!(workdir.call(Start::Plain, &format!("forces melt.toml {option} 1")).code, Some(2));
+    }
+}
+
+#[test]
+fn an_interval_longer_than_the_run_is_a_warning() {
+    let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 21 }}\n"));
+    for start in starts() {
+        let said = workdir.succeed(start, "run melt.toml --quiet");
+        assert_eq!(
+            (said.stdout.as_str(), said.stderr.as_str()),
+            (
+                "",
+                "warning: `output.trajectory.every` is 21, but the run has 20 steps: no frame after step 0 will be \
+                 written\n"
+            )
+        );
+        assert_eq!(workdir.read("out/traj.extxyz").lines().count(), 602);
+    }
+    assert_eq!(workdir.succeed(Start::Threads(1), "run melt.toml --quiet --steps 21").stderr, "");
+}
+
+/// Threads that each of so many ranks of this machine could have a core for.
+fn cores_per_rank(ranks: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() / ranks).max(1)
+}
+
+#[test]
+fn threads_by_the_number_of_cores() {
+    let workdir = Workdir::new(MELT);
+    for ranks in [1, 2, 3] {
+        let said = workdir.succeed(Start::Threads(ranks), "run melt.toml --threads auto");
+        let cores = cores_per_rank(ranks);
+        assert!(said.stdout.contains(&format!("{ranks} ranks x {cores} threads")), "{}", said.stdout);
+        assert!(!said.stdout.contains("--threads auto"), "{}", said.stdout);
+        assert_eq!(said.stderr, "");
+        let check = workdir.succeed(Start::Threads(ranks), "check melt.toml --threads auto").stdout;
+        assert!(check.contains(&format!("\nthreads = {cores}\n")), "{check}");
+        let said = workdir.succeed(Start::Threads(ranks), "run melt.toml");
+        let hint = format!("\nThreads per rank: 1; --threads auto would use {cores}\n");
+        assert_eq!(said.stdout.ends_with(&hint), cores > 1, "{}", said.stdout);
+    }
+    let said = workdir.call(Start::Plain, "run melt.toml --threads many");
+    assert_eq!(said.code, Some(2));
+    insta::assert_snapshot!(said.stderr, @r"
+    error: invalid value 'many' for '--threads <N|auto>': neither a number of threads nor `auto`
+
+    For more information, try '--help'.
+    ");
+}
+
+/// On a terminal (that of `script`) errors have colours, unless they are not wanted.
+#[test]
+fn errors_without_colours() {
+    let workdir = Workdir::new(&MELT.replace("seed = 7", "sed = 7"));
+    if !Said::of(workdir.shell("script --version")).stdout.contains("util-linux") {
+        return;
+    }
+    for (environment, coloured) in
+        [("TERM=xterm NO_COLOR=", true), ("TERM=xterm NO_COLOR=1", false), ("TERM=dumb NO_COLOR=", false)]
+    {
+        let call = format!("{environment} script -qec \"$md check melt.toml\" /dev/null");
+        let said = Said::of(workdir.shell(&call));
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stdout.contains("did you mean `seed`?"), "{said:?}");
+        assert_eq!(said.stdout.contains("\u{1b}["), coloured, "{environment}: {said:?}");
+    }
 }

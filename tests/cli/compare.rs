@@ -61,7 +61,11 @@ fn shells_and_exchanges_over_threads() {
     let said = workdir
         .succeed(Start::Threads(2), "compare melt.toml --shells all --exchanges all --repeat 2 --steps 2");
     assert_eq!(said.stderr, "");
-    assert!(said.stdout.contains("600 atoms, 2 ranks, 2 repetitions of 2 steps"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("600 atoms, 2 ranks, 2 repetitions of 2 steps; median [range]"),
+        "{}",
+        said.stdout
+    );
     assert!(said.stdout.ends_with(&workdir.read("out/recommendation.txt")), "{}", said.stdout);
     assert_eq!(workdir.files("out"), FILES);
     let rows = rows(&workdir);
@@ -214,6 +218,13 @@ fn unknown_names_are_answered_with_the_nearest() {
     let said = workdir.call(Start::Plain, "compare melt.toml --repeat 0");
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("0 is not in 1..=1000"), "{}", said.stderr);
+    let said = workdir.call(Start::Plain, "compare melt.toml --steps 0");
+    assert_eq!(said.code, Some(2));
+    assert_snapshot!(said.stderr, @r"
+    error: invalid value '0' for '--steps <N>': 0 is not in 1..=1000000000
+
+    For more information, try '--help'.
+    ");
 }
 
 #[test]

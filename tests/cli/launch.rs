@@ -39,7 +39,9 @@ fn the_version_and_the_help_of_the_program() {
 fn the_help_of_a_command() {
     let workdir = Workdir::new(MELT);
     let run = workdir.succeed(Start::Plain, "run --help").stdout;
-    for option in ["--set", "--output", "--steps", "--threads", "--quiet", "--progress", "--resume"] {
+    for option in
+        ["--set", "--output", "--steps", "--threads", "--wall-time", "--quiet", "--progress", "--resume"]
+    {
         assert!(run.contains(&format!("      {option}")), "{option}\n{run}");
     }
     assert_snapshot!(workdir.succeed(Start::Plain, "check --help").stdout, @r"
@@ -54,8 +56,9 @@ fn the_help_of_a_command() {
           --set <KEY.PATH=VALUE>  Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may
                                   be repeated
           --output <DIR>          Output directory, instead of output.directory
+          --threads <N|auto>      Threads per rank, instead of parallel.threads; auto: the cores of this
+                                  machine divided by its ranks
           --steps <N>             Number of steps, instead of simulation.steps
-          --threads <N>           Threads per rank, instead of parallel.threads
       -h, --help                  Print help
     ");
 }

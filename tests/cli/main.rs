@@ -4,6 +4,8 @@ mod auto;
 mod broken_runs;
 mod commands;
 mod compare;
+mod directory;
+mod early_end;
 mod extxyz_files;
 mod killed;
 mod launch;

@@ -1,7 +1,5 @@
 //! Outputs that cannot be written: before the run, and in the middle of it. What was written before stays readable.
 
-use std::os::unix::fs::symlink;
-
 use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, p2p_available, starts};
 use insta::assert_snapshot;
 
@@ -70,21 +68,23 @@ fn the_trajectory_must_not_replace_the_particle_file() {
     assert_eq!(workdir.read("out/traj.extxyz"), start);
 }
 
-/// The trajectory goes to a device that is always full; the first frame fails after the first row of thermo.csv.
+/// A limit on the size of files has room for the first row of thermo.csv and not for the first frame.
 #[test]
 fn full_disk_at_the_first_frame() {
-    let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
-    std::fs::create_dir(workdir.path("out")).unwrap();
-    symlink("/dev/full", workdir.path("out/traj.extxyz")).unwrap();
-    let mut all = starts();
-    all.extend(p2p_available().then_some(Start::Mpirun(2)));
-    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &all), @r"
-    exit code 1
-    error: rank 0: cannot write `out/traj.extxyz`: No space left on device (os error 28); nothing of it was written
-    ");
-    let thermo = workdir.read("out/thermo.csv");
-    assert_eq!(thermo.lines().count(), 2, "{thermo}");
-    assert!(thermo.ends_with('\n'));
+    for ranks in [1, 3] {
+        let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
+        let limited = format!(
+            "ulimit -f 2; trap '' XFSZ; exec \"$md\" run melt.toml --quiet \
+             --set parallel.backend=local --set parallel.ranks={ranks}"
+        );
+        let said = Said::of(workdir.shell(&limited));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+        let text = "error: rank 0: cannot write `out/traj.extxyz`: File too large (os error 27); nothing of it was written\n";
+        assert_eq!(said.stderr, text);
+        let thermo = workdir.read("out/thermo.csv");
+        assert_eq!(thermo.lines().count(), 2, "{thermo}");
+        assert!(thermo.ends_with('\n'));
+    }
 }
 
 /// A limit on the size of files stops thermo.csv in the middle of a row; the piece is cut off again.
@@ -142,21 +142,28 @@ fn no_more_space_in_mid_run_under_mpirun() {
     assert_eq!(said.stderr, expected);
 }
 
-/// A result that nobody can read is an error; news of a run are not, its files have everything.
+/// What nobody can read is an error, also where files have it; they are complete.
 #[test]
 fn standard_output_on_a_full_disk() {
     let workdir = Workdir::new(MELT);
     let local = "--set parallel.backend=local";
-    for command in ["schema", "check melt.toml", "backends"] {
+    for command in ["schema", "check melt.toml", "backends", "--help", "run --help", "--version"] {
         let said = Said::of(workdir.shell(&format!("\"$md\" {command} > /dev/full")));
         let text = "cannot write `standard output`: No space left on device (os error 28); nothing of it was written";
         assert_eq!(said.code, Some(1), "{command}: {said:?}");
         let rank = if command == "backends" && cfg!(feature = "mpi") { "rank 0: " } else { "" };
         assert_eq!(said.stderr, format!("error: {rank}{text}\n"));
     }
-    let said = Said::of(workdir.shell(&format!("\"$md\" run melt.toml {local} > /dev/full")));
-    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
-    assert!(workdir.read("out/thermo.csv").lines().count() > 2);
+    for (command, written) in [
+        ("run melt.toml", "summary.json"),
+        ("forces melt.toml", "forces.csv"),
+        ("compare melt.toml --repeat 1 --steps 1", "compare.csv"),
+    ] {
+        let said = Said::of(workdir.shell(&format!("\"$md\" {command} {local} > /dev/full")));
+        let text = "error: rank 0: cannot write `standard output`: No space left on device (os error 28); all files are complete\n";
+        assert_eq!((said.code, said.stderr.as_str()), (Some(1), text), "{command}");
+        assert!(workdir.path("out").join(written).exists(), "{command}");
+    }
 }
 
 #[test]

@@ -81,22 +81,6 @@ fn zero_steps() {
 }
 
 #[test]
-fn nothing_to_write() {
-    let output = "thermo = { every = 7 }\ntrajectory = { path = \"traj.extxyz\", every = 21 }";
-    assert_snapshot!(run_after("thermo = { every = 7 }", output), @r#"
-    exit code 2
-    error: × `output.trajectory.every` is 21, but the run has 20 steps: no frame after step 0 would be
-      │ written
-        ╭─[melt.toml:11:46]
-     10 │ thermo = { every = 7 }
-     11 │ trajectory = { path = "traj.extxyz", every = 21 }
-        ·                                              ──
-        ╰────
-      help: give at most 20, or leave the trajectory out
-    "#);
-}
-
-#[test]
 fn masses_that_are_no_numbers() {
     let of_nan = run_with_mass("nan");
     assert_eq!(run_with_mass("inf"), of_nan.replace("nan", "inf"));

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use clap::Parser;
-use md_cli::args::{Cli, Command, RunArgs};
+use md_cli::args::{Cli, Command, ScenarioArgs};
 use md_cli::commands::{check::check, forces::forces, run::run};
+use md_cli::early_end::EarlyEnd;
 use md_cli::error::{RunError, Scope};
 use md_cli::inputs::Inputs;
+use md_cli::output::Verbosity;
 use md_comm::{World, local};
 
 /// Exit code and output, as the program would have them.
@@ -25,13 +27,13 @@ const PANICKED: u8 = 1;
 pub(super) fn play(words: &[String]) -> Played {
     match parsed(words) {
         Command::Check(args) => {
-            let text = Inputs::read(&args)
+            let text = Inputs::read(&args.scenario())
                 .and_then(|inputs| check(&inputs, inputs.scenario.parallel.ranks))
                 .map_err(|error| failed(&error));
             text.map_or_else(|played| played, |stdout| Played { code: 0, stdout, stderr: String::new() })
         }
         command => {
-            let inputs = Inputs::read(&arguments(&command).scenario);
+            let inputs = Inputs::read(&scenario_of(&command));
             inputs.map_or_else(|error| failed(&error), |inputs| over_threads(&command, &inputs))
         }
     }
@@ -56,8 +58,9 @@ fn over_threads(command: &Command, inputs: &Inputs) -> Played {
 /// Computes on this rank. An error that the other ranks do not have ends them.
 fn compute(world: &dyn World, inputs: &Inputs, command: &Command) -> Result<(), RunError> {
     let result = match command {
-        Command::Forces(_) => forces(world, inputs),
-        _ => run(world, inputs, arguments(command)),
+        Command::Forces(args) => forces(world, inputs, Verbosity::unless(args.quiet)),
+        Command::Run(args) => run(world, inputs, args, &EarlyEnd::default()),
+        _ => unreachable!("tests make no other calls this way: {command:?}"),
     };
     if let Err(error) = &result
         && error.scope() == Scope::ThisRank
@@ -73,7 +76,7 @@ fn compute(world: &dyn World, inputs: &Inputs, command: &Command) -> Result<(), 
 pub(super) fn play_over_mpi(world: &md_comm::mpi::MpiWorld, words: &[String]) -> Played {
     let command = parsed(words);
     let play = || {
-        let inputs = Inputs::read_on_first_rank(&arguments(&command).scenario, world)?;
+        let inputs = Inputs::read_on_first_rank(&scenario_of(&command), world)?;
         let parallel = &inputs.scenario.parallel;
         world.set_watchdog(Duration::from_secs_f64(parallel.watchdog_s));
         let world = world.clone().with_between_nodes(parallel.between_nodes)?;
@@ -87,11 +90,12 @@ fn parsed(words: &[String]) -> Command {
     Cli::try_parse_from(words).expect("a test knows the options").command
 }
 
-fn arguments(command: &Command) -> &RunArgs {
-    let (Command::Run(args) | Command::Forces(args)) = command else {
-        unreachable!("tests make no other calls this way: {command:?}")
-    };
-    args
+fn scenario_of(command: &Command) -> ScenarioArgs {
+    match command {
+        Command::Run(args) => args.scenario(),
+        Command::Forces(args) => args.scenario.clone(),
+        _ => unreachable!("tests make no other calls this way: {command:?}"),
+    }
 }
 
 fn succeeded() -> Played {

@@ -1,10 +1,12 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::output::{ProgressMode, Verbosity};
+use crate::output::ProgressMode;
 
 /// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n P`.
 #[derive(Debug, Clone, Parser)]
@@ -21,9 +23,9 @@ pub enum Command {
     /// Run a scenario
     Run(RunArgs),
     /// Check a scenario and print it with all defaults filled in
-    Check(ScenarioArgs),
+    Check(CheckArgs),
     /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
-    Forces(RunArgs),
+    Forces(ForcesArgs),
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
@@ -51,8 +53,8 @@ Backends that can stand still inside the MPI library are checked and measured af
 then those that flush, then fence and post/start. Beside each later group p2p (or else the first strategy that was measured) is \
 measured once more: how much it has changed stands in the recommendation.
 
-Intervals hold the true median with 95 % confidence, from order statistics; with fewer than 6 repetitions they are the \
-smallest and the largest sample, and nothing is recommended. A strategy that fails or waits longer than --timeout is reported and left out; if a call \
+Intervals hold the true median with 95 % confidence, from order statistics; with fewer than 6 repetitions there is no such \
+interval: the range of the samples is shown, and nothing is recommended. A strategy that fails or waits longer than --timeout is reported and left out; if a call \
 inside the MPI library does not come back within twice that time, what has been measured is written and the job ends.
 
 Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml.
@@ -69,20 +71,54 @@ pub struct ScenarioArgs {
     /// Output directory, instead of output.directory
     #[arg(long, value_name = "DIR")]
     pub output: Option<String>,
-    /// Number of steps, instead of simulation.steps
-    #[arg(long, value_name = "N")]
+    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by its ranks
+    #[arg(long, value_name = "N|auto")]
+    pub threads: Option<ThreadChoice>,
+    /// Number of steps, for the commands that have `--steps`.
+    #[arg(skip)]
     pub steps: Option<u64>,
-    /// Threads per rank, instead of parallel.threads
-    #[arg(long, value_name = "N")]
-    pub threads: Option<u64>,
 }
 
-/// Arguments of the commands that compute.
+/// What `--threads` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadChoice {
+    /// As many as there are cores for.
+    Auto,
+    /// So many.
+    Count(u64),
+}
+
+impl FromStr for ThreadChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text.parse().map(Self::Count).map_err(|_| "neither a number of threads nor `auto`"),
+        }
+    }
+}
+
+/// Arguments of `check`.
 #[derive(Debug, Clone, Args)]
-pub struct RunArgs {
+pub struct CheckArgs {
     /// The scenario.
     #[command(flatten)]
-    pub scenario: ScenarioArgs,
+    scenario: ScenarioArgs,
+    /// Number of steps, instead of simulation.steps
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// The scenario and the number of steps.
+    #[command(flatten)]
+    checked: CheckArgs,
+    /// End the run in order after this time, H:M:S or seconds
+    #[arg(long, value_name = "TIME", value_parser = wall_time)]
+    pub wall_time: Option<Duration>,
     /// Print nothing but errors
     #[arg(long)]
     pub quiet: bool,
@@ -94,15 +130,26 @@ pub struct RunArgs {
     pub resume: Option<PathBuf>,
 }
 
+/// Arguments of `forces`.
+#[derive(Debug, Clone, Args)]
+pub struct ForcesArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Print nothing but errors
+    #[arg(long)]
+    pub quiet: bool,
+}
+
 /// Arguments of `compare`.
 #[derive(Debug, Clone, Args)]
-#[command(mut_arg("steps", |steps| steps.help(
-    "Time steps per sample [default: 20, or fewer so that the neighbourhood is not rebuilt in between]"
-)))]
 pub struct CompareArgs {
     /// The scenario.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
+    /// Time steps per sample [default: 20, or fewer so that the neighbourhood is not rebuilt in between]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub steps: Option<u64>,
     /// Backends, or `all` that run here
     #[arg(long, value_name = "A,B|all", default_value = "all", value_delimiter = ',')]
     pub backends: Vec<String>,
@@ -134,6 +181,28 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
     if is_valid { Ok(seconds) } else { Err(format!("must be above 0 and at most {LONGEST}")) }
 }
 
+/// Hours, minutes and seconds, or seconds.
+fn wall_time(text: &str) -> Result<Duration, String> {
+    const BELOW_SIXTY: u64 = 60;
+    let fields: Vec<Option<u64>> = text.split(':').map(|field| field.parse().ok()).collect();
+    let seconds = match fields[..] {
+        [Some(seconds)] => Some(seconds),
+        [Some(hours), Some(minutes), Some(seconds)] if minutes < BELOW_SIXTY && seconds < BELOW_SIXTY => {
+            hours.checked_mul(3600).and_then(|total| total.checked_add(60 * minutes + seconds))
+        }
+        _ => None,
+    };
+    let seconds = seconds.filter(|&seconds| seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(|| "give H:M:S or seconds, as in 00:30:00 or 1800".to_owned())
+}
+
+impl CheckArgs {
+    /// Scenario and number of steps.
+    pub fn scenario(&self) -> ScenarioArgs {
+        ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
+    }
+}
+
 impl ScenarioArgs {
     /// All overrides as `--set` texts; options of their own come last and win.
     pub fn overrides(&self) -> Vec<String> {
@@ -142,15 +211,17 @@ impl ScenarioArgs {
         overrides
             .extend(self.output.as_ref().map(|directory| format!("output.directory={}", quoted(directory))));
         overrides.extend(self.steps.map(|steps| format!("simulation.steps={steps}")));
-        overrides.extend(self.threads.map(|threads| format!("parallel.threads={threads}")));
+        if let Some(ThreadChoice::Count(threads)) = self.threads {
+            overrides.push(format!("parallel.threads={threads}"));
+        }
         overrides
     }
 }
 
 impl RunArgs {
-    /// Whether results are shown on the screen.
-    pub fn verbosity(&self) -> Verbosity {
-        if self.quiet { Verbosity::Quiet } else { Verbosity::Normal }
+    /// Scenario and number of steps.
+    pub fn scenario(&self) -> ScenarioArgs {
+        self.checked.scenario()
     }
 }
 
@@ -179,8 +250,18 @@ mod tests {
         ]);
         let Command::Check(args) = cli.command else { panic!("another command") };
         assert_eq!(
-            args.overrides(),
+            args.scenario().overrides(),
             ["simulation.steps=5", "output.directory='a \"b\"'", "simulation.steps=7"]
         );
+    }
+
+    #[test]
+    fn wall_times() {
+        for (text, seconds) in [("90", 90), ("00:30:00", 1800), ("1:2:3", 3723), ("100:00:00", 360_000)] {
+            assert_eq!(wall_time(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in ["", "0", "00:00:00", "30m", "5:00", "1:60:00", "-1", "1.5", "99999999999999999:0:0"] {
+            assert!(wall_time(text).is_err(), "{text}");
+        }
     }
 }

@@ -23,7 +23,8 @@ pub enum Status {
     Failed,
 }
 
-/// A median and the interval that holds the true median with 95 % confidence, in seconds.
+/// A median and the interval that holds the true median with 95 % confidence, in seconds; with fewer than
+/// [`SAMPLES_FOR_CONFIDENCE`] samples, their range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Median of the samples.
@@ -202,6 +203,11 @@ impl RankedBy {
 }
 
 impl Comparison {
+    /// What the bounds of the intervals are.
+    pub fn bounds(&self) -> &'static str {
+        if self.repeat < SAMPLES_FOR_CONFIDENCE { "range" } else { "95 % interval" }
+    }
+
     /// What these strategies are ranked by.
     pub fn ranked_by(&self) -> RankedBy {
         let mut valid = self.valid();

@@ -1,6 +1,9 @@
 //! How many cores there are, and whether a rank's threads have one each.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
+
+use md_comm::{CommError, World};
 
 /// Hardware threads of this machine, those included that the launcher has bound to other ranks.
 pub(crate) fn of_machine() -> usize {
@@ -18,6 +21,22 @@ fn count_of_range(range: &str) -> Option<usize> {
 /// Those that this process may use: a launcher may have bound it to a few of them.
 fn of_process() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Threads that each rank could have a core for, if all ranks are on this machine: `alike` of them in this process.
+pub(crate) fn share(alike: usize, ranks: usize) -> usize {
+    (of_process() / alike).min(of_machine() / ranks).max(1)
+}
+
+/// The same for a world, which may be on several machines; the least over all ranks. *Collective.*
+pub(crate) fn share_of_ranks(world: &dyn World, alike: usize) -> Result<usize, CommError> {
+    let mut hasher = DefaultHasher::new();
+    gethostname::gethostname().hash(&mut hasher);
+    let own = hasher.finish().to_ne_bytes();
+    let here = world.gather_all(&own)?.chunks(own.len()).filter(|host| **host == own).count();
+    let mut least = [share(alike, here) as f64];
+    world.reduce(&mut least, f64::min)?;
+    Ok(least[0] as usize)
 }
 
 /// What to tell a user who runs `ranks` ranks with `threads` threads each in this process, if that is too much for it.

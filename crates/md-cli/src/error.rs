@@ -4,6 +4,7 @@ use md_comm::CommError;
 use md_engine::EngineError;
 pub use md_engine::Scope;
 
+use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
 use crate::scenario::ScenarioError;
@@ -55,6 +56,16 @@ pub enum RunError {
     /// The simulation.
     #[error(transparent)]
     Engine(EngineError),
+    /// A signal has ended the run in order. Everything has been written.
+    #[error("ended by {} after {done} of {steps} steps; all files are complete", signal.name)]
+    Signalled {
+        /// Which.
+        signal: Signal,
+        /// Steps done.
+        done: u64,
+        /// Steps that the scenario asks for.
+        steps: u64,
+    },
     /// A comparison in which not all went well. Everything has been written.
     #[error("{summary}")]
     Compared {
@@ -108,9 +119,12 @@ impl RunError {
                 | EngineError::SinglePrecision,
             )
             | Self::OutputElsewhere
-            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => BAD_INPUT,
+            | Self::Output(
+                OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
+            ) => BAD_INPUT,
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
+            Self::Signalled { signal, .. } => signal.exit_code,
             Self::Engine(_) | Self::Output(_) => RUN_FAILED,
         }
     }
@@ -121,14 +135,15 @@ impl RunError {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
             Self::Engine(error) => error.scope(),
             Self::Compared { .. }
+            | Self::Signalled { .. }
             | Self::Scenario(_)
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::Communication(CommError::Unavailable { .. })
-            | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => {
-                Scope::AllRanks
-            }
+            | Self::Output(
+                OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
+            ) => Scope::AllRanks,
             Self::Communication(_) | Self::Output(_) => Scope::ThisRank,
         }
     }

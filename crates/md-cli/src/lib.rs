@@ -26,6 +26,7 @@ pub mod args;
 pub mod commands;
 pub mod comparison;
 mod cores;
+pub mod early_end;
 pub mod error;
 pub mod input;
 pub mod inputs;

@@ -10,6 +10,7 @@ use md_core::partition::PartitionKind;
 use md_engine::{EnergyReport, NeighborReport};
 use serde::Serialize;
 
+use crate::early_end::Ended;
 use crate::scenario::{Parallel, name_of};
 
 /// One way to move the halo.
@@ -101,6 +102,8 @@ pub struct RunFacts {
     pub neighborhood: NeighborReport,
     /// Particles lost (a run that loses one fails).
     pub lost_particles: u64,
+    /// Why the run has ended.
+    pub ended: Ended,
     /// Total energy per atom, last minus first.
     pub energy_drift_per_atom: f64,
     /// How well the total energy was kept.

@@ -42,6 +42,7 @@ mod checks;
 pub mod clock;
 pub mod config;
 mod decomposition;
+mod ending;
 mod error;
 mod frozen;
 mod halo;

@@ -88,6 +88,16 @@ pub trait Observer {
     fn runs_on(&self) -> RunsOn {
         RunsOn::AllRanks
     }
+
+    /// Whether the run is to end early, because of a signal or a clock; asked before every step, on all ranks wherever it
+    /// runs. It ends if one of them says so, after a step that they agree on.
+    fn wants_end(&self) -> bool {
+        false
+    }
+
+    /// The run ends early: the step that is to be made now is the last one. Told before [`Self::due`] is asked about it,
+    /// on all ranks.
+    fn ends_at(&mut self, _step: u64) {}
 }
 
 /// An observer made of a closure; see [`every`].

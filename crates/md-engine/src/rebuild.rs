@@ -63,10 +63,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Squared, over all ranks, since the last rebuild. *Collective.*
     pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
-        let Self { state, watch, setup: Setup { threads, .. }, clock, world, .. } = self;
-        let mut largest = [clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads))];
+        let Self { state, watch, setup: Setup { threads, .. }, clock, world, ending, .. } = self;
+        let displacement2 = clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads));
+        let mut largest = [displacement2, ending.vote()];
         clock.time(Phase::HaloWait, || world.max(&mut largest))?;
-        Ok(largest[0])
+        let [displacement2, votes] = largest;
+        ending.count(votes, state.step);
+        Ok(displacement2)
     }
 
     /// Puts another decomposition in the place of the present one and sends every particle to its new owner, whoever

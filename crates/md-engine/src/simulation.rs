@@ -9,6 +9,7 @@ use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, Setup, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
+use crate::ending::Ending;
 use crate::error::EngineError;
 use crate::initial;
 use crate::integrator::{Completion, Integrate, Motion};
@@ -42,6 +43,7 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) pairs_step: u64,
     /// The last step that observers have seen.
     pub(crate) observed: Option<u64>,
+    pub(crate) ending: Ending,
 }
 
 impl<'w> Simulation<'w> {
@@ -94,6 +96,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs: PairSums::default(),
             pairs_step: 0,
             observed: None,
+            ending: Ending::default(),
             setup: setup.clone(),
             world,
             interaction,
@@ -107,7 +110,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Makes `steps` steps. Before the first, observers look at the present state, unless a run that ended here has shown it to its
     /// observers; then those that are due look after every step. Energy and virial are computed where one of them
-    /// needs them, and at the last step. *Collective.*
+    /// needs them, and at the last step. Where an observer wants to end ([`Observer::wants_end`]), that comes
+    /// earlier: within 20 steps, after the same step on all ranks. *Collective.*
     ///
     /// # Errors
     /// Communication; lost particles; an energy that is not a number; [`EngineError::Observer`]. Where
@@ -116,9 +120,14 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         if self.observed != Some(self.state.step) {
             self.observe(observers)?;
         }
-        let last = self.state.step + steps;
+        let mut last = self.state.step + steps;
+        self.ending = Ending::not_before(self.state.step);
         while self.state.step < last {
             let next = self.state.step + 1;
+            if next < last && self.ends_early(observers)? {
+                observers.iter_mut().for_each(|observer| observer.ends_at(next));
+                last = next;
+            }
             let needs = observers.iter().filter_map(|observer| observer.due(next));
             let wants_sums =
                 needs.fold(Needs::NOTHING, |all, one| all | one).contains(Needs::ENERGY_AND_VIRIAL);

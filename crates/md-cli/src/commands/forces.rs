@@ -4,18 +4,20 @@ use md_comm::World;
 use md_engine::{RowVector, Simulation};
 
 use super::{RunSummary, context, facts, open_on_root, output_directory};
+use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::KnownFile;
+use crate::output::screen::forces_report;
 use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
+use crate::output::{KnownFile, Screen, Verbosity};
 use crate::setup;
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
+pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Result<(), RunError> {
     // Nothing moves, so the particles need no velocities.
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
     let directory = open_on_root(world, || output_directory(inputs))?;
@@ -24,13 +26,17 @@ pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
     let timings = simulation.timings()?;
     let rows = simulation.gather_rows(RowVector::Force)?;
     if let Some(directory) = directory {
-        let summary = RunSummary { sums, wall_s: 0.0, drift_per_atom: 0.0 };
+        let summary = RunSummary { sums, wall_s: 0.0, drift_per_atom: 0.0, ended: Ended::AsPlanned };
         let facts = facts(world, &simulation, &inputs.scenario.parallel, &setup, &summary);
         let context = context(world, &inputs.scenario, &setup, 0);
         let totals = simulation.force_totals(&sums);
         directory.write_whole(KnownFile::FORCES, &forces_csv(&rows)?)?;
         let summary = summary_json(&timings, &context, &facts, Some(&totals))?;
         directory.write_whole(KnownFile::SUMMARY, &summary)?;
+        directory.finish()?;
+        let mut screen = Screen::stdout(verbosity);
+        screen.print(&forces_report(&totals, &rows));
+        screen.finish()?;
     }
     Ok(simulation.finalise()?)
 }

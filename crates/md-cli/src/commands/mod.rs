@@ -6,17 +6,20 @@ pub mod compare;
 pub mod forces;
 pub mod run;
 
+use std::fs;
 use std::path::Path;
 
 use md_comm::{Backend, World};
 use md_core::observables::SystemSums;
 use md_engine::{Setup, Simulation};
 
+use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
+use crate::session::note;
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -40,15 +43,33 @@ fn output_directory(inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
     output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_RUN)
 }
 
-/// The output directory without these files of an earlier time, with the effective scenario in it.
-fn output_directory_replacing(inputs: &Inputs, stale: &[KnownFile]) -> Result<OutputDirectory, OutputError> {
-    let directory = OutputDirectory::create_replacing(&inputs.scenario.output.directory, stale)?;
+/// The output directory for results with these names, with the effective scenario in it.
+fn output_directory_replacing(
+    inputs: &Inputs,
+    results: &[KnownFile],
+) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =
         [Path::new(&inputs.source.name)].into_iter().chain(particle_file.as_deref()).collect();
-    let directory = directory.protecting(&inputs_read);
-    directory.write_scenario(effective_toml(&inputs.scenario).as_bytes())?;
+    let path = &inputs.scenario.output.directory;
+    let mut directory = OutputDirectory::create_replacing(path, results, &inputs_read)?;
+    if let Some(holder) = directory.left_by() {
+        note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
+    }
+    directory.write_scenario(effective_toml(&found_from_anywhere(inputs)).as_bytes())?;
     Ok(directory)
+}
+
+/// The scenario with a particle file that is found wherever the scenario stands.
+fn found_from_anywhere(inputs: &Inputs) -> Scenario {
+    let mut scenario = inputs.scenario.clone();
+    let absolute = inputs.particle_file().and_then(|path| fs::canonicalize(path).ok());
+    if let (Some(file), Some(path)) =
+        (&mut scenario.system.file, absolute.as_ref().and_then(|path| path.to_str()))
+    {
+        path.clone_into(&mut file.path);
+    }
+    scenario
 }
 
 fn species_labels(scenario: &Scenario, masses: &[f64]) -> Vec<SpeciesLabel> {
@@ -90,6 +111,7 @@ struct RunSummary {
     wall_s: f64,
     /// Total energy, last minus first.
     drift_per_atom: f64,
+    ended: Ended,
 }
 
 fn facts(
@@ -99,7 +121,7 @@ fn facts(
     setup: &Setup,
     summary: &RunSummary,
 ) -> RunFacts {
-    let RunSummary { sums, wall_s, drift_per_atom } = *summary;
+    let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
@@ -108,6 +130,7 @@ fn facts(
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
         neighborhood: simulation.neighbor_report(),
         lost_particles: 0,
+        ended,
         energy_drift_per_atom: drift_per_atom,
         energy: simulation.energy_report(),
         rma_component: match parallel.backend {

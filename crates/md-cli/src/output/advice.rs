@@ -1,4 +1,4 @@
-//! One line of advice after a run in which ranks waited much for each other.
+//! One line of advice after a run in which ranks waited much for each other, or had very different shares of the particles.
 
 use md_engine::{Phase, RankTiming};
 
@@ -13,7 +13,11 @@ const WORK: [Phase; 3] = [Phase::Integrate, Phase::Neighbor, Phase::Force];
 /// So many particles more than the average make a rank slower.
 const MANY_MORE_PERCENT: f64 = 5.0;
 
-/// What to try, if the ranks waited for each other or were unevenly loaded by more than a tenth.
+/// So many particles more than the average are no accident of a small system, whatever the times say.
+const FAR_MORE_PERCENT: f64 = 50.0;
+
+/// What to try, if the ranks waited for each other or were unevenly loaded by more than a tenth, or if one of them has far more
+/// particles than the average.
 pub fn advice(ranks: &[RankTiming]) -> Option<String> {
     let total_s = spread(ranks.iter().map(|rank| seconds(rank, Phase::Total))).avg;
     let wait_s = spread(ranks.iter().map(|rank| seconds(rank, Phase::HaloWait))).avg;
@@ -26,6 +30,13 @@ pub fn advice(ranks: &[RankTiming]) -> Option<String> {
              the run{}",
             percent(max - avg, avg),
             cause(ranks)
+        ));
+    }
+    let Spread { min: fewest, avg: average, max: most } = spread(ranks.iter().map(|rank| rank.owned as f64));
+    if percent(most - average, average) >= FAR_MORE_PERCENT {
+        return Some(format!(
+            "one rank has {most:.0} particles, another {fewest:.0}, the average is {average:.0}; divide the work differently \
+             with parallel.partition or parallel.grid"
         ));
     }
     (waiting >= WORTH_MENTIONING_PERCENT).then(|| {
@@ -79,6 +90,13 @@ mod tests {
     fn waiting_without_imbalance_points_at_the_exchange() {
         let [rank, _] = two_ranks();
         insta::assert_snapshot!(advice(&[rank, rank]).unwrap(), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
+    }
+
+    #[test]
+    fn a_very_uneven_division_is_told_even_if_it_costs_little() {
+        let mut ranks = [two_ranks()[0]; 2];
+        (ranks[0].owned, ranks[1].owned) = (849, 15);
+        insta::assert_snapshot!(advice(&ranks).unwrap(), @"one rank has 849 particles, another 15, the average is 432; divide the work differently with parallel.partition or parallel.grid");
     }
 
     #[test]

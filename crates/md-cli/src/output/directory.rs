@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
+use super::extxyz::is_own_trajectory;
+use super::identity::{FileIdentity, make_room};
+use super::lock::{DirectoryLock, Holder};
 use super::record_file::RecordFile;
 
 /// A file with a fixed name.
@@ -45,46 +48,58 @@ impl KnownFile {
     }
 }
 
-/// A directory that exists, is writable and holds no results of an earlier run.
+/// What ran, where the scenario that it was started from stands in the place of [`KnownFile::SCENARIO`].
+const EFFECTIVE_SCENARIO: KnownFile = KnownFile("scenario-effective.toml");
+
+/// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
+/// dropped. What the run is started from is never overwritten or removed, under none of its names; a link in the place of an
+/// output is replaced, never followed.
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
-    inputs: Vec<PathBuf>,
+    inputs: Vec<FileIdentity>,
+    /// The scenario that was written here before the run.
+    scenario: Option<(PathBuf, FileIdentity)>,
+    /// Whose lock was taken over.
+    left_by: Option<Holder>,
+    lock: Option<DirectoryLock>,
 }
 
 impl OutputDirectory {
     /// Sets up the directory for `run` or `forces`. Call it on rank 0, after all inputs have been read.
     ///
     /// # Errors
-    /// [`OutputError::Create`].
+    /// [`OutputError::Create`], [`OutputError::InUse`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
-        Self::create_replacing(path, &KnownFile::RESULTS_OF_A_RUN)
+        Self::create_replacing(path, &KnownFile::RESULTS_OF_A_RUN, &[])
     }
 
-    /// Sets up the directory and removes the given files of an earlier run.
+    /// Sets up the directory for results with these names, and removes those of an earlier time.
     ///
     /// # Errors
-    /// [`OutputError::Create`] if the directory cannot be made, written to or cleared.
-    pub fn create_replacing(path: impl Into<PathBuf>, stale: &[KnownFile]) -> Result<Self, OutputError> {
+    /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, has the name of a result;
+    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made, written to or cleared.
+    pub fn create_replacing(
+        path: impl Into<PathBuf>,
+        results: &[KnownFile],
+        inputs: &[&Path],
+    ) -> Result<Self, OutputError> {
         let path = path.into();
-        let failed = |action, path: &Path, reason| OutputError::Create { action, path: path.into(), reason };
-        fs::create_dir_all(&path).map_err(|reason| failed("create the output directory", &path, reason))?;
-        for file in stale {
-            let old = path.join(file.name());
-            remove_if_there(&old).map_err(|reason| failed("remove the old file", &old, reason))?;
+        fs::create_dir_all(&path).map_err(|reason| OutputError::Create {
+            action: "create the output directory",
+            path: path.clone(),
+            reason,
+        })?;
+        let (lock, left_by) = DirectoryLock::acquire(&path)?;
+        let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
+        let directory = Self { path, inputs, scenario: None, left_by, lock: Some(lock) };
+        for file in results {
+            make_room(&directory.place_of(file.name())?)?;
         }
-        let probe = path.join(".md-cli-probe");
-        File::create(&probe)
-            .and_then(|_| fs::remove_file(&probe))
-            .map_err(|reason| failed("write to the output directory", &path, reason))?;
-        Ok(Self { path, inputs: Vec::new() })
-    }
-
-    /// Names the files the run was started from; none of them will be overwritten.
-    #[must_use]
-    pub fn protecting<P: AsRef<Path>>(mut self, inputs: &[P]) -> Self {
-        self.inputs.extend(inputs.iter().filter_map(|input| fs::canonicalize(input).ok()));
-        self
+        if results.contains(&KnownFile::THERMO) {
+            directory.remove_old_trajectories()?;
+        }
+        Ok(directory)
     }
 
     /// The directory.
@@ -92,16 +107,17 @@ impl OutputDirectory {
         &self.path
     }
 
+    /// Who locked the directory before and ended without giving it back.
+    pub fn left_by(&self) -> Option<&Holder> {
+        self.left_by.as_ref()
+    }
+
     /// Creates a file that grows record by record and writes what stands before the first record.
     ///
     /// # Errors
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create_records(&self, name: impl AsRef<Path>, preamble: &[u8]) -> Result<RecordFile, OutputError> {
-        let path = self.path.join(name);
-        if self.is_input(&path) {
-            return Err(OutputError::OverwritesInput { path });
-        }
-        RecordFile::create(path, preamble)
+        RecordFile::create(self.place_of(name)?, preamble)
     }
 
     /// Writes a file in one piece: it appears complete, under its name, or not at all.
@@ -109,7 +125,13 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Write`].
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
-        self.write_named(file.name(), bytes)
+        let finished = self.place_of(file.name())?;
+        let unfinished = self.place_of(format!(".{}.unfinished", file.name()))?;
+        make_room(&unfinished)?;
+        write_then_rename(&unfinished, &finished, bytes).map_err(|reason| {
+            fs::remove_file(&unfinished).ok();
+            OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }
+        })
     }
 
     /// Writes the effective scenario, before the run, and returns where. A scenario that was started from
@@ -118,43 +140,69 @@ impl OutputDirectory {
     ///
     /// # Errors
     /// [`OutputError::Create`].
-    pub fn write_scenario(&self, effective: &[u8]) -> Result<PathBuf, OutputError> {
-        let path = self.path.join(KnownFile::SCENARIO.name());
-        let name = match self.is_input(&path) {
+    pub fn write_scenario(&mut self, effective: &[u8]) -> Result<PathBuf, OutputError> {
+        let [path, other] = [KnownFile::SCENARIO, EFFECTIVE_SCENARIO].map(|file| self.path.join(file.name()));
+        if !self.is_input(&other) {
+            make_room(&other)?;
+        }
+        let (file, path) = match self.is_input(&path) {
             true if fs::read(&path).is_ok_and(|input| input == effective) => return Ok(path),
-            true => "scenario-effective.toml",
-            false => KnownFile::SCENARIO.name(),
+            true => (EFFECTIVE_SCENARIO, other),
+            false => (KnownFile::SCENARIO, path),
         };
-        self.write_named(name, effective).map_err(OutputError::before_the_run)?;
-        Ok(self.path.join(name))
+        self.write_whole(file, effective).map_err(OutputError::before_the_run)?;
+        self.scenario = FileIdentity::at(&path).map(|identity| (path.clone(), identity));
+        Ok(path)
+    }
+
+    /// At the end of a run: what was written before it must still be there.
+    ///
+    /// # Errors
+    /// [`OutputError::Vanished`].
+    pub fn finish(&self) -> Result<(), OutputError> {
+        self.scenario.as_ref().map_or(Ok(()), |(path, identity)| identity.expect_at(path))
+    }
+
+    /// Gives the lock back where nothing will be dropped, because the process ends at once.
+    pub fn unlock(&mut self) {
+        self.lock = None;
+    }
+
+    /// Where a file goes, unless an input stands there.
+    fn place_of(&self, name: impl AsRef<Path>) -> Result<PathBuf, OutputError> {
+        let path = self.path.join(name);
+        if self.is_input(&path) { Err(OutputError::OverwritesInput { path }) } else { Ok(path) }
     }
 
     fn is_input(&self, path: &Path) -> bool {
-        fs::canonicalize(path).is_ok_and(|path| self.inputs.contains(&path))
+        FileIdentity::behind(path).is_some_and(|there| self.inputs.contains(&there))
     }
 
-    fn write_named(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        let unfinished = self.path.join(format!(".{name}.unfinished"));
-        let finished = self.path.join(name);
-        write_then_rename(&unfinished, &finished, bytes).map_err(|reason| {
-            fs::remove_file(&unfinished).ok();
-            OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }
-        })
+    /// Removes the trajectory of an earlier run: what its scenario names, if it is one of our trajectories and no input.
+    fn remove_old_trajectories(&self) -> Result<(), OutputError> {
+        let scenarios = [KnownFile::SCENARIO, EFFECTIVE_SCENARIO].map(|file| self.path.join(file.name()));
+        for name in scenarios.iter().filter_map(|scenario| trajectory_of(scenario)) {
+            let old = self.path.join(name);
+            if !self.is_input(&old) && is_own_trajectory(&old) {
+                make_room(&old)?;
+            }
+        }
+        Ok(())
     }
+}
+
+/// The file name of the trajectory that a scenario asks for.
+fn trajectory_of(scenario: &Path) -> Option<String> {
+    let scenario: toml::Table = fs::read_to_string(scenario).ok()?.parse().ok()?;
+    let path = scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?;
+    Path::new(path).file_name().is_some_and(|name| name == path).then(|| path.to_owned())
 }
 
 fn write_then_rename(unfinished: &Path, finished: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(unfinished)?;
+    let mut file = File::create_new(unfinished)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(unfinished, finished)
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
 }
 
 #[cfg(test)]
@@ -199,23 +247,44 @@ mod tests {
         let directory = OutputDirectory::create(folder.path().join("a/b")).unwrap();
         directory.write_whole(KnownFile::SUMMARY, b"{}").unwrap();
         assert_eq!(fs::read(directory.path().join("summary.json")).unwrap(), b"{}");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        let path = directory.path().to_owned();
+        drop(directory);
+        assert_eq!(fs::read_dir(path).unwrap().count(), 1);
     }
 
     #[test]
     fn inputs_are_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let scenario = folder.path().join("scenario.toml");
-        let start = folder.path().join("start.extxyz");
+        let [scenario, start, elsewhere] =
+            ["scenario.toml", "start.extxyz", "elsewhere"].map(|name| folder.path().join(name));
         fs::write(&scenario, "# my comments\n").unwrap();
-        fs::write(&start, "1\n").unwrap();
-        let directory = OutputDirectory::create(folder.path()).unwrap().protecting(&[&scenario, &start]);
+        fs::write(&elsewhere, "1\n").unwrap();
+        for link in [std::os::unix::fs::symlink::<&PathBuf, &PathBuf>, fs::hard_link] {
+            link(&elsewhere, &start).unwrap();
+            let inputs: [&Path; 2] = [&scenario, &elsewhere];
+            let open = || OutputDirectory::create_replacing(folder.path(), &[KnownFile::SUMMARY], &inputs);
+            let mut directory = open().unwrap();
+            let written = directory.write_scenario(b"steps = 1\n").unwrap();
+            assert_eq!(written.file_name().unwrap(), "scenario-effective.toml");
+            assert_eq!(fs::read(&scenario).unwrap(), b"# my comments\n");
+            let error = directory.create_records("start.extxyz", b"").unwrap_err();
+            assert!(matches!(error, OutputError::OverwritesInput { .. }), "{error}");
+            drop(directory);
+            fs::rename(&start, folder.path().join("summary.json")).unwrap();
+            assert!(matches!(open(), Err(OutputError::OverwritesInput { .. })));
+            assert_eq!(fs::read(folder.path().join("summary.json")).unwrap(), b"1\n");
+            fs::remove_file(folder.path().join("summary.json")).unwrap();
+        }
+    }
 
+    #[test]
+    fn a_scenario_that_was_removed_during_the_run_is_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut directory = OutputDirectory::create(folder.path()).unwrap();
+        directory.finish().unwrap();
         let written = directory.write_scenario(b"steps = 1\n").unwrap();
-        assert_eq!(written.file_name().unwrap(), "scenario-effective.toml");
-        assert_eq!(fs::read(&scenario).unwrap(), b"# my comments\n");
-        let error = directory.create_records("start.extxyz", b"").unwrap_err();
-        assert!(matches!(error, OutputError::OverwritesInput { .. }), "{error}");
-        assert_eq!(fs::read(&start).unwrap(), b"1\n");
+        directory.finish().unwrap();
+        fs::remove_file(written).unwrap();
+        assert!(matches!(directory.finish(), Err(OutputError::Vanished { .. })));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::directory::KnownFile;
+use super::lock::Holder;
 
 /// A failed output. [`OutputError::Create`] happens before the run and is a matter of what the user asked for; the
 /// others happen in or after it.
@@ -41,6 +42,22 @@ pub enum OutputError {
         /// The input.
         path: PathBuf,
     },
+    /// Another run writes into the directory.
+    #[error("{}", describe_use(directory, lock, holder.as_ref()))]
+    InUse {
+        /// The output directory.
+        directory: PathBuf,
+        /// Its lock.
+        lock: PathBuf,
+        /// Who holds it, where that is known.
+        holder: Option<Holder>,
+    },
+    /// A file that was written during the run does not stand at its place any more.
+    #[error("`{}` was removed or replaced during the run: what was written to it is lost", path.display())]
+    Vanished {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A number that JSON cannot express.
     #[error("cannot write `{file}`: `{key}` is not a finite number")]
     NotFinite {
@@ -71,6 +88,8 @@ impl OutputError {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
             Self::Create { .. }
             | Self::OverwritesInput { .. }
+            | Self::InUse { .. }
+            | Self::Vanished { .. }
             | Self::NotFinite { .. }
             | Self::Encode { .. } => self,
         }
@@ -86,6 +105,8 @@ pub enum Intact {
     UpToStep(u64),
     /// The file is written in one piece and does not exist now; those written before it do.
     EarlierFiles,
+    /// Only what was to be shown is lost.
+    AllFiles,
 }
 
 impl fmt::Display for Intact {
@@ -96,8 +117,23 @@ impl fmt::Display for Intact {
                 write!(formatter, "what it holds up to step {step} is intact and readable")
             }
             Self::EarlierFiles => write!(formatter, "files written before it are intact and readable"),
+            Self::AllFiles => write!(formatter, "all files are complete"),
         }
     }
+}
+
+/// Who uses the directory, and what to do.
+fn describe_use(directory: &Path, lock: &Path, holder: Option<&Holder>) -> String {
+    let (directory, lock) = (directory.display(), lock.display());
+    let by = holder.map_or_else(|| "another run".to_owned(), Holder::to_string);
+    let wait = match holder {
+        Some(holder) if !holder.is_here() => "remove that file if this run has ended; else wait for its end",
+        _ => "wait for its end",
+    };
+    format!(
+        "the output directory `{directory}` is in use by {by} (`{lock}`)\n\
+         {wait}, or choose another directory with --output DIR"
+    )
 }
 
 /// What a user can do about a directory or file that cannot be created.

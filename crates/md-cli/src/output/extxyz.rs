@@ -14,6 +14,7 @@
 //! accept any species name.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::Path;
 
 use super::directory::OutputDirectory;
@@ -83,6 +84,16 @@ impl TrajectoryWriter {
     pub fn finish(self) -> Result<(), OutputError> {
         self.file.finish()
     }
+}
+
+/// Whether a file is a trajectory that was written here: its first frame has exactly our columns.
+pub(super) fn is_own_trajectory(path: &Path) -> bool {
+    /// More than the first two lines have.
+    const HEAD_BYTES: u64 = 1024;
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let comment = head.split(|&byte| byte == b'\n').nth(1).map(String::from_utf8_lossy);
+    read.is_ok() && comment.is_some_and(|line| line.contains(&format!("Properties={PROPERTIES} Time=")))
 }
 
 /// What is the same in all frames.

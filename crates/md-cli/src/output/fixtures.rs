@@ -4,6 +4,7 @@ use md_comm::Backend;
 use md_core::force::Precision;
 use md_engine::{EnergyReport, NeighborReport, Phase, RankTiming, Thermo, clock::PhaseTime};
 
+use crate::early_end::Ended;
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::Parallel;
 
@@ -78,6 +79,7 @@ pub(super) fn facts() -> RunFacts {
             first_dangerous_step: Some(60),
         },
         lost_particles: 0,
+        ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,
         energy: EnergyReport::default(),
         rma_component: "none".to_owned(),

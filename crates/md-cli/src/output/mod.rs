@@ -15,6 +15,8 @@
 mod choices;
 mod directory;
 mod error;
+mod identity;
+mod lock;
 mod record_file;
 
 pub mod advice;
@@ -35,6 +37,7 @@ mod fixtures;
 pub use directory::{KnownFile, OutputDirectory};
 pub use error::{Intact, OutputError};
 pub use extxyz::{FrameBox, SpeciesLabel, TrajectoryWriter};
+pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};
 pub use record_file::RecordFile;
 pub use screen::{Screen, Verbosity};

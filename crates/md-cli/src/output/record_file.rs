@@ -5,6 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
+use super::identity::{FileIdentity, make_room};
 
 /// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
 /// between: a run that ends leaves whole records, and a record that does not fit on the disk is cut off again. Only
@@ -18,13 +19,14 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    /// Creates or empties the file and writes what stands before the first record.
+    /// Puts a new file in the place of an old one or of a link, and writes what stands before the first record.
     pub(super) fn create(path: PathBuf, preamble: &[u8]) -> Result<Self, OutputError> {
         let failed = |action, reason| OutputError::Create { action, path: path.clone(), reason };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|reason| failed("create the folder of", reason))?;
         }
-        let mut file = File::create(&path).map_err(|reason| failed("create", reason))?;
+        make_room(&path)?;
+        let mut file = File::create_new(&path).map_err(|reason| failed("create", reason))?;
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
         Ok(Self { file, path, intact_bytes: preamble.len() as u64, intact: Intact::Nothing })
     }
@@ -49,15 +51,14 @@ impl RecordFile {
         }
     }
 
-    /// Makes sure that everything has reached the disk: network file systems report a full disk only now.
+    /// Makes sure that everything has reached the disk, where network file systems report only now that it is full, and
+    /// that it can still be found there.
     ///
     /// # Errors
-    /// [`OutputError::Write`].
+    /// [`OutputError::Write`], [`OutputError::Vanished`].
     pub fn finish(self) -> Result<(), OutputError> {
-        match self.file.sync_all() {
-            Err(reason) if !is_unsupported(&reason) => Err(self.write_error(reason)),
-            _ => Ok(()),
-        }
+        let synced = self.file.sync_all().and_then(|()| FileIdentity::of(&self.file));
+        synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path)
     }
 
     /// The write has already failed; if this fails too, a reader finds one incomplete record at the end.
@@ -70,11 +71,6 @@ impl RecordFile {
     fn write_error(&self, reason: io::Error) -> OutputError {
         OutputError::Write { path: self.path.clone(), reason, intact: self.intact }
     }
-}
-
-/// Pipes and devices cannot be synchronised, and need not be.
-fn is_unsupported(reason: &io::Error) -> bool {
-    matches!(reason.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
 #[cfg(test)]
@@ -123,9 +119,40 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_before_the_run_is_an_error_of_creation() {
+    fn a_device_is_not_replaced() {
         let error = RecordFile::create(PathBuf::from("/dev/full"), b"step\n").unwrap_err();
-        assert!(matches!(error, OutputError::Create { .. }), "{error}");
-        assert!(error.to_string().contains("free some space"), "{error}");
+        insta::assert_snapshot!(error, @r"
+        cannot remove the old file `/dev/full`: it is a pipe or a device
+        choose a directory you may write to with --output DIR, or set output.directory in the scenario
+        ");
+        assert!(Path::new("/dev/full").exists());
+    }
+
+    #[test]
+    fn a_file_that_was_removed_or_replaced_is_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        for put_back in [false, true] {
+            let mut file = RecordFile::create(path.clone(), b"step\n").unwrap();
+            fs::remove_file(&path).unwrap();
+            if put_back {
+                fs::write(&path, "step\n").unwrap();
+            }
+            file.append(b"0\n", 0).unwrap();
+            assert!(matches!(file.finish(), Err(OutputError::Vanished { .. })));
+        }
+    }
+
+    #[test]
+    fn a_link_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("rows.csv"), folder.path().join("precious"));
+        fs::write(&target, "data").unwrap();
+        for link in [std::os::unix::fs::symlink::<&PathBuf, &PathBuf>, fs::hard_link] {
+            link(&target, &path).unwrap();
+            RecordFile::create(path.clone(), b"step\n").unwrap().finish().unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), "data");
+            fs::remove_file(&path).unwrap();
+        }
     }
 }

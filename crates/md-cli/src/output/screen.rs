@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::error::{Intact, OutputError};
-use md_engine::Thermo;
+use md_engine::{ForceTotals, ParticleRow, Thermo};
 
 /// Significant digits of the thermo table, as LAMMPS prints them.
 const THERMO_DIGITS: usize = 8;
@@ -19,10 +19,19 @@ pub enum Verbosity {
     Quiet,
 }
 
+impl Verbosity {
+    /// With or without `--quiet`.
+    pub fn unless(quiet: bool) -> Self {
+        if quiet { Self::Quiet } else { Self::Normal }
+    }
+}
+
 /// Standard output. A reader that goes away (`md-cli run ... | head`) ends the text, never the run.
 pub struct Screen {
     stream: Box<dyn Write + Send>,
     verbosity: Verbosity,
+    /// Why what was printed did not arrive, unless its reader had gone away.
+    failure: Option<io::Error>,
 }
 
 impl Screen {
@@ -33,15 +42,26 @@ impl Screen {
 
     /// Any stream.
     pub fn new(stream: Box<dyn Write + Send>, verbosity: Verbosity) -> Self {
-        Self { stream, verbosity }
+        Self { stream, verbosity, failure: None }
     }
 
     /// Shows news of a run. It is also in the files, so a stream that cannot take it is no reason to end the run: the
-    /// screen falls silent.
+    /// screen falls silent, and [`Self::finish`] says why.
     pub fn print(&mut self, text: &str) {
-        if self.verbosity == Verbosity::Normal && self.send(text).is_err() {
+        if self.verbosity == Verbosity::Normal
+            && let Err(reason) = self.send(text)
+        {
             self.verbosity = Verbosity::Quiet;
+            self.failure = Some(reason).filter(|reason| reason.kind() != io::ErrorKind::BrokenPipe);
         }
+    }
+
+    /// At the end of a command whose files are complete: whether all that was printed has arrived.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn finish(&mut self) -> Result<(), OutputError> {
+        self.failure.take().map_or(Ok(()), |reason| Err(standard_output(reason, Intact::AllFiles)))
     }
 
     /// Writes what a command was asked for (a schema, a scenario), also when quiet. A reader that has gone away has
@@ -50,20 +70,31 @@ impl Screen {
     /// # Errors
     /// [`OutputError::Write`].
     pub fn write_result(&mut self, text: &str) -> Result<(), OutputError> {
-        match self.send(text) {
-            Err(reason) if reason.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::Write {
-                path: PathBuf::from("standard output"),
-                reason,
-                intact: Intact::Nothing,
-            }),
-            _ => Ok(()),
-        }
+        let sent = self.send(text);
+        result_written(sent)
     }
 
     fn send(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())?;
         self.stream.flush()
     }
+}
+
+/// What has become of a result on standard output: a reader that has gone away has seen enough.
+///
+/// # Errors
+/// [`OutputError::Write`].
+pub fn result_written(written: io::Result<()>) -> Result<(), OutputError> {
+    match written {
+        Err(reason) if reason.kind() != io::ErrorKind::BrokenPipe => {
+            Err(standard_output(reason, Intact::Nothing))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn standard_output(reason: io::Error, intact: Intact) -> OutputError {
+    OutputError::Write { path: PathBuf::from("standard output"), reason, intact }
 }
 
 /// Column names of the thermo table, with LAMMPS's words.
@@ -75,12 +106,40 @@ pub fn thermo_header() -> String {
 pub fn thermo_row(row: &Thermo) -> String {
     let [temperature, potential, kinetic, total, pressure] =
         [row.temperature, row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom, row.pressure]
-            .map(|value| significant(value, THERMO_DIGITS));
+            .map(fitting);
     thermo_columns([row.step.to_string(), temperature, potential, kinetic, total, pressure])
 }
 
 fn thermo_columns([step, temperature, potential, kinetic, total, pressure]: [String; 6]) -> String {
-    format!("{step:>10} {temperature:>14} {potential:>14} {kinetic:>14} {total:>14} {pressure:>14}\n")
+    format!("{step:>10} {temperature:>13} {potential:>13} {kinetic:>13} {total:>13} {pressure:>13}\n")
+}
+
+/// A number of the thermo table with as many digits as its column has room for.
+fn fitting(value: f64) -> String {
+    /// All columns together are as wide as a terminal.
+    const WIDTH: usize = 13;
+    let texts = (1..=THERMO_DIGITS).rev().map(|digits| significant(value, digits));
+    texts.into_iter().find(|text| text.len() <= WIDTH).unwrap_or_else(|| significant(value, 1))
+}
+
+/// What `forces` has found: totals, and the particle with the largest force.
+pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
+    let &ForceTotals { potential_energy, virial, tail_energy, pressure } = totals;
+    let size2 = |row: &ParticleRow| row.vector.iter().map(|component| component * component).sum::<f64>();
+    let largest = rows.iter().rev().max_by(|a, b| size2(a).total_cmp(&size2(b)));
+    let [potential_energy, virial, tail_energy, pressure] =
+        [potential_energy, virial, tail_energy, pressure].map(|value| significant(value, THERMO_DIGITS));
+    let mut text = format!(
+        "{} particles\nPotential energy: {potential_energy}, of which tail correction: {tail_energy}\n\
+         Virial: {virial}\nPressure: {pressure}\n",
+        rows.len()
+    );
+    if let Some(row) = largest {
+        let [x, y, z] = row.position.map(|component| significant(component, THERMO_DIGITS));
+        let size = significant(size2(row).sqrt(), THERMO_DIGITS);
+        text += &format!("Largest force: {size} on particle {} at ({x}, {y}, {z})\n", row.id);
+    }
+    text
 }
 
 /// A number with `digits` significant digits, like C's `%g`: trailing zeros are left out, and numbers that are very
@@ -144,12 +203,16 @@ mod tests {
     fn the_thermo_table_is_aligned() {
         let [start, end] = thermo_rows();
         let blown_up = Thermo { pressure: f64::NAN, potential_per_atom: 1.5e12, ..end };
-        let text = [thermo_header(), thermo_row(&start), thermo_row(&end), thermo_row(&blown_up)].concat();
-        insta::assert_snapshot!(text, @r"
-        Step           Temp         PotEng         KinEng         TotEng          Press
-           0           1.44     -6.7733681      2.1599325     -4.6134356     -5.0197073
-         100      0.7574531     -5.7585055       1.136144     -4.6223615     0.20726105
-         100      0.7574531        1.5e+12       1.136144     -4.6223615            NaN
+        let tiny = Thermo { pressure: -1.234567891e-7, total_per_atom: -1.234567891e-100, ..end };
+        let text =
+            [thermo_header(), thermo_row(&start), thermo_row(&end), thermo_row(&blown_up), thermo_row(&tiny)];
+        assert!(text.iter().all(|line| line.len() == 81), "80 and the end of the line");
+        insta::assert_snapshot!(text.concat(), @r"
+        Step          Temp        PotEng        KinEng        TotEng         Press
+           0          1.44    -6.7733681     2.1599325    -4.6134356    -5.0197073
+         100     0.7574531    -5.7585055      1.136144    -4.6223615    0.20726105
+         100     0.7574531       1.5e+12      1.136144    -4.6223615           NaN
+         100     0.7574531    -5.7585055      1.136144 -1.23457e-100 -1.234568e-07
         ");
     }
 
@@ -160,14 +223,17 @@ mod tests {
         screen.print("lost\n");
         screen.print("lost\n");
         screen.write_result("lost\n").unwrap();
+        screen.finish().unwrap();
         assert_eq!(*shown.lock().unwrap(), b"seen\n");
     }
 
     #[test]
-    fn a_full_disk_fails_only_what_was_asked_for() {
+    fn a_full_disk_is_told_in_the_end() {
         let (mut screen, _) = screen(Verbosity::Normal, 0, io::ErrorKind::StorageFull);
         screen.print("a table\n");
         assert!(screen.write_result("the schema\n").is_err());
+        let error = screen.finish().unwrap_err();
+        insta::assert_snapshot!(error, @"cannot write `standard output`: no storage space; all files are complete");
     }
 
     #[test]
@@ -176,6 +242,22 @@ mod tests {
         screen.print("a table\n");
         screen.write_result("the schema\n").unwrap();
         assert_eq!(*shown.lock().unwrap(), b"the schema\n");
+    }
+
+    #[test]
+    fn the_largest_force_is_named() {
+        let rows = [[1.0, 2.0, 2.0], [0.0, -3.0, 0.0], [0.0; 3]]
+            .map(|vector| ParticleRow { vector, ..Default::default() });
+        let rows: Vec<_> = (1..).zip(rows).map(|(id, row)| ParticleRow { id, ..row }).collect();
+        let totals =
+            ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
+        insta::assert_snapshot!(forces_report(&totals, &rows), @r"
+        3 particles
+        Potential energy: -4351.5, of which tail correction: -198.49
+        Virial: -568.67
+        Pressure: 0.1
+        Largest force: 3 on particle 1 at (0, 0, 0)
+        ");
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl Summary<'_> {
         map.serialize_entry("dangerous_rebuilds", &facts.neighborhood.dangerous_rebuilds)?;
         map.serialize_entry("lost_particles", &facts.lost_particles)?;
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
+        map.serialize_entry("ended", facts.ended.name())?;
         if let Some(ForceTotals { potential_energy, virial, tail_energy, pressure }) = totals {
             map.serialize_entry("potential_energy", potential_energy)?;
             map.serialize_entry("virial", virial)?;
@@ -176,6 +177,7 @@ mod tests {
           "dangerous_rebuilds": 1,
           "lost_particles": 0,
           "energy_drift_per_atom": -0.0089259,
+          "ended": "steps",
           "messages": 2600,
           "bytes": 208000000,
         "#);

@@ -92,5 +92,5 @@ fn validate(scenario: &Scenario) -> finding::Checked {
     interaction::check(&scenario.interaction, &scenario.species)?;
     neighbor::check(&scenario.neighbor)?;
     parallel::check(&scenario.parallel, &scenario.simulation)?;
-    output::check(&scenario.output, &scenario.simulation)
+    output::check(&scenario.output)
 }

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one, not_yet};
-use super::simulation::Simulation;
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,35 +61,21 @@ pub struct Checkpoint {
     pub keep: Option<u32>,
 }
 
-pub(super) fn check(output: &Output, simulation: &Simulation) -> Checked {
+pub(super) fn check(output: &Output) -> Checked {
     if output.directory.trim().is_empty() {
         let help = "give the folder of all files, for example \"out\"";
         return Err(Finding::new("output.directory", "`output.directory` is empty", help));
     }
     at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
     if let Some(trajectory) = &output.trajectory {
-        check_trajectory(trajectory, simulation.steps)?;
+        check_path(&trajectory.path)?;
+        at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
     }
     if output.checkpoint.is_some() {
         let help = "leave the key out: a run cannot be resumed yet";
         return Err(
             Finding::new("output.checkpoint", "`output.checkpoint` is not available yet", help).at_key()
         );
-    }
-    Ok(())
-}
-
-fn check_trajectory(trajectory: &Trajectory, steps: u64) -> Checked {
-    check_path(&trajectory.path)?;
-    let every = trajectory.every;
-    at_least_one("output.trajectory.every", every, "steps between two frames")?;
-    if every > steps {
-        let message = format!(
-            "`output.trajectory.every` is {every}, but the run has {steps} steps: \
-             no frame after step 0 would be written"
-        );
-        let help = format!("give at most {steps}, or leave the trajectory out");
-        return Err(Finding::new("output.trajectory.every", message, help).or_at("simulation.steps"));
     }
     Ok(())
 }

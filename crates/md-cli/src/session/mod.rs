@@ -20,44 +20,37 @@ use std::time::Duration;
 use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
-use crate::args::{Cli, Command, CompareArgs, RunArgs, ScenarioArgs};
+use crate::args::{Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, check::check};
+use crate::cores;
+use crate::early_end::EarlyEnd;
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
+use crate::output::Verbosity;
 use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
-use speak::{
-    end, fail_alone, is_first_process, on_first_process, print_error, refuse, show, warn_of_threads,
-};
+use speak::{end, fail_alone, on_first_process, print_error, refuse, show, show_help, warn_of_threads};
+
+pub(crate) use speak::{note, warn};
 
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(error) if error.use_stderr() => {
             // If the terminal is gone there is nobody to tell.
-            let tell = || drop(error.print());
-            return if error.use_stderr() {
-                on_first_process(tell);
-                BAD_INPUT
-            } else {
-                if is_first_process() {
-                    tell();
-                }
-                0
-            };
+            on_first_process(|| drop(error.print()));
+            return BAD_INPUT;
         }
+        Err(help) => return show_help(&help),
     };
     match cli.command {
         Command::Schema => show(&schema()),
         Command::Backends => show_backends(),
         Command::Check(args) => {
-            let ranks = |inputs: &Inputs| match launch::started_by_launcher() {
-                Some(ranks) => ranks,
-                None => inputs.scenario.parallel.ranks,
-            };
-            let checked = Inputs::read(&args).and_then(|inputs| check(&inputs, ranks(&inputs)));
+            let checked =
+                read_alone(&args.scenario()).and_then(|inputs| check(&inputs, ranks_to_come(&inputs)));
             checked.map_or_else(|error| fail_alone(&error), |text| show(&text))
         }
         Command::Compare(args) => match Choices::read(&args) {
@@ -65,18 +58,47 @@ pub fn main() -> u8 {
             Err(unknown) => refuse(&unknown),
         },
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),
-        Command::Run(args) => compute(&args, |world, inputs| commands::run::run(world, inputs, &args)),
-        Command::Forces(args) => compute(&args, commands::forces::forces),
+        Command::Run(args) => {
+            let early_end = EarlyEnd::listen(args.wall_time);
+            compute(&args.scenario(), |world, inputs| commands::run::run(world, inputs, &args, &early_end))
+        }
+        Command::Forces(args) => compute(&args.scenario, |world, inputs| {
+            commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
+        }),
     }
 }
 
+/// Ranks that will run the scenario where this process was started as it was.
+fn ranks_to_come(inputs: &Inputs) -> usize {
+    launch::started_by_launcher().unwrap_or(inputs.scenario.parallel.ranks)
+}
+
+/// The inputs in a process of its own.
+fn read_alone(args: &ScenarioArgs) -> Result<Inputs, RunError> {
+    let mut inputs = Inputs::read(args)?;
+    if args.threads == Some(ThreadChoice::Auto) {
+        let ranks = ranks_to_come(&inputs);
+        inputs.scenario.parallel.threads = cores::share(inputs.scenario.parallel.ranks, ranks);
+    }
+    Ok(inputs)
+}
+
+/// The inputs in a world of processes. *Collective.*
+fn read_together(args: &ScenarioArgs, world: &dyn World) -> Result<Inputs, RunError> {
+    let mut inputs = Inputs::read_on_first_rank(args, world)?;
+    if args.threads == Some(ThreadChoice::Auto) {
+        inputs.scenario.parallel.threads = cores::share_of_ranks(world, 1)?;
+    }
+    Ok(inputs)
+}
+
 /// Runs `work` on every rank of the world that launcher and scenario ask for.
-fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
+fn compute(args: &ScenarioArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     match launch::started_by_launcher() {
         Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) if cfg!(feature = "mpi") => {
             let read = |world: &dyn World| {
-                let inputs = Inputs::read_on_first_rank(&args.scenario, world)?;
+                let inputs = read_together(args, world)?;
                 match inputs.scenario.parallel.backend {
                     Backend::Local if world.ranks() > 1 => Err(local_under_launcher(world.ranks())),
                     _ => Ok(inputs),
@@ -84,7 +106,7 @@ fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunE
             };
             over_mpi(read, work)
         }
-        _ => match Inputs::read(&args.scenario) {
+        _ => match read_alone(args) {
             Err(error) => fail_alone(&error),
             Ok(inputs) if inputs.scenario.parallel.backend == Backend::Local => over_threads(&inputs, work),
             Ok(inputs) => over_mpi(|_| Ok(inputs.clone()), work),
@@ -94,14 +116,12 @@ fn compute(args: &RunArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunE
 
 /// Compares strategies over what the launcher started, or over threads where the scenario asks for `local`.
 fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
-    // `--steps` is the length of a sample here, not of a run.
-    let scenario = ScenarioArgs { steps: None, ..args.scenario.clone() };
     match launch::started_by_launcher() {
         Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) if cfg!(feature = "mpi") => {
-            compare_over_mpi(|world| Inputs::read_on_first_rank(&scenario, world), args, choices)
+            compare_over_mpi(|world| read_together(&args.scenario, world), args, choices)
         }
-        _ => match Inputs::read(&scenario) {
+        _ => match read_alone(&args.scenario) {
             Err(error) => fail_alone(&error),
             Ok(inputs)
                 if inputs.scenario.parallel.backend == Backend::Local || cfg!(not(feature = "mpi")) =>

@@ -8,6 +8,7 @@ use md_comm::{World, launch};
 use crate::cores;
 use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
+use crate::output::screen::result_written;
 use crate::output::{Screen, Verbosity};
 
 /// Says what went wrong, once, and makes sure that all ranks end.
@@ -43,6 +44,12 @@ pub(super) fn show(text: &str) -> u8 {
     write_result(text).map_or_else(|error| fail_alone(&error), |()| 0)
 }
 
+/// Prints what `--help` and `--version` ask for, in colour where that is wanted.
+pub(super) fn show_help(help: &clap::Error) -> u8 {
+    let printed = if is_first_process() { help.print() } else { Ok(()) };
+    result_written(printed).map_or_else(|error| fail_alone(&error.into()), |()| 0)
+}
+
 pub(super) fn write_result(text: &str) -> Result<(), RunError> {
     Ok(Screen::stdout(Verbosity::Normal).write_result(text)?)
 }
@@ -70,14 +77,32 @@ pub(super) fn on_first_process(tell: impl FnOnce()) {
 
 fn render(error: &RunError) -> String {
     match error {
-        RunError::Scenario(error) if std::io::stderr().is_terminal() => error.render_coloured(),
+        RunError::Scenario(error) if is_coloured() => error.render_coloured(),
         RunError::Scenario(error) => error.render(),
         other => other.to_string(),
     }
 }
 
+/// On a terminal that has colours, unless the user wants none (<https://no-color.org>).
+fn is_coloured() -> bool {
+    let is = |name: &str, answer: fn(&str) -> bool| std::env::var(name).is_ok_and(|value| answer(&value));
+    std::io::stderr().is_terminal()
+        && !is("NO_COLOR", |value| !value.is_empty())
+        && !is("TERM", |value| value == "dumb")
+}
+
 pub(super) fn print_error(text: &str) {
     print_whole(&format!("error: {}\n", text.trim()));
+}
+
+/// Something to be careful about, also with `--quiet`; for the first rank to say.
+pub(crate) fn warn(text: &str) {
+    print_whole(&format!("warning: {text}\n"));
+}
+
+/// Something to know, also with `--quiet`; for the first rank to say.
+pub(crate) fn note(text: &str) {
+    print_whole(&format!("note: {text}\n"));
 }
 
 /// Prints by one call of the system, so that words of the launcher or of other ranks do not come in between.
@@ -89,11 +114,11 @@ fn print_whole(text: &str) {
 /// Says so if the threads of the ranks in this process have no core each.
 pub(super) fn warn_of_threads(ranks: usize, inputs: &Inputs) {
     if let Some(text) = cores::warning(ranks, inputs.scenario.parallel.threads) {
-        print_whole(&format!("warning: {text}\n"));
+        warn(&text);
     }
 }
 
 /// Whether this is the process that prints, judged by the launcher's environment: MPI may not be up yet.
-pub(super) fn is_first_process() -> bool {
+fn is_first_process() -> bool {
     launch::rank().is_none_or(|rank| rank == 0)
 }

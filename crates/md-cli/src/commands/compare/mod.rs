@@ -62,7 +62,7 @@ pub fn compare(
     agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
     let sampling = Sampling {
         repeat: args.repeat as usize,
-        steps: args.scenario.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),
+        steps: args.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),
         timeout,
     };
     let ranks_per_core = ranks_per_core(agreement)?;
@@ -87,7 +87,7 @@ fn open_results(
     ranks_per_core: f64,
 ) -> Result<Arc<Mutex<Results>>, OutputError> {
     let directory = output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?;
-    let mut screen = Screen::stdout(if args.quiet { Verbosity::Quiet } else { Verbosity::Normal });
+    let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
     screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
     let own = Strategy::of(&inputs.scenario.parallel);
     Ok(Arc::new(Mutex::new(Results {
@@ -122,6 +122,7 @@ fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Mon
                 .give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
             // The job ends with an error in any case; what could not be written has been shown.
             let _ = results.publish();
+            results.directory.unlock();
             end_job(COMMUNICATION_FAILED);
         },
     )

@@ -51,7 +51,8 @@ impl Results {
     pub(super) fn publish(&mut self) -> Result<(), OutputError> {
         let comparison = self.comparison();
         self.screen.print(&compare::screen_text(&comparison));
-        compare::write(&self.directory, &comparison)
+        compare::write(&self.directory, &comparison)?;
+        self.screen.finish()
     }
 
     /// The current strategy hangs for good, and with it the job.

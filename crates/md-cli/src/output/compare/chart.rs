@@ -1,4 +1,5 @@
-//! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval.
+//! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval, or
+//! the range of fewer samples than that takes.
 //!
 //! The font comes with the program, so that the picture looks the same on a machine without any.
 
@@ -74,13 +75,14 @@ fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, comparison: &Comparison
     ranking.reverse();
     let by = comparison.ranked_by();
     let description = match by {
-        RankedBy::Exchange => "exchange alone, microseconds (median and its 95 % interval)",
-        RankedBy::Step | RankedBy::RebuildingStep => "step, milliseconds (median and its 95 % interval)",
+        RankedBy::Exchange => "exchange alone, microseconds",
+        RankedBy::Step | RankedBy::RebuildingStep => "step, milliseconds",
     };
+    let description = format!("{description} (median and {})", comparison.bounds());
     let unit = unit_of(by).per_second;
     let bars: Vec<_> = ranking.iter().map(|ranked| by.interval(ranked.measured).times(unit)).collect();
     let names: Vec<_> = ranking.iter().map(|ranked| ranked.strategy.to_string()).collect();
-    draw_bars(area, &title(comparison), description, &names, &bars).map_err(|reason| reason.to_string())
+    draw_bars(area, &title(comparison), &description, &names, &bars).map_err(|reason| reason.to_string())
 }
 
 /// Bars with these names, from the bottom up.
@@ -163,6 +165,14 @@ mod tests {
         {
             assert!(text.contains(label), "{label}: {text}");
         }
+    }
+
+    #[test]
+    fn the_bounds_are_called_what_they_are() {
+        let comparison = comparison(&[(Backend::P2p, 10.0, 1.0)]);
+        assert!(svg(&comparison).unwrap().contains("microseconds (median and 95 % interval)"));
+        let few = Comparison { repeat: 5, ..comparison };
+        assert!(svg(&few).unwrap().contains("microseconds (median and range)"));
     }
 
     #[test]

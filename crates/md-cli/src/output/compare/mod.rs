@@ -55,5 +55,6 @@ pub fn write(directory: &OutputDirectory, comparison: &Comparison) -> Result<(),
     directory.write_whole(KnownFile::COMPARE, &compare_csv(comparison)?)?;
     directory.write_whole(KnownFile::RECOMMENDATION, recommendation(comparison).as_bytes())?;
     directory.write_whole(KnownFile::COMPARE_SVG, chart::svg(comparison)?.as_bytes())?;
-    directory.write_whole(KnownFile::COMPARE_PNG, &chart::png(comparison)?)
+    directory.write_whole(KnownFile::COMPARE_PNG, &chart::png(comparison)?)?;
+    directory.finish()
 }

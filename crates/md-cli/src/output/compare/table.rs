@@ -40,8 +40,9 @@ fn heading(comparison: &Comparison) -> String {
         RankedBy::Step | RankedBy::RebuildingStep => "the step",
     };
     format!(
-        "{atoms} atoms, {ranks} ranks, {} repetitions of {steps} steps; median [95 % interval], best first by {by}\n",
-        comparison.repeat
+        "{atoms} atoms, {ranks} ranks, {} repetitions of {steps} steps; median [{}], best first by {by}\n",
+        comparison.repeat,
+        comparison.bounds()
     )
 }
 
@@ -79,5 +80,11 @@ mod tests {
         hybrid   half   direct    rect       -               -                   -       unavailable
         hybrid half direct rect (unavailable): this version does not have it yet
         ");
+    }
+
+    #[test]
+    fn few_samples_have_a_range_and_no_interval() {
+        let comparison = Comparison { repeat: 5, ..comparison(&[(Backend::P2p, 10.0, 1.0)]) };
+        assert!(table(&comparison).contains("5 repetitions of 100 steps; median [range], best"));
     }
 }

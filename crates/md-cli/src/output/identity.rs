@@ -1,0 +1,60 @@
+//! Which file is which: device and inode, the same under every name and behind every link.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::error::OutputError;
+
+/// A file, whatever its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+impl FileIdentity {
+    /// An open file.
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        Ok(Self::from(&file.metadata()?))
+    }
+
+    /// What stands at a path; a link is itself, not what it leads to.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        Some(Self::from(&fs::symlink_metadata(path).ok()?))
+    }
+
+    /// What a path leads to.
+    pub(super) fn behind(path: &Path) -> Option<Self> {
+        Some(Self::from(&fs::metadata(path).ok()?))
+    }
+
+    /// Whether this file still stands at a path.
+    ///
+    /// # Errors
+    /// [`OutputError::Vanished`].
+    pub(super) fn expect_at(self, path: &Path) -> Result<(), OutputError> {
+        if Self::at(path) == Some(self) { Ok(()) } else { Err(OutputError::Vanished { path: path.into() }) }
+    }
+}
+
+impl From<&Metadata> for FileIdentity {
+    fn from(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+/// Removes the file or link in the place of an output, never what a link leads to.
+///
+/// # Errors
+/// [`OutputError::Create`] for a directory, a pipe or a device, and where nobody can remove anything.
+pub(super) fn make_room(path: &Path) -> Result<(), OutputError> {
+    let removed = match fs::symlink_metadata(path) {
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(reason) => Err(reason),
+        Ok(there) if there.is_file() || there.is_symlink() || there.is_dir() => fs::remove_file(path),
+        Ok(_) => Err(io::Error::other("it is a pipe or a device")),
+    };
+    removed.map_err(|reason| OutputError::Create { action: "remove the old file", path: path.into(), reason })
+}

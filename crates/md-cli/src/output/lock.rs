@@ -1,0 +1,196 @@
+//! The lock on an output directory: one run at a time writes into it.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::OutputError;
+use super::identity::FileIdentity;
+
+/// Name of the lock in the directory.
+pub(super) const LOCK_FILE: &str = ".md-cli.lock";
+
+/// Held while a run writes; dropped, it is gone. The system's lock on the file decides, so that a killed run holds none;
+/// the text in the file says who holds it, and decides where the file system has no locks or keeps them to one machine.
+#[derive(Debug)]
+pub(super) struct DirectoryLock {
+    file: File,
+    path: PathBuf,
+}
+
+/// Who has written a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    host: String,
+    process: u32,
+}
+
+/// What the system says of a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SystemLock {
+    Acquired,
+    HeldByAnother,
+    /// The file system has no locks.
+    Unknown,
+}
+
+impl DirectoryLock {
+    /// Locks a directory; also returns who held the lock and ended without giving it back.
+    ///
+    /// # Errors
+    /// [`OutputError::InUse`]; [`OutputError::Create`] where nobody can write.
+    pub(super) fn acquire(directory: &Path) -> Result<(Self, Option<Holder>), OutputError> {
+        let path = directory.join(LOCK_FILE);
+        let failed = |reason| OutputError::Create {
+            action: "write to the output directory",
+            path: directory.to_owned(),
+            reason,
+        };
+        let (mut file, system) = open_and_lock(&path).map_err(failed)?;
+        let holder = Holder::read(&mut file);
+        if is_in_use(system, holder.as_ref()) {
+            return Err(OutputError::InUse { directory: directory.to_owned(), lock: path, holder });
+        }
+        let Holder { host, process } = Holder::own();
+        let text = format!("host {host}\nprocess {process}\n");
+        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        Ok((Self { file, path }, holder))
+    }
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // One that somebody else has put there in the meantime stays. If this fails, the system's lock still ends here.
+        if FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own)) {
+            fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
+/// Opens the file that stands there in the end: its holder may remove it between opening and locking.
+fn open_and_lock(path: &Path) -> io::Result<(File, SystemLock)> {
+    loop {
+        let file = open(path)?;
+        let system = match file.try_lock() {
+            Ok(()) => SystemLock::Acquired,
+            Err(TryLockError::WouldBlock) => SystemLock::HeldByAnother,
+            Err(TryLockError::Error(_)) => SystemLock::Unknown,
+        };
+        if FileIdentity::at(path) == Some(FileIdentity::of(&file)?) {
+            return Ok((file, system));
+        }
+    }
+}
+
+/// Opens or creates a file; a link in its place is removed, not followed.
+fn open(path: &Path) -> io::Result<File> {
+    match File::options().read(true).write(true).create_new(true).open(path) {
+        Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+                fs::remove_file(path)?;
+            }
+            File::options().read(true).write(true).create(true).truncate(false).open(path)
+        }
+        opened => opened,
+    }
+}
+
+/// A lock of this host whose process is gone is free; that of another host may not be, whatever the system says here.
+fn is_in_use(system: SystemLock, holder: Option<&Holder>) -> bool {
+    match (system, holder) {
+        (SystemLock::HeldByAnother, _) => true,
+        (_, None) => false,
+        (SystemLock::Acquired, Some(holder)) => !holder.is_here(),
+        (SystemLock::Unknown, Some(holder)) => !holder.is_here() || holder.is_running(),
+    }
+}
+
+impl Holder {
+    fn own() -> Self {
+        let host = gethostname::gethostname().to_string_lossy().into_owned();
+        Self { host, process: std::process::id() }
+    }
+
+    /// From the two lines of a lock.
+    fn read(file: &mut File) -> Option<Self> {
+        let mut text = String::new();
+        file.read_to_string(&mut text).ok()?;
+        let mut lines = text.lines();
+        let host = lines.next()?.strip_prefix("host ")?.to_owned();
+        let process = lines.next()?.strip_prefix("process ")?.parse().ok()?;
+        Some(Self { host, process })
+    }
+
+    /// Whether it runs, or ran, on this host.
+    pub fn is_here(&self) -> bool {
+        self.host == Self::own().host
+    }
+
+    fn is_running(&self) -> bool {
+        Path::new("/proc").join(self.process.to_string()).exists()
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "process {} on host {}", self.process, self.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elsewhere() -> Holder {
+        Holder { host: "another-host".to_owned(), process: 1 }
+    }
+
+    #[test]
+    fn one_at_a_time_and_nothing_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lock, left_by) = DirectoryLock::acquire(folder.path()).unwrap();
+        assert_eq!(left_by, None);
+        let error = DirectoryLock::acquire(folder.path()).unwrap_err();
+        assert!(
+            matches!(&error, OutputError::InUse { holder: Some(holder), .. } if *holder == Holder::own())
+        );
+        drop(lock);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        DirectoryLock::acquire(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_somebody_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK_FILE);
+        let (lock, _) = DirectoryLock::acquire(folder.path()).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "host another-host\nprocess 1\n").unwrap();
+        drop(lock);
+        assert!(path.exists());
+        let error = DirectoryLock::acquire(folder.path()).unwrap_err();
+        assert!(matches!(&error, OutputError::InUse { holder: Some(holder), .. } if *holder == elsewhere()));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_lock_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "data").unwrap();
+        std::os::unix::fs::symlink(&precious, folder.path().join(LOCK_FILE)).unwrap();
+        let (lock, _) = DirectoryLock::acquire(folder.path()).unwrap();
+        drop(lock);
+        assert_eq!(fs::read_to_string(precious).unwrap(), "data");
+    }
+
+    #[test]
+    fn without_locks_of_the_system_the_text_decides() {
+        let gone = Holder { process: u32::MAX, ..Holder::own() };
+        assert!(is_in_use(SystemLock::Unknown, Some(&Holder::own())));
+        assert!(!is_in_use(SystemLock::Unknown, Some(&gone)));
+        assert!(is_in_use(SystemLock::Unknown, Some(&elsewhere())));
+        assert!(!is_in_use(SystemLock::Unknown, None));
+    }
+}

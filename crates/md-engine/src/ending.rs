@@ -1,0 +1,50 @@
+//! Ending a run before its last step: whoever wants to tells the others, and all end after the same step.
+
+use crate::error::EngineError;
+use crate::interaction::Interaction;
+use crate::observer::Observer;
+use crate::simulation::Simulation;
+
+/// After so many steps the ranks ask each other, unless something else has made them talk in between.
+const LONGEST_SILENCE: u64 = 20;
+
+/// Where the question stands on this rank. The answer travels with [`Simulation::largest_displacement2`], which rebuilds and thermo
+/// steps need anyway, so that it costs nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ending {
+    wanted: bool,
+    /// The same on all ranks.
+    agreed: bool,
+    asked_at: u64,
+}
+
+impl Ending {
+    /// Nobody wants to end as yet.
+    pub(crate) fn not_before(step: u64) -> Self {
+        Self { asked_at: step, ..Self::default() }
+    }
+
+    /// This rank's vote, for a maximum over all ranks.
+    pub(crate) fn vote(&self) -> f64 {
+        f64::from(u8::from(self.wanted))
+    }
+
+    /// The maximum over all ranks.
+    pub(crate) fn count(&mut self, votes: f64, step: u64) {
+        (self.agreed, self.asked_at) = (votes > 0.0, step);
+    }
+}
+
+impl<I: Interaction> Simulation<'_, I> {
+    /// Whether the ranks have agreed to end. *Collective.*
+    pub(crate) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
+        let step = self.state.step;
+        self.ending.wanted |= observers.iter().any(|observer| observer.wants_end());
+        if self.world.ranks() == 1 || step >= self.ending.asked_at + LONGEST_SILENCE {
+            let mut votes = [self.ending.vote()];
+            self.world.max(&mut votes)?;
+            self.ending.count(votes[0], step);
+        }
+        Ok(self.ending.agreed)
+    }
+}

@@ -1,0 +1,222 @@
+//! The output directory: one run at a time, inputs that are never touched, links that are never followed, files that are still
+//! there in the end.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, starts};
+use insta::assert_snapshot;
+
+const LOCK: &str = "out/.md-cli.lock";
+const TRAJECTORY: &str = "trajectory = { path = \"traj.extxyz\", every = 10 }\n";
+const ONE_RANK: Start = Start::Threads(1);
+
+/// A run that would go on for hours. It ends with the test.
+struct LongRun(Child);
+
+impl Drop for LongRun {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Starts it, and waits until it is under way.
+fn long_run(workdir: &Workdir) -> LongRun {
+    let mut command = workdir.command(ONE_RANK, "run melt.toml --steps 1000000000");
+    let run = LongRun(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let begun = Instant::now();
+    let rows = || fs::read_to_string(workdir.path("out/thermo.csv")).map_or(0, |text| text.lines().count());
+    while rows() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    run
+}
+
+fn own_host(workdir: &Workdir) -> String {
+    let lock = workdir.read(LOCK);
+    lock.lines().next().unwrap().strip_prefix("host ").unwrap().to_owned()
+}
+
+#[test]
+fn a_second_run_into_the_same_directory() {
+    let workdir = Workdir::new(MELT);
+    let first = long_run(&workdir);
+    let (host, process) = (own_host(&workdir), first.0.id());
+    for command in ["run", "forces", "compare"] {
+        assert_eq!(
+            error_everywhere(&workdir, &format!("{command} melt.toml"), &starts()),
+            format!(
+                "exit code 2\nerror: the output directory `out` is in use by process {process} on host {host} \
+                 (`out/.md-cli.lock`)\nwait for its end, or choose another directory with --output DIR\n"
+            )
+        );
+    }
+    workdir.succeed(ONE_RANK, "run melt.toml --output other");
+    assert!(fs::metadata(workdir.path("out/thermo.csv")).unwrap().len() > 100, "it goes on");
+    drop(first);
+    let said = workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    let note = format!(
+        "note: the lock of process {process} on host {host}, which has ended without removing it, was taken over\n"
+    );
+    assert_eq!(said.stderr, note);
+    assert!(!workdir.path(LOCK).exists());
+}
+
+#[test]
+fn the_lock_of_another_host_is_respected() {
+    let workdir = Workdir::new(MELT);
+    fs::create_dir(workdir.path("out")).unwrap();
+    workdir.write(LOCK, "host node-17\nprocess 4711\n");
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: the output directory `out` is in use by process 4711 on host node-17 (`out/.md-cli.lock`)
+    remove that file if this run has ended; else wait for its end, or choose another directory with --output DIR
+    ");
+    assert_eq!(workdir.files("out"), [".md-cli.lock"]);
+    fs::remove_file(workdir.path(LOCK)).unwrap();
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+}
+
+/// What fails gives the lock back, too.
+#[test]
+fn a_failed_run_leaves_no_lock() {
+    let workdir = Workdir::new(MELT);
+    for start in starts() {
+        assert_eq!(workdir.call(start, "run melt.toml --set simulation.timestep=0.5").code, Some(1));
+        assert!(!workdir.path(LOCK).exists(), "{start:?}");
+    }
+}
+
+#[test]
+fn files_removed_during_the_run() {
+    let missed = "was removed or replaced during the run: what was written to it is lost";
+    for name in ["thermo.csv", "traj.extxyz", "scenario.toml"] {
+        let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
+        let script = format!(
+            "\"$md\" run melt.toml --quiet --set parallel.backend=local --steps 3000 & pid=$!; \
+             until [ \"$(wc -l < out/thermo.csv 2>/dev/null)\" -gt 3 ]; do sleep 0.01; done 2>/dev/null; \
+             rm out/{name}; wait $pid"
+        );
+        let said = Said::of(workdir.shell(&script));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+        assert_eq!(said.stderr, format!("error: rank 0: `out/{name}` {missed}\n"));
+        assert!(workdir.path("out/summary.json").exists(), "the others are written");
+        assert!(!workdir.path(&format!("out/{name}")).exists());
+    }
+}
+
+fn extxyz(cells: &str) -> String {
+    format!("1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\n{cells}\n")
+}
+
+/// A scenario whose particles come from a file.
+fn from_file(path: &str) -> String {
+    MELT.replace(
+        "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
+        &format!("file = {{ path = \"{path}\", format = \"extxyz\" }}"),
+    )
+}
+
+/// Neither removed nor written over, whatever its name and however it is reached.
+#[test]
+fn inputs_are_never_touched() {
+    let start = extxyz("A 1.0 1.0 1.0");
+    let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|a, b| symlink(a, b), |a, b| fs::hard_link(a, b)];
+    for name in ["thermo.csv", "summary.json", "timing.csv", "forces.csv", "traj.extxyz"] {
+        for link in links {
+            let workdir = Workdir::new(&format!("{}{TRAJECTORY}", from_file("start.extxyz")));
+            workdir.write("start.extxyz", &start);
+            fs::create_dir(workdir.path("out")).unwrap();
+            link(&workdir.path("start.extxyz"), &workdir.path(&format!("out/{name}"))).unwrap();
+            assert_eq!(
+                error(&workdir, "run melt.toml", ONE_RANK),
+                format!(
+                    "exit code 2\nerror: `out/{name}` is an input of this run and would be overwritten\n\
+                     choose another output directory with --output DIR\n"
+                )
+            );
+            assert_eq!(workdir.read("start.extxyz"), start);
+            assert_eq!(workdir.read(&format!("out/{name}")), start);
+        }
+    }
+    let workdir = Workdir::new(MELT);
+    fs::create_dir(workdir.path("out")).unwrap();
+    workdir.write("out/thermo.csv", MELT);
+    assert!(
+        error(&workdir, "run out/thermo.csv", ONE_RANK)
+            .starts_with("exit code 2\nerror: `out/thermo.csv` is an input")
+    );
+    assert_eq!(workdir.read("out/thermo.csv"), MELT);
+}
+
+#[test]
+fn links_in_the_place_of_outputs_are_replaced() {
+    let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
+    fs::create_dir(workdir.path("out")).unwrap();
+    let names = [
+        "thermo.csv",
+        "traj.extxyz",
+        "summary.json",
+        "scenario.toml",
+        ".summary.json.unfinished",
+        ".md-cli.lock",
+    ];
+    for name in names {
+        workdir.write(&format!("precious-{name}"), "data");
+        symlink(workdir.path(&format!("precious-{name}")), workdir.path(&format!("out/{name}"))).unwrap();
+    }
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    for name in names {
+        assert_eq!(workdir.read(&format!("precious-{name}")), "data");
+        assert!(!workdir.path(&format!("out/{name}")).is_symlink());
+    }
+}
+
+/// Of what an earlier run has written nothing stays beside the new results; what somebody else has put there does.
+#[test]
+fn a_run_without_trajectory_removes_the_old_one() {
+    let workdir = Workdir::new(MELT);
+    workdir.write("with.toml", &format!("{MELT}{TRAJECTORY}"));
+    workdir.succeed(ONE_RANK, "run with.toml --quiet");
+    fs::copy(workdir.path("out/traj.extxyz"), workdir.path("out/kept.extxyz")).unwrap();
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    assert!(!workdir.path("out/traj.extxyz").exists());
+    assert!(workdir.path("out/kept.extxyz").exists());
+
+    workdir.succeed(ONE_RANK, "run with.toml --quiet");
+    workdir.write("out/traj.extxyz", &extxyz("A 1.0 1.0 1.0"));
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    assert!(workdir.path("out/traj.extxyz").exists(), "not of our making");
+
+    workdir.succeed(ONE_RANK, "run with.toml --quiet");
+    workdir.write("go-on.toml", &from_file("out/traj.extxyz").replace("temperature = 1.44\n", ""));
+    workdir.succeed(ONE_RANK, "run go-on.toml --quiet");
+    assert!(workdir.path("out/traj.extxyz").exists(), "an input");
+}
+
+#[test]
+fn the_effective_scenario_finds_its_particles_from_anywhere() {
+    let workdir = Workdir::new(MELT);
+    fs::create_dir_all(workdir.path("deep/data")).unwrap();
+    workdir.write("deep/scenario.toml", &from_file("data/start.extxyz"));
+    workdir.write(
+        "deep/data/start.extxyz",
+        &extxyz("A 1.0 1.0 1.0").replace("1\n", "2\n").replace("A 1.0", "A 5.0 5.0 5.0\nA 1.0"),
+    );
+    workdir.succeed(ONE_RANK, "run deep/scenario.toml --quiet");
+    fs::create_dir(workdir.path("elsewhere")).unwrap();
+    fs::copy(workdir.path("out/scenario.toml"), workdir.path("elsewhere/again.toml")).unwrap();
+    let mut command = workdir.command(Start::Plain, "run again.toml --quiet --output out");
+    command.current_dir(workdir.path("elsewhere"));
+    let said = Said::of(command);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    assert_eq!(workdir.read("out/thermo.csv"), workdir.read("elsewhere/out/thermo.csv"));
+    assert_eq!(workdir.read("out/scenario.toml"), workdir.read("elsewhere/out/scenario.toml"));
+}

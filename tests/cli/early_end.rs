@@ -1,0 +1,178 @@
+//! Runs that end before their last step, by a signal or by `--wall-time`: all files are complete.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{MELT, Said, Start, Workdir, p2p_available, starts};
+use serde_json::Value;
+
+/// Nothing takes longer.
+const WITHIN: Duration = Duration::from_secs(60);
+const FILES: [&str; 6] =
+    ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv", "traj.extxyz"];
+/// Never reached.
+const STEPS: u64 = 1_000_000_000;
+
+/// A melt that would go on for hours.
+fn endless() -> Workdir {
+    let endless = MELT.replace("steps = 20", &format!("steps = {STEPS}"));
+    Workdir::new(&format!("{endless}trajectory = {{ path = \"traj.extxyz\", every = 500 }}\n"))
+}
+
+/// Waits until it is well under way.
+fn wait_for_rows(workdir: &Workdir) {
+    let begun = Instant::now();
+    let rows = || fs::read_to_string(workdir.path("out/thermo.csv")).map_or(0, |text| text.lines().count());
+    while rows() < 5 {
+        assert!(begun.elapsed() < WITHIN, "the run does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Starts a run, waits until it is under way, and sends signals to the process that was started.
+fn signalled(workdir: &Workdir, start: Start, signals: &[&str]) -> (Option<i32>, String) {
+    let mut command = workdir.command(start, "run melt.toml --quiet");
+    let mut child: Child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_rows(workdir);
+    for signal in signals {
+        let kill = format!("kill -s {signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > WITHIN {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let ended = child.wait_with_output().unwrap();
+    (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+}
+
+/// All files are there and agree on the last step, which is returned.
+fn check_files(workdir: &Workdir, reason: &str) -> u64 {
+    assert_eq!(workdir.files("out"), FILES);
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let done = summary["steps"].as_u64().unwrap();
+    assert_eq!(summary["ended"], reason);
+    assert!(0 < done && done < STEPS);
+    let thermo = workdir.read("out/thermo.csv");
+    assert!(thermo.ends_with('\n'));
+    assert_eq!(thermo.lines().last().unwrap().split(',').next(), Some(done.to_string().as_str()));
+    assert_eq!(workdir.read("out/traj.extxyz").lines().count() as u64, 602 * (done / 500 + 1));
+    done
+}
+
+#[test]
+fn a_signal_ends_a_run_in_order() {
+    let workdir = endless();
+    for start in [Start::Threads(1), Start::Threads(3)] {
+        for (signal, name, code) in [("INT", "SIGINT", 130), ("TERM", "SIGTERM", 143)] {
+            let (ended, stderr) = signalled(&workdir, start, &[signal]);
+            let done = check_files(&workdir, name);
+            let text =
+                format!("error: ended by {name} after {done} of {STEPS} steps; all files are complete\n");
+            assert_eq!((ended, stderr), (Some(code), text), "{start:?}");
+            fs::remove_dir_all(workdir.path("out")).unwrap();
+        }
+    }
+}
+
+/// The launcher passes both on as SIGTERM.
+#[test]
+fn a_signal_to_the_launcher_ends_all_ranks_in_order() {
+    if !p2p_available() {
+        return;
+    }
+    for signal in ["TERM", "INT"] {
+        let workdir = endless();
+        let (ended, stderr) = signalled(&workdir, Start::Mpirun(3), &[signal]);
+        let done = check_files(&workdir, "SIGTERM");
+        let text = format!("error: ended by SIGTERM after {done} of {STEPS} steps; all files are complete\n");
+        assert!(stderr.contains(&text), "{stderr}");
+        assert!(ended.is_some_and(|code| code != 0), "{ended:?}");
+    }
+}
+
+/// One rank may be the only one to know.
+#[test]
+fn a_signal_to_one_rank_ends_all() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = endless();
+    let script = "if [ \"$OMPI_COMM_WORLD_RANK\" = 2 ]; then (until [ -s out/traj.extxyz ]; do sleep 0.05; done; \
+                  kill -s TERM $$) & fi; exec \"$md\" run melt.toml --quiet --set parallel.backend=p2p";
+    let mut command = workdir.under_mpirun(3, "bash".as_ref());
+    command.args(["-c", script]).env("md", crate::support::md_cli());
+    let said = Said::of(command);
+    let done = check_files(&workdir, "SIGTERM");
+    let text = format!("error: ended by SIGTERM after {done} of {STEPS} steps; all files are complete\n");
+    assert_eq!((said.code, said.stderr), (Some(143), text));
+}
+
+/// Where the run does not come to the end of a step.
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let workdir = endless();
+    let stop = ["STOP", "INT", "INT", "CONT"];
+    let (ended, stderr) = signalled(&workdir, Start::Threads(1), &stop);
+    // Two signals of a kind that are pending are one; either way it ends with the same code.
+    assert_eq!(ended, Some(130), "{stderr}");
+    let mut command =
+        workdir.command(Start::Threads(1), "run melt.toml --quiet --set simulation.steps=1000000000");
+    command.args(["--set", "system.lattice.cells=[60,60,60]"]);
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    let mut code = None;
+    while code.is_none() && begun.elapsed() < WITHIN {
+        let kill = format!("kill -s TERM {}", child.id());
+        Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        code = child.try_wait().unwrap().map(|status| status.code());
+    }
+    child.kill().ok();
+    child.wait().unwrap();
+    assert_eq!(code, Some(Some(143)));
+    assert!(!workdir.path("out/summary.json").exists());
+}
+
+#[test]
+fn the_wall_time_ends_a_run_in_order() {
+    for start in starts() {
+        let workdir = endless();
+        let said = workdir.succeed(start, "run melt.toml --wall-time 0:00:02");
+        assert_eq!(said.stderr, "");
+        let done = check_files(&workdir, "wall-time");
+        assert!(
+            said.stdout.contains(&format!("\nEnded by --wall-time after {done} steps\n")),
+            "{}",
+            said.stdout
+        );
+    }
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Threads(1), "run melt.toml --quiet --wall-time 3600");
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    assert_eq!((&summary["steps"], &summary["ended"]), (&20.into(), &"steps".into()));
+    let said = workdir.call(Start::Plain, "run melt.toml --wall-time 30m");
+    assert_eq!(said.code, Some(2));
+    insta::assert_snapshot!(said.stderr, @r"
+    error: invalid value '30m' for '--wall-time <TIME>': give H:M:S or seconds, as in 00:30:00 or 1800
+
+    For more information, try '--help'.
+    ");
+}
+
+/// What was computed until then is what a run of that length computes.
+#[test]
+fn ending_early_changes_nothing() {
+    let workdir = Workdir::new(&MELT.replace("steps = 20", &format!("steps = {STEPS}")));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --wall-time 1");
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let call = format!("run melt.toml --quiet --output again --steps {}", summary["steps"]);
+    workdir.succeed(Start::Threads(2), &call);
+    assert_eq!(workdir.read("out/thermo.csv"), workdir.read("again/thermo.csv"));
+}
