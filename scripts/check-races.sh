@@ -5,10 +5,11 @@
 #   Miri                 the unsafe-free parts and their threads: flag protocol, `local`, ledger (needs nightly with miri)
 #   ThreadSanitizer      the same with the whole conformance suite on `local` (needs nightly with rust-src: without a
 #                        standard library built for it, its own channels are reported)
+#   AddressSanitizer     the same, allocations and leaks included, on `local` (needs nightly)
 #   valgrind memcheck    the suite over windows and over shared memory, 2 ranks: no error below a function of md-comm
 #
 # Not run: helgrind and drd do not know the locks of Rust's standard library (futexes), and no tool sees races between
-# processes: for those there is the model of the flag protocol (`make loom`).
+# processes: for those there are the models of flags and rings (`make loom`).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -53,6 +54,11 @@ under_tsan() {
         cargo +nightly test -Zbuild-std -p md-comm --no-default-features --lib --test conformance --target "$host"
 }
 
+under_asan() {
+    CARGO_TARGET_DIR="$target/asan" RUSTFLAGS="-Zsanitizer=address" \
+        cargo +nightly test -p md-comm --no-default-features --lib --test conformance --target "$host"
+}
+
 # Errors below MPI_Init are the library's own.
 md_errors() {
     cat "$@" | sed 's/^==[0-9]*== \{0,1\}//' |
@@ -78,6 +84,7 @@ if nightly_has rust-src; then
 else
     skip ThreadSanitizer "rustup component add --toolchain nightly rust-src"
 fi
+if nightly_has rust-std; then check AddressSanitizer under_asan; else skip AddressSanitizer "rustup toolchain install nightly"; fi
 if command -v valgrind >/dev/null && command -v mpirun >/dev/null; then
     program=$(cargo test -p md-comm --test conformance --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*conformance-[^"]*\)".*/\1/p')

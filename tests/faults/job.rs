@@ -27,7 +27,7 @@ const RUNNING: Duration = Duration::from_millis(1);
 /// Rows on disk before the fault, and more of them before a job is said to go on.
 const ROWS: usize = 20;
 /// Steps between two rows.
-const EVERY: usize = 5;
+const EVERY: usize = 1;
 /// Address space of the rank that has too little, kB: enough to start, not enough for its share of the particles.
 const MEMORY_KB: usize = 700_000;
 

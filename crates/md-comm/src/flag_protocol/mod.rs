@@ -16,6 +16,9 @@
 #[cfg(loom)]
 #[cfg(test)]
 mod loom_model;
+#[cfg(loom)]
+#[cfg(test)]
+mod ring_model;
 #[cfg(test)]
 mod tests;
 
