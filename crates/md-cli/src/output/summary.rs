@@ -174,7 +174,6 @@ mod tests {
             "migrate": {
               "calls": 0,
               "min_s": 0.0,
-              "avg_s": 0.0,
         "#);
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["phases"].as_object().unwrap().len(), Phase::ALL.len());
