@@ -40,9 +40,12 @@ impl<I: Interaction> Simulation<'_, I> {
     pub(crate) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
         let step = self.state.step;
         self.ending.wanted |= observers.iter().any(|observer| observer.wants_end());
-        if self.world.ranks() == 1 || step >= self.ending.asked_at + LONGEST_SILENCE {
+        let alone = self.world.ranks() == 1;
+        if alone || step >= self.ending.asked_at + LONGEST_SILENCE {
             let mut votes = [self.ending.vote()];
-            self.world.max(&mut votes)?;
+            if !alone {
+                self.world.max(&mut votes)?;
+            }
             self.ending.count(votes[0], step);
         }
         Ok(self.ending.agreed)
