@@ -29,6 +29,7 @@ mod cores;
 pub mod error;
 pub mod input;
 pub mod inputs;
+pub mod memory;
 pub mod output;
 pub mod report;
 pub mod scenario;

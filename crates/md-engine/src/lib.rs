@@ -49,6 +49,7 @@ mod initial;
 pub mod integrator;
 mod interaction;
 mod measure;
+mod memory;
 mod observer;
 mod rebuild;
 pub mod report;

@@ -9,7 +9,7 @@ use crate::inputs::Inputs;
 use crate::output::KnownFile;
 use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
-use crate::setup;
+use crate::{memory, setup};
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///
@@ -17,6 +17,7 @@ use crate::setup;
 /// See [`RunError`].
 pub fn forces(world: &dyn World, inputs: &Inputs) -> Result<(), RunError> {
     let setup = setup::of_inputs(inputs, world.ranks())?;
+    memory::expect_on_all(world, inputs, &setup)?;
     let directory = open_on_root(world, || output_directory(inputs))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;

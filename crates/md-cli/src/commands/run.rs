@@ -18,7 +18,7 @@ use crate::output::{
 };
 use crate::report::{RunContext, RunFacts};
 use crate::scenario::Scenario;
-use crate::setup;
+use crate::{memory, setup};
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -26,6 +26,7 @@ use crate::setup;
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(), RunError> {
     let setup = setup::of_inputs(inputs, world.ranks())?;
+    memory::expect_on_all(world, inputs, &setup)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
     let outputs = open_on_root(world, || Outputs::open(inputs, &setup, args))?;

@@ -56,8 +56,9 @@ impl Rect {
     /// The grid's product is not `ranks`, or it has more ranks than cells along a dimension.
     pub fn new(grid: [usize; 3], most: Cell, ranks: usize) -> Result<Self, GridError> {
         let [x, y, z] = grid;
-        if x * y * z != ranks {
-            return Err(GridError::WrongGrid(x, y, z, x * y * z, ranks));
+        let places = x.saturating_mul(y).saturating_mul(z);
+        if places != ranks {
+            return Err(GridError::WrongGrid(x, y, z, places, ranks));
         }
         match (0..3).find(|&dim| grid[dim] > most[dim] as usize) {
             None => Ok(Self { grid }),
