@@ -6,6 +6,7 @@ mod commands;
 mod compare;
 mod killed;
 mod launch;
+mod limits;
 mod not_yet;
 mod output_failures;
 mod outputs;

@@ -107,6 +107,7 @@ impl RunError {
             )
             | Self::OutputElsewhere
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => BAD_INPUT,
+            Self::Communication(CommError::Environment { .. }) => BAD_INPUT,
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
             Self::Engine(_) | Self::Output(_) => RUN_FAILED,
@@ -123,7 +124,7 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
-            | Self::Communication(CommError::Unavailable { .. })
+            | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => {
                 Scope::AllRanks
             }

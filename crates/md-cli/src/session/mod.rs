@@ -25,10 +25,12 @@ use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, check::check};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
+use crate::printable::printable;
 use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, is_first_process, on_first_process, print_error, refuse, show, warn_of_threads,
+    end, fail_alone, is_first_process, on_first_process, print_error, print_whole, refuse, show,
+    warn_of_threads,
 };
 
 /// Runs the program and returns its exit code.
@@ -37,7 +39,14 @@ pub fn main() -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             // If the terminal is gone there is nobody to tell.
-            let tell = || drop(error.print());
+            let tell = || {
+                let mut words = std::env::args_os();
+                if error.use_stderr() && words.any(|word| word.to_string_lossy().contains(char::is_control)) {
+                    print_whole(&printable(&error.render().to_string()));
+                } else {
+                    drop(error.print());
+                }
+            };
             return if error.use_stderr() {
                 on_first_process(tell);
                 BAD_INPUT
@@ -141,7 +150,7 @@ fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<()
     let ended = local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs)));
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {
-            print_error(&panic.to_string());
+            print_error(&printable(&panic.to_string()));
             RUN_FAILED
         })
     });
