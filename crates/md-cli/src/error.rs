@@ -105,9 +105,9 @@ impl RunError {
                 | EngineError::MixedPrecision(_)
                 | EngineError::SinglePrecision,
             )
+            | Self::Communication(CommError::Environment { .. })
             | Self::OutputElsewhere
             | Self::Output(OutputError::Create { .. } | OutputError::OverwritesInput { .. }) => BAD_INPUT,
-            Self::Communication(CommError::Environment { .. }) => BAD_INPUT,
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
             Self::Engine(_) | Self::Output(_) => RUN_FAILED,

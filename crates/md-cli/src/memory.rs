@@ -53,10 +53,8 @@ pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<
     };
     let message = format!("{atoms} need about {} of memory per rank", in_words(needed));
     let fitting = setup.atoms() as f64 * available / needed;
-    let help = format!(
-        "there are {} per rank here, enough for about {fitting:.0e} particles; use a smaller system or more machines",
-        in_words(available)
-    );
+    let help =
+        format!("there are {} per rank here, enough for about {fitting:.0e} particles", in_words(available));
     Err(ScenarioError::at(&inputs.source, key, message, help).into())
 }
 

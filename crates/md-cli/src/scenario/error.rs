@@ -77,7 +77,7 @@ impl ScenarioError {
             None => format!("{}: {}", source.name, finding.message),
         };
         let path = finding.paths.first().map(ToString::to_string).unwrap_or_default();
-        Self::new(message, Some(&finding.help), path).at_place(source, place, finding.label.as_deref())
+        Self::new(&message, Some(&finding.help), path).at_place(source, place, finding.label.as_deref())
     }
 
     pub(super) fn from_syntax(source: &ScenarioSource, error: &toml::de::Error) -> Self {
@@ -87,21 +87,21 @@ impl ScenarioError {
         };
         let help = "a scenario is a TOML file: [tables] of `key = value`";
         let place = error.span().map(Place::file);
-        Self::new(message, Some(help), String::new()).at_place(source, place.as_ref(), Some("here"))
+        Self::new(&message, Some(help), String::new()).at_place(source, place.as_ref(), Some("here"))
     }
 
     pub(super) fn from_override(source: &ScenarioSource, text: &str, fault: Fault) -> Self {
         let place = Place::set(text, fault.range);
-        Self::new(fault.message, Some(&fault.help), String::new()).at_place(source, Some(&place), None)
+        Self::new(&fault.message, Some(&fault.help), String::new()).at_place(source, Some(&place), None)
     }
 
     /// For what the schema lets pass and the model does not.
     pub(super) fn from_decoding(source: &ScenarioSource, error: &toml::de::Error) -> Self {
-        Self::new(format!("{}: {}", source.name, error.message()), None, String::new())
+        Self::new(&format!("{}: {}", source.name, error.message()), None, String::new())
     }
 
-    fn new(message: String, help: Option<&str>, path: String) -> Self {
-        let (message, help) = (printable(&message), help.map(printable));
+    fn new(message: &str, help: Option<&str>, path: String) -> Self {
+        let (message, help) = (printable(message), help.map(printable));
         Self(Box::new(Report { message, help, path, text: None, labels: Vec::new() }))
     }
 
