@@ -9,7 +9,7 @@ KEYS := docs/reference/scenario-keys.md
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test examples test-all test-libraries soak loom bench ase-venv docs docs-keys docs-check deny
+.PHONY: help setup build run test examples test-all test-libraries soak loom fuzz bench ase-venv docs docs-keys docs-check deny
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-libraries  the conformance suite with every MPI library that can be installed; takes long"
 	@echo "make soak   $(STEPS) steps of a small system on four backends (STEPS=200000)"
 	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
+	@echo "make fuzz   scenarios and particle files that nobody has thought of, for FUZZ_SECONDS=3600 each"
 	@echo "make bench  micro-benchmarks"
 	@echo "make docs   the book (docs/), into $(BOOK)"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
@@ -77,6 +78,11 @@ soak: setup
 loom:
 	CARGO_TARGET_DIR=$(TARGET)/loom RUSTFLAGS="--cfg loom" \
 		cargo test -p md-comm --no-default-features --profile model --lib loom_model
+
+# Other seeds than those of `make test`, which tries 2,000 cases: FUZZ_SECONDS=36000 FUZZ_SEED=7.
+fuzz:
+	MD_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),3600) MD_FUZZ_SEED=$(or $(FUZZ_SEED),1000) \
+		cargo test -p md-cli --test fuzz -- --nocapture
 
 bench: setup
 	cargo bench --workspace

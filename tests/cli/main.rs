@@ -9,6 +9,7 @@ mod early_end;
 mod extxyz_files;
 mod killed;
 mod launch;
+mod limits;
 mod not_yet;
 mod output_failures;
 mod outputs;

@@ -259,7 +259,7 @@ fn a_scenario_that_is_no_text() {
     std::fs::write(workdir.path("noise.toml"), [0xff, 0xfe, 0x00]).unwrap();
     assert_snapshot!(error_everywhere(&workdir, "run noise.toml", &[Start::Threads(1)]), @r"
     exit code 2
-    error: cannot read `noise.toml`: stream did not contain valid UTF-8
+    error: cannot read `noise.toml`: it is UTF-16: save it as UTF-8
     ");
 }
 

@@ -118,6 +118,7 @@ impl RunError {
                 | EngineError::MixedPrecision(_)
                 | EngineError::SinglePrecision,
             )
+            | Self::Communication(CommError::Environment { .. })
             | Self::OutputElsewhere
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
@@ -140,7 +141,7 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
-            | Self::Communication(CommError::Unavailable { .. })
+            | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
             ) => Scope::AllRanks,

@@ -1,6 +1,5 @@
 //! Reading a scenario and its particle file: rank 0 reads and broadcasts.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use md_comm::World;
@@ -9,6 +8,7 @@ use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::input::{self, InputParticles};
 use crate::scenario::{self, InputFormat, Scenario, ScenarioSource};
+use crate::text_file::TextFile;
 
 /// Everything a run starts from, the same on all ranks.
 #[derive(Debug, Clone)]
@@ -35,10 +35,10 @@ impl Inputs {
     /// # Errors
     /// As [`Inputs::read`], the same on all ranks; communication.
     pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
-        Self::with(args, |path| {
+        Self::with(args, |path, kind| {
             let mut message = Vec::new();
             if world.rank() == 0 {
-                message = match read_text(path) {
+                message = match read_text(path, kind) {
                     Ok(text) => [b"+", text.as_bytes()].concat(),
                     Err(RunError::Unreadable { reason, .. }) => [b"-", reason.as_bytes()].concat(),
                     Err(other) => return Err(other),
@@ -64,22 +64,29 @@ impl Inputs {
         Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, read_text)
     }
 
-    fn with(args: &ScenarioArgs, read: impl Fn(&Path) -> Result<String, RunError>) -> Result<Self, RunError> {
+    fn with(
+        args: &ScenarioArgs,
+        read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
+    ) -> Result<Self, RunError> {
         let name = args.scenario.display().to_string();
-        let source = ScenarioSource { name, text: read(&args.scenario)?, overrides: args.overrides() };
+        let source = ScenarioSource {
+            name,
+            text: read(&args.scenario, TextFile::Scenario)?,
+            overrides: args.overrides(),
+        };
         Self::load(source, read)
     }
 
     fn load(
         source: ScenarioSource,
-        read: impl Fn(&Path) -> Result<String, RunError>,
+        read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
     ) -> Result<Self, RunError> {
         let mut scenario = scenario::load(&source)?;
         let particles = match &scenario.system.file {
             None => None,
             Some(file) => {
                 let path = beside(Path::new(&source.name), &file.path);
-                let (name, text) = (path.display().to_string(), read(&path)?);
+                let (name, text) = (path.display().to_string(), read(&path, TextFile::Particles)?);
                 let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
                 let mut particles = match file.format {
                     InputFormat::LammpsData => input::lammps_data::parse(&name, &text)?,
@@ -98,8 +105,8 @@ fn beside(scenario: &Path, path: &str) -> PathBuf {
     scenario.parent().unwrap_or(Path::new("")).join(path)
 }
 
-fn read_text(path: &Path) -> Result<String, RunError> {
-    fs::read_to_string(path).map_err(|error| unreadable(path, error.to_string()))
+fn read_text(path: &Path, kind: TextFile) -> Result<String, RunError> {
+    kind.read(path).map_err(|reason| unreadable(path, reason))
 }
 
 fn unreadable(path: &Path, reason: String) -> RunError {

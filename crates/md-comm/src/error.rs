@@ -53,7 +53,7 @@ pub enum CommError {
         rank: Rank,
     },
     /// The watchdog's limit passed while waiting.
-    #[error("{context}: rank {rank} waited {waited_s:.0} s for {awaited}")]
+    #[error("{context}: rank {rank} waited {} for {awaited}", in_words(*.waited_s))]
     Timeout {
         /// Name of the context.
         context: &'static str,
@@ -72,7 +72,37 @@ pub enum CommError {
         /// Why, and what would help.
         reason: String,
     },
+    /// An environment variable has a value that means nothing.
+    #[error("{variable} is {value:?}; {expected}")]
+    Environment {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        expected: &'static str,
+    },
     /// Communication could not be set up.
     #[error("communication could not be set up: {0}")]
     Setup(String),
+}
+
+/// A time for people: short ones are no whole seconds.
+fn in_words(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        1.0.. => (seconds, "s"),
+        1e-3.. => (seconds * 1e3, "ms"),
+        _ => (seconds * 1e6, "us"),
+    };
+    format!("{number:.0} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_sensible_units() {
+        assert_eq!([60.2, 1.0, 0.0012, 5e-5].map(in_words), ["60 s", "1 s", "1 ms", "50 us"]);
+    }
 }

@@ -16,6 +16,7 @@
 //! (*4K aliasing*), and they compete for one set of the first-level cache: a sweep over 8 million atoms took twice the
 //! time per atom. Columns that are used together therefore start at different [`Place`]s, steps into a page.
 
+use crate::memory;
 use bytemuck::{Pod, TransparentWrapper, Zeroable};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -77,7 +78,7 @@ impl Storage {
     pub(crate) fn set_len(&mut self, len: usize) {
         let lines = len.div_ceil(LINE);
         if self.lead + lines > self.lines.capacity() {
-            self.move_to(Vec::with_capacity(lines + lines / 16 + PAGE));
+            self.move_to(memory::with_capacity(lines + lines / 16 + PAGE));
         }
         self.lines.resize(self.lead + lines, CacheLine::zeroed());
         self.len = len;

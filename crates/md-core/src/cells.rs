@@ -16,6 +16,7 @@ use crate::curve::Curve;
 use crate::fields::OnGhosts;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
+use crate::memory;
 use crate::particles::Particles;
 use crate::threads::Threads;
 use std::ops::Range;
@@ -72,7 +73,7 @@ impl LocalCells {
         let (owned, cells) = (particles.owned(), plan.owned.len());
         let curve = Curve::for_particles(owned / cells.max(1));
         let bins = curve.parts();
-        self.keys.resize(owned, 0);
+        memory::resize(&mut self.keys, owned, 0);
         let position = particles.position.each_ref().map(|column| &column[..owned]);
         threads.each((&mut self.keys[..], position), |(keys, position)| {
             find_keys(keys, position, grid, plan, curve);
@@ -100,7 +101,7 @@ impl LocalCells {
     /// Counts the particles of each bin and gives bins and cells their places.
     fn lay_out(&mut self, cells: usize, bins: usize) {
         self.places.clear();
-        self.places.resize(cells * bins, 0);
+        memory::resize(&mut self.places, cells * bins, 0);
         for &key in &self.keys {
             self.places[key as usize] += 1;
         }
@@ -118,7 +119,7 @@ impl LocalCells {
     }
 
     fn find_order(&mut self, owned: usize) {
-        self.order.resize(owned, 0);
+        memory::resize(&mut self.order, owned, 0);
         for (particle, &key) in self.keys.iter().enumerate() {
             let place = &mut self.places[key as usize];
             self.order[*place as usize] = particle as u32;

@@ -58,6 +58,9 @@ pub fn axis(dim: usize) -> char {
 /// # Errors
 /// [`GridError::BoxTooSmall`] for a periodic box shorter than `list_radius`.
 pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell, GridError> {
+    /// So that products of counts can be counted.
+    const MOST: u64 = 1 << 40;
+    let limit = limit.min(MOST);
     let dimensions = domain.dimension.count();
     if let Some(dim) = (0..3).find(|&dim| domain.is_periodic(dim) && domain.lengths[dim] < list_radius) {
         return Err(GridError::BoxTooSmall { dim, length: domain.lengths[dim], list_radius });
@@ -82,10 +85,10 @@ pub fn most_cells(domain: &Domain, list_radius: f64, limit: u64) -> Result<Cell,
 /// a few percent, because a cell-granular cut must not unbalance a regular system.
 pub fn balanced_count(most: i32, ranks: i32) -> i32 {
     const EVEN_SPLIT_MAY_COST: f64 = 1.03;
-    let cost = |n: i32| f64::from((n + ranks - 1) / ranks) / f64::from(n).powi(2);
+    let cost = |n: i32| (f64::from(n) / f64::from(ranks)).ceil() / f64::from(n).powi(2);
+    // Among numbers with as many layers on the slowest rank the largest is cheapest, and among multiples of `ranks` too.
     let even = most - most % ranks;
-    let best = (ranks..=most).min_by(|&a, &b| cost(a).total_cmp(&cost(b)).then(b.cmp(&a))).unwrap_or(most);
-    if even > 0 && cost(even) <= EVEN_SPLIT_MAY_COST * cost(best) { even } else { best }
+    if even > 0 && cost(even) <= EVEN_SPLIT_MAY_COST * cost(most) { even } else { most }
 }
 
 impl CellGrid {
@@ -231,10 +234,13 @@ mod tests {
         };
         assert_eq!(most([33.6, 8.5, 2.8], 1000), Ok([12, 3, 1]));
         assert!(matches!(most([33.6, 8.5, 2.7], 1000), Err(GridError::BoxTooSmall { dim: 2, .. })));
-        for lengths in [[1e100; 3], [1e90, 3.0, 3.0], [1e9, 1e4, 3.0]] {
-            let counts = most(lengths, 1000).unwrap();
+        for (lengths, limit) in [[1e100; 3], [1e90, 3.0, 3.0], [1e9, 1e4, 3.0]]
+            .into_iter()
+            .flat_map(|all| [(all, 1000), (all, u64::MAX)])
+        {
+            let counts = most(lengths, limit).unwrap();
             let total: f64 = counts.into_iter().map(f64::from).product();
-            assert!((1.0..=1000.0).contains(&total), "{lengths:?}: {counts:?}");
+            assert!((1.0..=limit.min(1 << 41) as f64).contains(&total), "{lengths:?}: {counts:?}");
         }
     }
 
@@ -250,5 +256,6 @@ mod tests {
         assert_eq!(balanced_count(5, 3), 5);
         assert_eq!(balanced_count(7, 1), 7);
         assert_eq!(balanced_count(3, 2), 3);
+        assert_eq!(balanced_count(i32::MAX, 2), i32::MAX - 1);
     }
 }

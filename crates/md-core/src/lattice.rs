@@ -80,9 +80,9 @@ impl Lattice {
         [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.cell_lengths[dim])
     }
 
-    /// Number of sites.
+    /// Number of sites; [`u64::MAX`] stands for more than that.
     pub fn len(&self) -> u64 {
-        self.cells.iter().product::<u64>() * self.kind.sites().len() as u64
+        self.cells.into_iter().fold(self.kind.sites().len() as u64, u64::saturating_mul)
     }
 
     /// Whether there is no site.
@@ -126,6 +126,17 @@ mod tests {
             assert!((lattice.len() as f64 / size - 0.8442).abs() < 1e-12, "{kind:?}");
             assert_eq!(lattice.sites().count() as u64, lattice.len());
         }
+    }
+
+    #[test]
+    fn too_many_sites_to_count_are_the_largest_number() {
+        for cells in [[1 << 31, 1 << 31, 1], [u32::MAX; 3]] {
+            assert_eq!(Lattice::new(LatticeKind::Fcc, 1.0, cells).len(), u64::MAX);
+        }
+        assert_eq!(
+            Lattice::new(LatticeKind::Sc, 1.0, [u32::MAX, u32::MAX, 1]).len(),
+            u64::from(u32::MAX).pow(2)
+        );
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod grid;
 pub mod halo;
 pub mod integrate;
 pub mod lattice;
+pub mod memory;
 pub mod migrate;
 pub mod observables;
 pub mod particles;

@@ -24,6 +24,12 @@ thread_local! {
 /// Why there are no threads.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadsError {
+    /// More than a rank can have.
+    #[error("a rank cannot have {count} threads, at most {}", Threads::MOST)]
+    TooMany {
+        /// Threads wanted.
+        count: usize,
+    },
     /// The system does not give them.
     #[error("{count} threads cannot be started: {reason}")]
     Start {
@@ -50,6 +56,9 @@ pub struct Threads {
 }
 
 impl Threads {
+    /// The most that a rank can have: more than any machine has cores.
+    pub const MOST: usize = 1024;
+
     /// The calling thread alone.
     pub fn one() -> Self {
         Self::default()
@@ -62,6 +71,9 @@ impl Threads {
     pub fn new(count: usize) -> Result<Self, ThreadsError> {
         if count <= 1 {
             return Ok(Self::one());
+        }
+        if count > Self::MOST {
+            return Err(ThreadsError::TooMany { count });
         }
         POOL.with(|known| {
             let pool = match known.get() {
@@ -263,6 +275,8 @@ mod tests {
             assert_eq!(Threads::one().count(), 1);
             let error = Threads::new(3).unwrap_err().to_string();
             assert_eq!(error, "this rank works with 2 threads, 3 are not possible any more");
+            let error = Threads::new(65_536).unwrap_err().to_string();
+            assert_eq!(error, "a rank cannot have 65536 threads, at most 1024");
             let caller = std::thread::current().id();
             let first =
                 threads.divide((), |(), _, _| ((), ()), |(), _| std::thread::current().id(), |a, _| a);

@@ -8,8 +8,8 @@ use md_core::grid::axis;
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
-    Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
-    Threads,
+    Boundary, CellGrid, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell,
+    SimdLevel, Threads,
 };
 
 use crate::decomposition::Division;
@@ -61,7 +61,7 @@ pub enum Forces {
 }
 
 impl Forces {
-    fn cutoff(&self) -> f64 {
+    pub(crate) fn cutoff(&self) -> f64 {
         match self {
             Self::Pairs(potential) => potential.cutoff(),
             Self::Own { cutoff } => *cutoff,
@@ -310,8 +310,8 @@ pub struct Setup {
     pub division: Division,
     /// Instruction set of the kernels.
     pub simd: SimdLevel,
-    /// Threads of this rank.
-    pub threads: Threads,
+    /// Threads of this rank: of a simulation; before one is made, the calling thread alone.
+    pub(crate) threads: Threads,
     /// Ranks it was made for.
     pub ranks: usize,
 }
@@ -321,17 +321,17 @@ impl Setup {
     ///
     /// # Errors
     /// [`EngineError::Config`] for values that contradict each other, [`EngineError::Grid`] for a box too small for the
-    /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`], [`EngineError::Threads`].
+    /// cutoff or too thin for the ranks, [`EngineError::MixedPrecision`].
     pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
         config.check()?;
         let NeighborConfig { method, skin, precision, .. } = config.neighbor;
-        let ParallelConfig { partition, rank_grid, threads, simd, .. } = config.parallel;
+        let ParallelConfig { partition, rank_grid, simd, .. } = config.parallel;
         let (domain, cutoff) = (config.domain(), config.forces.cutoff());
         let division =
             Division::new(domain, cutoff + skin, config.particles.len(), ranks, partition, rank_grid)?;
         let simd = simd.unwrap_or_else(|| method.best_simd());
-        let setup = Self { domain, division, simd, threads: Threads::new(threads)?, config, ranks };
-        setup.check_division(&setup.division, cutoff)?;
+        let setup = Self { domain, division, simd, threads: Threads::one(), config, ranks };
+        setup.check_cells(&setup.division.grid, cutoff)?;
         match &setup.config.forces {
             Forces::Pairs(potential)
                 if precision == Precision::Mixed && !potential.fits_single_precision() =>
@@ -342,13 +342,9 @@ impl Setup {
         }
     }
 
-    /// Whether every cell has an owner, cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
+    /// Whether it divides this box, every cell has an owner, and [`Self::check_cells`]. Takes time for every cell.
     pub(crate) fn check_division(&self, division: &Division, cutoff: f64) -> Result<(), EngineError> {
-        /// Of a cell that is exactly as long as it must be.
-        const ROUNDING: f64 = 1e-9;
-        let (Self { domain, ranks, config, .. }, Division { grid, partition }) = (self, division);
-        let NeighborConfig { skin, precision, .. } = config.neighbor;
-        let list_radius = cutoff + skin;
+        let (Self { domain, ranks, .. }, Division { grid, partition }) = (self, division);
         if grid.domain() != domain {
             return Err(EngineError::Config("the division is one of another box".to_owned()));
         }
@@ -357,6 +353,16 @@ impl Setup {
         if let Some((cell, owner)) = owners.into_iter().find(|(_, owner)| owner >= ranks) {
             return Err(EngineError::Config(format!("cell {cell:?} belongs to rank {owner} of {ranks}")));
         }
+        self.check_cells(grid, cutoff)
+    }
+
+    /// Whether cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
+    fn check_cells(&self, grid: &CellGrid, cutoff: f64) -> Result<(), EngineError> {
+        /// Of a cell that is exactly as long as it must be.
+        const ROUNDING: f64 = 1e-9;
+        let Self { domain, config, .. } = self;
+        let NeighborConfig { skin, precision, .. } = config.neighbor;
+        let list_radius = cutoff + skin;
         let mixed = (precision == Precision::Mixed).then(|| mixed_precision_problem(grid, list_radius));
         if let Some(problem) = mixed.flatten() {
             return Err(EngineError::MixedPrecision(problem));

@@ -38,7 +38,7 @@ impl Division {
         /// More cells than this only cost memory: almost all of them would be empty. Enough to spread over the ranks.
         const CELLS_PER_ATOM: u64 = 8;
         const CELLS_PER_RANK: u64 = 1000;
-        let limit = (CELLS_PER_ATOM * atoms).max(CELLS_PER_RANK * ranks as u64);
+        let limit = CELLS_PER_ATOM.saturating_mul(atoms).max(CELLS_PER_RANK * ranks as u64);
         let most_cells = most_cells(&domain, list_radius, limit)?;
         let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
         Ok(Self { grid, partition })

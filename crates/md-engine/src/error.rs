@@ -6,6 +6,7 @@ use md_comm::CommError;
 use md_core::diagnose::ClosePair;
 use md_core::grid::GridError;
 use md_core::halo::BorderError;
+use md_core::memory::OutOfMemory;
 use md_core::migrate::LostParticle;
 use md_core::threads::ThreadsError;
 
@@ -65,6 +66,9 @@ pub enum EngineError {
     /// Threads of a rank.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
+    /// A block of memory that could not be had.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
     /// Communication.
     #[error(transparent)]
     Communication(#[from] CommError),
@@ -173,6 +177,7 @@ impl EngineError {
             | Self::NotFinite { .. }
             | Self::WrongCount { .. } => Scope::AllRanks,
             Self::Threads(_)
+            | Self::OutOfMemory(_)
             | Self::Communication(_)
             | Self::Border(_)
             | Self::Stray(..)

@@ -50,6 +50,7 @@ mod initial;
 pub mod integrator;
 mod interaction;
 mod measure;
+mod memory;
 mod observer;
 mod placement;
 mod rebuild;

@@ -2,9 +2,10 @@
 
 use md_comm::{Traffic, World};
 use md_core::integrate::HalfKicks;
+use md_core::memory;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles};
+use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Threads};
 
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, Setup, TailCorrection};
@@ -68,14 +69,19 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     ///
     /// # Errors
     /// [`EngineError::Config`] for a setup for another number of ranks or a longer cutoff; communication; particles on top of
-    /// each other.
+    /// each other; [`EngineError::OutOfMemory`].
     pub fn with_interaction(
         world: &'w dyn World,
         setup: &Setup,
-        mut interaction: I,
+        interaction: I,
     ) -> Result<Self, EngineError> {
+        memory::or_error(|| Self::start(world, setup, interaction))?
+    }
+
+    fn start(world: &'w dyn World, setup: &Setup, mut interaction: I) -> Result<Self, EngineError> {
         let config = &setup.config;
         check_ranks(setup, world)?;
+        let threads = Threads::new(config.parallel.threads)?;
         setup.check_division(&setup.division, interaction.cutoff())?;
         let mut particles = initial::particles(setup, world)?;
         interaction.register(&mut particles);
@@ -97,7 +103,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs_step: 0,
             observed: None,
             ending: Ending::default(),
-            setup: setup.clone(),
+            setup: Setup { threads, ..setup.clone() },
             world,
             interaction,
         };
@@ -154,7 +160,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
         let ghosts = match self.rebuild_due()? {
             Due::Yes => {
-                self.rebuild()?;
+                memory::or_error(|| self.rebuild())??;
                 GhostPositions::Fresh
             }
             Due::No => {

@@ -3,13 +3,14 @@
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::effective_toml;
-use crate::setup;
+use crate::{memory, setup};
 
-/// The effective scenario of checked inputs, for `ranks` ranks.
+/// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
 ///
 /// # Errors
-/// What [`setup::of_inputs`] finds.
+/// What [`setup::of_inputs`] and [`memory::expect`] find.
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
-    setup::of_inputs(inputs, ranks)?;
-    Ok(effective_toml(&inputs.scenario))
+    let setup = setup::of_inputs(inputs, ranks)?;
+    memory::expect(inputs, &setup, memory::available(ranks))?;
+    Ok(effective_toml(&inputs.scenario) + "\n" + &memory::remark(&setup))
 }

@@ -11,7 +11,7 @@ use crate::output::screen::forces_report;
 use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
 use crate::output::{KnownFile, Screen, Verbosity};
-use crate::setup;
+use crate::{memory, setup};
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
 ///
@@ -20,6 +20,7 @@ use crate::setup;
 pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Result<(), RunError> {
     // Nothing moves, so the particles need no velocities.
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
+    memory::expect_on_all(world, inputs, &setup)?;
     let directory = open_on_root(world, || output_directory(inputs))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;

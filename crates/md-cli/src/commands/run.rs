@@ -23,7 +23,7 @@ use crate::output::{
 use crate::report::{RunContext, RunFacts};
 use crate::scenario::{Output, Scenario, Trajectory};
 use crate::session::warn;
-use crate::setup;
+use crate::{memory, setup};
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -31,6 +31,7 @@ use crate::setup;
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let setup = setup::of_inputs(inputs, world.ranks())?;
+    memory::expect_on_all(world, inputs, &setup)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
     let outputs = open_on_root(world, || Outputs::open(inputs, &setup, args))?;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::error::{Intact, OutputError};
+use crate::printable::escaped;
 use md_engine::{ForceTotals, ParticleRow, Thermo};
 
 /// Significant digits of the thermo table, as LAMMPS prints them.
@@ -75,7 +76,7 @@ impl Screen {
     }
 
     fn send(&mut self, text: &str) -> io::Result<()> {
-        self.stream.write_all(text.as_bytes())?;
+        self.stream.write_all(escaped(text).as_bytes())?;
         self.stream.flush()
     }
 }

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 
+use super::excerpt::Excerpt;
 use super::finding::Finding;
-use super::origin::Origin;
+use super::origin::{Place, Places};
 use super::overrides::Fault;
 use super::source::ScenarioSource;
+use crate::printable::printable;
 
 /// Columns of a rendered error, fixed so that its text is the same everywhere.
 const WIDTH: usize = 100;
@@ -25,7 +27,7 @@ struct Report {
     help: Option<String>,
     path: String,
     #[source_code]
-    text: Option<NamedSource<String>>,
+    text: Option<Excerpt>,
     #[label(collection)]
     labels: Vec<LabeledSpan>,
 }
@@ -63,49 +65,53 @@ impl ScenarioError {
 
     /// Finds the place of a finding.
     pub(super) fn locate(source: &ScenarioSource, finding: &Finding) -> Self {
-        let paths = finding.paths.as_slice();
-        let origin = Origin::find(source, paths, finding.part);
-        let message = match origin {
+        let place = Places::new(source).find(&finding.paths, finding.part);
+        Self::of_finding(source, finding, place.as_ref())
+    }
+
+    /// A finding at its place.
+    pub(super) fn of_finding(source: &ScenarioSource, finding: &Finding, place: Option<&Place>) -> Self {
+        let message = match place {
             Some(_) => finding.message.clone(),
             // Nothing to show: at least the file's name.
             None => format!("{}: {}", source.name, finding.message),
         };
-        let path = paths.first().map(ToString::to_string).unwrap_or_default();
-        Self::new(message, Some(finding.help.clone()), path, origin, finding.label.clone())
+        let path = finding.paths.first().map(ToString::to_string).unwrap_or_default();
+        Self::new(&message, Some(&finding.help), path).at_place(source, place, finding.label.as_deref())
     }
 
     pub(super) fn from_syntax(source: &ScenarioSource, error: &toml::de::Error) -> Self {
-        let origin = error.span().map(|span| Origin::file(source, span));
-        let message = format!("not valid TOML: {}", error.message());
-        let help = "a scenario is a TOML file: [tables] of `key = value`".to_owned();
-        Self::new(message, Some(help), String::new(), origin, Some("here".to_owned()))
+        let message = match error.span() {
+            Some(_) => format!("not valid TOML: {}", error.message()),
+            None => format!("{}: not valid TOML: {}", source.name, error.message()),
+        };
+        let help = "a scenario is a TOML file: [tables] of `key = value`";
+        let place = error.span().map(Place::file);
+        Self::new(&message, Some(help), String::new()).at_place(source, place.as_ref(), Some("here"))
     }
 
-    pub(super) fn from_override(text: &str, fault: Fault) -> Self {
-        let origin = Some(Origin::set(text, fault.range));
-        Self::new(fault.message, Some(fault.help), String::new(), origin, None)
+    pub(super) fn from_override(source: &ScenarioSource, text: &str, fault: Fault) -> Self {
+        let place = Place::set(text, fault.range);
+        Self::new(&fault.message, Some(&fault.help), String::new()).at_place(source, Some(&place), None)
     }
 
     /// For what the schema lets pass and the model does not.
     pub(super) fn from_decoding(source: &ScenarioSource, error: &toml::de::Error) -> Self {
-        Self::new(format!("{}: {}", source.name, error.message()), None, String::new(), None, None)
+        Self::new(&format!("{}: {}", source.name, error.message()), None, String::new())
     }
 
-    /// Place in the text, for the order of errors.
-    pub(super) fn offset(&self) -> usize {
-        self.0.labels.first().map_or(0, LabeledSpan::offset)
+    fn new(message: &str, help: Option<&str>, path: String) -> Self {
+        let (message, help) = (printable(message), help.map(printable));
+        Self(Box::new(Report { message, help, path, text: None, labels: Vec::new() }))
     }
 
-    fn new(
-        message: String,
-        help: Option<String>,
-        path: String,
-        origin: Option<Origin>,
-        label: Option<String>,
-    ) -> Self {
-        let located = origin.map(|Origin { text, span }| (text, LabeledSpan::new_with_span(label, span)));
-        let (text, label) = located.unzip();
-        Self(Box::new(Report { message, help, path, text, labels: label.into_iter().collect() }))
+    fn at_place(mut self, source: &ScenarioSource, place: Option<&Place>, label: Option<&str>) -> Self {
+        if let Some(place) = place {
+            let (text, span) = place.excerpt(source);
+            self.0.text = Some(text);
+            self.0.labels = vec![LabeledSpan::new_with_span(label.map(printable), span)];
+        }
+        self
     }
 
     fn rendered(&self, theme: GraphicalTheme) -> String {

@@ -1,5 +1,6 @@
 //! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of species.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use md_core::PairPotential;
@@ -202,7 +203,7 @@ fn check_no_wells(species: &[Species], kind: &str, parameters: &str) -> Checked 
 /// Pairs name existing species, and no pair is given twice.
 fn check_names<'p>(pairs: impl Iterator<Item = &'p [String; 2]>, species: &[Species]) -> Checked {
     let names = || species.iter().map(|own| own.name.as_str());
-    let mut before: Vec<&[String; 2]> = Vec::new();
+    let mut before = BTreeMap::new();
     for (index, pair @ [left, right]) in pairs.enumerate() {
         let unknown = pair.iter().enumerate().find(|(_, name)| !names().any(|known| known == *name));
         if let Some((side, name)) = unknown {
@@ -213,15 +214,13 @@ fn check_names<'p>(pairs: impl Iterator<Item = &'p [String; 2]>, species: &[Spec
             let path = format!("interaction.pair[{index}].species[{side}]");
             return Err(Finding::new(path, format!("there is no species `{name}`"), help));
         }
-        let is_same = |[a, b]: &&[String; 2]| (a == left && b == right) || (a == right && b == left);
-        if let Some(first) = before.iter().position(is_same) {
+        if let Some(first) = before.insert([left.min(right), left.max(right)], index) {
             let message = format!(
                 "the pair `{left}`, `{right}` is given twice: interaction.pair[{first}] and [{index}]"
             );
             let help = "keep one; the order of the two names does not matter";
             return Err(Finding::new(format!("interaction.pair[{index}].species"), message, help));
         }
-        before.push(pair);
     }
     Ok(())
 }

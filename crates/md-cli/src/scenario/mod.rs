@@ -20,6 +20,7 @@
 //! Names that a later version brings are refused with "not available yet" instead of "unknown": see `shape`.
 
 mod error;
+mod excerpt;
 mod finding;
 mod interaction;
 mod neighbor;

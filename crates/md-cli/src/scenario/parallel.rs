@@ -3,9 +3,9 @@
 use md_comm::{
     Asserts, Backend, Buffering, Operation, Polling, RingForm, RmaKey, RmaOptions, WindowCount, WindowKind,
 };
-use md_core::Shell;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
+use md_core::{Shell, Threads};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,10 +34,10 @@ pub struct Parallel {
     /// Compute inner pairs while the halo is in flight.
     pub overlap: bool,
     /// Threads per rank.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1024))]
     pub threads: usize,
     /// For backend `local`: number of ranks, run as threads of this process.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1024))]
     pub ranks: usize,
     /// Seconds after which a rank that still waits for a message reports it and ends the run.
     pub watchdog_s: f64,
@@ -130,7 +130,7 @@ pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_rma(parallel)?;
     check_grid(parallel, simulation)?;
     check_ranks(parallel)?;
-    at_least_one("parallel.threads", parallel.threads, "threads per rank")?;
+    check_threads(parallel)?;
     positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
 }
 
@@ -198,4 +198,24 @@ fn check_ranks(parallel: &Parallel) -> Checked {
         return Err(Finding::new("parallel.ranks", message, help).or_at("parallel.backend"));
     }
     Ok(())
+}
+
+/// All threads of this process: as many as [`Threads::MOST`], with several ranks too.
+fn check_threads(parallel: &Parallel) -> Checked {
+    let Parallel { threads, ranks, .. } = *parallel;
+    at_least_one("parallel.threads", threads, "threads per rank")?;
+    let most = Threads::MOST;
+    if threads.saturating_mul(ranks) <= most {
+        return Ok(());
+    }
+    let (path, message) = match (threads, ranks) {
+        (1, _) => ("parallel.ranks", format!("`parallel.ranks` must be at most {most}, found {ranks}")),
+        (_, 1) => ("parallel.threads", format!("`parallel.threads` must be at most {most}, found {threads}")),
+        _ => (
+            "parallel.threads",
+            format!("{ranks} ranks with {threads} threads each are more than {most} threads"),
+        ),
+    };
+    let help = "more threads than cores are slower than fewer; many ranks are started by `mpirun`";
+    Err(Finding::new(path, message, help).or_at("parallel.ranks"))
 }

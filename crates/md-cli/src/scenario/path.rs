@@ -16,8 +16,10 @@ pub(super) enum Segment {
 pub(super) struct KeyPath(Vec<Segment>);
 
 impl KeyPath {
-    /// Reads `a.b`, `a[1].b` and `a.1.b`; `None` when a step is empty or a bracket is left open.
+    /// Reads `a.b`, `a[1].b` and `a.1.b`; `None` when a step is empty, a bracket is left open, or there are too many steps.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        /// No key of a scenario is deeper.
+        const DEEPEST: usize = 8;
         let mut segments = Vec::new();
         for part in text.trim().split('.') {
             let (key, mut brackets) = part.split_at(part.find('[').unwrap_or(part.len()));
@@ -33,7 +35,7 @@ impl KeyPath {
                 brackets = rest.trim();
             }
         }
-        Some(Self(segments))
+        (segments.len() <= DEEPEST).then_some(Self(segments))
     }
 
     /// The steps from the top of the scenario.
@@ -116,7 +118,9 @@ mod tests {
 
     #[test]
     fn a_malformed_path_is_refused() {
-        for text in ["", ".", "a..b", "a[", "a[x]", "a[1]b", "a."] {
+        for text in
+            ["", ".", "a..b", "a[", "a[x]", "a[1]b", "a.", "a.a.a.a.a.a.a.a.a", "a[0][0][0][0][0][0][0][0]"]
+        {
             assert_eq!(KeyPath::parse(text), None, "{text}");
         }
     }

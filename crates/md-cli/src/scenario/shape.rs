@@ -141,11 +141,16 @@ fn unknown_name(path: &KeyPath, name: &str, names: &[&str]) -> Finding {
 }
 
 fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) -> Finding {
+    // An integer beyond TOML's comes from `--set` as a string.
+    let large =
+        value.as_str().filter(|text| text.parse::<u128>().is_ok_and(|number| i64::try_from(number).is_err()));
     let expected = match (kind, value) {
+        (Kind::Integer(bounds), _) if large.is_some() => format!("an integer up to {}", bounds.largest),
         (Kind::Integer(bounds), Value::Integer(1..)) => format!("an integer up to {}", bounds.largest),
         _ => expected(kind),
     };
-    let message = format!("`{path}` must be {expected}, found {}", found(value));
+    let message =
+        format!("`{path}` must be {expected}, found {}", large.map_or_else(|| found(value), str::to_owned));
     let help = match kind {
         Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),

@@ -5,6 +5,7 @@ use toml_edit::{DocumentMut, Item};
 
 use super::error::ScenarioError;
 use super::finding::Finding;
+use super::origin::{Place, Places};
 use super::overrides;
 use super::schema::ModelSchema;
 use super::shape::{self, Missing};
@@ -44,7 +45,7 @@ pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
     refuse(&file_alone, &shape::check(&tree, &schema, Missing::Allowed))?;
     for text in &source.overrides {
         overrides::apply(&mut tree, &schema, text)
-            .map_err(|fault| ScenarioError::from_override(text, fault))?;
+            .map_err(|fault| ScenarioError::from_override(source, text, fault))?;
     }
     refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
     shape::fill_kinds(&mut tree, &schema);
@@ -62,8 +63,13 @@ pub fn fault(scenario: &Scenario) -> Option<String> {
 
 /// Turns the finding that stands first in the text into an error.
 fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioError> {
-    let errors = findings.iter().map(|finding| ScenarioError::locate(source, finding));
-    errors.min_by_key(ScenarioError::offset).map_or(Ok(()), Err)
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let places = Places::new(source);
+    let placed = findings.iter().map(|finding| (places.find(&finding.paths, finding.part), finding));
+    let first = placed.min_by_key(|(place, _)| place.as_ref().map_or(0, Place::offset));
+    first.map_or(Ok(()), |(place, finding)| Err(ScenarioError::of_finding(source, finding, place.as_ref())))
 }
 
 /// Keys that users write into one line.

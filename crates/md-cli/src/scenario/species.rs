@@ -35,12 +35,19 @@ pub(super) fn default_species() -> Vec<Species> {
     vec![Species { name: "A".to_owned(), mass: None, epsilon: 1.0, sigma: 1.0, fraction: None }]
 }
 
+/// Most species: memory and time grow with their pairs.
+const MOST: usize = 1000;
+
 /// How far the sum of fractions may be from 1: rounding of written decimals, no more.
 const FRACTION_TOLERANCE: f64 = 1e-9;
 
 pub(super) fn check(species: &[Species], system: &System) -> Checked {
     if species.is_empty() {
         return Err(Finding::new("species", "there are no species", "give at least one [[species]]"));
+    }
+    if species.len() > MOST {
+        let message = format!("there are {} species, more than {MOST}", species.len());
+        return Err(Finding::new("species", message, "every pair of species has its own parameters"));
     }
     for (index, own) in species.iter().enumerate() {
         check_name(index, species)?;
@@ -56,7 +63,7 @@ pub(super) fn check(species: &[Species], system: &System) -> Checked {
 fn check_name(index: usize, species: &[Species]) -> Checked {
     let path = format!("species[{index}].name");
     let name = species[index].name.as_str();
-    if name.is_empty() || name.contains(char::is_whitespace) {
+    if name.is_empty() || name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
         let message = format!("{name:?} cannot be the name of a species");
         return Err(Finding::new(path, message, "a name is one word: it is a column in files"));
     }

@@ -28,9 +28,12 @@ use crate::early_end::EarlyEnd;
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
+use crate::printable::printable;
 use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
-use speak::{end, fail_alone, on_first_process, print_error, refuse, show, show_help, warn_of_threads};
+use speak::{
+    end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_threads,
+};
 
 pub(crate) use speak::{note, warn};
 
@@ -40,7 +43,13 @@ pub fn main() -> u8 {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
             // If the terminal is gone there is nobody to tell.
-            on_first_process(|| drop(error.print()));
+            on_first_process(|| {
+                if std::env::args_os().any(|word| word.to_string_lossy().contains(char::is_control)) {
+                    print_whole(&printable(&error.render().to_string()));
+                } else {
+                    drop(error.print());
+                }
+            });
             return BAD_INPUT;
         }
         Err(help) => return show_help(&help),
@@ -161,7 +170,7 @@ fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<()
     let ended = local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs)));
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {
-            print_error(&panic.to_string());
+            print_error(&printable(&panic.to_string()));
             RUN_FAILED
         })
     });

@@ -10,6 +10,7 @@ use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::screen::result_written;
 use crate::output::{Screen, Verbosity};
+use crate::printable::printable;
 
 /// Says what went wrong, once, and makes sure that all ranks end.
 pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
@@ -60,7 +61,7 @@ pub(super) fn fail_alone(error: &RunError) -> u8 {
 }
 
 pub(super) fn refuse(what: &str) -> u8 {
-    on_first_process(|| print_error(what));
+    on_first_process(|| print_error(&printable(what)));
     BAD_INPUT
 }
 
@@ -79,7 +80,7 @@ fn render(error: &RunError) -> String {
     match error {
         RunError::Scenario(error) if is_coloured() => error.render_coloured(),
         RunError::Scenario(error) => error.render(),
-        other => other.to_string(),
+        other => printable(&other.to_string()),
     }
 }
 
@@ -106,7 +107,7 @@ pub(crate) fn note(text: &str) {
 }
 
 /// Prints by one call of the system, so that words of the launcher or of other ranks do not come in between.
-fn print_whole(text: &str) {
+pub(super) fn print_whole(text: &str) {
     // If the terminal is gone there is nobody to tell.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -44,11 +44,13 @@ impl Node {
 
 /// The variable's value; without it a node has all ranks that share memory.
 fn ranks_per_node() -> Result<usize, CommError> {
-    let Ok(text) = std::env::var(RANKS_PER_NODE) else { return Ok(usize::MAX) };
-    text.trim().parse().ok().filter(|&ranks| ranks > 0).ok_or_else(|| {
-        CommError::Setup(format!(
-            "{RANKS_PER_NODE} is {text:?}; it must be a number of ranks from 1, or not be set"
-        ))
+    let Some(text) = std::env::var_os(RANKS_PER_NODE) else { return Ok(usize::MAX) };
+    let text = text.to_string_lossy();
+    let ranks = text.trim().parse().ok().filter(|&ranks| ranks > 0);
+    ranks.ok_or_else(|| CommError::Environment {
+        variable: RANKS_PER_NODE,
+        value: text.into_owned(),
+        expected: "it must be a number of ranks from 1, or not be set",
     })
 }
 

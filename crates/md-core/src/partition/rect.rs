@@ -55,7 +55,8 @@ impl Rect {
     /// # Errors
     /// The grid's product is not `ranks`, or it has more ranks than cells along a dimension.
     pub fn new(grid: [usize; 3], most: Cell, ranks: usize) -> Result<Self, GridError> {
-        if grid.iter().product::<usize>() != ranks {
+        let places = grid.iter().fold(1_usize, |places, &ranks| places.saturating_mul(ranks));
+        if places != ranks {
             return Err(GridError::WrongGrid { grid, ranks });
         }
         match (0..3).find(|&dim| grid[dim] > most[dim] as usize) {

@@ -18,7 +18,7 @@ use md_engine::{RowVector, Setup, Simulation};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::Parallel;
-use crate::setup;
+use crate::{memory, setup};
 use md_engine::ParticleRow;
 
 /// Largest difference of a force, in units of the rms force.
@@ -66,6 +66,7 @@ impl Reference {
         };
         scenario.neighbor.precision = Precision::Double;
         let setup = setup::of_scenario(inputs, &scenario, 1)?;
+        memory::expect(inputs, &setup, memory::available(1))?;
         let mut setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
         setup.config.neighbor.method =
             if setup.atoms() <= DIRECT_SUM_LIMIT { MethodKind::DirectSum } else { MethodKind::Cells };

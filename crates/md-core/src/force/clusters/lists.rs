@@ -4,6 +4,7 @@ use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
 use super::words::{Entry, IClusters, Left, MOST_ENTRIES, Stream};
 use crate::force::Newton;
+use crate::memory;
 use crate::simd::ClusterForces;
 use std::ops::Range;
 
@@ -63,7 +64,7 @@ impl Lists {
 
     /// Room for so many i-clusters in the making, each with all candidates.
     pub(super) fn prepare_drafts(&mut self, i_clusters: usize) {
-        self.drafts.resize(i_clusters * self.candidates.len(), Entry::default());
+        memory::resize(&mut self.drafts, i_clusters * self.candidates.len(), Entry::default());
     }
 
     /// I-clusters of a new section follow.
@@ -85,6 +86,7 @@ impl Lists {
             _ => {
                 self.end_last_i_cluster();
                 self.last = Some(LastICluster { particle, cluster });
+                self.stream.reserve(drafts.len() + 1);
                 self.stream.begin_i_cluster(particle);
                 self.stream.extend_i_cluster(&self.drafts[drafts]);
             }

@@ -9,6 +9,8 @@
 //! One stream, because access is then sequential and the hardware prefetcher follows it. Heads and flushes in arrays of their
 //! own would be read a few words at a time and miss the cache. For the same reason the flushes come before the entries.
 
+use crate::memory;
+
 /// A cluster and lanes. Bit k stands for lane k. One word, because lists are made by copying entries over and over. The stream's
 /// other words have the same type, so that copying is all it takes: a cluster to be flushed has no lanes, a head is read by
 /// [`IClusters`].
@@ -66,6 +68,12 @@ impl Stream {
 
     pub(super) fn words(&self) -> &[Entry] {
         &self.words
+    }
+
+    /// Room for so many words more.
+    #[inline]
+    pub(super) fn reserve(&mut self, words: usize) {
+        memory::reserve(&mut self.words, words);
     }
 
     /// Begins the i-cluster of the particles from `particle` on.

@@ -1,0 +1,59 @@
+//! Text of others on a terminal: what a scenario, a file or a command line says must not act on it, nor fill it.
+
+/// The longest line of a message, in characters.
+const LONGEST: usize = 600;
+
+/// The same without characters that act on a terminal: they are escaped as in TOML. Line ends and tabs stay.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if acts(letter) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Control characters, and those that change the direction of what follows.
+fn acts(letter: char) -> bool {
+    let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    turns || (letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
+
+/// A message as it is printed: [`escaped`], and no line longer than a few lines of a terminal.
+pub(crate) fn printable(message: &str) -> String {
+    let lines: Vec<String> = message.split('\n').map(|line| escaped(&shortened(line))).collect();
+    lines.join("\n")
+}
+
+/// A long line without its middle.
+fn shortened(line: &str) -> String {
+    let at = |count: usize| line.char_indices().nth(count).map(|(index, _)| index);
+    let Some(_) = at(LONGEST) else { return line.to_owned() };
+    let head = at(LONGEST / 2).unwrap_or_default();
+    let tail = line.char_indices().rev().nth(LONGEST / 4).map_or(head, |(index, _)| index);
+    format!("{} ... {}", &line[..head], &line[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_acts_on_a_terminal() {
+        let text = "a\u{1b}]0;title\u{7}b\r\u{9b}2J\u{202e}\tc\nd";
+        assert_eq!(escaped(text), "a\\u001b]0;title\\u0007b\\u000d\\u009b2J\\u202e\tc\nd");
+        assert_eq!(printable(text), escaped(text));
+    }
+
+    #[test]
+    fn long_lines_lose_their_middle() {
+        let text = format!("start\n{}end", "ä".repeat(200_000));
+        let lines: Vec<String> = printable(&text).split('\n').map(str::to_owned).collect();
+        assert_eq!(lines[0], "start");
+        assert!(lines[1].chars().count() < LONGEST, "{}", lines[1]);
+        assert!(lines[1].starts_with("ää") && lines[1].contains("ä ... ä") && lines[1].ends_with("äend"));
+    }
+}

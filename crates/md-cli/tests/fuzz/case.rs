@@ -1,0 +1,142 @@
+//! One case: what is tried with it, and what must hold.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Parser;
+use md_cli::args::{Cli, Command};
+use md_cli::error::RunError;
+use md_cli::inputs::Inputs;
+use md_cli::{memory, setup};
+use md_comm::local;
+use md_core::force::{MethodKind, Precision};
+use md_engine::{EngineError, ParticleRow, RowVector, Setup, Simulation};
+
+/// No case takes longer.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Larger systems are not run.
+const MOST_ATOMS: u64 = 600;
+/// More threads than this are not started.
+const MOST_THREADS: usize = 8;
+/// Steps of what was accepted.
+const STEPS: u64 = 3;
+
+/// A scenario, its overrides, and the particle file `particles`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Case {
+    pub(crate) scenario: Vec<u8>,
+    pub(crate) overrides: Vec<String>,
+    pub(crate) particles: Vec<u8>,
+}
+
+impl Case {
+    pub(crate) fn of_scenario(scenario: Vec<u8>) -> Self {
+        Self { scenario, ..Self::default() }
+    }
+
+    /// What is wrong with how the case was dealt with.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (case, (tell, told)) = (self.clone(), mpsc::channel());
+        std::thread::spawn(move || tell.send(case.check_here()));
+        match told.recv_timeout(LIMIT) {
+            Ok(checked) => checked,
+            Err(mpsc::RecvTimeoutError::Timeout) => Err(format!("no end after {LIMIT:?}")),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err("a panic".to_owned()),
+        }
+    }
+
+    fn check_here(&self) -> Result<(), String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let scenario = folder.path().join("fuzz.toml");
+        std::fs::write(&scenario, &self.scenario).map_err(|error| error.to_string())?;
+        std::fs::write(folder.path().join("particles"), &self.particles)
+            .map_err(|error| error.to_string())?;
+        match self.set_up(&scenario) {
+            Err(error) => check_refusal(&error),
+            Ok(setup) if is_small(&setup) => check_run(&setup),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// What `run` does before it computes.
+    fn set_up(&self, scenario: &Path) -> Result<Setup, RunError> {
+        let mut words = vec!["md-cli".into(), "check".into(), scenario.as_os_str().to_owned()];
+        words.extend(self.overrides.iter().map(|text| format!("--set={text}").into()));
+        let Ok(Cli { command: Command::Check(args) }) = Cli::try_parse_from(words) else {
+            unreachable!("`check` takes any override")
+        };
+        let inputs = Inputs::read(&args)?;
+        let ranks = inputs.scenario.parallel.ranks;
+        let setup = setup::of_inputs(&inputs, ranks)?;
+        memory::expect(&inputs, &setup, memory::available(ranks))?;
+        Ok(setup)
+    }
+}
+
+fn is_small(setup: &Setup) -> bool {
+    setup.atoms() <= MOST_ATOMS && setup.ranks * setup.config.parallel.threads <= MOST_THREADS
+}
+
+/// A refusal names a key, or a line, or at least the file.
+fn check_refusal(error: &RunError) -> Result<(), String> {
+    let (text, is_placed) = match error {
+        RunError::Scenario(error) => {
+            let text = error.render();
+            let is_placed =
+                !error.key_path().is_empty() || text.contains("fuzz.toml:") || text.contains("command line:");
+            (text, is_placed)
+        }
+        other => {
+            let text = other.to_string();
+            let is_placed = text.contains("particles") || text.contains("fuzz.toml");
+            (text, is_placed)
+        }
+    };
+    let is_harmless = !text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t'));
+    let is_harmless = is_harmless || !matches!(error, RunError::Scenario(_));
+    match (error.exit_code(), is_placed, is_harmless) {
+        (2, true, true) => Ok(()),
+        (code, ..) => Err(format!("refused with exit code {code} and these words: {text}")),
+    }
+}
+
+/// Runs what was accepted, and compares its forces with the direct sum; of a lattice with displaced sites, as it has none else.
+fn check_run(setup: &Setup) -> Result<(), String> {
+    let _ = play(setup, STEPS)?;
+    let setup = setup.displaced(1.0);
+    let mut direct = setup.clone();
+    direct.config.neighbor.method = MethodKind::DirectSum;
+    direct.config.neighbor.precision = Precision::Double;
+    let (Ok(found), Ok(expected)) = (play(&setup, 0)?, play(&direct, 0)?) else {
+        // Particles on top of each other, or a time step that is too large: `run` says so.
+        return Ok(());
+    };
+    let bound = if setup.config.neighbor.precision == Precision::Mixed { 1e-4 } else { 1e-9 };
+    let largest =
+        expected.iter().flat_map(|row| row.vector).fold(0.0, |most: f64, force| most.max(force.abs()));
+    for (own, reference) in found.iter().zip(&expected) {
+        let is_close = (0..3).all(|dim| (own.vector[dim] - reference.vector[dim]).abs() <= bound * largest);
+        if own.id != reference.id || !is_close {
+            return Err(format!("forces of the direct sum are others: {own:?}, {reference:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The forces of the initial state, and then so many steps; the engine's errors are none of the case's.
+fn play(setup: &Setup, steps: u64) -> Result<Result<Vec<ParticleRow>, EngineError>, String> {
+    let ended = local::run(setup.ranks, LIMIT, |world| {
+        let mut simulation = Simulation::new(world, setup)?;
+        let mut rows = simulation.gather_rows(RowVector::Force)?;
+        simulation.run(steps, &mut [])?;
+        simulation.finalise()?;
+        rows.sort_by_key(|row| row.id);
+        Ok(rows)
+    });
+    let ended: Result<Vec<_>, _> = ended.into_iter().collect();
+    let ranks = ended.map_err(|panic| panic.to_string())?;
+    let all: Result<Vec<_>, _> = ranks.into_iter().collect();
+    // Rank 0 has the rows.
+    Ok(all.map(|ranks| ranks.into_iter().next().unwrap_or_default()))
+}

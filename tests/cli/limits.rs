@@ -1,0 +1,321 @@
+//! Sizes beyond the machine, files that are none, text that acts on a terminal: refused at once, in plain words.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{MELT, Said, Start, Workdir, error, p2p_available};
+use insta::assert_snapshot;
+
+/// What is refused before any work takes no longer, also on a loaded machine and without optimisation.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+/// The error of a call, which must come at once.
+fn at_once(workdir: &Workdir, arguments: &str) -> String {
+    let begun = Instant::now();
+    let said = workdir.call(Start::Plain, arguments);
+    assert!(begun.elapsed() < AT_ONCE, "{arguments} took {:?}", begun.elapsed());
+    assert_eq!(said.stdout, "", "{said:?}");
+    format!("exit code {}\n{}", said.code.unwrap(), said.stderr)
+}
+
+/// Without the memory of this machine and what would fit into it.
+fn anywhere(text: &str) -> String {
+    let (before, rest) = text.split_once("help: there are ").unwrap_or_else(|| panic!("{text}"));
+    let (_, after) = rest.split_once(" particles\n").unwrap_or_else(|| panic!("{text}"));
+    format!("{before}help: there are ... particles\n{after}")
+}
+
+#[test]
+fn systems_that_no_memory_holds() {
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[65536, 4294967295, 1000]"));
+    let check = anywhere(&at_once(&workdir, "check melt.toml"));
+    assert_snapshot!(check, @r#"
+    exit code 2
+    error: × 1125899906580480000 particles need about 352 EB of memory per rank
+       ╭─[melt.toml:6:53]
+     5 │ [system]
+     6 │ lattice = { kind = "fcc", density = 0.8442, cells = [65536, 4294967295, 1000] }
+       ·                                                     ─────────────────────────
+     7 │ temperature = 1.44
+       ╰────
+      help: there are ... particles
+    "#);
+    for command in ["run", "forces"] {
+        assert_eq!(
+            anywhere(&at_once(&workdir, &format!("{command} melt.toml --set parallel.backend=local"))),
+            check
+        );
+    }
+    assert_eq!(workdir.files("."), ["melt.toml"]);
+    let set = |cells: &str| format!("check melt.toml --set system.lattice.cells={cells}");
+    assert_snapshot!(anywhere(&at_once(&workdir, &set("[2147483648,2147483648,2]"))), @"");
+    assert_snapshot!(anywhere(&at_once(&workdir, &set("[1000000000,2,2]"))), @"");
+}
+
+/// A limit of the shell's, which nothing that the system tells about free memory shows.
+#[test]
+fn a_block_that_cannot_be_had_is_an_error() {
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[60, 60, 60]"));
+    let local = "--set parallel.backend=local";
+    let script = format!("ulimit -v 200000; exec \"$md\" run melt.toml --quiet {local}");
+    let said = Said::of(workdir.shell(&script));
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    let size = said.stderr.strip_prefix("error: rank 0: out of memory: there is no room for a block of ");
+    let size: u64 = size.and_then(|text| text.strip_suffix(" bytes\n")).unwrap().parse().unwrap();
+    assert!(size > 1_000_000, "{size}");
+}
+
+#[test]
+fn threads_and_ranks_have_limits() {
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(at_once(&workdir, "check melt.toml --threads 65536"), @r"
+    exit code 2
+    error: × `parallel.threads` must be at most 1024, found 65536
+       ╭─[command line:1:24]
+     1 │ --set parallel.threads=65536
+       ·                        ─────
+       ╰────
+      help: more threads than cores are slower than fewer; many ranks are started by `mpirun`
+    ");
+    assert_snapshot!(at_once(&workdir, "run melt.toml --set parallel.backend=local --set parallel.ranks=5000"), @"");
+    assert_snapshot!(at_once(&workdir, "check melt.toml --set parallel.ranks=64 --set parallel.threads=64"), @"");
+    let grid = "check melt.toml --set parallel.grid=[4294967296,4294967296,1]";
+    assert_snapshot!(at_once(&workdir, grid), @"");
+    let begun = Instant::now();
+    workdir.succeed(Start::Threads(1), "check melt.toml --threads 1024");
+    assert!(begun.elapsed() < AT_ONCE, "no thread is started by a check");
+}
+
+#[test]
+fn many_faults_take_no_longer_than_one() {
+    let keys: String = (0..20_000).map(|number| format!("unknown{number} = 1\n")).collect();
+    let workdir = Workdir::new(&format!("{keys}{MELT}"));
+    assert_snapshot!(at_once(&workdir, "check melt.toml"), @r"
+    exit code 2
+    error: × unknown key `unknown0` at the top level
+       ╭─[melt.toml:1:1]
+     1 │ unknown0 = 1
+       · ────┬───
+       ·     ╰── unknown key
+     2 │ unknown1 = 1
+       ╰────
+      help: valid keys: `integrator`, `interaction`, `neighbor`, `output`, `parallel`, `simulation`,
+            `species`, `system`
+    ");
+    let species: String = (0..20_000).map(|number| format!("[[species]]\nname = \"S{number}\"\n")).collect();
+    let workdir = Workdir::new(&format!("{MELT}{species}"));
+    assert_snapshot!(at_once(&workdir, "check melt.toml"), @r#"
+    exit code 2
+    error: × there are 20000 species, more than 1000
+        ╭─[melt.toml:11:1]
+     10 │ thermo = { every = 7 }
+     11 │ [[species]]
+        · ───────────
+     12 │ name = "S0"
+        ╰────
+      help: every pair of species has its own parameters
+    "#);
+    let workdir = Workdir::new(MELT);
+    let deep = format!("check melt.toml --set {}=1", "a.".repeat(50_000) + "a");
+    let text = at_once(&workdir, &deep);
+    assert!(text.len() < 3000 && text.contains("is no path of a key"), "{text}");
+}
+
+fn particles_in(path: &str) -> String {
+    let file = format!("file = {{ path = \"{path}\", format = \"extxyz\" }}");
+    MELT.replace("lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }", &file)
+}
+
+#[test]
+fn pipes_and_devices_are_no_files() {
+    let workdir = Workdir::new(&particles_in("pipe"));
+    for name in ["pipe", "pipe.toml"] {
+        assert!(Command::new("mkfifo").arg(workdir.path(name)).status().unwrap().success());
+    }
+    assert_snapshot!(at_once(&workdir, "run melt.toml"), @r"
+    exit code 2
+    error: cannot read `pipe`: it is a named pipe, not a regular file
+    ");
+    assert_snapshot!(at_once(&workdir, "check pipe.toml"), @r"
+    exit code 2
+    error: cannot read `pipe.toml`: it is a named pipe, not a regular file
+    ");
+    workdir.write("device.toml", &particles_in("/dev/zero"));
+    assert_snapshot!(at_once(&workdir, "run device.toml"), @r"
+    exit code 2
+    error: cannot read `/dev/zero`: it is a device, not a regular file
+    ");
+    workdir.write("folder.toml", &particles_in("."));
+    assert_snapshot!(at_once(&workdir, "run folder.toml"), @r"
+    exit code 2
+    error: cannot read `.`: Is a directory (os error 21)
+    ");
+}
+
+/// As `cat melt.toml | md-cli check /dev/stdin` and `md-cli check <(cat melt.toml)`.
+#[test]
+fn a_scenario_may_come_from_an_open_pipe() {
+    let workdir = Workdir::new(MELT);
+    let expected = workdir.succeed(Start::Plain, "check melt.toml").stdout;
+    for script in ["cat melt.toml | \"$md\" check /dev/stdin", "\"$md\" check <(cat melt.toml)"] {
+        let said = Said::of(workdir.shell(script));
+        assert_eq!(said, Said { code: Some(0), stdout: expected.clone(), stderr: String::new() });
+    }
+    let endless = Said::of(workdir.shell("cat /dev/zero | \"$md\" check /dev/stdin"));
+    assert_eq!(endless.code, Some(2));
+    assert_snapshot!(endless.stderr, @r"
+    error: cannot read `/dev/stdin`: it is longer than 16 MB, which no scenario is
+    ");
+}
+
+#[test]
+fn files_that_are_no_utf8_say_what_they_are() {
+    let workdir = Workdir::new(MELT);
+    let with = |bytes: &[u8]| {
+        std::fs::write(workdir.path("other.toml"), bytes).unwrap();
+        at_once(&workdir, "check other.toml")
+    };
+    assert_snapshot!(with(b"\x1f\x8b\x08\0\0"), @r"
+    exit code 2
+    error: cannot read `other.toml`: it is compressed by gzip: decompress it first
+    ");
+    assert_snapshot!(with(b"\xff\xfe[\0"), @r"
+    exit code 2
+    error: cannot read `other.toml`: it is UTF-16: save it as UTF-8
+    ");
+    assert_snapshot!(with(b"[simulation]\ntitle = \"K\xe4fig\"\n"), @r"
+    exit code 2
+    error: cannot read `other.toml`: line 2 is not UTF-8 (byte 0xe4): save it as UTF-8, it may be Latin-1
+    ");
+    std::fs::write(workdir.path("bom.toml"), [b"\xef\xbb\xbf", MELT.as_bytes()].concat()).unwrap();
+    workdir.succeed(Start::Plain, "check bom.toml");
+}
+
+#[test]
+fn nothing_acts_on_the_terminal() {
+    let escape = "\u{1b}]0;owned\u{7}";
+    let workdir = Workdir::new(MELT);
+    let safe = |command: &mut Command| {
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+        // What is no option is not even shown.
+        assert!(text.contains("\\u001b]0;owned\\u0007") || text.contains("unexpected argument"), "{text:?}");
+        assert_eq!(output.status.code(), Some(2));
+    };
+    let call = |arguments: &[&str]| {
+        let mut command = workdir.command(Start::Plain, "");
+        command.args(arguments);
+        safe(&mut command);
+    };
+    call(&["check", &format!("{escape}.toml")]);
+    call(&["check", "melt.toml", "--set", &format!("{escape}=1")]);
+    call(&["check", "melt.toml", "--set", &format!("neighbor.method={escape}")]);
+    call(&["check", "melt.toml", &format!("--{escape}")]);
+    workdir
+        .write("key.toml", &MELT.replace("seed", &format!("# {escape}\n{}", "\"a\\u001b]0;owned\\u0007\"")));
+    call(&["check", "key.toml"]);
+    workdir.write("particles", &format!("{escape}\n\nA 0 0 0\n"));
+    workdir.write("file.toml", &particles_in("particles"));
+    call(&["check", "file.toml"]);
+}
+
+#[test]
+fn long_lines_are_cut_around_the_fault() {
+    let title = format!("title = \"{}\"; wrong\nsteps", "x".repeat(200_000));
+    let workdir = Workdir::new(&MELT.replace("steps", &title));
+    assert_snapshot!(at_once(&workdir, "check melt.toml"), @r#"
+    exit code 2
+    error: × not valid TOML: unexpected key or value, expected newline, `#`
+       ╭─[melt.toml:2:200011]
+     1 │ [simulation]
+     2 │ ...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; wrong
+       ·                                                                ▲
+       ·                                                                ╰── here
+     3 │ steps = 20
+       ╰────
+      help: a scenario is a TOML file: [tables] of `key = value`
+    "#);
+    let workdir = Workdir::new(&particles_in("particles"));
+    workdir.write("particles", &format!("1\n{}\nA 0 0 0\n", "x".repeat(200_000)));
+    let text = at_once(&workdir, "check melt.toml");
+    assert!(text.len() < 1000 && text.starts_with("exit code 2\nerror: particles:2:"), "{text}");
+}
+
+#[test]
+fn numbers_beyond_toml() {
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(at_once(&workdir, "check melt.toml --steps 18446744073709551615"), @r"
+    exit code 2
+    error: × `simulation.steps` must be an integer up to 9223372036854775807, found 18446744073709551615
+       ╭─[command line:1:24]
+     1 │ --set simulation.steps=18446744073709551615
+       ·                        ──────────┬─────────
+       ·                                  ╰── expected an integer up to 9223372036854775807
+       ╰────
+      help: `simulation.steps`: Number of time steps.
+    ");
+    assert_snapshot!(at_once(&workdir, "check melt.toml --steps 99999999999999999999"), @r"
+    exit code 2
+    error: invalid value '99999999999999999999' for '--steps <N>': number too large to fit in target type
+
+    For more information, try '--help'.
+    ");
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 18446744073709551615"));
+    assert_snapshot!(at_once(&workdir, "check melt.toml"), @r"
+    exit code 2
+    error: × not valid TOML: u64 value was too large
+       ╭─[melt.toml:2:9]
+     1 │ [simulation]
+     2 │ steps = 18446744073709551615
+       ·         ──────────┬─────────
+       ·                   ╰── here
+     3 │ seed = 7
+       ╰────
+      help: a scenario is a TOML file: [tables] of `key = value`
+    ");
+}
+
+#[test]
+fn ranks_per_node_that_are_no_number() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let mut command = workdir.command(Start::Plain, "run melt.toml --quiet --set parallel.backend=shm");
+    command.env("MD_RANKS_PER_NODE", "abc");
+    let said = Said::of(command);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+    assert_snapshot!(said.stderr, @r#"
+    error: MD_RANKS_PER_NODE is "abc"; it must be a number of ranks from 1, or not be set
+    "#);
+    assert_snapshot!(error(&workdir, "run melt.toml --set parallel.watchdog_s=nan", Start::Threads(1)), @r"
+    exit code 2
+    error: × `parallel.watchdog_s` must be a finite number above 0, found nan
+       ╭─[command line:1:27]
+     1 │ --set parallel.watchdog_s=nan
+       ·                           ───
+       ╰────
+      help: seconds, the default is 60.0
+    ");
+}
+
+/// What `check` promises is what a run takes, within 30 %.
+#[test]
+fn memory_is_estimated() {
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[20, 20, 20]"));
+    let said = workdir.succeed(Start::Threads(1), "check melt.toml");
+    let remark = said.stdout.lines().last().unwrap();
+    let estimate =
+        remark.strip_prefix("# needs about ").and_then(|text| text.strip_suffix(" MB of memory per rank"));
+    let estimate: f64 = estimate.unwrap_or_else(|| panic!("{remark}")).parse().unwrap();
+    let mut command = workdir.shell(
+        "\"$md\" run melt.toml --steps 1000000 --quiet --set parallel.backend=local & sleep 4; \
+         grep VmHWM /proc/$!/status; kill -9 $!",
+    );
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let used = text.split_whitespace().nth(1).and_then(|number| number.parse::<f64>().ok());
+    let used = used.unwrap_or_else(|| panic!("{text}")) / 1e3;
+    assert!((estimate / used - 1.0).abs() < 0.3, "estimated {estimate} MB, used {used} MB");
+}
