@@ -38,13 +38,18 @@ pub enum GridError {
     #[error("the box is too thin for the ranks: {0}")]
     TooThin(String),
     /// The grid given by the user does not have one cell of ranks per rank.
-    #[error("the grid {}x{}x{} has {} places, but there are {ranks} ranks", grid[0], grid[1], grid[2], grid.iter().product::<usize>())]
+    #[error("the grid {}x{}x{} has {} places, but there are {ranks} ranks", grid[0], grid[1], grid[2], places(*grid))]
     WrongGrid {
         /// Ranks per dimension.
         grid: [usize; 3],
         /// Ranks there are.
         ranks: usize,
     },
+}
+
+/// Ranks that a grid of ranks has room for; grids of users may be absurdly large.
+pub(crate) fn places(grid: [usize; 3]) -> usize {
+    grid.iter().fold(1, |places, &ranks| places.saturating_mul(ranks))
 }
 
 /// `x`, `y` or `z`.

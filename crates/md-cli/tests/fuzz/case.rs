@@ -66,7 +66,7 @@ impl Case {
         let Ok(Cli { command: Command::Check(args) }) = Cli::try_parse_from(words) else {
             unreachable!("`check` takes any override")
         };
-        let inputs = Inputs::read(&args)?;
+        let inputs = Inputs::read(&args.scenario())?;
         let ranks = inputs.scenario.parallel.ranks;
         let setup = setup::of_inputs(&inputs, ranks)?;
         memory::expect(&inputs, &setup, memory::available(ranks))?;

@@ -2,7 +2,7 @@
 
 use super::{DivisionRequest, Ownership, Partition, piece_of, piece_start};
 use crate::domain::Domain;
-use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count};
+use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count, places};
 use std::sync::Arc;
 
 /// The block partition.
@@ -55,8 +55,7 @@ impl Rect {
     /// # Errors
     /// The grid's product is not `ranks`, or it has more ranks than cells along a dimension.
     pub fn new(grid: [usize; 3], most: Cell, ranks: usize) -> Result<Self, GridError> {
-        let places = grid.iter().fold(1_usize, |places, &ranks| places.saturating_mul(ranks));
-        if places != ranks {
+        if places(grid) != ranks {
             return Err(GridError::WrongGrid { grid, ranks });
         }
         match (0..3).find(|&dim| grid[dim] > most[dim] as usize) {
