@@ -1,4 +1,6 @@
-//! `md-cli run`: the simulation, and the files and the screen as its observer.
+//! `md-cli run`: the simulation, and the files and the screen as its observers.
+
+use std::cell::RefCell;
 
 use md_comm::World;
 use md_engine::{
@@ -21,7 +23,7 @@ use crate::output::{
     Verbosity,
 };
 use crate::report::{RunContext, RunFacts};
-use crate::scenario::{Output, Scenario, Trajectory};
+use crate::scenario::{Scenario, Trajectory};
 use crate::session::warn;
 use crate::{memory, setup};
 
@@ -34,23 +36,33 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     memory::expect_on_all(world, inputs, &setup)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
-    let outputs = open_on_root(world, || Outputs::open(inputs, &setup, args))?;
-    let mut recorder = Recorder { output: &scenario.output, early_end, last: steps, outputs };
+    let (directory, writers, console) = open_on_root(world, || Outputs::open(inputs, &setup, args))?
+        .map(|outputs| (Some(outputs.directory), Some(outputs.writers), Some(RefCell::new(outputs.console))))
+        .unwrap_or_default();
+    let mut observers = Observers::new(scenario, writers, console.as_ref(), early_end);
     let mut simulation = Simulation::new(world, &setup)?;
     simulation.start_measuring()?;
-    simulation.run(steps, &mut [&mut recorder])?;
+    simulation.run(steps, &mut observers.all())?;
     let timings = simulation.timings()?;
     let sums = simulation.system_sums()?;
-    let done = recorder.last;
+    let done = simulation.state().step;
     let ended = if done < steps { early_end.reason(world)? } else { Ended::AsPlanned };
     let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
-    if let Some(mut outputs) = recorder.outputs {
+    let drift_per_atom = observers.thermo.drift_per_atom();
+    let grown = observers.finish();
+    if let Some((console, directory)) = console.zip(directory) {
         let wall_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds;
         let wall_s = timings.iter().map(wall_s).fold(0.0, f64::max);
-        let summary = RunSummary { sums, wall_s, drift_per_atom: outputs.drift_per_atom(), ended };
+        let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
         let facts = facts(world, &simulation, &scenario.parallel, &setup, &summary);
-        outputs.could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
-        outputs.finish(&timings, &context(world, scenario, &setup, done), &facts)?;
+        let context = context(world, scenario, &setup, done);
+        let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
+        let results = Results { timings, context, facts, could_use };
+        let mut console = console.into_inner();
+        console.progress.finish();
+        results.write(&directory)?;
+        grown.and(directory.finish())?;
+        results.show(&mut console)?;
     }
     simulation.finalise()?;
     match ended {
@@ -62,16 +74,22 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
 /// What rank 0 writes and shows.
 struct Outputs {
     directory: OutputDirectory,
+    writers: Writers,
+    console: Console,
+}
+
+/// The files that grow.
+struct Writers {
     thermo: ThermoWriter,
     trajectory: Option<TrajectoryWriter>,
+}
+
+/// The screen and the progress bar above which rows are printed.
+struct Console {
     screen: Screen,
     progress: Progress,
-    /// The first row of the thermo table and the last one.
-    ends: Option<[Thermo; 2]>,
     /// The warning that is given once, as soon as there is reason.
     danger: Option<String>,
-    /// Threads per rank, if there are cores for more than there were.
-    could_use: Option<usize>,
 }
 
 impl Outputs {
@@ -92,53 +110,51 @@ impl Outputs {
         }
         screen.print(&thermo_header());
         Ok(Self {
-            thermo: ThermoWriter::create(&directory)?,
-            trajectory: trajectory.transpose()?,
-            screen,
-            progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
-            ends: None,
-            danger: None,
-            could_use: None,
+            writers: Writers {
+                thermo: ThermoWriter::create(&directory)?,
+                trajectory: trajectory.transpose()?,
+            },
+            console: Console {
+                screen,
+                progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
+                danger: None,
+            },
             directory,
         })
     }
+}
 
-    /// thermo.csv and the table on the screen, above the progress bar.
-    fn write_thermo(&mut self, thermo: &Thermo) -> Result<(), OutputError> {
-        let [first, _] = self.ends.unwrap_or([*thermo; 2]);
-        self.ends = Some([first, *thermo]);
-        self.progress.print(&mut self.screen, &thermo_row(thermo));
-        self.thermo.write(thermo)
+/// What is known at the end, on rank 0.
+struct Results {
+    timings: Vec<RankTiming>,
+    context: RunContext,
+    facts: RunFacts,
+    /// Threads per rank, if there are cores for more than there were.
+    could_use: Option<usize>,
+}
+
+impl Results {
+    fn write(&self, directory: &OutputDirectory) -> Result<(), OutputError> {
+        let Self { timings, context, facts, .. } = self;
+        directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
+        directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(timings, context)?)?;
+        directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)
     }
 
-    fn drift_per_atom(&self) -> f64 {
-        self.ends.map_or(0.0, |[first, last]| last.total_per_atom - first.total_per_atom)
-    }
-
-    /// What is written whole, at the end. What has happened to the other files does not keep it from being written.
-    fn finish(
-        mut self,
-        timings: &[RankTiming],
-        context: &RunContext,
-        facts: &RunFacts,
-    ) -> Result<(), OutputError> {
-        self.progress.finish();
-        let grown = self.thermo.finish();
-        let grown = grown.and(self.trajectory.map_or(Ok(()), TrajectoryWriter::finish));
-        self.directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
-        self.directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(timings, context)?)?;
-        self.directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)?;
-        grown.and(self.directory.finish())?;
-        self.screen.print(&run_report(timings, context, facts));
-        warnings(facts).iter().for_each(|text| self.progress.warn(text));
+    /// Once all files are complete.
+    fn show(&self, console: &mut Console) -> Result<(), OutputError> {
+        let Self { timings, context, facts, could_use } = self;
+        let Console { screen, progress, .. } = console;
+        screen.print(&run_report(timings, context, facts));
+        warnings(facts).iter().for_each(|text| progress.warn(text));
         if facts.ended == Ended::WallTime {
-            self.screen.print(&format!("\nEnded by --wall-time after {} steps\n", context.steps));
+            screen.print(&format!("\nEnded by --wall-time after {} steps\n", context.steps));
         }
-        if let Some(threads) = self.could_use {
+        if let Some(threads) = could_use {
             let used = context.threads;
-            self.screen.print(&format!("\nThreads per rank: {used}; --threads auto would use {threads}\n"));
+            screen.print(&format!("\nThreads per rank: {used}; --threads auto would use {threads}\n"));
         }
-        self.screen.finish()
+        screen.finish()
     }
 }
 
@@ -153,42 +169,126 @@ fn warn_of_interval(scenario: &Scenario) {
     }
 }
 
-/// Feeds the outputs; there are some on rank 0 alone.
-struct Recorder<'s> {
-    output: &'s Output,
-    early_end: &'s EarlyEnd,
-    /// The last step.
-    last: u64,
-    outputs: Option<Outputs>,
+/// What looks at the run, on all ranks; there is something to write and show to on rank 0 alone.
+struct Observers<'c> {
+    thermo: ThermoTable<'c>,
+    frames: Frames,
+    ticks: Ticks<'c>,
 }
 
-impl Observer for Recorder<'_> {
+impl<'c> Observers<'c> {
+    fn new(
+        scenario: &Scenario,
+        writers: Option<Writers>,
+        console: Option<&'c RefCell<Console>>,
+        early_end: &'c EarlyEnd,
+    ) -> Self {
+        let (thermo, trajectory) = writers.map(|files| (files.thermo, files.trajectory)).unzip();
+        let interval = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.every);
+        Self {
+            thermo: ThermoTable {
+                interval: scenario.output.thermo.every,
+                last_step: scenario.simulation.steps,
+                rows: thermo.zip(console),
+                ends: None,
+            },
+            frames: Frames { interval, writer: trajectory.flatten() },
+            ticks: Ticks { console, early_end },
+        }
+    }
+
+    /// In the order in which they look.
+    fn all(&mut self) -> [&mut dyn Observer; 3] {
+        [&mut self.thermo, &mut self.frames, &mut self.ticks]
+    }
+
+    /// Completes the files that grow. What has happened to them does not keep others from being written.
+    fn finish(self) -> Result<(), OutputError> {
+        let thermo = self.thermo.rows.map_or(Ok(()), |(writer, _)| writer.finish());
+        thermo.and(self.frames.writer.map_or(Ok(()), TrajectoryWriter::finish))
+    }
+}
+
+/// thermo.csv and the table on the screen, above the progress bar.
+struct ThermoTable<'c> {
+    interval: u64,
+    last_step: u64,
+    /// On rank 0.
+    rows: Option<(ThermoWriter, &'c RefCell<Console>)>,
+    /// The first row and the last one.
+    ends: Option<[Thermo; 2]>,
+}
+
+impl ThermoTable<'_> {
+    fn drift_per_atom(&self) -> f64 {
+        self.ends.map_or(0.0, |[first, last]| last.total_per_atom - first.total_per_atom)
+    }
+}
+
+impl Observer for ThermoTable<'_> {
     fn due(&self, step: u64) -> Option<Needs> {
-        let Output { thermo, trajectory, .. } = self.output;
-        let mut needs = Needs::NOTHING;
-        if step.is_multiple_of(thermo.every) || step == self.last {
-            needs = needs | Needs::ENERGY_AND_VIRIAL;
-        }
-        if trajectory.as_ref().is_some_and(|trajectory| step.is_multiple_of(trajectory.every)) {
-            needs = needs | Needs::GATHERED_PARTICLES;
-        }
-        // The progress bar looks at every step.
-        Some(needs)
+        let is_due = step.is_multiple_of(self.interval) || step == self.last_step;
+        is_due.then_some(Needs::ENERGY_AND_VIRIAL)
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let Some(outputs) = &mut self.outputs else { return Ok(()) };
-        if outputs.danger.is_none() {
-            outputs.danger = first_danger(&now.neighborhood);
-            outputs.danger.iter().for_each(|text| outputs.progress.warn(text));
+        let (Some((writer, console)), Some(thermo)) = (&mut self.rows, now.thermo) else { return Ok(()) };
+        let [first, _] = self.ends.unwrap_or([*thermo; 2]);
+        self.ends = Some([first, *thermo]);
+        let Console { screen, progress, .. } = &mut *console.borrow_mut();
+        progress.print(screen, &thermo_row(thermo));
+        Ok(writer.write(thermo)?)
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
+    }
+
+    fn ends_at(&mut self, step: u64) {
+        self.last_step = step;
+    }
+}
+
+/// The trajectory, where the scenario asks for one.
+struct Frames {
+    interval: Option<u64>,
+    writer: Option<TrajectoryWriter>,
+}
+
+impl Observer for Frames {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.interval.filter(|&interval| step.is_multiple_of(interval)).map(|_| Needs::GATHERED_PARTICLES)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let (Some(writer), Some(rows)) = (&mut self.writer, now.gathered) else { return Ok(()) };
+        Ok(writer.write(now.step, now.time, rows)?)
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
+    }
+}
+
+/// Looks at every step: the progress bar, the warning of stale neighbourhoods, signals and the clock.
+struct Ticks<'c> {
+    console: Option<&'c RefCell<Console>>,
+    early_end: &'c EarlyEnd,
+}
+
+impl Observer for Ticks<'_> {
+    fn due(&self, _: u64) -> Option<Needs> {
+        Some(Needs::NOTHING)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let Some(console) = self.console else { return Ok(()) };
+        let Console { progress, danger, .. } = &mut *console.borrow_mut();
+        if danger.is_none() {
+            *danger = first_danger(&now.neighborhood);
+            danger.iter().for_each(|text| progress.warn(text));
         }
-        if let Some(thermo) = now.thermo {
-            outputs.write_thermo(thermo)?;
-        }
-        if let (Some(writer), Some(rows)) = (&mut outputs.trajectory, now.gathered) {
-            writer.write(now.step, now.time, rows)?;
-        }
-        outputs.progress.tick(now.step);
+        progress.tick(now.step);
         Ok(())
     }
 
@@ -198,9 +298,5 @@ impl Observer for Recorder<'_> {
 
     fn wants_end(&self) -> bool {
         self.early_end.is_wanted()
-    }
-
-    fn ends_at(&mut self, step: u64) {
-        self.last = step;
     }
 }

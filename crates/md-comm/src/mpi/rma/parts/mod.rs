@@ -76,8 +76,6 @@ impl Parts {
         let terms = ledger.terms();
         let arena = arena(&world, &terms, number, request)?;
         let edges = terms.spec().edges.len();
-        let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
-        let source = (0..edges).map(|i| terms.source(i)).collect();
         let overflow = Overflow::open(&world, &terms)?;
         let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
         Ok(Self {
@@ -95,10 +93,10 @@ impl Parts {
             arrived_lengths: vec![0; edges],
             places: vec![MessagePlace::Buffer; edges],
             held: Vec::new(),
-            source,
+            source: (0..edges).map(|i| terms.source(i)).collect(),
             polls: 0,
             overflow,
-            jitter,
+            jitter: Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64),
             terms,
             world,
         })
