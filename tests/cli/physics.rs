@@ -102,7 +102,7 @@ fn a_temperature_that_numbers_cannot_hold() {
     let workdir = melt_with("[[species]]\nname = \"A\"\nmass = 1e300");
     assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
     exit code 2
-    error: the temperature is 2.810252031082423e302 where 1.44 was asked for: for numbers like these, the temperature or a mass is too large or too small, or there is one particle alone
+    error: the temperature is 2.810e284 where 1.44 was asked for: for numbers like these, the temperature or a mass is too large or too small, or there is one particle alone
     ");
     for mass in ["1e30", "1e-300", "1e-40"] {
         let said =

@@ -41,7 +41,7 @@ pub enum EngineError {
     },
     /// Velocities that do not have the temperature asked for.
     #[error(
-        "the temperature is {found:?} where {asked:?} was asked for: for numbers like these, the temperature or a mass is too \
+        "the temperature is {found:.3e} where {asked:?} was asked for: for numbers like these, the temperature or a mass is too \
          large or too small, or there is one particle alone"
     )]
     Temperature {
