@@ -29,6 +29,8 @@ const MOST_DRIFT: f64 = 5e-3;
 const MOST_STEPS_PER_REBUILD: u64 = 1_000;
 /// Growth of the resident memory of a rank that is called none: pages touched late.
 const MOST_GROWTH_KB: u64 = 1_024;
+/// Growth is judged from so many steps on.
+const STEPS_TO_JUDGE_MEMORY: u64 = 100_000;
 /// The first part of the samples, in which buffers reach their size.
 const WARM_UP_SHARE: f64 = 0.25;
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -82,7 +84,7 @@ fn soak(backend: Backend, steps: u64) -> Result<String, String> {
     if drift > MOST_DRIFT {
         return Err(format!("the energy per atom has changed by {drift}"));
     }
-    let [first, last] = growth(&samples)?;
+    let [first, last] = growth(&samples, steps)?;
     Ok(format!(
         "{},{RANKS},{steps},{rebuilds},{rechecks},{seconds:.1},{first},{last},{drift:.1e}",
         backend.name()
@@ -134,11 +136,10 @@ fn resident_kb(workdir: &Workdir) -> Option<u64> {
 }
 
 /// Resident memory after the warm-up, and at its largest afterwards.
-fn growth(samples: &[u64]) -> Result<[u64; 2], String> {
+fn growth(samples: &[u64], steps: u64) -> Result<[u64; 2], String> {
     let settled = &samples[(samples.len() as f64 * WARM_UP_SHARE) as usize..];
     let (Some(&first), Some(&last)) = (settled.first(), settled.iter().max()) else { return Ok([0, 0]) };
-    // A run of a second ends before its memory has settled.
-    if last > first + MOST_GROWTH_KB && samples.len() > 100 {
+    if last > first + MOST_GROWTH_KB && steps >= STEPS_TO_JUDGE_MEMORY {
         return Err(format!("memory has grown from {first} to {last} kB"));
     }
     Ok([first, last])
