@@ -30,14 +30,14 @@ fn anywhere(text: &str) -> String {
 
 #[test]
 fn systems_that_no_memory_holds() {
-    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[65536, 4294967295, 1000]"));
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[65536, 1294967295, 1000]"));
     let check = anywhere(&at_once(&workdir, "check melt.toml"));
     assert_snapshot!(check, @r#"
     exit code 2
-    error: × 1125899906580480000 particles need about 352 EB of memory per rank
+    error: × 339467906580480000 particles need about 105 EB of memory per rank
        ╭─[melt.toml:6:53]
      5 │ [system]
-     6 │ lattice = { kind = "fcc", density = 0.8442, cells = [65536, 4294967295, 1000] }
+     6 │ lattice = { kind = "fcc", density = 0.8442, cells = [65536, 1294967295, 1000] }
        ·                                                     ─────────────────────────
      7 │ temperature = 1.44
        ╰────
@@ -51,12 +51,12 @@ fn systems_that_no_memory_holds() {
     }
     assert_eq!(workdir.files("."), ["melt.toml"]);
     let set = |cells: &str| format!("check melt.toml --set system.lattice.cells={cells}");
-    assert_snapshot!(anywhere(&at_once(&workdir, &set("[2147483648,2147483648,2]"))), @r"
+    assert_snapshot!(anywhere(&at_once(&workdir, &set("[1400000000,1400000000,1400000000]"))), @r"
     exit code 2
-    error: × more particles than can be counted need about 6519 EB of memory per rank
+    error: × more particles than can be counted need about 3708 EB of memory per rank
        ╭─[command line:1:28]
-     1 │ --set system.lattice.cells=[2147483648,2147483648,2]
-       ·                            ─────────────────────────
+     1 │ --set system.lattice.cells=[1400000000,1400000000,1400000000]
+       ·                            ──────────────────────────────────
        ╰────
       help: there are ... particles
     ");
@@ -68,6 +68,22 @@ fn systems_that_no_memory_holds() {
        ·                            ────────────────
        ╰────
       help: there are ... particles
+    ");
+}
+
+#[test]
+fn boxes_in_which_coordinates_have_no_digits_left() {
+    let workdir = Workdir::new(MELT);
+    let arguments = "check melt.toml --set system.lattice.cells=[2147483648,2147483648,2]";
+    assert_snapshot!(at_once(&workdir, arguments), @r"
+    exit code 2
+    error: × the box reaches to x = 3606905356.237013, beyond 1e9 cutoffs of 2.5: coordinates there have
+      │ too few digits
+       ╭─[command line:1:28]
+     1 │ --set system.lattice.cells=[2147483648,2147483648,2]
+       ·                            ─────────────────────────
+       ╰────
+      help: a smaller box, nearer to the origin
     ");
 }
 

@@ -285,10 +285,17 @@ fn coordinates_that_would_lose_their_digits() {
     exit code 2
     error: start.data:18: particle 3: y is 1e17, more than 1e6 box lengths away: brought back into the box it would lose its digits
     ");
-    assert_snapshot!(run_after("0 9 ylo yhi", "1e12 1000000000020 ylo yhi"), @r"
+    assert_snapshot!(run_after("0 9 ylo yhi", "1e12 1000000000020 ylo yhi"), @r#"
     exit code 2
-    error: the box reaches to y = 1000000000020.0, beyond 1e9 cutoffs of 2.5: coordinates there have too few digits
-    ");
+    error: × the box reaches to y = 1000000000020.0, beyond 1e9 cutoffs of 2.5: coordinates there have too
+      │ few digits
+       ╭─[melt.toml:5:8]
+     4 │ [system]
+     5 │ file = { path = "start.data", format = "lammps-data" }
+       ·        ───────────────────────────────────────────────
+       ╰────
+      help: a smaller box, nearer to the origin
+    "#);
     workdir("", "3 1 1.0 4.0 1.0", "3 1 1.0 -894.0 1.0").succeed(Start::Threads(1), "run melt.toml");
 }
 

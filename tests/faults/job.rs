@@ -300,7 +300,12 @@ impl Case {
     fn command(self, workdir: &Workdir) -> Command {
         let program = md_cli();
         let mut command = match self.backend {
-            Backend::Local => Command::new(&program),
+            // Under `nohup`, tests and their children ignore SIGHUP.
+            Backend::Local => {
+                let mut command = Command::new("env");
+                command.arg("--default-signal=HUP").arg(&program);
+                command
+            }
             _ => workdir.under_mpirun(self.ranks, &program),
         };
         if self.fault == Fault::NoMemory {

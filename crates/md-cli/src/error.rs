@@ -113,6 +113,7 @@ impl RunError {
                 EngineError::Threads(_)
                 | EngineError::Grid(_)
                 | EngineError::Config(_)
+                | EngineError::BoxTooLarge(_)
                 | EngineError::Particle { .. }
                 | EngineError::Temperature { .. }
                 | EngineError::MixedPrecision(_)

@@ -138,6 +138,10 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
             "`neighbor.precision = \"mixed\"` cannot hold the pair forces of this potential".to_owned(),
             "units in which its parameters are not far from 1, or precision `double`",
         ),
+        EngineError::BoxTooLarge(message) => {
+            let key = if scenario.system.lattice.is_some() { "system.lattice.cells" } else { "system.file" };
+            at(key, message.clone(), "a smaller box, nearer to the origin")
+        }
         EngineError::Grid(error) => match error {
             GridError::BoxTooSmall { dim, .. } => at(
                 "interaction.cutoff",

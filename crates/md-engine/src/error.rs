@@ -26,6 +26,9 @@ pub enum EngineError {
     /// The potential's numbers are too large or too small for f32.
     #[error("mixed precision cannot hold the pair forces of this potential")]
     SinglePrecision,
+    /// Coordinates far out in the box would have too few digits.
+    #[error("{0}")]
+    BoxTooLarge(String),
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
@@ -167,6 +170,7 @@ impl EngineError {
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
             | Self::Config(_)
+            | Self::BoxTooLarge(_)
             | Self::Particle { .. }
             | Self::Temperature { .. }
             | Self::Drift { .. }

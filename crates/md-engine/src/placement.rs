@@ -92,7 +92,7 @@ pub(crate) fn check_digits(domain: &Domain, cutoff: f64) -> Result<(), EngineErr
     let reach = |dim: usize| domain.origin[dim].abs().max(domain.upper(dim).abs());
     match (0..domain.dimension.count()).find(|&dim| reach(dim) > MOST_CUTOFFS * cutoff) {
         None => Ok(()),
-        Some(dim) => Err(EngineError::Config(format!(
+        Some(dim) => Err(EngineError::BoxTooLarge(format!(
             "the box reaches to {0} = {1:?}, beyond {MOST_CUTOFFS:e} cutoffs of {cutoff:?}: coordinates there have too few \
              digits",
             axis(dim),
