@@ -152,7 +152,7 @@ mod tests {
     fn the_summary_of_a_run_begins_with_its_settings_and_results() {
         let text =
             String::from_utf8(summary_json(&two_ranks(), &context(), &facts(), None).unwrap()).unwrap();
-        let start = text.split_inclusive('\n').take(25).collect::<String>();
+        let start = text.split_inclusive('\n').take(26).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,

@@ -102,7 +102,7 @@ fn a_strategy_that_hangs_times_out_and_the_others_go_on() {
     let (outcome, folder) = compare_broken("rma-fence,shm,p2p", "0.3");
     assert_eq!(ending(outcome), (3, Remains::Unfinished));
     let rows = rows(&folder);
-    assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 0 s for rank 1"), "{rows:?}");
+    assert!(rows[0].starts_with("rma-fence  timeout positions: rank 0 waited 300 ms for rank 1"), "{rows:?}");
     assert_eq!(rows[1], "shm  unavailable these ranks share nothing");
     assert_eq!(rows[2], "p2p true ok");
 }
