@@ -1,4 +1,4 @@
-//! Runs whose physics is in doubt: a neighbourhood that holds no longer, a total energy that is not kept, temperatures
+//! Runs whose physics is in doubt: a neighbourhood that may lack pairs, a total energy that is not kept, temperatures
 //! and parameters beyond the range of numbers.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
@@ -23,7 +23,7 @@ fn a_neighbourhood_that_holds_no_longer() {
         assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
         allow_duplicates! { assert_snapshot!(said.stderr, @r"
     warning: step 7: a particle has moved by 1.08 times half the skin since the last rebuild, so pairs within the cutoff may have been missed; use `neighbor.rebuild = { displacement = true }`, rebuild more often, or give a larger `neighbor.skin`
-    warning: pairs within the cutoff may have been missed, first before step 7: 0 of 0 rebuilds came too late, and at 3 of the steps looked at in between the neighbourhood held no longer; the largest displacement was 2.44 times half the skin
+    warning: pairs within the cutoff may have been missed, first before step 7: 0 of 0 rebuilds came too late, and 3 checks between rebuilds found a particle beyond half the skin; largest displacement: 2.44 times half the skin
     "); }
         let summary = summary(&workdir);
         assert_eq!((&summary["rebuilds"], &summary["dangerous_rebuilds"]), (&0.into(), &0.into()));
@@ -35,7 +35,7 @@ fn a_neighbourhood_that_holds_no_longer() {
     let lines: Vec<&str> = screen.lines().filter(|line| line.contains("angerous")).collect();
     assert_snapshot!(lines.join("\n"), @r"
     Rebuilds: 2, of which dangerous (a particle had moved by more than half the skin): 2
-    Dangerous steps between rebuilds, of those looked at: 1; largest displacement: 1.48 times half the skin
+    Dangerous checks between rebuilds: 1; largest displacement: 1.48 times half the skin
     ");
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn run(
     });
     simulation.run(STEPS, &mut [&mut observer])?;
     let particles = simulation.gather_rows(RowVector::Velocity)?;
-    let rebuilds = simulation.rebuilds();
+    let rebuilds = simulation.neighbor_report().rebuilds;
     simulation.finalise()?;
     Ok(Outcome { particles, thermo, rebuilds })
 }

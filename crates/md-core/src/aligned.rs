@@ -92,11 +92,6 @@ impl Storage {
         storage.extend_from_slice(&self.lines[self.lead..]);
         (self.lines, self.lead) = (storage, lead);
     }
-
-    /// See [`Column::bytes`].
-    pub(crate) fn bytes(&self) -> usize {
-        self.lines.capacity() * size_of::<CacheLine>()
-    }
 }
 
 impl Deref for Storage {
@@ -165,11 +160,6 @@ impl<T: Pod> Column<T> {
     /// All elements and the padding, writable.
     pub fn padded_mut(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(&mut self.storage.lines[self.storage.lead..])
-    }
-
-    /// Bytes of memory held.
-    pub fn bytes(&self) -> usize {
-        self.storage.bytes()
     }
 }
 

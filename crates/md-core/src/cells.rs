@@ -138,15 +138,6 @@ impl LocalCells {
         self.first.push(first as u32);
         self.end.push((first + count) as u32);
     }
-
-    /// Bytes of memory held.
-    pub fn bytes(&self) -> usize {
-        let lists = [&self.first, &self.end, &self.order, &self.keys, &self.places]
-            .map(Vec::capacity)
-            .iter()
-            .sum::<usize>();
-        lists * size_of::<u32>() + self.scratch.bytes() + self.owned_scratch.bytes()
-    }
 }
 
 /// The bin of each particle, counted through all cells.

@@ -298,11 +298,6 @@ impl Particles {
         let force = self.force.each_mut().map(|column| &mut column.padded_mut()[self.owned..]);
         threads.each(force, |force| force.into_iter().for_each(|column| column.fill(0.0)));
     }
-
-    /// Bytes of memory held by the columns.
-    pub fn bytes(&self) -> usize {
-        self.all().flat_map(|field| self.columns(field)).map(Storage::bytes).sum()
-    }
 }
 
 impl FromIterator<Particle> for Particles {

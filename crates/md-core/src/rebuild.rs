@@ -52,11 +52,6 @@ impl RebuildWatch {
         Self { policy, skin, steps_since: 0, reference: Default::default(), simd }
     }
 
-    /// Distance beyond the cutoff that lists hold.
-    pub fn skin(&self) -> f64 {
-        self.skin
-    }
-
     /// Counts a step.
     pub fn count_step(&mut self) -> RebuildDecision {
         self.steps_since += 1;
@@ -105,10 +100,5 @@ impl RebuildWatch {
             reference.clear();
             reference.extend_from_slice(&column[..particles.owned()]);
         }
-    }
-
-    /// Bytes of memory held.
-    pub fn bytes(&self) -> usize {
-        self.reference.iter().map(|column| column.capacity() * size_of::<f64>()).sum()
     }
 }

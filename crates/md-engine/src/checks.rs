@@ -18,10 +18,13 @@ const WORDS: usize = 7;
 
 impl<I: Interaction> Simulation<'_, I> {
     /// Makes sure nobody has moved too far to be followed, and returns the largest squared displacement since the last
-    /// rebuild. *Collective.*
-    pub(crate) fn check_lost(&mut self) -> Result<f64, EngineError> {
+    /// rebuild, which this step may have found already. *Collective.*
+    pub(crate) fn check_lost(&mut self, displacement2: Option<f64>) -> Result<f64, EngineError> {
         let most = self.decomposition.grid.shortest_cell_length();
-        let largest = self.largest_displacement2()?;
+        let largest = match displacement2 {
+            Some(known) => known,
+            None => self.largest_displacement2()?,
+        };
         if largest > most * most {
             self.report_lost(most)?;
         }

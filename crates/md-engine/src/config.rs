@@ -9,7 +9,7 @@ use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{
     Boundary, CellGrid, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell,
-    SimdLevel, Threads,
+    SimdLevel,
 };
 
 use crate::decomposition::Division;
@@ -295,7 +295,7 @@ fn check_neighbor(NeighborConfig { skin, rebuild, .. }: NeighborConfig) -> Resul
         RebuildPolicy::Every(steps) if steps > 1 && skin == 0.0 => {
             wrong(format!("the skin is 0, but lists are made anew every {steps} steps only"))
         }
-        _ => Ok(()),
+        RebuildPolicy::Every(_) | RebuildPolicy::Displacement => Ok(()),
     }
 }
 
@@ -310,8 +310,6 @@ pub struct Setup {
     pub division: Division,
     /// Instruction set of the kernels.
     pub simd: SimdLevel,
-    /// Threads of this rank: of a simulation; before one is made, the calling thread alone.
-    pub(crate) threads: Threads,
     /// Ranks it was made for.
     pub ranks: usize,
 }
@@ -330,7 +328,7 @@ impl Setup {
         let division =
             Division::new(domain, cutoff + skin, config.particles.len(), ranks, partition, rank_grid)?;
         let simd = simd.unwrap_or_else(|| method.best_simd());
-        let setup = Self { domain, division, simd, threads: Threads::one(), config, ranks };
+        let setup = Self { domain, division, simd, config, ranks };
         setup.check_cells(&setup.division.grid, cutoff)?;
         match &setup.config.forces {
             Forces::Pairs(potential)
@@ -338,7 +336,7 @@ impl Setup {
             {
                 Err(EngineError::SinglePrecision)
             }
-            _ => Ok(setup),
+            Forces::Pairs(_) | Forces::Own { .. } => Ok(setup),
         }
     }
 

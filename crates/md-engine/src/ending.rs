@@ -1,5 +1,6 @@
 //! Ending a run before its last step: whoever wants to tells the others, and all end after the same step.
 
+use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::interaction::Interaction;
 use crate::observer::Observer;
@@ -38,13 +39,16 @@ impl Ending {
 impl<I: Interaction> Simulation<'_, I> {
     /// Whether the ranks have agreed to end. *Collective.*
     pub(crate) fn ends_early(&mut self, observers: &[&mut dyn Observer]) -> Result<bool, EngineError> {
+        if observers.is_empty() {
+            return Ok(false);
+        }
         let step = self.state.step;
         self.ending.wanted |= observers.iter().any(|observer| observer.wants_end());
         let alone = self.world.ranks() == 1;
         if alone || step >= self.ending.asked_at + LONGEST_SILENCE {
             let mut votes = [self.ending.vote()];
             if !alone {
-                self.world.max(&mut votes)?;
+                self.clock.time(Phase::HaloWait, || self.world.max(&mut votes))?;
             }
             self.ending.count(votes[0], step);
         }

@@ -12,7 +12,6 @@
 use md_comm::{AlignedBuffer, EdgeId, Exchange, Sizes, Traffic};
 use md_core::Evaluation;
 
-use crate::config::Setup;
 use crate::decomposition::Decomposition;
 use crate::error::EngineError;
 use crate::halo::{HaloView, total};
@@ -41,8 +40,7 @@ pub(crate) struct FrozenExchange<'s> {
 impl<I: Interaction> Simulation<'_, I> {
     /// Freezes the halo: positions and forces as they are now.
     pub fn freeze(&mut self) -> FrozenHalo<'_> {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
-        let Setup { threads, .. } = setup;
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { plan, halo, .. } = decomposition;
         FrozenHalo {
             exchanges: halo.frozen_exchanges(&HaloView { particles, cells, plan, domain, threads, clock }),
@@ -61,7 +59,7 @@ impl<I: Interaction> Simulation<'_, I> {
         for column in &mut self.state.particles.position {
             column[ghosts.clone()].fill(NOWHERE);
         }
-        self.state.particles.clear_forces(&self.setup.threads);
+        self.state.particles.clear_forces(&self.threads);
         self.compute_forces(GhostPositions::Stale, Evaluation::ForcesOnly)
     }
 }

@@ -148,7 +148,7 @@ impl<I: Interaction> Simulation<'_, I> {
         self.complete_step()?;
         let Traffic { messages, bytes } = total([self.decomposition.halo.traffic(), self.traffic_closed]);
         let mine = RankTiming {
-            phases: self.clock.times(self.state.step),
+            phases: self.clock.times(self.state.step - self.measured_from),
             messages: messages - self.traffic_before.messages,
             bytes: bytes - self.traffic_before.bytes,
             owned: self.state.particles.owned() as u64,
@@ -193,11 +193,6 @@ impl<I: Interaction> Simulation<'_, I> {
         self.setup.config.timestep
     }
 
-    /// Rebuilds after the initial one.
-    pub fn rebuilds(&self) -> u64 {
-        self.neighborhood.rebuilds
-    }
-
     /// How the neighbourhood has held so far.
     pub fn neighbor_report(&self) -> NeighborReport {
         self.neighborhood
@@ -214,6 +209,7 @@ impl<I: Interaction> Simulation<'_, I> {
     /// Communication.
     pub fn start_measuring(&mut self) -> Result<(), EngineError> {
         self.complete_step()?;
+        self.measured_from = self.state.step;
         self.traffic_before = self.decomposition.halo.traffic();
         self.traffic_closed = Traffic::default();
         self.clock.restart();

@@ -73,7 +73,7 @@ fn position_fault(x: f64, dim: usize, domain: &Domain) -> Option<String> {
         Boundary::Periodic if (x - low).abs() > FARTHEST_BOXES * domain.lengths[dim] => Some(format!(
             "{name} is {x:?}, more than {FARTHEST_BOXES:e} box lengths away: brought back into the box it would lose its digits"
         )),
-        _ => None,
+        Boundary::Reflecting | Boundary::Periodic => None,
     }
 }
 

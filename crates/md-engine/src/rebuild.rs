@@ -7,13 +7,19 @@ use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
 
 use crate::clock::Phase;
-use crate::config::Setup;
 use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
 use crate::halo::{HaloView, Messages, Migration, total};
 use crate::interaction::{GhostPositions, Interaction};
 use crate::simulation::Simulation;
 use crate::state::State;
+
+/// Whether a step rebuilds, and what was found out on the way.
+pub(crate) struct RebuildAnswer {
+    pub(crate) due: Due,
+    /// Largest displacement over all ranks, squared, if the policy has asked for it.
+    pub(crate) displacement2: Option<f64>,
+}
 
 /// Who owns which particle.
 struct Owners<'a> {
@@ -36,24 +42,34 @@ impl Owners<'_> {
 
 impl<'w, I: Interaction> Simulation<'w, I> {
     /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
-    pub(crate) fn rebuild_due(&mut self) -> Result<Due, EngineError> {
+    pub(crate) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
         match self.watch.count_step() {
-            _ if self.next_division.is_some() => Ok(Due::Yes),
-            RebuildDecision::Known(due) => Ok(due),
+            _ if self.next_division.is_some() => Ok(RebuildAnswer { due: Due::Yes, displacement2: None }),
+            RebuildDecision::Known(due) => Ok(RebuildAnswer { due, displacement2: None }),
             RebuildDecision::AskAllRanks => {
                 let largest = self.largest_displacement2()?;
-                Ok(self.watch.decide(largest))
+                Ok(RebuildAnswer { due: self.watch.decide(largest), displacement2: Some(largest) })
             }
         }
     }
 
+    /// Makes sure that a neighbourhood that is kept still holds, and counts where it does not: what is about to be
+    /// reported may lack pairs. *Collective.*
+    pub(crate) fn check_neighborhood(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
+        let displacement = self.check_lost(displacement2)?;
+        let is_dangerous = self.neighborhood.note(self.state.step, self.watch.over_half_skin(displacement));
+        self.neighborhood.dangerous_checks += u64::from(is_dangerous);
+        Ok(())
+    }
+
     /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
-    pub(crate) fn rebuild(&mut self) -> Result<(), EngineError> {
-        let largest = self.check_lost()?;
+    pub(crate) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
+        let largest = self.check_lost(displacement2)?;
         self.neighborhood.rebuilds += 1;
         if self.watch.can_be_late() {
             let displacement = self.watch.over_half_skin(largest);
-            self.neighborhood.dangerous_rebuilds += self.neighborhood.note(self.state.step, displacement);
+            let is_dangerous = self.neighborhood.note(self.state.step, displacement);
+            self.neighborhood.dangerous_rebuilds += u64::from(is_dangerous);
         }
         if let Some(division) = self.next_division.take() {
             self.redistribute(division)?;
@@ -63,7 +79,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Squared, over all ranks, since the last rebuild. *Collective.*
     pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
-        let Self { state, watch, setup: Setup { threads, .. }, clock, world, ending, .. } = self;
+        let Self { state, watch, threads, clock, world, ending, .. } = self;
         let displacement2 = clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads));
         let mut largest = [displacement2, ending.vote()];
         clock.time(Phase::HaloWait, || world.max(&mut largest))?;
@@ -82,9 +98,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         closed.finalise()?;
         let others = (0..self.world.ranks()).filter(|&rank| rank != self.world.rank()).collect();
         let mut migration = Migration::open(self.world, others, parallel.buffering)?;
-        let Self {
-            state: State { particles, domain, .. }, decomposition, setup: Setup { threads, .. }, ..
-        } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, threads, .. } = self;
         domain.wrap(particles, threads);
         let Decomposition { grid, partition, plan, .. } = decomposition;
         let owners = Owners { grid, partition, plan, threads };
@@ -100,8 +114,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Migrates, sorts, makes the border and what the interaction prepares. *Collective.*
     pub(crate) fn move_and_rebuild(&mut self) -> Result<(), EngineError> {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
-        let Setup { threads, .. } = setup;
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { grid, partition, plan, halo, .. } = decomposition;
         clock.time(Phase::Migrate, || {
             domain.wrap(particles, threads);

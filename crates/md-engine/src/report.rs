@@ -32,7 +32,7 @@ pub struct NeighborReport {
     pub rebuilds: u64,
     /// Rebuilds that came too late: pairs may have been missed in the steps before.
     pub dangerous_rebuilds: u64,
-    /// Steps between rebuilds whose neighbourhood held no longer, of those looked at.
+    /// Steps between rebuilds at which somebody had moved further than that, of those looked at.
     pub dangerous_checks: u64,
     /// Largest displacement seen, over half the skin.
     pub largest_displacement: f64,
@@ -41,14 +41,14 @@ pub struct NeighborReport {
 }
 
 impl NeighborReport {
-    /// Takes down a displacement over half the skin; returns 1 if it is dangerous, else 0.
-    pub(crate) fn note(&mut self, step: u64, displacement: f64) -> u64 {
+    /// Takes down a displacement over half the skin, and says whether it is dangerous.
+    pub(crate) fn note(&mut self, step: u64, displacement: f64) -> bool {
         self.largest_displacement = self.largest_displacement.max(displacement);
-        if displacement <= 1.0 {
-            return 0;
+        let is_dangerous = displacement > 1.0;
+        if is_dangerous {
+            self.first_dangerous_step.get_or_insert(step);
         }
-        self.first_dangerous_step.get_or_insert(step);
-        1
+        is_dangerous
     }
 }
 

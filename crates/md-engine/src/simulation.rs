@@ -16,6 +16,7 @@ use crate::initial;
 use crate::integrator::{Completion, Integrate, Motion};
 use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
+use crate::rebuild::RebuildAnswer;
 use crate::report::{EnergyReport, NeighborReport};
 use crate::state::State;
 
@@ -25,6 +26,7 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) state: State,
     pub(crate) decomposition: Decomposition<'w>,
     pub(crate) setup: Setup,
+    pub(crate) threads: Threads,
     /// Takes the place of the decomposition at the next step.
     pub(crate) next_division: Option<Division>,
     pub(crate) cells: LocalCells,
@@ -34,6 +36,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) watch: RebuildWatch,
     pub(crate) clock: PhaseClock,
     pub(crate) tail: Tail,
+    /// The step at which measuring began, and the traffic until then.
+    pub(crate) measured_from: u64,
     pub(crate) traffic_before: Traffic,
     /// Traffic of contexts that have been replaced.
     pub(crate) traffic_closed: Traffic,
@@ -95,6 +99,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             half_kicks: HalfKicks::Single,
             watch: RebuildWatch::new(rebuild, skin, setup.simd),
             clock: PhaseClock::default(),
+            measured_from: 0,
             traffic_before: Traffic::default(),
             traffic_closed: Traffic::default(),
             neighborhood: NeighborReport::default(),
@@ -103,7 +108,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs_step: 0,
             observed: None,
             ending: Ending::default(),
-            setup: Setup { threads, ..setup.clone() },
+            setup: setup.clone(),
+            threads,
             world,
             interaction,
         };
@@ -158,18 +164,15 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.state.time = self.state.step as f64 * self.setup.config.timestep;
         let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
         self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
-        let ghosts = match self.rebuild_due()? {
+        let RebuildAnswer { due, displacement2 } = self.rebuild_due()?;
+        let ghosts = match due {
             Due::Yes => {
-                memory::or_error(|| self.rebuild())??;
+                memory::or_error(|| self.rebuild(displacement2))??;
                 GhostPositions::Fresh
             }
             Due::No => {
-                // What is about to be reported must not come from a neighbourhood that holds no longer without a word.
                 if evaluation == Evaluation::WithEnergyAndVirial {
-                    let displacement = self.check_lost()?;
-                    let displacement = self.watch.over_half_skin(displacement);
-                    self.neighborhood.dangerous_checks +=
-                        self.neighborhood.note(self.state.step, displacement);
+                    self.check_neighborhood(displacement2)?;
                 }
                 GhostPositions::Stale
             }
@@ -195,8 +198,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         &mut self,
         work: impl FnOnce(&mut dyn Integrate, &mut Motion) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let Self { state: State { particles, domain, integrator, step, .. }, setup, clock, world, .. } = self;
-        let Setup { config: Config { masses, .. }, threads, .. } = setup;
+        let Self { state: State { particles, domain, integrator, step, .. }, .. } = self;
+        let Self { setup: Setup { config: Config { masses, .. }, .. }, threads, clock, world, .. } = self;
         let mut motion = Motion { particles, domain, masses, step: *step, threads, world: *world };
         clock.time(Phase::Integrate, || work(&mut **integrator, &mut motion))
     }
@@ -222,9 +225,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         ghosts: GhostPositions,
         work: impl FnOnce(&mut I, &mut ForceContext<'_, 'w>) -> R,
     ) -> R {
-        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, setup, .. } = self;
+        let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { grid, plan, pairs, halo, .. } = decomposition;
-        let &mut Setup { simd, ref threads, .. } = setup;
+        let simd = self.setup.simd;
         let mut context =
             ForceContext { particles, cells, grid, plan, pairs, domain, threads, simd, halo, clock, ghosts };
         work(&mut self.interaction, &mut context)
@@ -232,8 +235,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Adds a field to the particles, zero at first: for observers, integrators and whoever else has something to remember
     /// of each particle. All ranks add the same fields in the same order.
-    pub fn register_field(&mut self, spec: FieldSpec) -> Field {
-        self.state.particles.register(spec)
+    ///
+    /// # Errors
+    /// [`EngineError::OutOfMemory`].
+    pub fn register_field(&mut self, spec: FieldSpec) -> Result<Field, EngineError> {
+        Ok(memory::or_error(|| self.state.particles.register(spec))?)
     }
 
     /// The particles, to write fields of one's own between steps.

@@ -206,7 +206,7 @@ fn a_field_of_ones_own_goes_with_its_particle() {
             components: 1,
             on_migration: OnMigration::Moves,
             on_ghosts: OnGhosts::Absent,
-        });
+        })?;
         let particles = simulation.particles_mut();
         let before: Vec<u64> = particles.id[..particles.owned()].to_vec();
         for (index, &id) in before.iter().enumerate() {

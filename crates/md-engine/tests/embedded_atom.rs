@@ -122,7 +122,10 @@ fn run(
         }
         simulation.run(10, &mut [&mut observer])?;
         let rows = simulation.gather_rows(RowVector::Force)?;
-        assert!(simulation.rebuilds() > 0, "ghosts are gathered in some steps and new in others");
+        assert!(
+            simulation.neighbor_report().rebuilds > 0,
+            "ghosts are gathered in some steps and new in others"
+        );
         simulation.finalise()?;
         Ok((rows, energies))
     })

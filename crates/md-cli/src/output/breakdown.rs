@@ -89,7 +89,7 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
     format!(
         "\nPairs per atom: {} computed, {} within the cutoff ({:.1} %)\n\
          Rebuilds: {rebuilds}, of which dangerous (a particle had moved by more than half the skin): {dangerous_rebuilds}\n\
-         Dangerous steps between rebuilds, of those looked at: {dangerous_checks}; largest displacement: {} times half the skin\n\
+         Dangerous checks between rebuilds: {dangerous_checks}; largest displacement: {} times half the skin\n\
          Lost particles: {}\n\
          Energy drift: {} per atom over {} steps\n",
         significant(computed, DIGITS),
@@ -138,7 +138,7 @@ mod tests {
 
         Pairs per atom: 108 computed, 27 within the cutoff (25.0 %)
         Rebuilds: 5, of which dangerous (a particle had moved by more than half the skin): 1
-        Dangerous steps between rebuilds, of those looked at: 0; largest displacement: 1.25 times half the skin
+        Dangerous checks between rebuilds: 0; largest displacement: 1.25 times half the skin
         Lost particles: 0
         Energy drift: -0.0089259 per atom over 100 steps
 

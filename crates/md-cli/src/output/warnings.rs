@@ -19,7 +19,7 @@ pub fn warnings(facts: &RunFacts) -> Vec<String> {
     [dangers(&facts.neighborhood), drift(&facts.energy)].into_iter().flatten().collect()
 }
 
-/// As soon as it is seen, once: a neighbourhood that holds no longer.
+/// As soon as it is seen, once: a neighbourhood that may lack pairs.
 pub fn first_danger(report: &NeighborReport) -> Option<String> {
     let step = report.first_dangerous_step?;
     Some(format!(
@@ -36,8 +36,8 @@ fn dangers(report: &NeighborReport) -> Option<String> {
     let first = report.first_dangerous_step?;
     Some(format!(
         "pairs within the cutoff may have been missed, first before step {first}: {dangerous_rebuilds} of {rebuilds} \
-         rebuilds came too late, and at {dangerous_checks} of the steps looked at in between the neighbourhood held no \
-         longer; the largest displacement was {} times half the skin",
+         rebuilds came too late, and {dangerous_checks} checks between rebuilds found a particle beyond half the skin; \
+         largest displacement: {} times half the skin",
         significant(largest_displacement, DIGITS)
     ))
 }

@@ -77,7 +77,7 @@ impl Candidates for Stalls {
                 let opened = self.world.transport(ledger)?;
                 return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
             }
-            _ => return refuse("there are no locks here"),
+            other => return refuse(&format!("there is no {} here", other.name())),
         };
         let stall = Stall { delays: Rc::clone(&self.delays), which };
         Ok(Box::new(Faulty::new(self.world.transport(ledger)?, Box::new(stall))))
@@ -168,7 +168,7 @@ fn the_fastest_is_chosen_and_the_refused_are_named() {
         choice
     });
     assert_eq!((choice.chosen, choice.rechecks), (Some(Backend::RmaRing), 0), "{choice:?}");
-    assert_eq!(why(&choice, Backend::RmaLock), "there are no locks here");
+    assert_eq!(why(&choice, Backend::RmaLock), "there is no rma-lock here");
     assert_eq!(why(&choice, Backend::RmaPscw), "rank 1 cannot");
     assert!(why(&choice, Backend::P2p).starts_with("timed: 0.0"), "{choice:?}");
     assert!(choice.reason.starts_with("`rma-ring` was the fastest"), "{choice:?}");

@@ -2,17 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-/// Whether anybody wants the time.
+/// Whether exchanges are timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ClockState {
-    /// It is measured.
+    /// They are.
     On,
-    /// Nobody does.
+    /// They are not.
     #[default]
     Off,
 }
 
-/// Time spent on moving messages, exchange by exchange. A clock that can be switched off, so that exchanges whose time nobody wants do not pay for it.
+/// Time spent on moving messages, exchange by exchange. It can be switched off: reading a clock costs as much as a small
+/// message.
 #[derive(Debug, Default)]
 pub(crate) struct TransportClock {
     state: ClockState,

@@ -3,7 +3,7 @@
 //! Structure: [`Communicator`] for calls on a communicator, [`Transfers`] for point-to-point requests together with the
 //! buffers they use, [`Window`] for memory that other ranks write to. The rules that make the wrappers safe:
 //! 1. every function needs a value that exists only between `MPI_Init` and `MPI_Finalize` (rsmpi's `Universe`, or
-//!    something made from it and kept by the same owner); where the program has initialised MPI itself, it assertions to
+//!    something made from it and kept by the same owner); where the program has initialised MPI itself, it promises to
 //!    drop what it got from `start_with` before it finalises MPI;
 //! 2. a buffer given to a non-blocking call lives in the same object as its request, is neither moved nor looked at
 //!    while the request is active, and is leaked, not freed, if the request cannot be ended;

@@ -101,6 +101,6 @@ unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
 /// `to` is valid for writes of `from.len()` bytes, which nobody else accesses meanwhile.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
-    // SAFETY: as the caller assertions.
+    // SAFETY: as the caller promises.
     unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
 }
