@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use md_comm::local;
-use md_core::force::{MethodKind, PairSums, PairWork, Precision, Region, System};
+use md_core::force::{MethodKind, PairSums, PairWork, Precision, System};
 use md_core::halo::{self, HaloPlan, Images, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
@@ -187,11 +187,7 @@ impl Sample {
         let Self { grid, plan, pairs, cells, potential, simd, threads, .. } = self;
         let system = System { grid, potential, plan, pairs, cells, simd: *simd, threads };
         self.particles.clear_forces(threads);
-        let mut total = PairSums::default();
-        for region in [Region::Inner, Region::Boundary] {
-            total += black_box(self.method.add_forces(system, &mut self.particles, region, evaluation));
-        }
-        total
+        black_box(self.method.add_all_forces(system, &mut self.particles, evaluation))
     }
 
     /// Adds the forces on images to the particles they are images of.

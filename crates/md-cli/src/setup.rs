@@ -88,6 +88,7 @@ fn parallel_config(parallel: &Parallel) -> Result<ParallelConfig, RunError> {
         shell: parallel.shell,
         exchange: parallel.exchange,
         overlap: if parallel.overlap { Overlap::On } else { Overlap::Off },
+        second_share: parallel.second_share,
         buffering: parallel.rma.buffering(),
         threads: parallel.threads,
         simd: simd_level()?,

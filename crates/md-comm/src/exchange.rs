@@ -6,7 +6,7 @@
 //! ```text
 //! for each sending edge:  send_buffer(edge, bytes) -> pack -> start(edge)     any order; start may already fire
 //! initiate()                                                                  everything is packed; never blocks
-//! progress() ...                                                              optional, from inside computation
+//! progress(), try_next() ...                                                  optional, from inside computation
 //! while let Some(arrival) = next()? { unpack(arrival) }                       blocks; yields edges in arrival order
 //! complete()                                                                  releases buffers, opens the next epoch
 //! ```
@@ -165,12 +165,23 @@ impl Exchange {
     }
 
     /// The next arrived message if one is there: never blocks. `Ok(None)` means "none now", also after the last one.
-    #[cfg(feature = "conformance")]
-    pub(crate) fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+    ///
+    /// Where [`crate::World::needs_same_order`], looking for a message may mean waiting for all others: call
+    /// [`Self::progress`] there.
+    ///
+    /// # Errors
+    /// As [`Self::next`], but for the timeout.
+    pub fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
         match self.poll(Poll::Probe)? {
             Some(edge) => self.message(edge).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Whether messages of this exchange are still under way, as far as this rank knows: some have not been taken, or
+    /// have not left. Says nothing new unless the library has been called ([`Self::progress`], [`Self::try_next`]).
+    pub fn in_flight(&self) -> bool {
+        !(self.ledger.all_arrived() && self.transport.all_sent())
     }
 
     /// The edge whose [`Self::message`] has arrived, for contexts that are part of another.

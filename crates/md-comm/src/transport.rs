@@ -7,7 +7,7 @@ use crate::{CommError, EdgeId, Growth};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     not(any(feature = "mpi", feature = "conformance")),
-    expect(dead_code, reason = "only `hybrid` and tests probe")
+    expect(dead_code, reason = "only transports over MPI, and tests, are given all")
 )]
 pub(crate) enum Poll {
     /// Only to let data move, at any time; nothing is taken.
@@ -35,6 +35,11 @@ pub(crate) trait Transport {
 
     /// The edge of the next message, which is no longer awaited from now on. The ledger tells which still are.
     fn poll(&mut self, ledger: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError>;
+
+    /// Whether the messages of this exchange have left, so that nothing is gained by further calls.
+    fn all_sent(&self) -> bool {
+        true
+    }
 
     /// The message that [`Self::poll`] has announced last, aligned; valid until `complete`.
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError>;

@@ -132,6 +132,9 @@ pub struct ParallelConfig {
     pub exchange: ExchangePattern,
     /// Computation while the halo is in flight.
     pub overlap: Overlap,
+    /// The part of the inner pairs that is computed while forces travel home, from 0 to 1; the rest comes before the
+    /// boundary, while positions travel. The order of the sums follows from it.
+    pub second_share: f64,
     /// Message buffers per edge.
     pub buffering: Buffering,
     /// Threads per rank, the calling one included.
@@ -148,6 +151,7 @@ impl Default for ParallelConfig {
             shell: Shell::Half,
             exchange: ExchangePattern::Direct,
             overlap: Overlap::On,
+            second_share: 0.5,
             buffering: Buffering::default(),
             threads: 1,
             simd: None,

@@ -70,10 +70,10 @@ impl<'w> Decomposition<'w> {
         parallel: &ParallelConfig,
         particles: &Particles,
     ) -> Result<Self, EngineError> {
-        let ParallelConfig { shell, exchange, buffering, .. } = *parallel;
+        let ParallelConfig { shell, exchange, buffering, second_share, .. } = *parallel;
         let offsets = shell.offsets(grid.domain().dimension);
         let plan = HaloPlan::new(&grid, &partition, &offsets, exchange, world.rank());
-        let pairs = PairWork::new(&plan, &grid, shell);
+        let pairs = PairWork::new(&plan, &grid, shell, second_share);
         let halo = Halo::open(world, &plan, shell.force_return(), buffering, particles)?;
         Ok(Self { grid, partition, plan, pairs, halo })
     }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use md_core::force::{Method, PairWork, System};
+use md_core::force::{Method, PairWork, Part, System};
 use md_core::potential::{PairPotential, Tail};
 use md_core::{
     CellGrid, Dimension, Domain, Evaluation, Field, HaloPlan, LocalCells, PairSums, Particles, Region,
@@ -17,7 +17,7 @@ use md_core::{
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{NeighborConfig, Overlap};
 use crate::error::EngineError;
-use crate::halo::{Halo, HaloView};
+use crate::halo::{Flight, Halo, HaloView};
 
 const POSITIONS: &[Field] = &[Field::POSITION];
 const FORCES: &[Field] = &[Field::FORCE];
@@ -93,7 +93,34 @@ impl ForceContext<'_, '_> {
     /// # Errors
     /// As [`Self::gather`].
     pub fn scatter_add(&mut self, fields: &[Field]) -> Result<(), EngineError> {
-        self.with_halo(|halo, view| halo.scatter_add(fields, view))
+        self.start_scatter_add(fields)?;
+        self.finish_scatter_add(fields)
+    }
+
+    /// The first part of [`Self::scatter_add`]: returns while messages are in flight. The ghosts' values must be complete;
+    /// owned particles' values may be added to until the second part.
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub fn start_scatter_add(&mut self, fields: &[Field]) -> Result<(), EngineError> {
+        self.with_halo(|halo, view| halo.start_scatter_add(fields, view))
+    }
+
+    /// The second part of [`Self::scatter_add`].
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub fn finish_scatter_add(&mut self, fields: &[Field]) -> Result<(), EngineError> {
+        self.with_halo(|halo, view| halo.finish_scatter_add(fields, view))
+    }
+
+    /// Moves what is in flight between the first and the second part of an exchange; to be called now and then from long
+    /// computations, because most MPI libraries move long messages only while they are called.
+    ///
+    /// # Errors
+    /// As [`Self::gather`].
+    pub fn progress(&mut self) -> Result<Flight, EngineError> {
+        self.with_halo(|halo, view| halo.progress(view))
     }
 
     /// Does `work` and books its time as that of forces.
@@ -162,15 +189,28 @@ impl PairForces {
         Self { potential, method: Method::new(method, skin, precision), overlap }
     }
 
-    fn add_region(&mut self, context: &mut ForceContext, region: Region, evaluation: Evaluation) -> PairSums {
+    /// Block by block as long as messages are in flight, the rest at once.
+    fn add_region(
+        &mut self,
+        context: &mut ForceContext,
+        region: Region,
+        evaluation: Evaluation,
+    ) -> Result<PairSums, EngineError> {
         let Self { potential, method, .. } = self;
-        context.compute(|context| {
-            if region == Region::Inner {
-                context.particles.clear_ghost_forces(context.threads);
-            }
-            let (system, particles) = system(context, &**potential);
-            method.add_forces(system, particles, region, evaluation)
-        })
+        let (mut done, all) = (0, method.blocks(region));
+        let mut total = PairSums::default();
+        while done < all {
+            let blocks = match context.progress()? {
+                Flight::UnderWay => done..done + 1,
+                Flight::Over => done..all,
+            };
+            done = blocks.end;
+            total += context.compute(|context| {
+                let (system, particles) = system(context, &**potential);
+                method.add_forces(system, particles, Part { region, blocks }, evaluation)
+            });
+        }
+        Ok(total)
     }
 }
 
@@ -198,8 +238,8 @@ impl Interaction for PairForces {
         Ok(())
     }
 
-    /// Inner pairs while positions are in flight, then boundary pairs; forces on ghosts go to their owners. The order of the sums
-    /// is the same with and without overlap, and so are the bits.
+    /// Inner pairs while positions travel, boundary pairs, the other inner pairs while forces on ghosts travel to their owners. The
+    /// order of the sums is the same with and without overlap, and so are the bits.
     fn add_forces(
         &mut self,
         context: &mut ForceContext,
@@ -209,12 +249,20 @@ impl Interaction for PairForces {
         if self.overlap == Overlap::Off {
             context.finish_gather(POSITIONS)?;
         }
-        let mut total = self.add_region(context, Region::Inner, evaluation);
+        context.particles.clear_ghost_forces(context.threads);
+        let mut total = self.add_region(context, Region::InnerFirst, evaluation)?;
         if self.overlap == Overlap::On {
             context.finish_gather(POSITIONS)?;
         }
-        total += self.add_region(context, Region::Boundary, evaluation);
-        context.scatter_add(FORCES)?;
+        total += self.add_region(context, Region::Boundary, evaluation)?;
+        if self.overlap == Overlap::On {
+            context.start_scatter_add(FORCES)?;
+        }
+        total += self.add_region(context, Region::InnerSecond, evaluation)?;
+        if self.overlap == Overlap::Off {
+            context.start_scatter_add(FORCES)?;
+        }
+        context.finish_scatter_add(FORCES)?;
         Ok(total)
     }
 }

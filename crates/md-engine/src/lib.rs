@@ -65,7 +65,7 @@ pub use config::{
 pub use decomposition::{Decomposition, Division};
 pub use error::{Attribute, EngineError, Scope};
 pub use frozen::FrozenHalo;
-pub use halo::Halo;
+pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};

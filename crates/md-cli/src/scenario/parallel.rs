@@ -33,6 +33,10 @@ pub struct Parallel {
     pub grid: Option<[usize; 3]>,
     /// Compute inner pairs while the halo is in flight.
     pub overlap: bool,
+    /// The part of the inner pairs that is computed while forces travel home, from 0 to 1; the rest while positions travel. The
+    /// order of the sums follows from it, and so do the last bits of the results.
+    #[schemars(range(min = 0, max = 1))]
+    pub second_share: f64,
     /// Threads per rank.
     #[schemars(range(min = 1, max = 1024))]
     pub threads: usize,
@@ -55,6 +59,7 @@ impl Default for Parallel {
             partition: PartitionKind::default(),
             grid: None,
             overlap: true,
+            second_share: 0.5,
             threads: 1,
             ranks: 1,
             watchdog_s: 60.0,
@@ -131,6 +136,7 @@ pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_grid(parallel, simulation)?;
     check_ranks(parallel)?;
     check_threads(parallel)?;
+    check_second_share(parallel.second_share)?;
     positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
 }
 
@@ -198,6 +204,16 @@ fn check_ranks(parallel: &Parallel) -> Checked {
         return Err(Finding::new("parallel.ranks", message, help).or_at("parallel.backend"));
     }
     Ok(())
+}
+
+fn check_second_share(share: f64) -> Checked {
+    const KEY: &str = "parallel.second_share";
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    let message = format!("`{KEY}` must be from 0 to 1, found {share}");
+    Err(Finding::new(KEY, message, "0.5 leaves half the inner pairs for the time when forces travel home")
+        .at_key())
 }
 
 /// All threads of this process: as many as [`Threads::MOST`], with several ranks too.

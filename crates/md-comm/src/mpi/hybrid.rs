@@ -103,6 +103,10 @@ impl Transport for Hybrid {
         poll.answer(self.world.watchdog(), ledger, self, Self::probe)
     }
 
+    fn all_sent(&self) -> bool {
+        !self.halves.iter().any(Exchange::in_flight)
+    }
+
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         let (half, edge) = self.routes.there(edge);
         Ok(self.halves[half as usize].message(edge)?.bytes)

@@ -168,6 +168,10 @@ impl Transport for P2p {
         })
     }
 
+    fn all_sent(&self) -> bool {
+        !self.sends[self.current].any_active()
+    }
+
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         match self.overflow.message(&self.terms, edge)? {
             Some(bytes) => Ok(bytes),

@@ -7,8 +7,8 @@
 //! is computed only about one in ten lies within the cutoff (volume of 14 cells against half a sphere).
 
 use super::cell_kernel::CellSweep;
-use super::shares::{self, Columns, ReactionBuffer, Share, Work};
-use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Region, System};
+use super::shares::{self, Blocks, Columns, ReactionBuffer, Share, Work};
+use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
 use crate::cells::LocalCells;
 use crate::particles::Particles;
 use crate::potential::PairKernel;
@@ -59,6 +59,10 @@ pub(super) struct CellItem {
 pub(super) struct Items {
     items: Vec<CellItem>,
     spans: Vec<CellSpan>,
+    /// Where the items of each block end.
+    block_ends: Vec<usize>,
+    /// Pairs of the last block.
+    candidates: f64,
 }
 
 /// The sweep's work, made anew at each rebuild.
@@ -66,8 +70,8 @@ pub(super) struct Items {
 pub struct CellWork {
     spans: Vec<CellSpan>,
     items: Vec<CellItem>,
-    /// Items before this one need no halo.
-    first_boundary: usize,
+    /// Where the items of each region end.
+    ends: [usize; Region::ALL.len()],
     /// What each thread computes, for the linked-cell method itself.
     shares: Vec<Share<Items>>,
 }
@@ -77,7 +81,7 @@ impl CellWork {
     pub fn rebuild(&mut self, pairs: &PairWork, cells: &LocalCells) {
         self.spans.clear();
         self.items.clear();
-        self.first_boundary = 0;
+        self.ends = Default::default();
         for (group, partners) in pairs.iter() {
             let particles = CellSpan::of(cells, &(group.a..group.a + 1));
             // In a sparse system most cells are like this.
@@ -99,9 +103,7 @@ impl CellWork {
                 let candidates = f64::from(particles.len()) * f64::from(partners);
                 let spans = start..self.spans.len();
                 self.items.push(CellItem { particles, spans, newton: group.newton, candidates });
-                if group.region == Region::Inner {
-                    self.first_boundary = self.items.len();
-                }
+                self.ends[group.region as usize..].fill(self.items.len());
             }
         }
     }
@@ -119,10 +121,8 @@ impl CellWork {
 
     /// The items of a region.
     pub(super) fn items(&self, region: Region) -> &[CellItem] {
-        match region {
-            Region::Inner => &self.items[..self.first_boundary],
-            Region::Boundary => &self.items[self.first_boundary..],
-        }
+        let before = (region as usize).checked_sub(1);
+        &self.items[before.map_or(0, |before| self.ends[before])..self.ends[region as usize]]
     }
 
     pub(super) fn spans(&self) -> &[CellSpan] {
@@ -136,6 +136,7 @@ impl CellWork {
         for &region in Region::ALL {
             shares::assign_homes(&mut all, system.threads, region, self.items(region), len);
         }
+        let pairs = block_pairs(system.plan);
         shares::each(system.threads, &mut all, |share| {
             share.reactions.reset(len);
             for &region in Region::ALL {
@@ -144,7 +145,11 @@ impl CellWork {
                 work.cross.clear();
                 for item in self.items(region) {
                     divide_item(item, &self.spans, work, reactions);
+                    work.local.end_block(pairs);
+                    work.cross.end_block(pairs);
                 }
+                work.local.end_block(0);
+                work.cross.end_block(0);
             }
             share.reactions.lay_out(len, system.threads);
         });
@@ -155,20 +160,23 @@ impl CellWork {
         &mut self,
         system: System,
         particles: &mut Particles,
-        region: Region,
+        part: Part,
         evaluation: Evaluation,
     ) -> PairSums {
         let (cutoff, simd) = (system.potential.cutoff(), system.simd);
         let columns = Columns::of(particles);
-        let total =
-            shares::sweep(system.threads, &mut self.shares, region, columns, |items: &mut Items, columns| {
-                let task = Task { items, columns, cutoff, simd, evaluation };
-                system.potential.compute(PairLoop(Loop::Cells(task)))
-            });
-        if region == Region::Boundary {
-            shares::add_reactions(system.threads, &self.shares, particles);
-        }
+        let sweep = |items: &mut Items, block: usize, columns: Columns<'_, Double>| {
+            let task =
+                Task { items: items.block(block), spans: &items.spans, columns, cutoff, simd, evaluation };
+            system.potential.compute(PairLoop(Loop::Cells(task)))
+        };
+        let total = shares::sweep(system.threads, &mut self.shares, &part, columns, sweep);
+        shares::add_reactions_after(&part, system.threads, &self.shares, particles);
         total
+    }
+
+    pub(super) fn blocks(&self, region: Region) -> usize {
+        shares::blocks(&self.shares, region)
     }
 }
 
@@ -195,16 +203,38 @@ fn divide_item(item: &CellItem, spans: &[CellSpan], work: &mut Work<Items>, reac
     cross.end_item(item, i_particles);
 }
 
+impl Blocks for Items {
+    fn blocks(&self) -> usize {
+        self.block_ends.len()
+    }
+}
+
 impl Items {
     fn clear(&mut self) {
         self.items.clear();
         self.spans.clear();
+        self.block_ends.clear();
+        self.candidates = 0.0;
+    }
+
+    /// Ends the last block if it has more pairs than this.
+    fn end_block(&mut self, pairs: usize) {
+        if self.candidates > pairs as f64 {
+            self.block_ends.push(self.items.len());
+            self.candidates = 0.0;
+        }
+    }
+
+    fn block(&self, block: usize) -> &[CellItem] {
+        let start = block.checked_sub(1).map_or(0, |before| self.block_ends[before]);
+        &self.items[start..self.block_ends[block]]
     }
 
     /// The spans since the last item are met by these i-particles.
     fn end_item(&mut self, item: &CellItem, particles: CellSpan) {
         let start = self.items.last().map_or(0, |last| last.spans.end);
         if start < self.spans.len() {
+            self.candidates += item.candidates;
             self.items.push(CellItem { particles, spans: start..self.spans.len(), ..item.clone() });
         }
     }
@@ -212,7 +242,8 @@ impl Items {
 
 /// The sweep, waiting for the potential's kernel.
 pub(super) struct Task<'a> {
-    items: &'a Items,
+    items: &'a [CellItem],
+    spans: &'a [CellSpan],
     columns: Columns<'a, Double>,
     cutoff: f64,
     simd: SimdLevel,
@@ -221,7 +252,7 @@ pub(super) struct Task<'a> {
 
 impl Task<'_> {
     pub(super) fn run<K: PairKernel>(self, kernel: K) -> PairSums {
-        let Self { items: Items { items, spans }, columns, cutoff, simd, evaluation } = self;
+        let Self { items, spans, columns, cutoff, simd, evaluation } = self;
         match evaluation {
             Evaluation::ForcesOnly => {
                 simd.dispatch(CellSweep::<K, false> { items, spans, columns, cutoff, kernel })

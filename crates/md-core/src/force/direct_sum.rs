@@ -18,9 +18,9 @@ struct Run {
     particles: Range<usize>,
 }
 
-/// Adds the forces of all pairs; all of them are boundary work, the inner region is empty.
+/// Adds the forces of all pairs; all of them are boundary work, the other regions are empty.
 pub(super) fn add_forces(system: System, particles: &mut Particles, region: Region) -> PairSums {
-    if region == Region::Inner {
+    if region != Region::Boundary {
         return PairSums::default();
     }
     let (runs, owned, cutoff) = (runs(system, particles), particles.owned(), system.potential.cutoff());

@@ -18,6 +18,7 @@ use crate::particles::Particles;
 use crate::potential::{PairKernel, PairPotential};
 use crate::simd::{Double, Quads, SimdLevel, Single};
 use crate::threads::Threads;
+use std::ops::Range;
 
 /// What a sweep over pairs adds up, for this rank's share of the pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -107,6 +108,23 @@ pub enum Method {
     DirectSum,
 }
 
+/// Some blocks of a region's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Whose.
+    pub region: Region,
+    /// Which of its blocks ([`Method::blocks`]).
+    pub blocks: Range<usize>,
+}
+
+/// Computed pairs of a block, at least: 10 to 50 microseconds.
+const BLOCK_PAIRS: usize = 32_768;
+
+/// The computed pairs after which a block ends; where no message is awaited, a region is one block.
+fn block_pairs(plan: &HaloPlan) -> usize {
+    if plan.awaits_messages() { BLOCK_PAIRS } else { usize::MAX }
+}
+
 /// Everything a sweep reads.
 #[derive(Debug, Clone, Copy)]
 pub struct System<'a> {
@@ -167,19 +185,45 @@ impl Method {
         }
     }
 
-    /// Adds the forces of all pairs of the region to `particles.force`; inner work first. What a method keeps to itself
-    /// after inner work is added by boundary work.
+    /// Into how many blocks a region is cut: work of some microseconds each, between which messages can be moved. At least
+    /// one.
+    pub fn blocks(&self, region: Region) -> usize {
+        match self {
+            Self::Cells(work) => work.blocks(region),
+            Self::Clusters(work) => work.blocks(region),
+            Self::DirectSum => 1,
+        }
+    }
+
+    /// Adds the forces of some blocks of a region to `particles.force`. Regions and blocks come in order, none is left out; how
+    /// many are computed by one call changes no bit. Forces on ghosts are complete after the boundary, those on owned
+    /// particles after all regions. The region's sums are returned with its last block, zero before.
     pub fn add_forces(
         &mut self,
         system: System,
         particles: &mut Particles,
-        region: Region,
+        part: Part,
         evaluation: Evaluation,
     ) -> PairSums {
         match self {
-            Self::Cells(work) => work.add_forces(system, particles, region, evaluation),
-            Self::Clusters(work) => work.add_forces(system, particles, region, evaluation),
-            Self::DirectSum => direct_sum::add_forces(system, particles, region),
+            Self::Cells(work) => work.add_forces(system, particles, part, evaluation),
+            Self::Clusters(work) => work.add_forces(system, particles, part, evaluation),
+            Self::DirectSum => direct_sum::add_forces(system, particles, part.region),
         }
+    }
+
+    /// Adds the forces of all regions.
+    pub fn add_all_forces(
+        &mut self,
+        system: System,
+        particles: &mut Particles,
+        evaluation: Evaluation,
+    ) -> PairSums {
+        let mut sums = PairSums::default();
+        for &region in Region::ALL {
+            let part = Part { region, blocks: 0..self.blocks(region) };
+            sums += self.add_forces(system, particles, part, evaluation);
+        }
+        sums
     }
 }

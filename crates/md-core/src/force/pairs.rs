@@ -29,13 +29,16 @@ impl Newton {
     }
 }
 
-/// Whether pairs need ghosts from other ranks; inner ones sort before boundary ones.
+/// The parts of a rank's work, in the order of computation. The order is the same whether or not messages travel meanwhile,
+/// and so are the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum Region {
-    /// Own cells and their images only: can be computed while the halo is in flight.
-    Inner,
+    /// Own cells and their images: can be computed while positions travel.
+    InnerFirst,
     /// Touches imported cells.
     Boundary,
+    /// Own cells only: can be computed while forces travel home. Empty where none do.
+    InnerSecond,
 }
 
 impl Region {
@@ -50,13 +53,13 @@ pub struct CellPairs {
     pub a: u32,
     /// Who gets forces.
     pub newton: Newton,
-    /// Inner or boundary.
+    /// When it is computed.
     pub region: Region,
     /// Where its partners are.
     partners: Range<usize>,
 }
 
-/// All pairs of cells that a rank computes, inner ones first. The partners lie in one list, because in a sparse system reading
+/// All pairs of cells that a rank computes, region by region. The partners lie in one list, because in a sparse system reading
 /// them takes longer than anything that is done with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairWork {
@@ -81,8 +84,9 @@ pub struct Pair {
 }
 
 impl PairWork {
-    /// The pairs of the plan's rank.
-    pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell) -> Self {
+    /// The pairs of the plan's rank. `second_share` of the inner pairs of cells wait for [`Region::InnerSecond`], as far as they
+    /// need no images.
+    pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell, second_share: f64) -> Self {
         let rules = shell.rules(grid.domain().dimension);
         let mut links = Vec::with_capacity(plan.owned.len() * rules.len());
         for &anchor in &plan.owned {
@@ -91,8 +95,8 @@ impl PairWork {
                 let (Some(a), Some(b)) = cells else { continue };
                 if let Some(newton) = newton(plan, shell, a, b) {
                     let outermost = a.max(b) as usize;
-                    let region =
-                        if outermost < plan.first_awaited_cell() { Region::Inner } else { Region::Boundary };
+                    let is_inner = outermost < plan.first_awaited_cell();
+                    let region = if is_inner { Region::InnerFirst } else { Region::Boundary };
                     links.push((region, a, newton, b));
                 }
             }
@@ -107,7 +111,29 @@ impl PairWork {
             }
             all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
         }
+        if shell.force_return() == ForceReturn::Needed && plan.awaits_messages() {
+            all.put_off(second_share, plan.owned.len());
+        }
         all
+    }
+
+    /// Leaves this share of the inner pairs for [`Region::InnerSecond`]: of the last cells in memory, and only of those that
+    /// meet none but the `owned` cells, because forces on images go home before.
+    fn put_off(&mut self, share: f64, owned: usize) {
+        let Self { groups, partners, .. } = self;
+        let runs = |group: &CellPairs| &partners[group.partners.clone()];
+        let pairs = |group: &CellPairs| runs(group).iter().map(Range::len).sum::<usize>();
+        let inner = groups.partition_point(|group| group.region == Region::InnerFirst);
+        let total: usize = groups[..inner].iter().map(pairs).sum();
+        let mut left = (share * total as f64) as usize;
+        for group in groups[..inner].iter_mut().rev() {
+            let own_cells_only = runs(group).iter().all(|run| run.end as usize <= owned);
+            if own_cells_only && pairs(group) <= left {
+                left -= pairs(group);
+                group.region = Region::InnerSecond;
+            }
+        }
+        groups.sort_by_key(|group| group.region);
     }
 
     /// Adds cell b to the partners of a, which are those from `start`: to the last run if it follows that, is owned or

@@ -8,7 +8,7 @@ use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::Rect;
 use md_core::{
     Boundary, CellGrid, Dimension, Domain, Evaluation, ExchangePattern, HaloPlan, LocalCells, Method,
-    PairPotential, PairSums, Particle, Particles, Partition, Region, Shell, SimdLevel, Threads, random,
+    PairPotential, PairSums, Particle, Particles, Partition, Shell, SimdLevel, Threads, random,
 };
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
     let partition: Partition = Arc::new(Rect { grid: [1; 3] });
     let plan =
         HaloPlan::new(&grid, &partition, &Shell::Half.offsets(Dimension::Three), ExchangePattern::Direct, 0);
-    let pairs = PairWork::new(&plan, &grid, Shell::Half);
+    let pairs = PairWork::new(&plan, &grid, Shell::Half, 0.5);
     let mut cells = LocalCells::default();
     cells.sort(&mut particles, &grid, &plan, &threads);
     cells.clear_ghosts(&plan);
@@ -74,10 +74,7 @@ fn forces(potential: &dyn PairPotential, mut method: Method, simd: SimdLevel) ->
         System { grid: &grid, potential, plan: &plan, pairs: &pairs, cells: &cells, simd, threads: &threads };
     method.rebuild(system, &particles);
     particles.clear_forces(&threads);
-    let mut sums = PairSums::default();
-    for &region in Region::ALL {
-        sums += method.add_forces(system, &mut particles, region, Evaluation::WithEnergyAndVirial);
-    }
+    let sums = method.add_all_forces(system, &mut particles, Evaluation::WithEnergyAndVirial);
     let mut of = vec![[0.0; 3]; particles.owned()];
     for index in 0..particles.owned() {
         of[particles.get(index).id as usize - 1] = particles.force_of(index);

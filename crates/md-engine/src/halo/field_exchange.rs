@@ -1,10 +1,12 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
-use md_comm::{Buffering, EdgeId, Exchange, Sizes, World};
+use std::time::Instant;
+
+use md_comm::{Arrival, Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::halo::{self, HaloPlan, Images, Stage, StageSelections};
 use md_core::{Field, LocalCells, OnGhosts, Particles};
 
-use super::{Direction, HaloView, collect_arrivals, edge, flow, open};
+use super::{Direction, Flight, HaloView, collect, collect_arrivals, edge, flow, open};
 use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::frozen::FrozenExchange;
@@ -17,6 +19,10 @@ pub(super) struct FieldExchange {
     width: usize,
     contexts: Vec<Exchange>,
     needs: Vec<usize>,
+    /// Stages of the exchange under way that have been sent.
+    sent: usize,
+    /// Since when messages have been in flight beside other work.
+    hidden_since: Option<Instant>,
 }
 
 impl FieldExchange {
@@ -50,7 +56,7 @@ impl FieldExchange {
         };
         let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
         let (fields, width) = (fields.to_vec(), numbers * size_of::<f64>());
-        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new() })
+        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new(), sent: 0, hidden_since: None })
     }
 
     pub(super) fn carries(&self, direction: Direction, fields: &[Field]) -> bool {
@@ -88,7 +94,79 @@ impl FieldExchange {
         Ok(())
     }
 
-    pub(super) fn start_gather(
+    /// Sends the messages of the first stage, or of the last on the way back.
+    pub(super) fn start(
+        &mut self,
+        selections: &[StageSelections],
+        view: &mut HaloView,
+    ) -> Result<(), EngineError> {
+        self.sent = 0;
+        self.send_next(selections, view)?;
+        self.hidden_since = Some(Instant::now());
+        Ok(())
+    }
+
+    fn send_next(&mut self, selections: &[StageSelections], view: &mut HaloView) -> Result<(), EngineError> {
+        self.sent += 1;
+        let number = self.stage_in_flight();
+        match self.direction {
+            Direction::Gather => self.send_fields(number, selections, view),
+            Direction::ScatterAdd => self.send_ghosts(number, view),
+        }
+    }
+
+    fn stage_in_flight(&self) -> usize {
+        match self.direction {
+            Direction::Gather => self.sent - 1,
+            Direction::ScatterAdd => self.contexts.len() - self.sent,
+        }
+    }
+
+    /// Lets the library move what is in flight.
+    pub(super) fn drive(&mut self, view: &mut HaloView) -> Result<Flight, EngineError> {
+        let number = self.stage_in_flight();
+        view.clock.time(Phase::HaloTransfer, || self.contexts[number].progress())?;
+        Ok(Flight::UnderWay)
+    }
+
+    /// Takes what has arrived. Fields go to their ghosts, and the next stage follows; values on the way back are kept until all
+    /// others have been added up, and with them the next stage.
+    pub(super) fn take_arrived(
+        &mut self,
+        selections: &[StageSelections],
+        view: &mut HaloView,
+        collected: &mut Vec<Vec<u64>>,
+    ) -> Result<Flight, EngineError> {
+        loop {
+            let number = self.stage_in_flight();
+            let context = &mut self.contexts[number];
+            while let Some(arrival) = view.clock.time(Phase::HaloTransfer, || context.try_next())? {
+                match self.direction {
+                    Direction::Gather => unpack(&arrival, &self.fields, number, view),
+                    Direction::ScatterAdd => {
+                        view.clock.time(Phase::ForceReturn, || collect(&arrival, collected));
+                    }
+                }
+            }
+            if context.in_flight() {
+                return Ok(Flight::UnderWay);
+            }
+            if self.direction == Direction::ScatterAdd || self.sent == self.contexts.len() {
+                self.book_hidden(view);
+                return Ok(Flight::Over);
+            }
+            self.send_next(selections, view)?;
+        }
+    }
+
+    /// Nothing is in flight any more, or it is waited for.
+    fn book_hidden(&mut self, view: &mut HaloView) {
+        if let Some(since) = self.hidden_since.take() {
+            view.clock.book(Phase::HaloHidden, since.elapsed());
+        }
+    }
+
+    fn send_fields(
         &mut self,
         number: usize,
         selections: &[StageSelections],
@@ -115,30 +193,53 @@ impl FieldExchange {
         Ok(())
     }
 
-    pub(super) fn finish_gather(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {
-        let HaloView { particles, cells, plan, clock, .. } = view;
-        let (stage, context) = (&plan.stages[number], &mut self.contexts[number]);
-        while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
-            clock.time(Phase::HaloUnpack, || {
-                let (edge, message) = (&stage.edges[arrival.edge.0], bytemuck::cast_slice(arrival.bytes));
-                halo::unpack_fields(message, &self.fields, edge, particles, cells);
-            });
+    /// Waits for the fields of all stages and unpacks them in the order of arrival.
+    pub(super) fn finish_gather(
+        &mut self,
+        selections: &[StageSelections],
+        view: &mut HaloView,
+    ) -> Result<(), EngineError> {
+        self.book_hidden(view);
+        for number in 0..self.contexts.len() {
+            if number >= self.sent {
+                self.send_next(selections, view)?;
+            }
+            let context = &mut self.contexts[number];
+            while let Some(arrival) = view.clock.time(Phase::HaloWait, || context.next())? {
+                unpack(&arrival, &self.fields, number, view);
+            }
+            // Nothing is moved any more; some transports wait until what was sent has been received.
+            view.clock.time(Phase::HaloWait, || context.complete())?;
         }
-        // Nothing is moved any more; some transports wait until what was sent has been received.
-        clock.time(Phase::HaloWait, || context.complete())?;
         Ok(())
     }
 
-    pub(super) fn scatter_add(
+    /// Waits for the values of all ghosts, last stage first, and adds them up in a fixed order.
+    pub(super) fn finish_scatter_add(
         &mut self,
-        number: usize,
         selections: &[StageSelections],
         view: &mut HaloView,
         collected: &mut Vec<Vec<u64>>,
     ) -> Result<(), EngineError> {
-        self.send_ghosts(number, view)?;
+        self.book_hidden(view);
+        for (number, selections) in selections.iter().enumerate().rev() {
+            if number < self.stage_in_flight() {
+                self.send_next(&[], view)?;
+            }
+            self.add_up(number, selections, view, collected)?;
+        }
+        Ok(())
+    }
+
+    fn add_up(
+        &mut self,
+        number: usize,
+        selections: &StageSelections,
+        view: &mut HaloView,
+        collected: &mut Vec<Vec<u64>>,
+    ) -> Result<(), EngineError> {
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
-        let (stage, selections) = (&plan.stages[number], &selections[number]);
+        let stage = &plan.stages[number];
         let context = &mut self.contexts[number];
         clock.time(Phase::ForceReturn, || {
             let images = Images { stage, selection: &selections.images, cells };
@@ -198,4 +299,13 @@ impl FieldExchange {
     pub(super) fn finalise(self) -> Result<(), EngineError> {
         self.contexts.into_iter().try_for_each(|context| Ok(context.finalise()?))
     }
+}
+
+fn unpack(arrival: &Arrival, fields: &[Field], stage: usize, view: &mut HaloView) {
+    let HaloView { particles, cells, plan, clock, .. } = view;
+    clock.time(Phase::HaloUnpack, || {
+        let (edge, message) =
+            (&plan.stages[stage].edges[arrival.edge.0], bytemuck::cast_slice(arrival.bytes));
+        halo::unpack_fields(message, fields, edge, particles, cells);
+    });
 }

@@ -17,7 +17,7 @@ mod border;
 mod field_exchange;
 mod migration;
 
-use md_comm::{Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
+use md_comm::{Arrival, Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
 use md_core::halo::{HaloEdge, HaloPlan};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, Field, LocalCells, Particles, Threads};
@@ -60,7 +60,18 @@ pub struct Halo<'w> {
     migration: Migration,
     border: Border,
     exchanges: Vec<FieldExchange>,
+    /// The exchange that has been started, and not finished.
+    in_flight: Option<usize>,
     collected: Vec<Vec<u64>>,
+}
+
+/// Whether messages are under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flight {
+    /// Some are.
+    UnderWay,
+    /// None are, or none that calls could help.
+    Over,
 }
 
 impl<'w> Halo<'w> {
@@ -79,6 +90,7 @@ impl<'w> Halo<'w> {
             migration: Migration::open(world, plan.neighbours.clone(), buffering)?,
             border: Border::open(world, plan, buffering)?,
             exchanges: Vec::new(),
+            in_flight: None,
             collected: Vec::new(),
             world,
             buffering,
@@ -115,36 +127,59 @@ impl<'w> Halo<'w> {
     /// Fields that have never been exchanged before get a context of their own: *collective* then.
     pub(crate) fn start_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
         let exchange = self.exchange_of(Direction::Gather, fields, view)?;
+        self.in_flight = Some(exchange);
         let Self { exchanges, border, .. } = self;
-        exchanges[exchange].start_gather(0, border.selections(), view)
+        exchanges[exchange].start(border.selections(), view)
     }
 
     /// Waits for the fields of [`Self::start_gather`] and unpacks them in the order of arrival; then goes through the
     /// stages that follow.
     pub(crate) fn finish_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
         let exchange = self.exchange_of(Direction::Gather, fields, view)?;
+        self.in_flight = None;
         let Self { exchanges, border, .. } = self;
-        for stage in 0..view.plan.stages.len() {
-            if stage > 0 {
-                exchanges[exchange].start_gather(stage, border.selections(), view)?;
-            }
-            exchanges[exchange].finish_gather(stage, view)?;
-        }
-        Ok(())
+        exchanges[exchange].finish_gather(border.selections(), view)
     }
 
-    /// Sends the ghosts' fields to their owners, last stage first, and adds what comes: images first, then edge by edge.
-    /// Does nothing where the shell computes pairs across ranks on both sides.
-    pub(crate) fn scatter_add(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
+    /// Sends the ghosts' fields of the last stage to their owners; returns while messages are in flight. Does nothing where the shell
+    /// computes pairs across ranks on both sides.
+    pub(crate) fn start_scatter_add(
+        &mut self,
+        fields: &[Field],
+        view: &mut HaloView,
+    ) -> Result<(), EngineError> {
         if self.force_return == ForceReturn::None {
             return Ok(());
         }
         let exchange = self.exchange_of(Direction::ScatterAdd, fields, view)?;
-        let Self { exchanges, border, collected, .. } = self;
-        for stage in (0..view.plan.stages.len()).rev() {
-            exchanges[exchange].scatter_add(stage, border.selections(), view, collected)?;
+        self.in_flight = Some(exchange);
+        let Self { exchanges, border, .. } = self;
+        exchanges[exchange].start(border.selections(), view)
+    }
+
+    /// Adds what comes: images first, then edge by edge; then the same for the other stages.
+    pub(crate) fn finish_scatter_add(
+        &mut self,
+        fields: &[Field],
+        view: &mut HaloView,
+    ) -> Result<(), EngineError> {
+        if self.force_return == ForceReturn::None {
+            return Ok(());
         }
-        Ok(())
+        let exchange = self.exchange_of(Direction::ScatterAdd, fields, view)?;
+        self.in_flight = None;
+        let Self { exchanges, border, collected, .. } = self;
+        exchanges[exchange].finish_scatter_add(border.selections(), view, collected)
+    }
+
+    /// Moves and takes what has come of the exchange in flight.
+    pub(crate) fn progress(&mut self, view: &mut HaloView) -> Result<Flight, EngineError> {
+        let Self { world, exchanges, border, collected, in_flight, .. } = self;
+        let Some(exchange) = *in_flight else { return Ok(Flight::Over) };
+        if world.needs_same_order() {
+            return exchanges[exchange].drive(view);
+        }
+        exchanges[exchange].take_arrived(border.selections(), view, collected)
     }
 
     /// The number of the context of these fields, opened where there is none yet.
@@ -224,16 +259,19 @@ pub(crate) fn total(traffic: impl IntoIterator<Item = Traffic>) -> Traffic {
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.
 fn collect_arrivals(context: &mut Exchange, collected: &mut Vec<Vec<u64>>) -> Result<(), EngineError> {
-    let edges = context.spec().edges.len();
-    if collected.len() < edges {
-        collected.resize_with(edges, Vec::new);
-    }
     while let Some(arrival) = context.next()? {
-        let message = &mut collected[arrival.edge.0];
-        message.clear();
-        message.extend_from_slice(bytemuck::cast_slice(arrival.bytes));
+        collect(&arrival, collected);
     }
     Ok(())
+}
+
+fn collect(arrival: &Arrival, collected: &mut Vec<Vec<u64>>) {
+    let edge = arrival.edge.0;
+    if collected.len() <= edge {
+        collected.resize_with(edge + 1, Vec::new);
+    }
+    collected[edge].clear();
+    collected[edge].extend_from_slice(bytemuck::cast_slice(arrival.bytes));
 }
 
 fn edge(peer: usize, flow: Flow) -> Edge {

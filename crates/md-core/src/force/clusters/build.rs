@@ -24,6 +24,8 @@ pub(super) struct ListInput<'a, C> {
     pub len: usize,
     /// See [`most_ahead`].
     pub ahead: usize,
+    /// Computed pairs after which a block ends.
+    pub block_pairs: usize,
 }
 
 /// Makes the lists of a thread's home; `P` decides how many particles a cluster has.
@@ -41,7 +43,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { items, spans, input, work, reactions } = self;
-        let ListInput { position: [x, y, z], unit, list_radius, len, ahead } = input;
+        let ListInput { position: [x, y, z], unit, list_radius, len, ahead, block_pairs } = input;
         let width = P::width::<S>();
         // Slices of equal, known length: one bounds check instead of three.
         let count = x.len() / width;
@@ -59,13 +61,14 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         // An i-cluster ends before the end of its home, where another thread's begins, and of the force arrays.
         let limit = work.home.end.min(len.next_multiple_of(LINE));
         let extent = Extent { base: home.start, len: limit - work.home.start };
-        work.local.clear(extent, home.len(), ahead);
-        work.cross.clear(Extent { base: 0, len: limit }, count, ahead);
+        let block_entries = block_pairs / P::lanes::<S>();
+        work.local.clear(extent, home.len(), ahead, block_entries);
+        work.cross.clear(Extent { base: 0, len: limit }, count, ahead, block_entries);
         for items in items.chunk_by(|a, b| a.newton == b.newton) {
             finder.append_section(items, spans, work);
         }
-        let (views, _) = work.cross.views();
-        for View { i_clusters, .. } in views.filter(|view| view.section.newton == Newton::On) {
+        let views = work.cross.views();
+        for View { i_clusters, .. } in views.filter(|view| view.block.newton == Newton::On) {
             for cluster in i_clusters.flat_map(|i_cluster| i_cluster.entries).map(|entry| entry.cluster()) {
                 reactions.touch(cluster * width..(cluster + 1) * width);
             }

@@ -245,7 +245,7 @@ mod tests {
         fn lists_of(&self, cells: &[Cell], extents: [Extent; 2]) -> [Lists; 2] {
             let mut lists = <[Lists; 2]>::default();
             for (list, extent) in lists.iter_mut().zip(extents) {
-                list.clear(extent, 0, 0);
+                list.clear(extent, 0, 0, usize::MAX);
                 list.begin_section(Newton::Off, P::CLUSTER_FORCES);
             }
             for cell in cells {

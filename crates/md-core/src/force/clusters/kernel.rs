@@ -22,7 +22,7 @@ use crate::simd::{Arithmetic, ClusterForces, Inversion};
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
-/// One sweep over a section; `SUMS`: compute energies too.
+/// One sweep over a block; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
     pub view: View<'a>,
     pub accumulated: &'a mut AccumulatedForces,
@@ -67,7 +67,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             i_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
         };
-        match self.view.section.newton {
+        match self.view.block.newton {
             Newton::On => sweep.i_clusters::<SUMS, true>(self.view),
             Newton::Off => sweep.i_clusters::<SUMS, false>(self.view),
         }
@@ -109,10 +109,10 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
 }
 
 impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
-    /// All i-clusters of the section.
+    /// All i-clusters of the block.
     #[inline(always)]
-    fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { section, i_clusters }: View) {
-        self.sums.computed_pairs = (section.entries * P::lanes::<S>()) as f64;
+    fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { block, i_clusters }: View) {
+        self.sums.computed_pairs = (block.entries * P::lanes::<S>()) as f64;
         for i_cluster in i_clusters {
             for cluster in i_cluster.flushed {
                 self.flush(cluster.cluster());
@@ -125,7 +125,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
             self.i_cluster::<SUMS, NEWTON>(&mut i, i_cluster.entries);
             self.store(i_cluster.particle, &i);
             if SUMS {
-                self.add_i_sums(section.newton);
+                self.add_i_sums(block.newton);
             }
         }
     }

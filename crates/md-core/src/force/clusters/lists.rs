@@ -1,16 +1,17 @@
-//! A pair list: sections of i-clusters with their entries.
+//! A pair list: sections of i-clusters with their entries, cut into blocks.
 
 use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
 use super::words::{Entry, IClusters, Left, MOST_ENTRIES, Stream};
 use crate::force::Newton;
+use crate::force::shares::Blocks;
 use crate::memory;
 use crate::simd::ClusterForces;
 use std::ops::Range;
 
-/// I-clusters that are swept together.
+/// I-clusters of a section that are swept together.
 #[derive(Debug, Clone)]
-pub(super) struct Section {
+pub(super) struct Block {
     words: Range<usize>,
     /// Of all its i-clusters.
     pub entries: usize,
@@ -41,7 +42,12 @@ struct LastICluster {
 pub(super) struct Lists {
     pub extent: Extent,
     pub stream: Stream,
-    pub sections: Vec<Section>,
+    /// Of all sections; one takes up accumulators where the one before has left them.
+    pub blocks: Vec<Block>,
+    /// The first of the section being made.
+    first_block: usize,
+    /// Entries after which a block ends.
+    block_entries: usize,
     accumulated: AccumulatedForces,
     accumulators: Accumulators,
     /// Whether the forces of the section being made add up in accumulators.
@@ -54,12 +60,13 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// For so many clusters, of which i-clusters meet those up to `ahead` after their own.
-    pub(super) fn clear(&mut self, extent: Extent, clusters: usize, ahead: usize) {
+    /// For so many clusters, of which i-clusters meet those up to `ahead` after their own. Blocks end after so many entries.
+    pub(super) fn clear(&mut self, extent: Extent, clusters: usize, ahead: usize, block_entries: usize) {
         self.extent = extent;
+        self.block_entries = block_entries;
         self.accumulators.make_room(clusters, ahead);
         self.stream.clear();
-        self.sections.clear();
+        self.blocks.clear();
     }
 
     /// Room for so many i-clusters in the making, each with all candidates.
@@ -69,9 +76,14 @@ impl Lists {
 
     /// I-clusters of a new section follow.
     pub(super) fn begin_section(&mut self, newton: Newton, cluster_forces: ClusterForces) {
-        let start = self.stream.words().len();
-        self.sections.push(Section { words: start..start, entries: 0, newton });
+        self.first_block = self.blocks.len();
+        self.begin_block(newton);
         self.has_accumulators = cluster_forces == ClusterForces::InAccumulators && newton == Newton::On;
+    }
+
+    fn begin_block(&mut self, newton: Newton) {
+        let start = self.stream.words().len();
+        self.blocks.push(Block { words: start..start, entries: 0, newton });
     }
 
     /// These drafts become the i-cluster of the particles from `particle` on, in `cluster`, if there are any; or part of it, if
@@ -118,10 +130,9 @@ impl Lists {
     /// Nothing will be added to the last i-cluster.
     fn end_last_i_cluster(&mut self) {
         let Some(LastICluster { cluster, .. }) = self.last.take() else { return };
-        let Self { stream, accumulators, sections, .. } = self;
-        if let Some(section) = sections.last_mut() {
-            section.entries += stream.i_cluster().len();
-        }
+        let Self { stream, accumulators, blocks, .. } = self;
+        let Some(block) = blocks.last_mut() else { return };
+        block.entries += stream.i_cluster().len();
         loop {
             let entries = &stream.i_cluster()[..stream.i_cluster().len().min(MOST_ENTRIES)];
             let (entries, flushed) = if self.has_accumulators {
@@ -133,35 +144,53 @@ impl Lists {
                 break;
             }
         }
+        block.words.end = stream.words().len();
+        if block.entries >= self.block_entries {
+            let newton = block.newton;
+            self.begin_block(newton);
+        }
     }
 
     /// The section is complete; without i-clusters there is none. An accumulator takes `accumulator_bytes` per dimension.
     pub(super) fn end_section(&mut self, accumulator_bytes: usize) {
         self.end_last_i_cluster();
-        let Some(section) = self.sections.last_mut().filter(|section| section.entries > 0) else {
-            self.sections.pop();
-            return;
-        };
+        self.blocks.pop_if(|block| block.entries == 0);
+        let Some(block) = self.blocks[self.first_block..].last_mut() else { return };
         if self.has_accumulators {
             self.stream.begin_i_cluster(0);
             self.stream.end_i_cluster(0, self.accumulators.take_back());
             self.accumulated.make_room(self.accumulators.count() * accumulator_bytes);
+            block.words.end = self.stream.words().len();
         }
-        section.words.end = self.stream.words().len();
     }
 
-    /// The sections, and where forces add up.
-    pub(super) fn views(&mut self) -> (impl DoubleEndedIterator<Item = View<'_>>, &mut AccumulatedForces) {
-        let Self { stream, sections, accumulated, .. } = self;
-        let words = stream.words();
-        let view = |section| View { section, i_clusters: IClusters(&words[section.words.clone()]) };
-        (sections.iter().map(view), accumulated)
+    /// A block, and where forces add up.
+    pub(super) fn view(&mut self, block: usize) -> (View<'_>, &mut AccumulatedForces) {
+        let Self { stream, blocks, accumulated, .. } = self;
+        (View::new(&blocks[block], stream), accumulated)
+    }
+
+    /// All blocks.
+    pub(super) fn views(&self) -> impl DoubleEndedIterator<Item = View<'_>> {
+        self.blocks.iter().map(|block| View::new(block, &self.stream))
     }
 }
 
-/// A section and what belongs to it.
+impl Blocks for Lists {
+    fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+}
+
+/// A block and what belongs to it.
 #[derive(Debug, Clone)]
 pub(super) struct View<'a> {
-    pub section: &'a Section,
+    pub block: &'a Block,
     pub i_clusters: IClusters<'a>,
+}
+
+impl<'a> View<'a> {
+    fn new(block: &'a Block, stream: &'a Stream) -> Self {
+        Self { block, i_clusters: IClusters(&stream.words()[block.words.clone()]) }
+    }
 }

@@ -5,7 +5,7 @@
 //! j-cluster      a few particles j next to each other in memory and thus in space
 //! lanes          one per pair: i-particles times j-particles fill a vector
 //! list entry     a j-cluster and the lanes whose pairs count: a cell pair may start or end inside the cluster
-//! section        i-clusters of one region (inner, boundary), with Newton's third law on or off
+//! section        i-clusters of one region, with Newton's third law on or off; cut into blocks
 //! ```
 //!
 //! | vector | i-cluster | j-cluster | pairs computed per atom of a melt |
@@ -36,7 +36,7 @@ mod words;
 
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
-use super::{Evaluation, Loop, PairLoop, PairSums, Precision, System};
+use super::{Evaluation, Loop, PairLoop, PairSums, Part, Precision, System, block_pairs};
 use crate::aligned::Column;
 use crate::force::Region;
 use crate::particles::Particles;
@@ -79,9 +79,10 @@ impl ClusterWork {
             shares::assign_homes(&mut self.shares, system.threads, region, items, len);
         }
         let list_radius = system.potential.cutoff() + self.skin;
+        let block_pairs = block_pairs(system.plan);
         let Some(mixed) = &mut self.mixed else {
             let position = particles.position.each_ref().map(Column::padded);
-            let input = ListInput { position, unit: 1.0, list_radius, len, ahead: 0 };
+            let input = ListInput { position, unit: 1.0, list_radius, len, ahead: 0, block_pairs };
             return build::<Double>(system, &self.spans, &mut self.shares, input);
         };
         mixed.rebuild(particles, system.grid, system.threads, system.simd);
@@ -91,7 +92,11 @@ impl ClusterWork {
             list_radius: list_radius * (1.0 + ROUNDING),
             len,
             // Of inner work, which is most of it. Only accumulators need it.
-            ahead: most_ahead(self.spans.items(Region::Inner), self.spans.spans()),
+            ahead: [Region::InnerFirst, Region::InnerSecond]
+                .map(|region| most_ahead(self.spans.items(region), self.spans.spans()))
+                .into_iter()
+                .fold(0, usize::max),
+            block_pairs,
         };
         match Shape::of(system) {
             Shape::One => build::<Single>(system, &self.spans, &mut self.shares, input),
@@ -104,30 +109,35 @@ impl ClusterWork {
         &mut self,
         system: System,
         particles: &mut Particles,
-        region: Region,
+        part: Part,
         evaluation: Evaluation,
     ) -> PairSums {
-        let sweep = Sweep { system, region, evaluation };
+        let sweep = Sweep { system, part: &part, evaluation };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
             None => sweep.run(shares, Columns::of(particles), |task| Loop::Double(task)),
             Some(mixed) => {
                 let awaited = system.cells.start(system.plan.first_awaited_cell()).unwrap_or(particles.len());
-                let new = match region {
-                    Region::Inner => 0..awaited,
+                let new = match part.region {
+                    Region::InnerFirst => 0..awaited,
                     Region::Boundary => awaited..particles.len(),
+                    Region::InnerSecond => 0..0,
                 };
-                mixed.convert(particles, new, system.threads, system.simd);
+                if part.blocks.start == 0 {
+                    mixed.convert(particles, new, system.threads, system.simd);
+                }
                 match Shape::of(system) {
                     Shape::One => sweep.run(shares, mixed.columns(particles), |task| Loop::Single(task)),
                     Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| Loop::Quads(task)),
                 }
             }
         };
-        if region == Region::Boundary {
-            shares::add_reactions(system.threads, shares, particles);
-        }
+        shares::add_reactions_after(&part, system.threads, shares, particles);
         total
+    }
+
+    pub(super) fn blocks(&self, region: Region) -> usize {
+        shares::blocks(&self.shares, region)
     }
 }
 
@@ -149,10 +159,10 @@ fn build<P: Arithmetic>(
     });
 }
 
-/// A sweep over all sections of a region.
+/// A sweep over blocks of a region.
 struct Sweep<'a> {
     system: System<'a>,
-    region: Region,
+    part: &'a Part,
     evaluation: Evaluation,
 }
 
@@ -163,22 +173,17 @@ impl Sweep<'_> {
         columns: Columns<P>,
         to_loop: impl for<'a> Fn(Task<'a, P>) -> Loop<'a> + Sync,
     ) -> PairSums {
-        let &Self { system: System { potential, simd, threads, .. }, region, evaluation } = self;
+        let &Self { system: System { potential, simd, threads, .. }, part, evaluation } = self;
         let cutoff = potential.cutoff();
-        shares::sweep(threads, shares, region, columns, |lists: &mut Lists, mut columns| {
-            let mut total = PairSums::default();
-            let (views, accumulated) = lists.views();
-            for view in views {
-                let columns = columns.reborrowed();
-                let task = Task { view, accumulated: &mut *accumulated, columns, cutoff, simd, evaluation };
-                total += potential.compute(PairLoop(to_loop(task)));
-            }
-            total
+        shares::sweep(threads, shares, part, columns, |lists: &mut Lists, block, columns| {
+            let (view, accumulated) = lists.view(block);
+            let task = Task { view, accumulated, columns, cutoff, simd, evaluation };
+            potential.compute(PairLoop(to_loop(task)))
         })
     }
 }
 
-/// The sweep over a section, waiting for the potential's kernel.
+/// The sweep over a block, waiting for the potential's kernel.
 pub(super) struct Task<'a, P: Arithmetic> {
     view: View<'a>,
     accumulated: &'a mut AccumulatedForces,

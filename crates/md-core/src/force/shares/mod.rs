@@ -18,10 +18,10 @@
 
 mod reaction_buffer;
 
-pub(in crate::force) use reaction_buffer::{ReactionBuffer, add_reactions};
+pub(in crate::force) use reaction_buffer::{ReactionBuffer, add_reactions_after};
 
-use super::PairSums;
 use super::cells::CellItem;
+use super::{PairSums, Part};
 use crate::aligned::Column;
 use crate::force::Region;
 use crate::particles::Particles;
@@ -57,16 +57,6 @@ impl<'a> Columns<'a, Double> {
     }
 }
 
-impl<P: Arithmetic> Columns<'_, P> {
-    /// The same for a while.
-    pub(in crate::force) fn reborrowed(&mut self) -> Columns<'_, P> {
-        let i_force = self.i_force.as_mut();
-        let i_force =
-            i_force.map(|Placed { first, columns }| Placed { first: *first, columns: reborrowed(columns) });
-        Columns { force: reborrowed(&mut self.force), i_force, ..*self }
-    }
-}
-
 /// What one thread does in one region.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Work<L> {
@@ -83,6 +73,8 @@ pub(in crate::force) struct Work<L> {
 pub(in crate::force) struct Share<L> {
     /// By region.
     works: [Work<L>; Region::ALL.len()],
+    /// Of the blocks of a region so far.
+    sums: PairSums,
     pub reactions: ReactionBuffer,
 }
 
@@ -90,6 +82,13 @@ impl<L> Share<L> {
     /// The work of a region, and the reaction buffer that it needs.
     pub(in crate::force) fn work_mut(&mut self, region: Region) -> (&mut Work<L>, &mut ReactionBuffer) {
         (&mut self.works[region as usize], &mut self.reactions)
+    }
+
+    fn begin(&mut self, region: Region) {
+        self.sums = PairSums::default();
+        if region == Region::ALL[0] {
+            self.reactions.clear();
+        }
     }
 
     fn home(&self, region: Region) -> &Range<usize> {
@@ -142,53 +141,78 @@ pub(in crate::force) fn each<L: Send>(
     );
 }
 
-/// Sweeps over a region on all threads: `sweep(work, columns)` adds the forces of a thread's local or cross-thread pairs.
-pub(in crate::force) fn sweep<P: Arithmetic, L: Send + Sync>(
+/// Work that can be done block by block.
+pub(in crate::force) trait Blocks {
+    /// How many.
+    fn blocks(&self) -> usize;
+}
+
+/// The blocks of a region; some threads may have fewer.
+pub(in crate::force) fn blocks<L: Blocks>(shares: &[Share<L>], region: Region) -> usize {
+    let works = shares.iter().map(|share| &share.works[region as usize]);
+    works.flat_map(|work| [work.local.blocks(), work.cross.blocks()]).max().unwrap_or(0).max(1)
+}
+
+/// Sweeps over blocks of a region on all threads: `sweep(work, block, columns)` adds the forces of a thread's local or
+/// cross-thread pairs.
+pub(in crate::force) fn sweep<P: Arithmetic, L: Blocks + Send + Sync>(
     threads: &Threads,
     shares: &mut [Share<L>],
-    region: Region,
+    part: &Part,
     columns: Columns<P>,
-    sweep: impl Fn(&mut L, Columns<P>) -> PairSums + Sync,
+    sweep: impl Fn(&mut L, usize, Columns<P>) -> PairSums + Sync,
 ) -> PairSums {
-    // Inner work also clears the reaction buffers.
-    if region == Region::Boundary && shares.iter().all(|share| share.home(region).is_empty()) {
+    let &Part { region, ref blocks } = part;
+    // The first region also clears the reaction buffers.
+    if region != Region::ALL[0] && shares.iter().all(|share| share.home(region).is_empty()) {
         return PairSums::default();
     }
+    let is_last = blocks.end >= self::blocks(shares, region);
     let Columns { position, kind, force, unit, i_force } = columns;
     debug_assert!(i_force.is_none(), "where forces on i-particles go is decided here");
-    let work = |part: Part<L>, _: usize| {
-        let Part { shares: [share], mut force } = part else { return PairSums::default() };
-        if region == Region::Inner {
-            share.reactions.clear();
+    let work = |homes: Homes<L>, _: usize| {
+        let Homes { shares: [share], mut force } = homes else { return PairSums::default() };
+        if blocks.start == 0 {
+            share.begin(region);
         }
-        let (work, reactions) = share.work_mut(region);
-        let home = work.home.start.min(kind.len())..work.home.end.min(kind.len());
-        let local = Columns {
-            position: position.map(|column| &column[home.clone()]),
-            kind: &kind[home.clone()],
-            force: reborrowed(&mut force),
-            i_force: None,
-            unit,
-        };
-        let mut sums = sweep(&mut work.local, local);
-        if threads.count() > 1 {
-            let i_force = Some(Placed { first: home.start, columns: force });
-            let force = reactions.columns();
-            sums += sweep(&mut work.cross, Columns { position, kind, force, unit, i_force });
+        let Share { works, sums, reactions } = share;
+        let Work { home, local, cross } = &mut works[region as usize];
+        let home = home.start.min(kind.len())..home.end.min(kind.len());
+        for block in blocks.clone() {
+            if block < local.blocks() {
+                let columns = Columns {
+                    position: position.map(|column| &column[home.clone()]),
+                    kind: &kind[home.clone()],
+                    force: reborrowed(&mut force),
+                    i_force: None,
+                    unit,
+                };
+                *sums += sweep(local, block, columns);
+            }
+            if block < cross.blocks() {
+                let i_force = Some(Placed { first: home.start, columns: reborrowed(&mut force) });
+                let force = reactions.columns();
+                *sums += sweep(cross, block, Columns { position, kind, force, unit, i_force });
+            }
         }
-        sums
+        if is_last { *sums } else { PairSums::default() }
     };
-    let all = Part { shares, force };
-    threads.divide(all, |part, range, middle| part.split(middle - range.start, region), work, PairSums::plus)
+    let all = Homes { shares, force };
+    threads.divide(
+        all,
+        |homes, range, middle| homes.split(middle - range.start, region),
+        work,
+        PairSums::plus,
+    )
 }
 
 /// Some threads' shares, and the forces in their homes.
-struct Part<'a, L> {
+struct Homes<'a, L> {
     shares: &'a mut [Share<L>],
     force: [&'a mut [f64]; 3],
 }
 
-impl<L> Part<'_, L> {
+impl<L> Homes<'_, L> {
     fn split(self, middle: usize, region: Region) -> (Self, Self) {
         let home = self.shares[0].home(region).start..self.shares[middle].home(region).start;
         let at = home.len().min(self.force[0].len());

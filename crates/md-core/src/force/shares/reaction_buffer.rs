@@ -1,7 +1,8 @@
 //! Thread-private buffers for forces on other threads' particles.
 
-use super::{BLOCK, Share};
+use super::{BLOCK, Blocks, Share};
 use crate::aligned::{Column, Place};
+use crate::force::{Part, Region};
 use crate::particles::Particles;
 use crate::threads::{Placed, Threads};
 use std::ops::Range;
@@ -80,17 +81,29 @@ impl ReactionBuffer {
     }
 }
 
-/// Adds all reaction buffers to the forces, in the order of threads.
-pub(in crate::force) fn add_reactions<L: Send + Sync>(
+/// Adds all reaction buffers to the forces, in the order of threads: to those on ghosts after the boundary, because these are
+/// about to be sent, to all others in the end.
+pub(in crate::force) fn add_reactions_after<L: Blocks + Send + Sync>(
+    part: &Part,
     threads: &Threads,
     shares: &[Share<L>],
     particles: &mut Particles,
 ) {
-    if shares.iter().all(|share| share.reactions.runs.is_empty()) {
+    let &Part { region, ref blocks } = part;
+    if blocks.end < super::blocks(shares, region)
+        || shares.iter().all(|share| share.reactions.runs.is_empty())
+    {
         return;
     }
-    let columns = particles.force.each_mut().map(|column| &mut column[..]);
-    threads.each(Placed { first: 0, columns }, |Placed { first, mut columns }| {
+    let ghosts = particles.ghost_start().min(particles.len());
+    let range = match region {
+        Region::InnerFirst => return,
+        Region::Boundary => ghosts..particles.len(),
+        Region::InnerSecond => 0..ghosts,
+    };
+    let first = range.start;
+    let columns = particles.force.each_mut().map(|column| &mut column[range.clone()]);
+    threads.each(Placed { first, columns }, |Placed { first, mut columns }| {
         for share in shares {
             share.reactions.add_to(first, &mut columns);
         }

@@ -166,6 +166,11 @@ impl HaloPlan {
         self.stages.first().map_or(self.owned.len(), |stage| stage.image_cells.end)
     }
 
+    /// Whether some ghost cells come from other ranks.
+    pub fn awaits_messages(&self) -> bool {
+        self.stages.iter().any(|stage| stage.edges.iter().any(|edge| !edge.imports.is_empty()))
+    }
+
     /// Index of a cell in extended coordinates, if it is owned or a ghost.
     #[inline]
     pub fn local_cell(&self, cell: Cell) -> Option<u32> {

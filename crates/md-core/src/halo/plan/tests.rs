@@ -5,7 +5,10 @@ use crate::Shell;
 use crate::domain::{Boundary, Dimension, Domain};
 use crate::force::{Newton, PairWork, Region};
 use crate::partition::{Rect, Stripe};
+use std::ops::Range;
 use std::sync::Arc;
+
+const SECOND_SHARE: f64 = 0.5;
 
 fn grid(counts: Cell, boundary: Boundary) -> CellGrid {
     let dimension =
@@ -110,7 +113,7 @@ fn every_cell_pair_is_computed_once() {
             let (mut own, mut links) = (0, 0.0);
             for rank in 0..ranks {
                 let plan = plan(&grid, &partition, shell, pattern, rank);
-                for (group, runs) in PairWork::new(&plan, &grid, shell).iter() {
+                for (group, runs) in PairWork::new(&plan, &grid, shell, SECOND_SHARE).iter() {
                     let partners: Vec<u32> = runs.iter().cloned().flatten().collect();
                     own += usize::from(partners.contains(&group.a));
                     let others = partners.iter().filter(|&&b| b != group.a).count() as f64;
@@ -127,7 +130,7 @@ fn partners_that_follow_each_other_are_one_run() {
     let whole: Partition = Arc::new(Stripe { ranks: 1 });
     let grid = grid([4, 4, 4], Boundary::Reflecting);
     let plan = plan(&grid, &whole, Shell::Half, ExchangePattern::Direct, 0);
-    let pairs = PairWork::new(&plan, &grid, Shell::Half);
+    let pairs = PairWork::new(&plan, &grid, Shell::Half, SECOND_SHARE);
     let middle = plan.local_cell([1, 1, 1]).unwrap();
     let (_, runs) = pairs.iter().find(|(group, _)| group.a == middle).unwrap();
     let rows = [[0, 2, 1], [0, 0, 2], [0, 1, 2], [0, 2, 2]].map(|first| {
@@ -138,13 +141,30 @@ fn partners_that_follow_each_other_are_one_run() {
     assert_eq!(runs[1..], rows);
 }
 
+/// Regions come in order; the second part of the inner work needs no ghosts at all and has its share, as far as there are pairs
+/// like that.
 #[test]
-fn work_without_halo_comes_first() {
+fn inner_work_is_cut_around_the_boundary() {
     let partition: Partition = Arc::new(Rect { grid: [1, 2, 1] });
-    let grid = grid([4, 4, 4], Boundary::Periodic);
+    let grid = grid([8, 16, 8], Boundary::Periodic);
     let plan = plan(&grid, &partition, Shell::Half, ExchangePattern::Direct, 0);
-    let pairs = PairWork::new(&plan, &grid, Shell::Half);
-    let first_boundary = pairs.iter().position(|(group, _)| group.region == Region::Boundary).unwrap();
-    assert!(first_boundary > 0);
-    assert!(pairs.iter().skip(first_boundary).all(|(group, _)| group.region == Region::Boundary));
+    let count = |share: f64| {
+        let pairs = PairWork::new(&plan, &grid, Shell::Half, share);
+        assert!(pairs.iter().is_sorted_by_key(|(group, _)| group.region));
+        let mut counts = [0; Region::ALL.len()];
+        for (group, runs) in pairs.iter() {
+            counts[group.region as usize] += runs.iter().map(Range::len).sum::<usize>();
+            let has_ghosts = runs.iter().any(|run| run.end as usize > plan.owned.len());
+            assert!(group.region != Region::InnerSecond || !has_ghosts);
+        }
+        counts
+    };
+    let [inner, boundary, none] = count(0.0);
+    assert!(inner > 0 && boundary > 0 && none == 0);
+    let [first, _, second] = count(0.25);
+    assert!(first + second == inner && (inner / 4 - 14..=inner / 4).contains(&second), "{second} of {inner}");
+    let [first, _, second] = count(1.0);
+    assert!(first + second == inner && first > 0, "images are met in the first part");
+    let full = PairWork::new(&plan, &grid, Shell::Full, 0.5);
+    assert!(full.iter().all(|(group, _)| group.region != Region::InnerSecond), "no forces travel home");
 }

@@ -1,0 +1,112 @@
+/* A step of two ranks in plain C with MPI: positions travel beside work, then forces, then the step is over. The peer of
+ * md's overlap: the same messages, and a loop that is busy for as long as md's force computation.
+ *
+ *   first part of the work, positions in flight | boundary | second part, forces in flight
+ *
+ * usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US TEST_US...
+ * Turns: the messages alone, the work alone, both without a call in between, and with MPI_Testall every TEST_US.
+ * prints: mode,step_us,hidden_percent (of the time of the messages alone); medians over the turns, of the slower rank */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURNS = 15, TAG = 1, LEGS = 2, REQUESTS = 2, MOST_MODES = 12 };
+enum { ALONE = -2, WORK = -1 };
+
+typedef struct {
+    int bytes, peer;
+    char *out, *in;
+    MPI_Request requests[REQUESTS];
+} Leg;
+
+typedef struct {
+    double first, boundary, second;
+} Parts;
+
+/* Keeps the core busy; calls the library every `test_every` seconds, if that is more than 0. */
+static void work(double seconds, double test_every, Leg *leg) {
+    double begun = MPI_Wtime(), tested = begun, now = begun;
+    int done = 0;
+    while ((now = MPI_Wtime()) - begun < seconds) {
+        if (leg && test_every > 0 && !done && now - tested > test_every) {
+            MPI_Testall(REQUESTS, leg->requests, &done, MPI_STATUSES_IGNORE);
+            tested = now;
+        }
+    }
+}
+
+static void start(Leg *leg) {
+    MPI_Irecv(leg->in, leg->bytes, MPI_BYTE, leg->peer, TAG, MPI_COMM_WORLD, &leg->requests[0]);
+    MPI_Isend(leg->out, leg->bytes, MPI_BYTE, leg->peer, TAG, MPI_COMM_WORLD, &leg->requests[1]);
+}
+
+static void step(int mode, Parts parts, Leg legs[LEGS]) {
+    if (mode == WORK) {
+        work(parts.first + parts.boundary + parts.second, 0, NULL);
+        return;
+    }
+    double every = mode > 0 ? mode * 1e-6 : 0;
+    double busy = mode == ALONE ? 0 : 1;
+    start(&legs[0]);
+    work(busy * parts.first, every, &legs[0]);
+    MPI_Waitall(REQUESTS, legs[0].requests, MPI_STATUSES_IGNORE);
+    work(busy * parts.boundary, 0, NULL);
+    start(&legs[1]);
+    work(busy * parts.second, every, &legs[1]);
+    MPI_Waitall(REQUESTS, legs[1].requests, MPI_STATUSES_IGNORE);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double values[TURNS]) {
+    qsort(values, TURNS, sizeof *values, compare);
+    return values[TURNS / 2];
+}
+
+int main(int argc, char **argv) {
+    int rank, ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int fixed = 7;
+    if (ranks != 2 || argc < fixed || argc - fixed + 3 > MOST_MODES) {
+        if (rank == 0) fprintf(stderr, "usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US TEST_US...\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    int steps = atoi(argv[1]);
+    Leg legs[LEGS];
+    for (int i = 0; i < LEGS; i++) {
+        legs[i].bytes = atoi(argv[2 + i]), legs[i].peer = 1 - rank;
+        legs[i].out = malloc(legs[i].bytes), legs[i].in = malloc(legs[i].bytes);
+        memset(legs[i].out, 1, legs[i].bytes), memset(legs[i].in, 0, legs[i].bytes);
+    }
+    Parts parts = {atof(argv[4]) * 1e-6, atof(argv[5]) * 1e-6, atof(argv[6]) * 1e-6};
+    int modes[MOST_MODES] = {ALONE, WORK, 0}, count = 3;
+    for (int i = fixed; i < argc; i++) modes[count++] = atoi(argv[i]);
+    static double times[MOST_MODES][TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int m = 0; m < count; m++) {
+            for (int i = 0; i < steps / 10; i++) step(modes[m], parts, legs);
+            MPI_Barrier(MPI_COMM_WORLD);
+            double begun = MPI_Wtime();
+            for (int i = 0; i < steps; i++) step(modes[m], parts, legs);
+            double mine = (MPI_Wtime() - begun) / steps;
+            MPI_Allreduce(&mine, &times[m][turn], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        }
+    }
+    if (rank == 0) {
+        printf("mode,step_us,hidden_percent\n");
+        double alone = median(times[0]), busy = median(times[1]);
+        printf("messages alone,%.1f,\nwork alone,%.1f,\n", alone * 1e6, busy * 1e6);
+        for (int m = 2; m < count; m++) {
+            double both = median(times[m]);
+            if (modes[m]) printf("test every %d us", modes[m]); else printf("no calls");
+            printf(",%.1f,%.0f\n", both * 1e6, 100 * (1 - (both - busy) / alone));
+        }
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""A switch in user space that lets every frame wait: relay.py DELAY NODES, e.g. relay.py 50us 2.
+
+Makes the tap devices mdtap1 to mdtapN, which nodes.sh moves into the nodes, and passes frames between them by their
+addresses. Where the kernel has netem, that does the same at less cost; many machines have it not.
+"""
+
+import fcntl
+import os
+import re
+import select
+import struct
+import sys
+import time
+from collections import deque
+
+TUNSETIFF = 0x400454CA
+IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+BROADCAST_BIT = 1
+LARGEST_FRAME = 65536
+
+
+def tap(name):
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
+    return device
+
+
+def main(delay_s, nodes):
+    devices = [tap(f"mdtap{node}") for node in range(1, nodes + 1)]
+    where = {}
+    waiting = deque()
+    poll = select.poll()
+    for device in devices:
+        poll.register(device, select.POLLIN)
+    while True:
+        # poll() counts in milliseconds: shorter waits spin.
+        for device, _ in poll.poll(0 if waiting else 100):
+            frame = os.read(device, LARGEST_FRAME)
+            where[frame[6:12]] = device
+            waiting.append((time.monotonic() + delay_s, device, frame))
+        while waiting and waiting[0][0] <= time.monotonic():
+            _, source, frame = waiting.popleft()
+            known = None if frame[0] & BROADCAST_BIT else where.get(frame[:6])
+            for device in [known] if known else devices:
+                if device != source:
+                    deliver(device, frame)
+
+
+def deliver(device, frame):
+    try:
+        os.write(device, frame)
+    except OSError:
+        # The device is down or its queue is full: frames get lost in networks, and TCP sends them again.
+        pass
+
+
+if __name__ == "__main__":
+    match = re.fullmatch(r"([0-9.]+)(us|ms|s)", sys.argv[1]) if len(sys.argv) == 3 else None
+    if not match:
+        sys.exit(__doc__.splitlines()[0])
+    main(float(match[1]) * SECONDS[match[2]], int(sys.argv[2]))
