@@ -207,7 +207,7 @@ impl PairForces {
             done = blocks.end;
             total += context.compute(|context| {
                 let (system, particles) = system(context, &**potential);
-                method.add_forces(system, particles, Part { region, blocks }, evaluation)
+                method.add_forces(system, particles, &Part { region, blocks }, evaluation)
             });
         }
         Ok(total)

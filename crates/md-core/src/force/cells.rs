@@ -160,7 +160,7 @@ impl CellWork {
         &mut self,
         system: System,
         particles: &mut Particles,
-        part: Part,
+        part: &Part,
         evaluation: Evaluation,
     ) -> PairSums {
         let (cutoff, simd) = (system.potential.cutoff(), system.simd);
@@ -170,8 +170,8 @@ impl CellWork {
                 Task { items: items.block(block), spans: &items.spans, columns, cutoff, simd, evaluation };
             system.potential.compute(PairLoop(Loop::Cells(task)))
         };
-        let total = shares::sweep(system.threads, &mut self.shares, &part, columns, sweep);
-        shares::add_reactions_after(&part, system.threads, &self.shares, particles);
+        let total = shares::sweep(system.threads, &mut self.shares, part, columns, sweep);
+        shares::add_reactions_after(part, system.threads, &self.shares, particles);
         total
     }
 

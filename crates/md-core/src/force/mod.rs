@@ -202,7 +202,7 @@ impl Method {
         &mut self,
         system: System,
         particles: &mut Particles,
-        part: Part,
+        part: &Part,
         evaluation: Evaluation,
     ) -> PairSums {
         match self {
@@ -222,7 +222,7 @@ impl Method {
         let mut sums = PairSums::default();
         for &region in Region::ALL {
             let part = Part { region, blocks: 0..self.blocks(region) };
-            sums += self.add_forces(system, particles, part, evaluation);
+            sums += self.add_forces(system, particles, &part, evaluation);
         }
         sums
     }

@@ -109,10 +109,10 @@ impl ClusterWork {
         &mut self,
         system: System,
         particles: &mut Particles,
-        part: Part,
+        part: &Part,
         evaluation: Evaluation,
     ) -> PairSums {
-        let sweep = Sweep { system, part: &part, evaluation };
+        let sweep = Sweep { system, part, evaluation };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
             None => sweep.run(shares, Columns::of(particles), |task| Loop::Double(task)),
@@ -132,7 +132,7 @@ impl ClusterWork {
                 }
             }
         };
-        shares::add_reactions_after(&part, system.threads, shares, particles);
+        shares::add_reactions_after(part, system.threads, shares, particles);
         total
     }
 
