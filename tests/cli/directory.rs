@@ -135,6 +135,8 @@ fn inputs_are_never_touched() {
             workdir.write("start.extxyz", &start);
             fs::create_dir(workdir.path("out")).unwrap();
             link(&workdir.path("start.extxyz"), &workdir.path(&format!("out/{name}"))).unwrap();
+            let others = ["thermo.csv", "summary.json"].into_iter().filter(|other| *other != name);
+            others.clone().for_each(|other| workdir.write(&format!("out/{other}"), "old"));
             assert_eq!(
                 error(&workdir, "run melt.toml", ONE_RANK),
                 format!(
@@ -144,6 +146,7 @@ fn inputs_are_never_touched() {
             );
             assert_eq!(workdir.read("start.extxyz"), start);
             assert_eq!(workdir.read(&format!("out/{name}")), start);
+            others.for_each(|other| assert_eq!(workdir.read(&format!("out/{other}")), "old"));
         }
     }
     let workdir = Workdir::new(MELT);
@@ -154,6 +157,32 @@ fn inputs_are_never_touched() {
             .starts_with("exit code 2\nerror: `out/thermo.csv` is an input")
     );
     assert_eq!(workdir.read("out/thermo.csv"), MELT);
+}
+
+/// Whoever opens a pipe waits for its writer. Results of an earlier run are kept where a new one is refused.
+#[test]
+fn pipes_in_the_output_directory_are_refused_unopened() {
+    let removed = "cannot remove the old file `out/NAME`: it is a pipe or a device";
+    let locked = "cannot write to the output directory `out`: `.md-cli.lock` in it is not a regular file";
+    let advice =
+        "choose a directory you may write to with --output DIR, or set output.directory in the scenario";
+    for name in ["scenario.toml", "timing.csv", "traj.extxyz", ".md-cli.lock"] {
+        let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
+        fs::create_dir(workdir.path("out")).unwrap();
+        workdir.make_pipe(&format!("out/{name}"));
+        workdir.write("out/thermo.csv", "old");
+        let text = if name == ".md-cli.lock" { locked.to_owned() } else { removed.replace("NAME", name) };
+        let expected = format!("exit code 2\nerror: {text}\n{advice}\n");
+        assert_eq!(error(&workdir, "run melt.toml", ONE_RANK), expected);
+        if name != "scenario.toml" {
+            assert_eq!(workdir.read("out/thermo.csv"), "old");
+        }
+    }
+    let workdir = Workdir::new(MELT);
+    fs::create_dir(workdir.path("out")).unwrap();
+    workdir.write("out/scenario.toml", "[output]\ntrajectory = { path = \"old.extxyz\" }\n");
+    workdir.make_pipe("out/old.extxyz");
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
 }
 
 #[test]

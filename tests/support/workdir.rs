@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::launch::{self, Finished};
 use tempfile::TempDir;
@@ -84,6 +84,23 @@ impl Workdir {
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.path(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Makes a named pipe that nobody writes to.
+    pub(crate) fn make_pipe(&self, name: &str) {
+        let made = Command::new("mkfifo").arg(self.path(name)).status().expect("mkfifo");
+        assert!(made.success(), "{name}");
+    }
+
+    /// Waits until a file of a run that has been started has so many lines.
+    pub(crate) fn wait_for_lines(&self, name: &str, count: usize) {
+        let begun = Instant::now();
+        let lines =
+            || fs::read(self.path(name)).map_or(0, |text| text.iter().filter(|&&b| b == b'\n').count());
+        while lines() < count {
+            assert!(begun.elapsed() < LIMIT, "the run does not begin");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Names of the files in a folder, sorted.

@@ -16,7 +16,7 @@ use md_engine::{Setup, Simulation};
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
+use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
 use crate::session::note;
@@ -38,15 +38,10 @@ where
     }
 }
 
-/// The output directory of a run with the effective scenario in it.
-fn output_directory(inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
-    output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_RUN)
-}
-
 /// The output directory for results with these names, with the effective scenario in it.
-fn output_directory_replacing(
+fn output_directory<'n>(
     inputs: &Inputs,
-    results: &[KnownFile],
+    results: impl IntoIterator<Item = &'n str>,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =

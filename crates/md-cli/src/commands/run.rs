@@ -95,8 +95,11 @@ struct Console {
 impl Outputs {
     fn open(inputs: &Inputs, setup: &Setup, args: &RunArgs) -> Result<Self, OutputError> {
         let scenario = &inputs.scenario;
-        let directory = output_directory(inputs)?;
-        let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| {
+        let trajectory = scenario.output.trajectory.as_ref();
+        let results = KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name).into_iter();
+        let directory =
+            output_directory(inputs, results.chain(trajectory.map(|trajectory| trajectory.path.as_str())))?;
+        let trajectory = trajectory.map(|trajectory| {
             let domain = &setup.domain;
             let periodic = [0, 1, 2].map(|dim| domain.is_periodic(dim));
             let frame_box = FrameBox { origin: domain.origin, lengths: domain.lengths, periodic };

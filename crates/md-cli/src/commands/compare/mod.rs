@@ -23,7 +23,7 @@ use std::time::Duration;
 use md_comm::World;
 use md_comm::monitor::Monitor;
 
-use super::{open_on_root, output_directory_replacing};
+use super::{open_on_root, output_directory};
 use crate::args::CompareArgs;
 use crate::comparison::{Comparison, Status};
 use crate::cores;
@@ -86,7 +86,7 @@ fn open_results(
     strategies: &[Strategy],
     ranks_per_core: f64,
 ) -> Result<Arc<Mutex<Results>>, OutputError> {
-    let directory = output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?;
+    let directory = output_directory(inputs, KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name))?;
     let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
     screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
     let own = Strategy::of(&inputs.scenario.parallel);
