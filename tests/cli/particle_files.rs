@@ -1,5 +1,7 @@
 //! Faults of particle files, as the whole program reports them, and files that contradict the scenario.
 
+use std::time::{Duration, Instant};
+
 use crate::support::{Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
 
@@ -341,7 +343,7 @@ fn pair_coefficients_of_a_data_file() {
     let workdir = workdir("", ATOMS, &two);
     let start = Start::Threads(1);
     let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"Note: epsilon and sigma are those of the file");
+    assert_snapshot!(screen.lines().next().unwrap(), @"note: epsilon and sigma are those of the file");
     let effective = workdir.read("out/scenario.toml");
     for part in [
         "[[species]]\nname = \"A\"\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nepsilon = 0.5\nsigma = 0.88\n",
@@ -353,7 +355,7 @@ fn pair_coefficients_of_a_data_file() {
     let thermo = workdir.read("out/thermo.csv");
     workdir.write("effective.toml", &effective);
     let screen = workdir.succeed(start, "run effective.toml").stdout;
-    let note = "Note: the pair coefficients of the file are left out: the scenario has [[species]]";
+    let note = "note: the pair coefficients of the file are left out: the scenario has [[species]]";
     assert_eq!(screen.lines().next(), Some(note));
     assert_eq!(workdir.read("out/thermo.csv"), thermo);
     workdir.write("start.data", &two.replace("0.88 2.6", "0.88 2.5"));
@@ -376,5 +378,27 @@ fn pair_coefficients_of_a_data_file() {
     assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
     exit code 2
     error: start.data:18: the pair of types 1 and 1 is given twice
+    ");
+}
+
+/// Every pair of types has its own parameters, so their number has a limit; up to there it takes no time worth mentioning.
+#[test]
+fn many_atom_types() {
+    let types = |count: u32| {
+        let masses: String = (1..=count).map(|kind| format!("{kind} 1.0\n")).collect();
+        let pairs = (1..=count).flat_map(|a| (a..=count).map(move |b| format!("{a} {b} 1.0 1.0\n")));
+        ATOMS
+            .replace("1 atom types", &format!("{count} atom types"))
+            .replace("1 2.0\n", &masses)
+            .replace("Atoms #", &format!("PairIJ Coeffs # lj/cut\n\n{}\nAtoms #", pairs.collect::<String>()))
+    };
+    let workdir = workdir("", ATOMS, &types(600));
+    let begun = Instant::now();
+    workdir.succeed(Start::Threads(1), "check melt.toml");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    workdir.write("start.data", &ATOMS.replace("1 atom types", "1001 atom types"));
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.data:4: a file of 1001 atom types is not supported: there can be at most 1000
     ");
 }
