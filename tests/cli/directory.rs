@@ -6,9 +6,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, starts};
+use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, from_file, starts};
 use insta::assert_snapshot;
 
 const LOCK: &str = "out/.md-cli.lock";
@@ -29,12 +28,7 @@ impl Drop for LongRun {
 fn long_run(workdir: &Workdir) -> LongRun {
     let mut command = workdir.command(ONE_RANK, "run melt.toml --steps 1000000000");
     let run = LongRun(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    let begun = Instant::now();
-    let rows = || fs::read_to_string(workdir.path("out/thermo.csv")).map_or(0, |text| text.lines().count());
-    while rows() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    workdir.wait_for_lines("out/thermo.csv", 3);
     run
 }
 
@@ -113,14 +107,6 @@ fn files_removed_during_the_run() {
 
 fn extxyz(cells: &str) -> String {
     format!("1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\n{cells}\n")
-}
-
-/// A scenario whose particles come from a file.
-fn from_file(path: &str) -> String {
-    MELT.replace(
-        "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
-        &format!("file = {{ path = \"{path}\", format = \"extxyz\" }}"),
-    )
 }
 
 /// Neither removed nor written over, whatever its name and however it is reached.

@@ -24,6 +24,14 @@ temperature = 1.44
 thermo = { every = 7 }
 "#;
 
+/// The same with the particles of an extended XYZ file.
+pub(crate) fn from_file(path: &str) -> String {
+    MELT.replace(
+        "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
+        &format!("file = {{ path = \"{path}\", format = \"extxyz\" }}"),
+    )
+}
+
 /// More than enough for every call, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(60);
 

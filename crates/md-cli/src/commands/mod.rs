@@ -16,6 +16,7 @@ use md_engine::{Setup, Simulation};
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::warnings::warnings;
 use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
@@ -117,17 +118,19 @@ fn facts(
     summary: &RunSummary,
 ) -> RunFacts {
     let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
+    let (neighborhood, energy) = (simulation.neighbor_report(), simulation.energy_report());
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        neighborhood: simulation.neighbor_report(),
+        warnings: warnings(&neighborhood, &energy),
+        neighborhood,
         lost_particles: 0,
         ended,
         energy_drift_per_atom: drift_per_atom,
-        energy: simulation.energy_report(),
+        energy,
         rma_component: match parallel.backend {
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()
