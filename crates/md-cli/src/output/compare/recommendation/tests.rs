@@ -77,7 +77,7 @@ fn hybrid_belongs_to_the_group_of_its_backend_between_nodes() {
     let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.3), (Backend::Hybrid, 8.0, 1.0)]);
     let again = strategy(Backend::P2p, 6.0, 1.3).measured.unwrap();
     comparison.controls = vec![Control { beside: Blocking::InSynchronisation, row: 0, again }];
-    let is_sure = |comparison| recommendation(comparison).contains("It is surely the fastest");
+    let is_sure = |comparison: &Comparison| recommendation(comparison).contains("It is surely the fastest");
     assert!(is_sure(&comparison), "measured in turn");
     comparison.between_nodes = Backend::RmaPscw;
     assert!(!is_sure(&comparison), "measured beside another machine, as it were");
