@@ -285,3 +285,33 @@ fn a_rank_that_hangs_ends_the_job_with_what_was_measured() {
     assert!(rows.iter().any(|row| row.text("note").contains("did not come back within 3 s")));
     assert_eq!(rows.len(), 3);
 }
+
+/// The neighbourhood is kept for longer than it holds.
+#[test]
+fn stale_neighbourhoods_are_warned_of_once() {
+    let workdir = Workdir::new(MELT);
+    let every = "--set neighbor.rebuild.every=200 --set neighbor.skin=0.02";
+    let said = workdir.succeed(Start::Threads(2), &format!("compare melt.toml --quiet --repeat 2 {every}"));
+    let warning = said.stderr.strip_prefix("warning: step 21: a particle has moved by ").unwrap();
+    assert!(warning.contains(" times half the skin since the last rebuild, so pairs within the cutoff may"));
+    assert_eq!(warning.lines().count(), 1, "{warning}");
+}
+
+/// The reference has the machine to itself; what is measured shares it. This launcher tells of many ranks.
+#[test]
+fn strategies_that_need_more_memory_than_there_is_are_left_out() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let script =
+        "OMPI_COMM_WORLD_LOCAL_SIZE=1000000000 exec \"$md\" compare melt.toml --quiet --backends p2p";
+    let mut command = workdir.under_mpirun(1, "bash".as_ref());
+    command.args(["-c", script]).env("md", md_cli());
+    let said = Said::of(command);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    let rows = rows(&workdir);
+    let note = rows[0].text("note");
+    assert_eq!(rows[0].text("status"), "unavailable");
+    assert!(note.contains("600 particles need about ") && note.contains(" of memory per rank"), "{note}");
+}

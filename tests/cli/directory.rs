@@ -6,9 +6,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, starts};
+use crate::support::{MELT, Said, Start, Workdir, error, error_everywhere, from_file, starts};
 use insta::assert_snapshot;
 
 const LOCK: &str = "out/.md-cli.lock";
@@ -29,12 +28,7 @@ impl Drop for LongRun {
 fn long_run(workdir: &Workdir) -> LongRun {
     let mut command = workdir.command(ONE_RANK, "run melt.toml --steps 1000000000");
     let run = LongRun(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    let begun = Instant::now();
-    let rows = || fs::read_to_string(workdir.path("out/thermo.csv")).map_or(0, |text| text.lines().count());
-    while rows() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    workdir.wait_for_lines("out/thermo.csv", 3);
     run
 }
 
@@ -115,14 +109,6 @@ fn extxyz(cells: &str) -> String {
     format!("1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\n{cells}\n")
 }
 
-/// A scenario whose particles come from a file.
-fn from_file(path: &str) -> String {
-    MELT.replace(
-        "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
-        &format!("file = {{ path = \"{path}\", format = \"extxyz\" }}"),
-    )
-}
-
 /// Neither removed nor written over, whatever its name and however it is reached.
 #[test]
 fn inputs_are_never_touched() {
@@ -135,6 +121,8 @@ fn inputs_are_never_touched() {
             workdir.write("start.extxyz", &start);
             fs::create_dir(workdir.path("out")).unwrap();
             link(&workdir.path("start.extxyz"), &workdir.path(&format!("out/{name}"))).unwrap();
+            let others = ["thermo.csv", "summary.json"].into_iter().filter(|other| *other != name);
+            others.clone().for_each(|other| workdir.write(&format!("out/{other}"), "old"));
             assert_eq!(
                 error(&workdir, "run melt.toml", ONE_RANK),
                 format!(
@@ -144,6 +132,7 @@ fn inputs_are_never_touched() {
             );
             assert_eq!(workdir.read("start.extxyz"), start);
             assert_eq!(workdir.read(&format!("out/{name}")), start);
+            others.for_each(|other| assert_eq!(workdir.read(&format!("out/{other}")), "old"));
         }
     }
     let workdir = Workdir::new(MELT);
@@ -154,6 +143,32 @@ fn inputs_are_never_touched() {
             .starts_with("exit code 2\nerror: `out/thermo.csv` is an input")
     );
     assert_eq!(workdir.read("out/thermo.csv"), MELT);
+}
+
+/// Whoever opens a pipe waits for its writer. Results of an earlier run are kept where a new one is refused.
+#[test]
+fn pipes_in_the_output_directory_are_refused_unopened() {
+    let removed = "cannot remove the old file `out/NAME`: it is a pipe or a device";
+    let locked = "cannot write to the output directory `out`: `.md-cli.lock` in it is not a regular file";
+    let advice =
+        "choose a directory you may write to with --output DIR, or set output.directory in the scenario";
+    for name in ["scenario.toml", "timing.csv", "traj.extxyz", ".md-cli.lock"] {
+        let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
+        fs::create_dir(workdir.path("out")).unwrap();
+        workdir.make_pipe(&format!("out/{name}"));
+        workdir.write("out/thermo.csv", "old");
+        let text = if name == ".md-cli.lock" { locked.to_owned() } else { removed.replace("NAME", name) };
+        let expected = format!("exit code 2\nerror: {text}\n{advice}\n");
+        assert_eq!(error(&workdir, "run melt.toml", ONE_RANK), expected);
+        if name != "scenario.toml" {
+            assert_eq!(workdir.read("out/thermo.csv"), "old");
+        }
+    }
+    let workdir = Workdir::new(MELT);
+    fs::create_dir(workdir.path("out")).unwrap();
+    workdir.write("out/scenario.toml", "[output]\ntrajectory = { path = \"old.extxyz\" }\n");
+    workdir.make_pipe("out/old.extxyz");
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{MELT, Said, Start, Workdir, p2p_available, starts};
@@ -21,25 +23,23 @@ fn endless() -> Workdir {
     Workdir::new(&format!("{endless}trajectory = {{ path = \"traj.extxyz\", every = 500 }}\n"))
 }
 
-/// Waits until it is well under way.
-fn wait_for_rows(workdir: &Workdir) {
-    let begun = Instant::now();
-    let rows = || fs::read_to_string(workdir.path("out/thermo.csv")).map_or(0, |text| text.lines().count());
-    while rows() < 5 {
-        assert!(begun.elapsed() < WITHIN, "the run does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// Starts a run, waits until it is under way, and sends a signal to the process that was started.
+fn signalled(workdir: &Workdir, start: Start, signal: &str) -> (Option<i32>, String) {
+    let mut command = workdir.command(start, "run melt.toml --quiet");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    workdir.wait_for_lines("out/thermo.csv", 5);
+    send(signal, &child);
+    let ended = end_of(child);
+    (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
 }
 
-/// Starts a run, waits until it is under way, and sends signals to the process that was started.
-fn signalled(workdir: &Workdir, start: Start, signals: &[&str]) -> (Option<i32>, String) {
-    let mut command = workdir.command(start, "run melt.toml --quiet");
-    let mut child: Child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_for_rows(workdir);
-    for signal in signals {
-        let kill = format!("kill -s {signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-    }
+fn send(signal: &str, child: &Child) {
+    let kill = format!("kill -s {signal} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+}
+
+/// One that does not end is killed.
+fn end_of(mut child: Child) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > WITHIN {
@@ -47,8 +47,7 @@ fn signalled(workdir: &Workdir, start: Start, signals: &[&str]) -> (Option<i32>,
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let ended = child.wait_with_output().unwrap();
-    (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    child.wait_with_output().unwrap()
 }
 
 /// All files are there and agree on the last step, which is returned.
@@ -70,7 +69,7 @@ fn a_signal_ends_a_run_in_order() {
     let workdir = endless();
     for start in [Start::Threads(1), Start::Threads(3)] {
         for (signal, name, code) in [("INT", "SIGINT", 130), ("TERM", "SIGTERM", 143)] {
-            let (ended, stderr) = signalled(&workdir, start, &[signal]);
+            let (ended, stderr) = signalled(&workdir, start, signal);
             let done = check_files(&workdir, name);
             let text =
                 format!("error: ended by {name} after {done} of {STEPS} steps; all files are complete\n");
@@ -88,7 +87,7 @@ fn a_signal_to_the_launcher_ends_all_ranks_in_order() {
     }
     for signal in ["TERM", "INT"] {
         let workdir = endless();
-        let (ended, stderr) = signalled(&workdir, Start::Mpirun(3), &[signal]);
+        let (ended, stderr) = signalled(&workdir, Start::Mpirun(3), signal);
         let done = check_files(&workdir, "SIGTERM");
         let text = format!("error: ended by SIGTERM after {done} of {STEPS} steps; all files are complete\n");
         assert!(stderr.contains(&text), "{stderr}");
@@ -113,31 +112,43 @@ fn a_signal_to_one_rank_ends_all() {
     assert_eq!((said.code, said.stderr), (Some(143), text));
 }
 
-/// Where the run does not come to the end of a step.
+/// Where the run does not come to the end of a step: nobody reads what it prints.
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let workdir = endless();
-    let stop = ["STOP", "INT", "INT", "CONT"];
-    let (ended, stderr) = signalled(&workdir, Start::Threads(1), &stop);
-    // Two signals of a kind that are pending are one; either way it ends with the same code.
-    assert_eq!(ended, Some(130), "{stderr}");
-    let mut command =
-        workdir.command(Start::Threads(1), "run melt.toml --quiet --set simulation.steps=1000000000");
-    command.args(["--set", "system.lattice.cells=[60,60,60]"]);
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
-    let begun = Instant::now();
-    let mut code = None;
-    while code.is_none() && begun.elapsed() < WITHIN {
-        let kill = format!("kill -s TERM {}", child.id());
-        Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status().unwrap();
-        std::thread::sleep(Duration::from_millis(50));
-        code = child.try_wait().unwrap().map(|status| status.code());
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let workdir = Workdir::new(&MELT.replace("every = 7", "every = 1"));
+        let mut command = workdir.command(Start::Threads(1), "run melt.toml --steps 1000000000");
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        // More than the pipe holds.
+        let rows = || workdir.read("out/thermo.csv").lines().count();
+        workdir.wait_for_lines("out/thermo.csv", 600);
+        let mut before = 0;
+        while std::mem::replace(&mut before, rows()) != before {
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        send(signal, &child);
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(child.try_wait().unwrap(), None, "it waits for the end of the step");
+        send(signal, &child);
+        let stdout = child.stdout.take();
+        assert_eq!(end_of(child).status.code(), Some(code));
+        drop(stdout);
+        assert!(!workdir.path("out/summary.json").exists());
     }
-    child.kill().ok();
-    child.wait().unwrap();
-    assert_eq!(code, Some(Some(143)));
-    assert!(!workdir.path("out/summary.json").exists());
+}
+
+/// Whatever is waited for: here, for the end of the scenario.
+#[test]
+fn before_the_first_step_a_signal_ends_the_process() {
+    let workdir = Workdir::new(MELT);
+    let mut command = workdir.command(Start::Plain, "run /dev/stdin --wall-time 3600");
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // More than a pipe holds: once it is written, somebody has begun to read.
+    stdin.write_all("# a comment\n".repeat(100_000).as_bytes()).unwrap();
+    send("TERM", &child);
+    assert_eq!(end_of(child).status.signal(), Some(15));
+    assert_eq!(workdir.files("."), ["melt.toml"]);
 }
 
 #[test]

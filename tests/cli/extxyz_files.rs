@@ -117,11 +117,11 @@ fn frames_of_a_trajectory() {
     );
     let start = Start::Threads(1);
     let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"Note: the particles are those of frame 2 of 2 (step 80)");
+    assert_snapshot!(screen.lines().next().unwrap(), @"note: the particles are those of frame 2 of 2 (step 80)");
     assert!(workdir.read("out/thermo.csv").lines().nth(1).unwrap().contains(",1.15625,"));
     workdir.write("melt.toml", &workdir.read("melt.toml").replace("\"extxyz\" }", "\"extxyz\", frame = 1 }"));
     let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"Note: the particles are those of frame 1 of 2 (step 70)");
+    assert_snapshot!(screen.lines().next().unwrap(), @"note: the particles are those of frame 1 of 2 (step 70)");
     assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=3", start), @r"
     exit code 2
     error: start.extxyz: there is no frame 3: the frames are 1 to 2

@@ -43,12 +43,7 @@ impl Job {
 
     /// Waits until the run is well under way.
     fn wait_for_rows(&self) {
-        let begun = Instant::now();
-        let frames = || fs::metadata(self.workdir.path("out/traj.extxyz")).map_or(0, |file| file.len());
-        while frames() < 300_000 {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the run does not begin");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        self.workdir.wait_for_lines("out/traj.extxyz", 7 * LINES_PER_FRAME);
     }
 
     /// Process ids of the ranks, in no particular order.

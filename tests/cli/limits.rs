@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available};
+use crate::support::{MELT, Said, Start, Workdir, error, from_file, md_cli, p2p_available};
 use insta::assert_snapshot;
 
 /// What is refused before any work takes no longer, also on a loaded machine and without optimisation.
@@ -181,16 +181,11 @@ fn many_faults_take_no_longer_than_one() {
     assert!(text.len() < 3000 && text.contains("is no path of a key"), "{text}");
 }
 
-fn particles_in(path: &str) -> String {
-    let file = format!("file = {{ path = \"{path}\", format = \"extxyz\" }}");
-    MELT.replace("lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }", &file)
-}
-
 #[test]
 fn pipes_and_devices_are_no_files() {
-    let workdir = Workdir::new(&particles_in("pipe"));
+    let workdir = Workdir::new(&from_file("pipe"));
     for name in ["pipe", "pipe.toml"] {
-        assert!(Command::new("mkfifo").arg(workdir.path(name)).status().unwrap().success());
+        workdir.make_pipe(name);
     }
     assert_snapshot!(at_once(&workdir, "run melt.toml"), @r"
     exit code 2
@@ -200,12 +195,12 @@ fn pipes_and_devices_are_no_files() {
     exit code 2
     error: cannot read `pipe.toml`: it is a named pipe, not a regular file
     ");
-    workdir.write("device.toml", &particles_in("/dev/zero"));
+    workdir.write("device.toml", &from_file("/dev/zero"));
     assert_snapshot!(at_once(&workdir, "run device.toml"), @r"
     exit code 2
     error: cannot read `/dev/zero`: it is a device, not a regular file
     ");
-    workdir.write("folder.toml", &particles_in("."));
+    workdir.write("folder.toml", &from_file("."));
     assert_snapshot!(at_once(&workdir, "run folder.toml"), @r"
     exit code 2
     error: cannot read `.`: Is a directory (os error 21)
@@ -276,7 +271,7 @@ fn nothing_acts_on_the_terminal() {
         .write("key.toml", &MELT.replace("seed", &format!("# {escape}\n{}", "\"a\\u001b]0;owned\\u0007\"")));
     call(&["check", "key.toml"]);
     workdir.write("particles", &format!("{escape}\n\nA 0 0 0\n"));
-    workdir.write("file.toml", &particles_in("particles"));
+    workdir.write("file.toml", &from_file("particles"));
     call(&["check", "file.toml"]);
 }
 
@@ -296,7 +291,7 @@ fn long_lines_are_cut_around_the_fault() {
        ╰────
       help: a scenario is a TOML file: [tables] of `key = value`
     "#);
-    let workdir = Workdir::new(&particles_in("particles"));
+    let workdir = Workdir::new(&from_file("particles"));
     workdir.write("particles", &format!("1\n{}\nA 0 0 0\n", "x".repeat(200_000)));
     let text = at_once(&workdir, "check melt.toml");
     assert!(text.len() < 1000 && text.starts_with("exit code 2\nerror: particles:2:"), "{text}");

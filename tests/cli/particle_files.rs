@@ -341,7 +341,7 @@ fn pair_coefficients_of_a_data_file() {
     let workdir = workdir("", ATOMS, &two);
     let start = Start::Threads(1);
     let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"Note: epsilon and sigma are those of the file");
+    assert_snapshot!(screen.lines().next().unwrap(), @"note: epsilon and sigma are those of the file");
     let effective = workdir.read("out/scenario.toml");
     for part in [
         "[[species]]\nname = \"A\"\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nepsilon = 0.5\nsigma = 0.88\n",
@@ -353,7 +353,7 @@ fn pair_coefficients_of_a_data_file() {
     let thermo = workdir.read("out/thermo.csv");
     workdir.write("effective.toml", &effective);
     let screen = workdir.succeed(start, "run effective.toml").stdout;
-    let note = "Note: the pair coefficients of the file are left out: the scenario has [[species]]";
+    let note = "note: the pair coefficients of the file are left out: the scenario has [[species]]";
     assert_eq!(screen.lines().next(), Some(note));
     assert_eq!(workdir.read("out/thermo.csv"), thermo);
     workdir.write("start.data", &two.replace("0.88 2.6", "0.88 2.5"));
@@ -376,5 +376,15 @@ fn pair_coefficients_of_a_data_file() {
     assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
     exit code 2
     error: start.data:18: the pair of types 1 and 1 is given twice
+    ");
+}
+
+/// Every pair of types has its own parameters, so their number has a limit.
+#[test]
+fn too_many_atom_types() {
+    let workdir = workdir("", "1 atom types", "1001 atom types");
+    assert_snapshot!(error(&workdir, "run melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: start.data:4: a file of 1001 atom types is not supported: there can be at most 1000
     ");
 }

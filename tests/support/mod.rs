@@ -23,7 +23,7 @@ pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
 pub(crate) use systems::{CLUSTERS, RESTLESS_MELT};
-pub(crate) use workdir::{MELT, Said, Start, Workdir, error, error_everywhere, starts};
+pub(crate) use workdir::{MELT, Said, Start, Workdir, error, error_everywhere, from_file, starts};
 pub(crate) use workers::serve_if_asked;
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::launch::{self, Finished};
 use tempfile::TempDir;
@@ -23,6 +23,14 @@ temperature = 1.44
 [output]
 thermo = { every = 7 }
 "#;
+
+/// The same with the particles of an extended XYZ file.
+pub(crate) fn from_file(path: &str) -> String {
+    MELT.replace(
+        "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }",
+        &format!("file = {{ path = \"{path}\", format = \"extxyz\" }}"),
+    )
+}
 
 /// More than enough for every call, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -84,6 +92,23 @@ impl Workdir {
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.path(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Makes a named pipe that nobody writes to.
+    pub(crate) fn make_pipe(&self, name: &str) {
+        let made = Command::new("mkfifo").arg(self.path(name)).status().expect("mkfifo");
+        assert!(made.success(), "{name}");
+    }
+
+    /// Waits until a file of a run that has been started has so many lines.
+    pub(crate) fn wait_for_lines(&self, name: &str, count: usize) {
+        let begun = Instant::now();
+        let lines =
+            || fs::read(self.path(name)).map_or(0, |text| text.iter().filter(|&&b| b == b'\n').count());
+        while lines() < count {
+            assert!(begun.elapsed() < LIMIT, "the run does not begin");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Names of the files in a folder, sorted.

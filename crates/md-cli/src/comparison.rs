@@ -1,6 +1,6 @@
 //! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
 
-use md_comm::Blocking;
+use md_comm::{Backend, Blocking};
 use md_engine::Phase;
 use serde::Serialize;
 
@@ -165,6 +165,8 @@ pub struct Comparison {
     pub own: Option<usize>,
     /// The baseline, measured again beside each later group.
     pub controls: Vec<Control>,
+    /// What backend `hybrid` uses between nodes.
+    pub between_nodes: Backend,
     /// Repetitions.
     pub repeat: usize,
     /// Ranks per core of the machine that rank 0 runs on, if all ranks run there; above 1 the numbers measure the
@@ -231,7 +233,7 @@ impl Comparison {
 
     /// By which factor, 1 or more, the machine was surely another one for these two.
     fn machine_factor(&self, by: RankedBy, a: Ranked, b: Ranked) -> f64 {
-        let groups = [a, b].map(|ranked| ranked.strategy.backend.blocking());
+        let groups = [a, b].map(|ranked| ranked.strategy.blocking(self.between_nodes));
         if groups[0] == groups[1] {
             return 1.0;
         }

@@ -1,7 +1,7 @@
 //! What ends a run before its last step: signals and `--wall-time`.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use md_comm::{CommError, World};
@@ -46,34 +46,38 @@ impl Ended {
     }
 }
 
-/// Listens for what may end a run early; by default, for nothing.
+/// What may end a run early; by default, nothing.
 #[derive(Debug, Default)]
 pub struct EarlyEnd {
-    /// Whether each of [`SIGNALS`] has come.
-    came: [Arc<AtomicBool>; SIGNALS.len()],
+    /// Where signals are listened to: from [`EarlyEnd::listen`] on, whether each of [`SIGNALS`] has come.
+    came: Option<OnceLock<[Arc<AtomicBool>; SIGNALS.len()]>>,
     deadline: Option<Instant>,
 }
 
 impl EarlyEnd {
-    /// From now on, the first signal of each kind only asks for the end; a second one ends the process at once. Where the
-    /// system does not let us listen, so does the first.
-    pub fn listen(wall_time: Option<Duration>) -> Self {
-        let came = SIGNALS.map(|_| Arc::new(AtomicBool::new(false)));
-        for (signal, came) in SIGNALS.iter().zip(&came) {
-            // In this order: the first one finds the flag unset, and sets it.
-            flag::register_conditional_shutdown(signal.number, signal.exit_code.into(), Arc::clone(came))
-                .and_then(|_| flag::register(signal.number, Arc::clone(came)))
-                .ok();
-        }
+    /// Signals, and a wall time that counts from now on.
+    pub fn new(wall_time: Option<Duration>) -> Self {
         let deadline = wall_time.and_then(|limit| Instant::now().checked_add(limit));
-        Self { came, deadline }
+        Self { came: Some(OnceLock::new()), deadline }
+    }
+
+    /// From now on, the first signal of each kind only asks for the end; a second one ends the process at once. Until then,
+    /// and where the system does not let us listen, so does the first. Ranks that are threads of a process share this.
+    pub fn listen(&self) {
+        if let Some(came) = &self.came {
+            came.get_or_init(|| SIGNALS.each_ref().map(listen_for));
+        }
     }
 
     /// Whether there is a reason to end, on this rank.
     pub fn is_wanted(&self) -> bool {
+        self.came().contains(&true) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn came(&self) -> [bool; SIGNALS.len()] {
+        let came = self.came.as_ref().and_then(OnceLock::get);
         // Nothing else is published with these flags.
-        self.came.iter().any(|came| came.load(Ordering::Relaxed))
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        came.map_or_else(Default::default, |came| came.each_ref().map(|came| came.load(Ordering::Relaxed)))
     }
 
     /// Why a run that ended early has done so, the same on all ranks: a signal before the wall time. *Collective.*
@@ -81,9 +85,24 @@ impl EarlyEnd {
     /// # Errors
     /// Communication.
     pub fn reason(&self, world: &dyn World) -> Result<Ended, CommError> {
-        let mut came = self.came.each_ref().map(|came| f64::from(u8::from(came.load(Ordering::Relaxed))));
+        let mut came = self.came().map(|came| f64::from(u8::from(came)));
         world.max(&mut came)?;
         let signal = SIGNALS.into_iter().zip(came).find(|(_, came)| *came > 0.0);
         Ok(signal.map_or(Ended::WallTime, |(signal, _)| Ended::Signal(signal)))
     }
+}
+
+/// A flag that a signal sets.
+fn listen_for(signal: &Signal) -> Arc<AtomicBool> {
+    let came = Arc::new(AtomicBool::new(false));
+    // In this order: the first one finds the flag unset, and sets it.
+    let listens =
+        flag::register_conditional_shutdown(signal.number, signal.exit_code.into(), Arc::clone(&came))
+            .and_then(|_| flag::register(signal.number, Arc::clone(&came)));
+    if listens.is_ok() {
+        return came;
+    }
+    // A handler cannot be taken back. If there is one, it must end the process at the first signal, as without us.
+    came.store(true, Ordering::Relaxed);
+    Arc::default()
 }

@@ -1,6 +1,7 @@
-//! What a run needs of memory, held against what the machine has, before anything is allocated.
+//! What a run needs of memory, held against what the machine has, before the simulation is set up.
 
 use std::fs;
+use std::path::Path;
 
 use md_comm::{World, launch};
 use md_engine::Setup;
@@ -24,7 +25,7 @@ pub fn available(ranks: usize) -> Option<f64> {
 }
 
 /// The same for every rank: what the one with the least has. *Collective.*
-fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunError> {
+pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunError> {
     let own = available(world.ranks()).unwrap_or(f64::INFINITY);
     let mut least = [-own];
     world.max(&mut least)?;
@@ -63,39 +64,75 @@ pub(crate) fn remark(setup: &Setup) -> String {
     format!("# needs about {} of memory per rank\n", in_words(setup.estimated_bytes()))
 }
 
-/// Bytes that this machine, or the group of processes that this one belongs to, can still give.
-fn of_machine() -> Option<f64> {
-    let limits = [of_system(), of_group_v2(), of_group_v1()];
-    limits.into_iter().flatten().reduce(f64::min)
+/// Bytes that this machine, or the control groups that this process belongs to, can still give; `None` where the system
+/// does not tell.
+pub(crate) fn of_machine() -> Option<f64> {
+    let groups = CONTROL_GROUPS.iter().map(ControlGroups::of_process);
+    groups.chain([of_system()]).flatten().reduce(f64::min)
 }
 
 fn of_system() -> Option<f64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
+    Some(entry(Path::new("/proc/meminfo"), "MemAvailable:")? * 1024.0)
 }
 
-fn of_group_v2() -> Option<f64> {
-    let path = group("0::")?;
-    let folder = format!("/sys/fs/cgroup{path}");
-    Some(number(&folder, "memory.max")? - number(&folder, "memory.current")?)
+/// Where a version of Linux's control groups tells about memory, in bytes.
+struct ControlGroups {
+    root: &'static str,
+    /// Before the path of the own group in `/proc/self/cgroup`.
+    mark: &'static str,
+    limit: &'static str,
+    usage: &'static str,
+    /// Entry of `memory.stat`: the part of the usage that is files nobody has read of late, which the system gives up first.
+    reclaimable: &'static str,
 }
 
-fn of_group_v1() -> Option<f64> {
-    let path = group("memory:")?;
-    let folder = format!("/sys/fs/cgroup/memory{path}");
-    Some(number(&folder, "memory.limit_in_bytes")? - number(&folder, "memory.usage_in_bytes")?)
+const CONTROL_GROUPS: [ControlGroups; 2] = [
+    ControlGroups {
+        root: "/sys/fs/cgroup",
+        mark: "0::",
+        limit: "memory.max",
+        usage: "memory.current",
+        reclaimable: "inactive_file",
+    },
+    ControlGroups {
+        root: "/sys/fs/cgroup/memory",
+        mark: "memory:",
+        limit: "memory.limit_in_bytes",
+        usage: "memory.usage_in_bytes",
+        reclaimable: "total_inactive_file",
+    },
+];
+
+impl ControlGroups {
+    fn of_process(&self) -> Option<f64> {
+        let text = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let own = text.lines().find_map(|line| line.split_once(self.mark))?.1;
+        self.least(Path::new(self.root), own)
+    }
+
+    /// The least over a group and all that it is in: the limit of each of them holds.
+    fn least(&self, root: &Path, own: &str) -> Option<f64> {
+        let own = root.join(own.trim_start_matches('/'));
+        let groups = own.ancestors().take_while(|group| group.starts_with(root));
+        groups.filter_map(|group| self.left(group)).reduce(f64::min)
+    }
+
+    /// `None` for a group without a limit too.
+    fn left(&self, group: &Path) -> Option<f64> {
+        let number = |file| fs::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
+        let reclaimable = entry(&group.join("memory.stat"), self.reclaimable).unwrap_or(0.0);
+        Some((number(self.limit)? - number(self.usage)? + reclaimable).max(0.0))
+    }
 }
 
-/// Path of this process's group, of the line of `/proc/self/cgroup` with this mark.
-fn group(mark: &str) -> Option<String> {
-    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
-    text.lines().find_map(|line| line.split_once(mark)).map(|(_, path)| path.to_owned())
-}
-
-/// `None` for `max` too.
-fn number(folder: &str, file: &str) -> Option<f64> {
-    fs::read_to_string(format!("{folder}/{file}")).ok()?.trim().parse().ok()
+/// The number that stands behind a name at the beginning of a line.
+fn entry(file: &Path, name: &str) -> Option<f64> {
+    let text = fs::read_to_string(file).ok()?;
+    let mut fields = text.lines().map(str::split_whitespace);
+    fields
+        .find_map(|mut fields| fields.next().filter(|first| *first == name).and(fields.next()))?
+        .parse()
+        .ok()
 }
 
 /// Bytes for people.
@@ -118,6 +155,28 @@ mod tests {
     fn bytes_have_sensible_units() {
         let words = [0.0, 2.1e7, 1.46e9, 23e9, 4.2e18, 1e22].map(in_words);
         assert_eq!(words, ["0.0 kB", "21 MB", "1.5 GB", "23 GB", "4.2 EB", "10000 EB"]);
+    }
+
+    #[test]
+    fn the_least_limit_of_all_groups_holds_and_cached_files_are_no_loss() {
+        let folder = tempfile::tempdir().unwrap();
+        let [v2, v1] = &CONTROL_GROUPS;
+        let make = |version: &ControlGroups, group: &str, limit: &str, usage: &str, stat: &str| {
+            let group = folder.path().join(group);
+            fs::create_dir_all(&group).unwrap();
+            let files = [(version.limit, limit), (version.usage, usage), ("memory.stat", stat)];
+            files.iter().for_each(|(file, text)| fs::write(group.join(file), format!("{text}\n")).unwrap());
+        };
+        let least = |version: &ControlGroups| version.least(&folder.path().join("root"), "/job/task");
+        make(v2, "root/job/task", "max", "700", "inactive_file 0");
+        assert_eq!(least(v2), None);
+        make(v2, "root/job", "1000", "700", "anon 300\ninactive_file 400\nactive_file 5");
+        assert_eq!(least(v2), Some(700.0));
+        make(v2, "root/job/task", "600", "700", "anon 700");
+        assert_eq!(least(v2), Some(0.0));
+        make(v2, ".", "1", "1", "");
+        make(v1, "root", "5000", "1000", "inactive_file 7\ntotal_inactive_file 500");
+        assert_eq!(least(v1), Some(4500.0));
     }
 
     #[test]

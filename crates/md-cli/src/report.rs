@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use md_comm::{Backend, Choice};
+use md_comm::{Backend, Blocking, Choice};
 use md_core::Shell;
 use md_core::force::Precision;
 use md_core::halo::ExchangePattern;
@@ -44,6 +44,16 @@ impl Strategy {
     pub fn names(self) -> [String; 4] {
         let Self { backend, shell, exchange, partition } = self;
         [name_of(backend), name_of(shell), name_of(exchange), name_of(partition)]
+    }
+
+    /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
+    pub fn mover(self, between_nodes: Backend) -> Backend {
+        if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
+    }
+
+    /// Whether its calls can hang inside the MPI library.
+    pub fn blocking(self, between_nodes: Backend) -> Blocking {
+        self.mover(between_nodes).blocking()
     }
 
     /// Whether two strategies differ in nothing but the backend.
@@ -108,6 +118,8 @@ pub struct RunFacts {
     pub energy_drift_per_atom: f64,
     /// How well the total energy was kept.
     pub energy: EnergyReport,
+    /// What puts the results in doubt, in words.
+    pub warnings: Vec<String>,
     /// RMA component in use, or `none`.
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.

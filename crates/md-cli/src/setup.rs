@@ -18,6 +18,9 @@ use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSourc
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const SIMD_VARIABLE: &str = "MD_SIMD";
 
+/// Of a species that neither scenario nor file gives one.
+const DEFAULT_MASS: f64 = 1.0;
+
 /// The set-up of the inputs' scenario on so many ranks.
 ///
 /// # Errors
@@ -43,7 +46,6 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
-    const DEFAULT_MASS: f64 = 1.0;
     let source = &inputs.source;
     let own_masses = scenario.species.iter().map(|species| species.mass.unwrap_or(DEFAULT_MASS));
     let (particles, masses) = match &inputs.particles {
@@ -158,6 +160,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
                 at(key, error.to_string(), "fewer ranks, another partition or a larger box")
             }
         },
+        // What no key has caused; the enum is non-exhaustive.
         _ => None,
     }
 }

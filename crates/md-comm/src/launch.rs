@@ -21,7 +21,8 @@ pub fn rank() -> Option<usize> {
 fn ranks_from(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let has_pmi = PMI_SIGNS.iter().any(|sign| variable(sign).is_some());
     let slurm = has_pmi.then_some(SLURM_SIZE);
-    SIZE_VARIABLES.into_iter().chain(slurm).find_map(|name| variable(name)?.trim().parse().ok())
+    let ranks = |name| variable(name)?.trim().parse().ok().filter(|&ranks| ranks > 0);
+    SIZE_VARIABLES.into_iter().chain(slurm).find_map(ranks)
 }
 
 #[cfg(test)]
@@ -42,5 +43,7 @@ mod tests {
         assert_eq!(ranks_with(&[("SLURM_NTASKS", "8")]), None);
         assert_eq!(ranks_with(&[("SLURM_NTASKS", "8"), ("PMIX_RANK", "0")]), Some(8));
         assert_eq!(ranks_with(&[("PMI_SIZE", "many")]), None);
+        assert_eq!(ranks_with(&[("OMPI_COMM_WORLD_SIZE", "0")]), None);
+        assert_eq!(ranks_with(&[("PMI_SIZE", "0"), ("PMIX_SIZE", "2")]), Some(2));
     }
 }

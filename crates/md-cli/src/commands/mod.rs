@@ -16,7 +16,8 @@ use md_engine::{Setup, Simulation};
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, OutputDirectory, OutputError, SpeciesLabel};
+use crate::output::warnings::warnings;
+use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
 use crate::session::note;
@@ -38,15 +39,10 @@ where
     }
 }
 
-/// The output directory of a run with the effective scenario in it.
-fn output_directory(inputs: &Inputs) -> Result<OutputDirectory, OutputError> {
-    output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_RUN)
-}
-
 /// The output directory for results with these names, with the effective scenario in it.
-fn output_directory_replacing(
+fn output_directory<'n>(
     inputs: &Inputs,
-    results: &[KnownFile],
+    results: impl IntoIterator<Item = &'n str>,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =
@@ -122,17 +118,19 @@ fn facts(
     summary: &RunSummary,
 ) -> RunFacts {
     let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
+    let (neighborhood, energy) = (simulation.neighbor_report(), simulation.energy_report());
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        neighborhood: simulation.neighbor_report(),
+        warnings: warnings(&neighborhood, &energy),
+        neighborhood,
         lost_particles: 0,
         ended,
         energy_drift_per_atom: drift_per_atom,
-        energy: simulation.energy_report(),
+        energy,
         rma_component: match parallel.backend {
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()

@@ -17,7 +17,7 @@ use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
 use crate::output::tables::{timing_csv, timing_ranks_csv};
-use crate::output::warnings::{first_danger, warnings};
+use crate::output::warnings::first_danger;
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
     Verbosity,
@@ -41,6 +41,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
         .unwrap_or_default();
     let mut observers = Observers::new(scenario, writers, console.as_ref(), early_end);
     let mut simulation = Simulation::new(world, &setup)?;
+    early_end.listen();
     simulation.start_measuring()?;
     simulation.run(steps, &mut observers.all())?;
     let timings = simulation.timings()?;
@@ -95,8 +96,11 @@ struct Console {
 impl Outputs {
     fn open(inputs: &Inputs, setup: &Setup, args: &RunArgs) -> Result<Self, OutputError> {
         let scenario = &inputs.scenario;
-        let directory = output_directory(inputs)?;
-        let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| {
+        let trajectory = scenario.output.trajectory.as_ref();
+        let results = KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name).into_iter();
+        let directory =
+            output_directory(inputs, results.chain(trajectory.map(|trajectory| trajectory.path.as_str())))?;
+        let trajectory = trajectory.map(|trajectory| {
             let domain = &setup.domain;
             let periodic = [0, 1, 2].map(|dim| domain.is_periodic(dim));
             let frame_box = FrameBox { origin: domain.origin, lengths: domain.lengths, periodic };
@@ -106,7 +110,7 @@ impl Outputs {
         warn_of_interval(scenario);
         let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
         for note in inputs.particles.iter().flat_map(|particles| &particles.notes) {
-            screen.print(&format!("Note: {note}\n"));
+            screen.print(&format!("note: {note}\n"));
         }
         screen.print(&thermo_header());
         Ok(Self {
@@ -146,7 +150,7 @@ impl Results {
         let Self { timings, context, facts, could_use } = self;
         let Console { screen, progress, .. } = console;
         screen.print(&run_report(timings, context, facts));
-        warnings(facts).iter().for_each(|text| progress.warn(text));
+        facts.warnings.iter().for_each(|text| progress.suspend(|| warn(text)));
         if facts.ended == Ended::WallTime {
             screen.print(&format!("\nEnded by --wall-time after {} steps\n", context.steps));
         }
@@ -236,7 +240,7 @@ impl Observer for ThermoTable<'_> {
         let [first, _] = self.ends.unwrap_or([*thermo; 2]);
         self.ends = Some([first, *thermo]);
         let Console { screen, progress, .. } = &mut *console.borrow_mut();
-        progress.print(screen, &thermo_row(thermo));
+        progress.suspend(|| screen.print(&thermo_row(thermo)));
         Ok(writer.write(thermo)?)
     }
 
@@ -286,7 +290,7 @@ impl Observer for Ticks<'_> {
         let Console { progress, danger, .. } = &mut *console.borrow_mut();
         if danger.is_none() {
             *danger = first_danger(&now.neighborhood);
-            danger.iter().for_each(|text| progress.warn(text));
+            danger.iter().for_each(|text| progress.suspend(|| warn(text)));
         }
         progress.tick(now.step);
         Ok(())

@@ -1,7 +1,9 @@
 //! Lennard-Jones parameters of a particle file in the place of the scenario's.
 
+use std::collections::BTreeMap;
+
 use super::error::{Here, InputError, Problem};
-use super::{InputParticles, PairCoefficients};
+use super::{InputParticles, PairCoefficients, TypePair};
 use crate::scenario::{LennardJonesPair, PotentialKind, Scenario, ScenarioSource, Species, fault};
 
 /// Makes the file's parameters those of a scenario that has no species of its own and says so in the file's notes; for
@@ -48,28 +50,27 @@ fn own_parameters(source: &ScenarioSource, scenario: &Scenario) -> Option<&'stat
 }
 
 fn replace(
-    coefficients: &[PairCoefficients],
+    coefficients: &BTreeMap<TypePair, PairCoefficients>,
     source: &ScenarioSource,
     scenario: &mut Scenario,
 ) -> Result<(), String> {
-    let of_pair = |a: u32, b: u32| coefficients.iter().find(|own| own.types == [a, b]);
-    let types = coefficients.iter().flat_map(|own| own.types).max().unwrap_or_default();
+    let types = coefficients.keys().map(|&[_, larger]| larger).max().unwrap_or_default();
     let species = |kind: u32| {
-        let own = of_pair(kind, kind).ok_or_else(|| format!("type {kind} has none"))?;
+        let own = coefficients.get(&[kind; 2]).ok_or_else(|| format!("type {kind} has none"))?;
         let (epsilon, sigma) = (own.epsilon, own.sigma);
         Ok(Species { name: type_name(kind), mass: None, epsilon, sigma, fraction: None })
     };
     scenario.species = (1..=types).map(species).collect::<Result<_, String>>()?;
     if let PotentialKind::LennardJones { pair, .. } = &mut scenario.interaction.kind {
-        let unlike = coefficients.iter().filter(|own| own.types[0] != own.types[1]);
-        let made = unlike.map(|&PairCoefficients { types, epsilon, sigma, .. }| LennardJonesPair {
+        let unlike = coefficients.iter().filter(|([a, b], _)| a != b);
+        let made = unlike.map(|(types, &PairCoefficients { epsilon, sigma, .. })| LennardJonesPair {
             species: types.map(type_name),
             epsilon,
             sigma,
         });
         pair.extend(made);
     }
-    let mut cutoffs = coefficients.iter().filter_map(|own| own.cutoff);
+    let mut cutoffs = coefficients.values().filter_map(|own| own.cutoff);
     let Some(cutoff) = cutoffs.next().filter(|_| !source.gives("interaction.cutoff")) else { return Ok(()) };
     match cutoffs.find(|other| *other != cutoff) {
         Some(other) => Err(format!(

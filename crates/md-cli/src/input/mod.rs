@@ -8,6 +8,8 @@ pub mod extxyz;
 mod fields;
 pub mod lammps_data;
 
+use std::collections::BTreeMap;
+
 pub use coefficients::adopt;
 pub use error::{InputError, Problem};
 
@@ -33,8 +35,8 @@ pub struct InputParticles {
     pub velocities: Vec<[f64; 3]>,
     /// Momenta per particle; empty when the file has none.
     pub momenta: Vec<[f64; 3]>,
-    /// Lennard-Jones parameters of a LAMMPS data file.
-    pub coefficients: Vec<PairCoefficients>,
+    /// Lennard-Jones parameters of a LAMMPS data file by pair of types.
+    pub coefficients: BTreeMap<TypePair, PairCoefficients>,
     /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
     pub other_pair_style: Option<String>,
     /// What the user should know about the file, for the screen.
@@ -43,11 +45,12 @@ pub struct InputParticles {
     pub lines: Vec<ParticleLines>,
 }
 
+/// Type numbers from 1, the smaller one first.
+pub type TypePair = [u32; 2];
+
 /// Lennard-Jones parameters of a pair of types in a LAMMPS data file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairCoefficients {
-    /// Type numbers, from 1.
-    pub types: [u32; 2],
     /// Well depth.
     pub epsilon: f64,
     /// Diameter.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use super::extxyz::is_own_trajectory;
-use super::identity::{FileIdentity, make_room};
+use super::identity::{FileIdentity, expect_room, make_room};
 use super::lock::{DirectoryLock, Holder};
 use super::record_file::RecordFile;
+use crate::text_file::TextFile;
 
 /// A file with a fixed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,17 +72,17 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Create`], [`OutputError::InUse`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
-        Self::create_replacing(path, &KnownFile::RESULTS_OF_A_RUN, &[])
+        Self::create_replacing(path, KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name), &[])
     }
 
-    /// Sets up the directory for results with these names, and removes those of an earlier time.
+    /// Sets up the directory for results with these names, and removes those of an earlier time, all of them or none.
     ///
     /// # Errors
     /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, has the name of a result;
     /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made, written to or cleared.
-    pub fn create_replacing(
+    pub fn create_replacing<'n>(
         path: impl Into<PathBuf>,
-        results: &[KnownFile],
+        results: impl IntoIterator<Item = &'n str>,
         inputs: &[&Path],
     ) -> Result<Self, OutputError> {
         let path = path.into();
@@ -93,12 +94,14 @@ impl OutputDirectory {
         let (lock, left_by) = DirectoryLock::acquire(&path)?;
         let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
         let directory = Self { path, inputs, scenario: None, left_by, lock: Some(lock) };
-        for file in results {
-            make_room(&directory.place_of(file.name())?)?;
-        }
-        if results.contains(&KnownFile::THERMO) {
+        let places: Result<Vec<PathBuf>, OutputError> =
+            results.into_iter().map(|name| directory.place_of(name)).collect();
+        let places = places?;
+        places.iter().try_for_each(|place| expect_room(place))?;
+        if places.contains(&directory.path.join(KnownFile::THERMO.name())) {
             directory.remove_old_trajectories()?;
         }
+        places.iter().try_for_each(|place| make_room(place))?;
         Ok(directory)
     }
 
@@ -146,10 +149,13 @@ impl OutputDirectory {
             make_room(&other)?;
         }
         let (file, path) = match self.is_input(&path) {
-            true if fs::read(&path).is_ok_and(|input| input == effective) => return Ok(path),
+            true if TextFile::Scenario.read(&path).is_ok_and(|input| input.as_bytes() == effective) => {
+                return Ok(path);
+            }
             true => (EFFECTIVE_SCENARIO, other),
             false => (KnownFile::SCENARIO, path),
         };
+        expect_room(&path)?;
         self.write_whole(file, effective).map_err(OutputError::before_the_run)?;
         self.scenario = FileIdentity::at(&path).map(|identity| (path.clone(), identity));
         Ok(path)
@@ -193,7 +199,7 @@ impl OutputDirectory {
 
 /// The file name of the trajectory that a scenario asks for.
 fn trajectory_of(scenario: &Path) -> Option<String> {
-    let scenario: toml::Table = fs::read_to_string(scenario).ok()?.parse().ok()?;
+    let scenario: toml::Table = TextFile::Scenario.read(scenario).ok()?.parse().ok()?;
     let path = scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?;
     Path::new(path).file_name().is_some_and(|name| name == path).then(|| path.to_owned())
 }
@@ -262,7 +268,8 @@ mod tests {
         for link in [std::os::unix::fs::symlink::<&PathBuf, &PathBuf>, fs::hard_link] {
             link(&elsewhere, &start).unwrap();
             let inputs: [&Path; 2] = [&scenario, &elsewhere];
-            let open = || OutputDirectory::create_replacing(folder.path(), &[KnownFile::SUMMARY], &inputs);
+            let open =
+                || OutputDirectory::create_replacing(folder.path(), ["thermo.csv", "summary.json"], &inputs);
             let mut directory = open().unwrap();
             let written = directory.write_scenario(b"steps = 1\n").unwrap();
             assert_eq!(written.file_name().unwrap(), "scenario-effective.toml");
@@ -271,7 +278,9 @@ mod tests {
             assert!(matches!(error, OutputError::OverwritesInput { .. }), "{error}");
             drop(directory);
             fs::rename(&start, folder.path().join("summary.json")).unwrap();
+            fs::write(folder.path().join("thermo.csv"), "old").unwrap();
             assert!(matches!(open(), Err(OutputError::OverwritesInput { .. })));
+            assert!(folder.path().join("thermo.csv").exists(), "all or none");
             assert_eq!(fs::read(folder.path().join("summary.json")).unwrap(), b"1\n");
             fs::remove_file(folder.path().join("summary.json")).unwrap();
         }

@@ -90,6 +90,10 @@ impl TrajectoryWriter {
 pub(super) fn is_own_trajectory(path: &Path) -> bool {
     /// More than the first two lines have.
     const HEAD_BYTES: u64 = 1024;
+    // Whoever opens a named pipe waits for its writer.
+    if !std::fs::metadata(path).is_ok_and(|there| there.is_file()) {
+        return false;
+    }
     let mut head = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     let comment = head.split(|&byte| byte == b'\n').nth(1).map(String::from_utf8_lossy);

@@ -82,6 +82,7 @@ pub(super) fn facts() -> RunFacts {
         ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,
         energy: EnergyReport::default(),
+        warnings: Vec::new(),
         rma_component: "none".to_owned(),
         choices: Vec::new(),
         git: "0123456".to_owned(),

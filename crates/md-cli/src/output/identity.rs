@@ -48,13 +48,36 @@ impl From<&Metadata> for FileIdentity {
 /// Removes the file or link in the place of an output, never what a link leads to.
 ///
 /// # Errors
-/// [`OutputError::Create`] for a directory, a pipe or a device, and where nobody can remove anything.
+/// As [`expect_room`], and where nobody can remove anything.
 pub(super) fn make_room(path: &Path) -> Result<(), OutputError> {
-    let removed = match fs::symlink_metadata(path) {
-        Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(()),
+    match occupied(path) {
+        Ok(true) => fs::remove_file(path),
+        Ok(false) => Ok(()),
         Err(reason) => Err(reason),
-        Ok(there) if there.is_file() || there.is_symlink() || there.is_dir() => fs::remove_file(path),
+    }
+    .map_err(|reason| in_the_way(path, reason))
+}
+
+/// Makes sure that [`make_room`] has nothing to refuse, before anything is removed.
+///
+/// # Errors
+/// [`OutputError::Create`] for a directory, a pipe or a device.
+pub(super) fn expect_room(path: &Path) -> Result<(), OutputError> {
+    occupied(path).map(drop).map_err(|reason| in_the_way(path, reason))
+}
+
+fn in_the_way(path: &Path, reason: io::Error) -> OutputError {
+    OutputError::Create { action: "remove the old file", path: path.into(), reason }
+}
+
+/// Whether there is something that may be removed.
+fn occupied(path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(reason) => Err(reason),
+        Ok(there) if there.is_file() || there.is_symlink() => Ok(true),
+        // The system refuses to remove a directory like a file, and says why.
+        Ok(there) if there.is_dir() => fs::remove_file(path).map(|()| false),
         Ok(_) => Err(io::Error::other("it is a pipe or a device")),
-    };
-    removed.map_err(|reason| OutputError::Create { action: "remove the old file", path: path.into(), reason })
+    }
 }

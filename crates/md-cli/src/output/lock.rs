@@ -84,12 +84,17 @@ fn open_and_lock(path: &Path) -> io::Result<(File, SystemLock)> {
     }
 }
 
-/// Opens or creates a file; a link in its place is removed, not followed.
+/// Opens or creates a file; a link in its place is removed, not followed, and nothing but a file is opened.
 fn open(path: &Path) -> io::Result<File> {
     match File::options().read(true).write(true).create_new(true).open(path) {
         Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => {
-            if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
-                fs::remove_file(path)?;
+            match fs::symlink_metadata(path) {
+                Ok(there) if there.is_symlink() => fs::remove_file(path)?,
+                Ok(there) if !there.is_file() => {
+                    return Err(io::Error::other(format!("`{LOCK_FILE}` in it is not a regular file")));
+                }
+                // Its holder may have removed it in the meantime.
+                Ok(_) | Err(_) => (),
             }
             File::options().read(true).write(true).create(true).truncate(false).open(path)
         }
@@ -115,8 +120,10 @@ impl Holder {
 
     /// From the two lines of a lock.
     fn read(file: &mut File) -> Option<Self> {
+        /// More than host and process take.
+        const LONGEST: u64 = 1024;
         let mut text = String::new();
-        file.read_to_string(&mut text).ok()?;
+        file.take(LONGEST).read_to_string(&mut text).ok()?;
         let mut lines = text.lines();
         let host = lines.next()?.strip_prefix("host ")?.to_owned();
         let process = lines.next()?.strip_prefix("process ")?.parse().ok()?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::screen::{Screen, significant};
+use super::screen::significant;
 
 /// When to show progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -57,21 +57,11 @@ impl Progress {
         }
     }
 
-    /// Shows text on the screen without mixing it with the bar.
-    pub fn print(&self, screen: &mut Screen, text: &str) {
+    /// Shows something without mixing it with the bar.
+    pub fn suspend(&self, show: impl FnOnce()) {
         match self {
-            Self::Bar(bar) => bar.suspend(|| screen.print(text)),
-            Self::Nothing | Self::Lines(_) => screen.print(text),
-        }
-    }
-
-    /// Says something on standard error, also when quiet, without mixing it with the bar.
-    pub fn warn(&self, text: &str) {
-        // If the terminal is gone there is nobody to tell.
-        let tell = || drop(io::stderr().lock().write_all(format!("warning: {text}\n").as_bytes()));
-        match self {
-            Self::Bar(bar) => bar.suspend(tell),
-            Self::Nothing | Self::Lines(_) => tell(),
+            Self::Bar(bar) => bar.suspend(show),
+            Self::Nothing | Self::Lines(_) => show(),
         }
     }
 
@@ -133,7 +123,6 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::screen::Verbosity;
 
     #[test]
     fn a_line_of_progress() {
@@ -154,7 +143,9 @@ mod tests {
         let mut progress = Progress::new(ProgressMode::Never, 10, 1);
         progress.tick(1);
         assert!(matches!(progress, Progress::Nothing));
-        progress.print(&mut Screen::stdout(Verbosity::Quiet), "text");
+        let mut shown = false;
+        progress.suspend(|| shown = true);
         progress.finish();
+        assert!(shown);
     }
 }

@@ -8,7 +8,6 @@ use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
-use super::warnings::warnings;
 use crate::report::{RunContext, RunFacts, Strategy};
 use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, RankTiming};
 
@@ -118,7 +117,7 @@ impl Summary<'_> {
         let EnergyReport { largest_change, mean_kinetic, .. } = self.facts.energy;
         map.serialize_entry("largest_energy_change_per_atom", &largest_change)?;
         map.serialize_entry("mean_kinetic_per_atom", &mean_kinetic)?;
-        map.serialize_entry("warnings", &warnings(self.facts))
+        map.serialize_entry("warnings", &self.facts.warnings)
     }
 }
 

@@ -4,7 +4,6 @@ use md_engine::{EnergyReport, NeighborReport};
 
 use super::screen::significant;
 use super::statistics::percent;
-use crate::report::RunFacts;
 
 /// Significant digits: an order of magnitude is what counts.
 const DIGITS: usize = 3;
@@ -15,8 +14,8 @@ const LARGEST_CHANGE: f64 = 0.03;
 const ROUNDING: f64 = 1e-6;
 
 /// Everything that puts the results of a run in doubt.
-pub fn warnings(facts: &RunFacts) -> Vec<String> {
-    [dangers(&facts.neighborhood), drift(&facts.energy)].into_iter().flatten().collect()
+pub fn warnings(neighborhood: &NeighborReport, energy: &EnergyReport) -> Vec<String> {
+    [dangers(neighborhood), drift(energy)].into_iter().flatten().collect()
 }
 
 /// As soon as it is seen, once: a neighbourhood that may lack pairs.

@@ -1,6 +1,6 @@
 //! `[interaction]`: the pair potential, and `[[interaction.pair]]`: parameters of single pairs of species.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use md_core::PairPotential;
@@ -100,7 +100,9 @@ impl Interaction {
         source: &ScenarioSource,
         species: &[Species],
     ) -> Result<Arc<dyn PairPotential>, ScenarioError> {
-        let index = |name: &String| species.iter().position(|own| own.name == *name).unwrap_or(usize::MAX);
+        let numbers: BTreeMap<&str, usize> =
+            species.iter().enumerate().map(|(number, own)| (own.name.as_str(), number)).collect();
+        let index = |name: &String| numbers.get(name.as_str()).copied().unwrap_or(usize::MAX);
         let indices = |[a, b]: &[String; 2]| [index(a), index(b)];
         let made: Result<Arc<dyn PairPotential>, _> = match &self.kind {
             PotentialKind::LennardJones { mixing, pair } => {
@@ -203,9 +205,10 @@ fn check_no_wells(species: &[Species], kind: &str, parameters: &str) -> Checked 
 /// Pairs name existing species, and no pair is given twice.
 fn check_names<'p>(pairs: impl Iterator<Item = &'p [String; 2]>, species: &[Species]) -> Checked {
     let names = || species.iter().map(|own| own.name.as_str());
+    let known: BTreeSet<&str> = names().collect();
     let mut before = BTreeMap::new();
     for (index, pair @ [left, right]) in pairs.enumerate() {
-        let unknown = pair.iter().enumerate().find(|(_, name)| !names().any(|known| known == *name));
+        let unknown = pair.iter().enumerate().find(|(_, name)| !known.contains(name.as_str()));
         if let Some((side, name)) = unknown {
             let help = match nearest(name, names()) {
                 Some(near) => format!("did you mean `{near}`? The species are {}", listed(names())),

@@ -50,6 +50,7 @@ pub use schema::schema;
 pub(crate) use shape::is_to_come;
 pub use simulation::Simulation;
 pub use source::{ScenarioSource, effective_toml, fault, load};
+pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
 pub use system::{InputFile, InputFormat, Lattice, System};
 pub use wording::name_of;

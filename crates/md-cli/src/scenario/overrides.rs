@@ -96,7 +96,7 @@ fn container(next: Option<&Segment>, node: Option<Node<'_>>) -> Value {
             .and_then(Node::default_value)
             .and_then(|default| Value::try_from(default).ok())
             .unwrap_or_else(|| Value::Array(Vec::new())),
-        _ => Value::Table(Table::new()),
+        Some(Segment::Key(_)) | None => Value::Table(Table::new()),
     }
 }
 

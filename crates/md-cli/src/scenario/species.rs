@@ -36,7 +36,7 @@ pub(super) fn default_species() -> Vec<Species> {
 }
 
 /// Most species: memory and time grow with their pairs.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// How far the sum of fractions may be from 1: rounding of written decimals, no more.
 const FRACTION_TOLERANCE: f64 = 1e-9;

@@ -68,7 +68,7 @@ pub fn main() -> u8 {
         },
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),
         Command::Run(args) => {
-            let early_end = EarlyEnd::listen(args.wall_time);
+            let early_end = EarlyEnd::new(args.wall_time);
             compute(&args.scenario(), |world, inputs| commands::run::run(world, inputs, &args, &early_end))
         }
         Command::Forces(args) => compute(&args.scenario, |world, inputs| {
@@ -108,10 +108,10 @@ fn compute(args: &ScenarioArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(),
         Some(_) if cfg!(feature = "mpi") => {
             let read = |world: &dyn World| {
                 let inputs = read_together(args, world)?;
-                match inputs.scenario.parallel.backend {
-                    Backend::Local if world.ranks() > 1 => Err(local_under_launcher(world.ranks())),
-                    _ => Ok(inputs),
+                if inputs.scenario.parallel.backend == Backend::Local && world.ranks() > 1 {
+                    return Err(local_under_launcher(world.ranks()));
                 }
+                Ok(inputs)
             };
             over_mpi(read, work)
         }

@@ -3,6 +3,7 @@
 use md_core::{Boundary, Particle};
 use md_engine::{Attribute, EngineError, ParticleSource};
 
+use super::DEFAULT_MASS;
 use crate::error::RunError;
 use crate::input::{InputError, InputParticles, Problem};
 use crate::inputs::Inputs;
@@ -103,7 +104,6 @@ fn masses(
     scenario: &Scenario,
     file: &InputParticles,
 ) -> Result<Vec<f64>, ScenarioError> {
-    const DEFAULT_MASS: f64 = 1.0;
     let species = scenario.species.len();
     let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
     if types > species {

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use md_comm::{Traffic, World};
 use md_core::Evaluation;
-use md_engine::{FrozenHalo, Phase, RankTiming, Setup, Simulation};
+use md_core::rebuild::RebuildPolicy;
+use md_engine::{FrozenHalo, NeighborReport, Phase, RankTiming, Setup, Simulation};
 
 use crate::comparison::StepPhases;
 use crate::error::RunError;
@@ -71,6 +72,8 @@ pub(super) struct Sample {
     pub(super) messages: f64,
     /// Bytes of one exchange, mean over ranks.
     pub(super) bytes: f64,
+    /// How the neighbourhood has held.
+    pub(super) neighborhood: NeighborReport,
 }
 
 /// Exchanges per sample so that one takes about [`SAMPLE_S`], the same number on all ranks. *Collective.*
@@ -96,11 +99,16 @@ pub(super) fn sample(
     heartbeat: &Heartbeat,
 ) -> Result<Sample, RunError> {
     let world = subject.world;
-    let (exchange_s, mut sent, timings) = subject.simulate(heartbeat, |simulation| {
+    let (exchange_s, mut sent, timings, neighborhood) = subject.simulate(heartbeat, |simulation| {
         let mut frozen = simulation.freeze();
         let Traffic { messages, bytes } = frozen.traffic();
         let exchange_s = time_exchanges(&mut frozen, world, exchanges, heartbeat)?;
-        Ok((exchange_s, [messages as f64, bytes as f64], time_steps(simulation, world, steps, heartbeat)?))
+        let timings = time_steps(simulation, world, steps, heartbeat)?;
+        // Of a neighbourhood that was kept, only a step that computes the energy finds out whether it still held.
+        if matches!(subject.setup.config.neighbor.rebuild, RebuildPolicy::Every(2..)) {
+            simulation.step(Evaluation::WithEnergyAndVirial)?;
+        }
+        Ok((exchange_s, [messages as f64, bytes as f64], timings, simulation.neighbor_report()))
     })?;
     world.sum(&mut sent)?;
     let [messages, bytes] = sent.map(|sum| sum / world.ranks() as f64);
@@ -112,7 +120,8 @@ pub(super) fn sample(
     let per_step = 1.0 / (timings.len() as f64 * steps as f64);
     let mean =
         |phase: Phase| timings.iter().map(|rank| rank.phases[phase as usize].seconds).sum::<f64>() * per_step;
-    Ok(Sample { exchange_s, step_s, phases: Phase::ALL.map(mean), rebuilt_share, messages, bytes })
+    let phases = Phase::ALL.map(mean);
+    Ok(Sample { exchange_s, step_s, phases, rebuilt_share, messages, bytes, neighborhood })
 }
 
 /// Seconds per exchange of the slowest rank. *Collective.*

@@ -23,12 +23,13 @@ use std::time::Duration;
 use md_comm::World;
 use md_comm::monitor::Monitor;
 
-use super::{open_on_root, output_directory_replacing};
+use super::{open_on_root, output_directory};
 use crate::args::CompareArgs;
 use crate::comparison::{Comparison, Status};
 use crate::cores;
 use crate::error::{COMMUNICATION_FAILED, RUN_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
+use crate::memory;
 use crate::output::{KnownFile, OutputError, Screen, Verbosity};
 use crate::report::Strategy;
 use crate::scenario::Neighbor;
@@ -66,9 +67,15 @@ pub fn compare(
         timeout,
     };
     let ranks_per_core = ranks_per_core(agreement)?;
-    let results = open_on_root(agreement, || open_results(inputs, args, &strategies, ranks_per_core))?;
-    let reference = open_on_root(agreement, || Reference::compute(inputs))?;
-    let mut trials = Trials::new(transports, inputs, sampling, results.clone(), reference);
+    let open = || {
+        // What cannot be computed or written is found out first, before old results are removed and new ones computed.
+        let setup = reference::setup(inputs)?;
+        let results = open_results(inputs, args, &strategies, ranks_per_core)?;
+        Ok::<_, RunError>((results, Reference::compute(inputs, &setup)?))
+    };
+    let (results, reference) = open_on_root(agreement, open)?.unzip();
+    let available = memory::available_to_all(agreement)?;
+    let mut trials = Trials::new(transports, inputs, sampling, available, results.clone(), reference);
     let monitor = results.as_ref().map(|results| watch(results, &trials, transports.end_job()));
     let outcome = trials.run(&strategies);
     drop(monitor);
@@ -86,7 +93,7 @@ fn open_results(
     strategies: &[Strategy],
     ranks_per_core: f64,
 ) -> Result<Arc<Mutex<Results>>, OutputError> {
-    let directory = output_directory_replacing(inputs, &KnownFile::RESULTS_OF_A_COMPARISON)?;
+    let directory = output_directory(inputs, KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name))?;
     let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
     screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
     let own = Strategy::of(&inputs.scenario.parallel);
@@ -98,6 +105,7 @@ fn open_results(
             rows: Vec::new(),
             own: strategies.iter().position(|&strategy| strategy == own),
             controls: Vec::new(),
+            between_nodes: inputs.scenario.parallel.between_nodes,
             repeat: args.repeat as usize,
             ranks_per_core,
         },

@@ -50,30 +50,39 @@ pub(super) struct Reference {
     bound: f64,
 }
 
+/// The initial state on one rank, which has the memory of this machine to itself meanwhile.
+///
+/// # Errors
+/// As [`setup::of_scenario`] and [`memory::expect`].
+pub(super) fn setup(inputs: &Inputs) -> Result<Setup, RunError> {
+    let mut scenario = inputs.scenario.clone();
+    scenario.parallel = Parallel {
+        backend: Backend::Local,
+        shell: Shell::Full,
+        exchange: ExchangePattern::Direct,
+        partition: PartitionKind::Rect,
+        ..Parallel::default()
+    };
+    scenario.neighbor.precision = Precision::Double;
+    let setup = setup::of_scenario(inputs, &scenario, 1)?;
+    memory::expect(inputs, &setup, memory::of_machine())?;
+    Ok(setup)
+}
+
 impl Reference {
-    /// Computes the forces. Not collective.
+    /// Computes the forces of a [`setup()`]. Not collective.
     ///
     /// # Errors
-    /// As [`setup::of_inputs`] and [`Simulation::new`].
-    pub(super) fn compute(inputs: &Inputs) -> Result<Self, RunError> {
-        let mut scenario = inputs.scenario.clone();
-        scenario.parallel = Parallel {
-            backend: Backend::Local,
-            shell: Shell::Full,
-            exchange: ExchangePattern::Direct,
-            partition: PartitionKind::Rect,
-            ..Parallel::default()
-        };
-        scenario.neighbor.precision = Precision::Double;
-        let setup = setup::of_scenario(inputs, &scenario, 1)?;
-        memory::expect(inputs, &setup, memory::available(1))?;
+    /// As [`Simulation::new`].
+    pub(super) fn compute(inputs: &Inputs, setup: &Setup) -> Result<Self, RunError> {
+        let scenario = &inputs.scenario;
         let mut setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
         setup.config.neighbor.method =
             if setup.atoms() <= DIRECT_SUM_LIMIT { MethodKind::DirectSum } else { MethodKind::Cells };
         let ended = local::run(1, WATCHDOG, |world| forces(world, &setup));
         let rows = ended.into_iter().next().unwrap_or_else(|| Ok(Ok(Vec::new())));
         let rows = rows.map_err(|panic| CommError::Setup(panic.to_string()))??;
-        let bound = force_bound(inputs.scenario.neighbor.precision);
+        let bound = force_bound(scenario.neighbor.precision);
         Ok(Self::new(rows, LEAST_FORCE * scenario.interaction.force_unit(&scenario.species), bound))
     }
 

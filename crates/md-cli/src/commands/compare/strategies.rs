@@ -96,13 +96,8 @@ pub(super) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String>
     if strategy.backend != Backend::Local {
         parallel.ranks = 1;
     }
-    let left_out = leave_out_refused(&mut parallel.rma, mover(strategy, parallel.between_nodes));
+    let left_out = leave_out_refused(&mut parallel.rma, strategy.mover(parallel.between_nodes));
     fault(&scenario).map_or(Ok(Fitted { scenario, left_out }), Err)
-}
-
-/// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
-fn mover(strategy: Strategy, between_nodes: Backend) -> Backend {
-    if strategy.backend == Backend::Hybrid { between_nodes } else { strategy.backend }
 }
 
 /// The values behind `names`, each once.
@@ -168,14 +163,10 @@ fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
 /// strategies come first that can hang least.
 pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
     let group = |&blocking| {
-        let belongs = |&number: &usize| blocking_of(strategies[number], between_nodes) == blocking;
+        let belongs = |&number: &usize| strategies[number].blocking(between_nodes) == blocking;
         (blocking, (0..strategies.len()).filter(belongs).collect())
     };
     Blocking::ALL.iter().map(group).collect()
-}
-
-fn blocking_of(strategy: Strategy, between_nodes: Backend) -> Blocking {
-    mover(strategy, between_nodes).blocking()
 }
 
 #[cfg(test)]

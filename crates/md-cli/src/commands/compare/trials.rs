@@ -17,9 +17,11 @@ use crate::commands::{context, context_without_setup};
 use crate::comparison::Status;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::warnings::first_danger;
 use crate::report::{RunContext, Strategy};
 use crate::scenario::Scenario;
-use crate::setup;
+use crate::session::warn;
+use crate::{memory, setup};
 use md_comm::monitor::Heartbeat;
 
 /// How much is measured.
@@ -74,20 +76,25 @@ pub(super) struct Trials<'c> {
     results: Option<Arc<Mutex<Results>>>,
     /// On rank 0.
     reference: Option<Reference>,
+    /// Bytes that each rank can have; `None` where nothing tells.
+    available: Option<f64>,
     candidates: Vec<Candidate<'c>>,
+    /// Whether stale neighbourhoods have been warned of.
+    warned: bool,
 }
 
 impl<'c> Trials<'c> {
-    /// Without candidates yet.
+    /// Without candidates yet; results and reference are for rank 0.
     pub(super) fn new(
         transports: &'c dyn Transports,
         inputs: &'c Inputs,
         sampling: Sampling,
+        available: Option<f64>,
         results: Option<Arc<Mutex<Results>>>,
         reference: Option<Reference>,
     ) -> Self {
-        let (heartbeat, candidates) = (Heartbeat::default(), Vec::new());
-        Self { transports, inputs, sampling, heartbeat, results, reference, candidates }
+        let (heartbeat, candidates, warned) = (Heartbeat::default(), Vec::new(), false);
+        Self { transports, inputs, sampling, heartbeat, results, reference, available, candidates, warned }
     }
 
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
@@ -151,6 +158,7 @@ impl<'c> Trials<'c> {
         strategy.backend.availability().map_err(unavailable)?;
         let ranks = self.transports.agreement().ranks();
         let setup = setup::of_scenario(self.inputs, &scenario, ranks)?;
+        memory::expect(self.inputs, &setup, self.available)?;
         let world = self.transports.world(strategy.backend, scenario.parallel.rma.options())?;
         world.set_watchdog(self.sampling.timeout);
         Ok(Prepared { world, setup, scenario, note })
@@ -215,6 +223,10 @@ impl<'c> Trials<'c> {
                     measure::sample(subject, exchanges, steps, heartbeat)
                 })?;
                 if let (Some(sample), Some(results)) = (sample, &self.results) {
+                    if let Some(danger) = first_danger(&sample.neighborhood).filter(|_| !self.warned) {
+                        self.warned = true;
+                        warn(&danger);
+                    }
                     let mut results = lock(results);
                     match purpose {
                         Purpose::Row => results.entries[number].samples.push(sample),

@@ -2,6 +2,7 @@
 
 use crate::input::error::{Here, InputError, Problem};
 use crate::input::fields::{AXES, Line};
+use crate::scenario::MOST_SPECIES;
 
 /// Counts and box.
 #[derive(Debug, Clone, Copy)]
@@ -62,8 +63,15 @@ impl Draft {
         match fields.as_slice() {
             [count, "atoms"] => store(&mut self.atoms, line, count_of(line, count)?),
             [count, "atom", "types"] => {
-                let types = u32::try_from(count_of(line, count)?).map_err(|_| line.unexpected(FORMS))?;
-                store(&mut self.types, line, types)
+                let types = count_of(line, count)?;
+                match u32::try_from(types).ok().filter(|&types| types as usize <= MOST_SPECIES) {
+                    Some(types) => store(&mut self.types, line, types),
+                    None => {
+                        let supported = format!("there can be at most {MOST_SPECIES}");
+                        let what = format!("a file of {types} atom types");
+                        Err(line.here.error(Problem::Unsupported { what, supported }))
+                    }
+                }
             }
             [low, high, "xlo", "xhi"] => self.bound(0, line, low, high),
             [low, high, "ylo", "yhi"] => self.bound(1, line, low, high),

@@ -4,7 +4,7 @@ use super::header::Header;
 use super::{Content, Section};
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{Line, Record};
-use crate::input::{InputParticles, PairCoefficients};
+use crate::input::{InputParticles, PairCoefficients, TypePair};
 
 const ATOM: &str = "an atom: id type x y z [ix iy iz]";
 const VELOCITY: &str = "a velocity: id vx vy vz";
@@ -98,7 +98,7 @@ pub(super) fn coefficients(
     }
     let promised = match section {
         Section::PairIjCoeffs => u64::from(types) * (u64::from(types) + 1) / 2,
-        _ => types.into(),
+        Section::PairCoeffs | Section::Masses | Section::Atoms | Section::Velocities => types.into(),
     };
     check_count(content, section, promised)?;
     let columns = content.lines.first().map_or(0, |line| line.fields().len());
@@ -107,13 +107,11 @@ pub(super) fn coefficients(
         if fields.len() != columns {
             return Err(line.columns(fields.len(), &format!("{columns} as in the first line")));
         }
-        let read = coefficients_of_pair(*line, section, types)?;
-        if particles.coefficients.iter().any(|known| known.types == read.types) {
-            let [a, b] = read.types;
-            let what = format!("the pair of types {a} and {b}");
+        let (pair, read) = coefficients_of_pair(*line, section, types)?;
+        if particles.coefficients.insert(pair, read).is_some() {
+            let what = format!("the pair of types {} and {}", pair[0], pair[1]);
             return Err(line.here.error(Problem::Twice { what }));
         }
-        particles.coefficients.push(read);
     }
     Ok(())
 }
@@ -122,7 +120,7 @@ fn coefficients_of_pair(
     line: Line<'_>,
     section: Section,
     types: u32,
-) -> Result<PairCoefficients, InputError> {
+) -> Result<(TypePair, PairCoefficients), InputError> {
     const FORM: &str = "coefficients: type [type] epsilon sigma [cutoff]";
     let fields = line.fields();
     let kinds = if section == Section::PairIjCoeffs { 2 } else { 1 };
@@ -135,7 +133,7 @@ fn coefficients_of_pair(
         _ => return Err(line.columns(fields.len(), FORM)),
     };
     let (first, last) = (kinds.first().copied().unwrap_or(1), kinds.last().copied().unwrap_or(1));
-    Ok(PairCoefficients { types: [first.min(last), first.max(last)], epsilon, sigma, cutoff })
+    Ok(([first.min(last), first.max(last)], PairCoefficients { epsilon, sigma, cutoff }))
 }
 
 fn check_count(content: &Content<'_>, section: Section, promised: u64) -> Result<(), InputError> {

@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use super::*;
 use crate::input::ParticleLines;
 
@@ -186,4 +188,19 @@ fn one_damaged_byte_gives_particles_or_an_error() {
             }
         }
     }
+}
+
+/// Of quadratic time there would be minutes.
+#[test]
+fn many_pairs_of_types_take_no_longer_than_their_lines() {
+    const TYPES: u32 = 1000;
+    let pairs = (1..=TYPES).flat_map(|a| (a..=TYPES).map(move |b| format!("{a} {b} 1.0 1.0\n")));
+    let text = SMALL
+        .replace("2 atom types", &format!("{TYPES} atom types"))
+        .replace("Masses\n\n2 4.0\n1 1 # A\n", "")
+        .replace("Atoms #", &format!("PairIJ Coeffs # lj/cut\n\n{}\nAtoms #", pairs.collect::<String>()));
+    let begun = Instant::now();
+    let particles = parse("data.lammps", &text).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(particles.coefficients.len(), 500_500);
 }

@@ -62,6 +62,7 @@ pub(in crate::output) fn comparison(strategies: &[(Backend, f64, f64)]) -> Compa
         rows: strategies.iter().map(|&(backend, us, ms)| strategy(backend, us, ms)).collect(),
         own: Some(0),
         controls: Vec::new(),
+        between_nodes: Backend::P2p,
         repeat: 10,
         ranks_per_core: 1.0,
     }

@@ -73,6 +73,17 @@ fn a_difference_smaller_than_that_of_the_machine_is_not_sure() {
 }
 
 #[test]
+fn hybrid_belongs_to_the_group_of_its_backend_between_nodes() {
+    let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.3), (Backend::Hybrid, 8.0, 1.0)]);
+    let again = strategy(Backend::P2p, 6.0, 1.3).measured.unwrap();
+    comparison.controls = vec![Control { beside: Blocking::InSynchronisation, row: 0, again }];
+    let is_sure = |comparison: &Comparison| recommendation(comparison).contains("It is surely the fastest");
+    assert!(is_sure(&comparison), "measured in turn");
+    comparison.between_nodes = Backend::RmaPscw;
+    assert!(!is_sure(&comparison), "measured beside another machine, as it were");
+}
+
+#[test]
 fn two_sided_wins() {
     let comparison = comparison(&[(Backend::P2p, 3.0, 1.0), (Backend::Shm, 12.0, 1.3)]);
     insta::assert_snapshot!(recommendation(&comparison), @"Two-sided messages win: stay with p2p half direct rect, 3 us [2.85, 3.15]; next is shm half direct rect, 12 us [11.4, 12.6]; that is sure.");
