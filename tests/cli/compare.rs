@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 /// Columns as promised in docs/reference/outputs.md, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
     exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,\
-    force_return_s,border_s,migrate_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";
+    force_return_s,border_s,migrate_s,halo_hidden_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";
 
 const FILES: [&str; 5] = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
 
@@ -39,7 +39,9 @@ impl Row {
         }
         let halo = ["halo_pack_s", "halo_transfer_s", "halo_wait_s", "halo_unpack_s", "force_return_s"];
         assert!(
-            halo.iter().chain(&["border_s", "migrate_s"]).all(|phase| self.number(phase) >= 0.0),
+            halo.iter()
+                .chain(&["border_s", "migrate_s", "halo_hidden_s"])
+                .all(|phase| self.number(phase) >= 0.0),
             "{:?}",
             self.1
         );

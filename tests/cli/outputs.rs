@@ -9,7 +9,7 @@ const CONTEXT: &str =
     "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
 const TIMING: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
 const TIMING_RANKS: &str = "rank,phase,calls,time_s,messages,bytes";
-const PHASES: [&str; 13] = [
+const PHASES: [&str; 14] = [
     "integrate",
     "migrate",
     "border",
@@ -17,6 +17,7 @@ const PHASES: [&str; 13] = [
     "halo_pack",
     "halo_transfer",
     "halo_wait",
+    "halo_hidden",
     "halo_unpack",
     "force",
     "force_return",
@@ -24,7 +25,7 @@ const PHASES: [&str; 13] = [
     "other",
     "total",
 ];
-const SUMMARY: [&str; 35] = [
+const SUMMARY: [&str; 36] = [
     "atoms",
     "steps",
     "ranks",
@@ -50,6 +51,7 @@ const SUMMARY: [&str; 35] = [
     "ended",
     "messages",
     "bytes",
+    "halo_hidden_s",
     "phases",
     "mpi",
     "version",

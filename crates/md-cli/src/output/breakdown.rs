@@ -1,13 +1,13 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
-use md_engine::{NeighborReport, RankTiming};
+use md_engine::{NeighborReport, Phase, RankTiming};
 
 use super::advice::advice;
 use super::choices::choice_lines;
 use super::screen::significant;
 use super::statistics::{
-    PhaseStatistics, Spread, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, spread,
-    steps_per_s,
+    PhaseStatistics, Spread, atom_steps_per_s, ns_per_atom_step, percent, phase_spread, phase_statistics,
+    spread, steps_per_s,
 };
 use crate::report::{RunContext, RunFacts};
 use crate::scenario::name_of;
@@ -22,6 +22,7 @@ pub fn run_report(ranks: &[RankTiming], context: &RunContext, facts: &RunFacts) 
     [
         performance_lines(context, facts),
         phase_table(&phase_statistics(ranks)),
+        hidden_line(ranks),
         particle_lines(ranks),
         check_lines(context, facts),
         choice_lines(&facts.choices),
@@ -67,6 +68,19 @@ fn phase_row(row: &PhaseStatistics) -> String {
         row.calls,
         row.varavg_percent,
         row.share_percent
+    )
+}
+
+/// How much of the time in flight was beside forces; nothing where there was no halo.
+fn hidden_line(ranks: &[RankTiming]) -> String {
+    let [hidden_s, wait_s] = [Phase::HaloHidden, Phase::HaloWait].map(|phase| phase_spread(ranks, phase).avg);
+    if hidden_s == 0.0 {
+        return String::new();
+    }
+    let hidden = percent(hidden_s, hidden_s + wait_s);
+    format!(
+        "\nThe halo was in flight beside forces for {} s, {hidden:.0} % of the time until it was there\n",
+        significant(hidden_s, DIGITS)
     )
 }
 

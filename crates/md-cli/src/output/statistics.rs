@@ -67,7 +67,8 @@ pub fn phase_statistics(ranks: &[RankTiming]) -> [PhaseStatistics; Phase::ALL.le
     })
 }
 
-fn phase_spread(ranks: &[RankTiming], phase: Phase) -> Spread {
+/// Of the times of one phase over the ranks.
+pub(super) fn phase_spread(ranks: &[RankTiming], phase: Phase) -> Spread {
     spread(ranks.iter().map(|rank| rank.phases[phase as usize].seconds))
 }
 

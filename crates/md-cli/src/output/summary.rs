@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
-use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
+use super::statistics::{
+    PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_spread, phase_statistics,
+};
 use crate::report::{RunContext, RunFacts, Strategy};
 use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, RankTiming};
 
@@ -90,6 +92,7 @@ impl Summary<'_> {
         }
         map.serialize_entry("messages", &ranks.iter().map(|rank| rank.messages).sum::<u64>())?;
         map.serialize_entry("bytes", &ranks.iter().map(|rank| rank.bytes).sum::<u64>())?;
+        map.serialize_entry("halo_hidden_s", &phase_spread(ranks, Phase::HaloHidden).avg)?;
         map.serialize_entry("phases", &Phases(phase_statistics(ranks)))
     }
 

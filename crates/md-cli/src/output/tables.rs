@@ -29,13 +29,13 @@ const CONTEXT_COLUMNS: &str =
 const COMPARE_COLUMNS: [&str; 5] = [
     "backend,shell,exchange,partition,ranks,atoms,messages,bytes",
     "exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s",
-    "halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s",
+    "halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s,halo_hidden_s",
     "correct,status,note",
     "grid,threads,precision,steps,seed,mpi_library,host,version",
 ];
 
-/// Columns from `messages` to `migrate_s`.
-const MEASURED_COLUMNS: usize = 15;
+/// Columns from `messages` to `halo_hidden_s`.
+const MEASURED_COLUMNS: usize = 16;
 
 /// One row per phase, reduced over ranks.
 ///
@@ -95,7 +95,9 @@ fn compare_row(report: &StrategyReport) -> impl Serialize + '_ {
 fn measured_values(measured: &Measured) -> Vec<Option<f64>> {
     let Measured { messages, bytes, exchange, step, .. } = measured;
     let bounds = [exchange, step].into_iter().flat_map(|time| [time.median_s, time.low_s, time.high_s]);
-    [*messages, *bytes].into_iter().chain(bounds).chain(measured.halo_s()).map(Some).collect()
+    let hidden_s = [measured.phases[Phase::HaloHidden as usize]];
+    let times = bounds.chain(measured.halo_s()).chain(hidden_s);
+    [*messages, *bytes].into_iter().chain(times).map(Some).collect()
 }
 
 /// A whole table: the line of column names, then the rows.
@@ -143,6 +145,7 @@ mod tests {
         halo_pack,0,0.0,0.0,0.0,0.0,0.0
         halo_transfer,101,0.0375,0.0375,0.0375,0.0,3.75
         halo_wait,101,0.0125,0.1625,0.3125,92.3076923076923,16.25
+        halo_hidden,0,0.0,0.0,0.0,0.0,0.0
         halo_unpack,0,0.0,0.0,0.0,0.0,0.0
         force,101,0.6,0.75,0.9,20.000000000000004,75.0
         force_return,0,0.0,0.0,0.0,0.0,0.0
@@ -179,7 +182,7 @@ mod tests {
         comparison.rows.push(unavailable(Backend::Hybrid));
         let text = String::from_utf8(compare_csv(&comparison).unwrap()).unwrap();
         insta::assert_snapshot!(text, @r#"
-        backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version
+        backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_return_s,border_s,migrate_s,halo_hidden_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version
         p2p,half,direct,rect,2,16000,4.0,90000.0,9.999999999999999e-6,9.499999999999999e-6,0.0000105,0.001,0.00095,0.0010500000000000002,0.00002,0.00003,0.0001,0.00002,0.00003,0.0,0.0,true,ok,,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
         shm,half,direct,rect,2,16000,4.0,90000.0,2e-6,1.8999999999999998e-6,2.1e-6,0.0009000000000000001,0.0008550000000000001,0.0009450000000000001,0.000018,0.000027000000000000002,0.00009000000000000002,0.000018,0.000027000000000000002,0.0,0.0,true,ok,,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
         hybrid,half,direct,rect,2,16000,,,,,,,,,,,,,,,,,unavailable,this version does not have it yet,2x1x1,1,double,100,87287,"Open MPI v4.1.4, package: Debian",node-1,0.1.0
