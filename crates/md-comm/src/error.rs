@@ -87,6 +87,24 @@ pub enum CommError {
     Setup(String),
 }
 
+impl CommError {
+    /// Whether all ranks have it: a transport that cannot be used is refused on all of them alike, before anything is in flight.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn is_on_all_ranks(&self) -> bool {
+        match self {
+            Self::Unavailable { .. } => true,
+            Self::CapacityExceeded { .. }
+            | Self::Misuse { .. }
+            | Self::Mismatch { .. }
+            | Self::Mpi { .. }
+            | Self::PeerFailed { .. }
+            | Self::Timeout { .. }
+            | Self::Environment { .. }
+            | Self::Setup(_) => false,
+        }
+    }
+}
+
 /// A time for people: short ones are no whole seconds.
 fn in_words(seconds: f64) -> String {
     let (number, unit) = match seconds {

@@ -53,8 +53,11 @@ pub trait Fault {
     fn falsify(&mut self, _delivery: &mut Delivery) {}
 
     /// What a negotiation reports.
-    fn report(&mut self, growth: Growth) -> Growth {
-        growth
+    ///
+    /// # Errors
+    /// What the caller gets instead.
+    fn report(&mut self, growth: Growth) -> Result<Growth, CommError> {
+        Ok(growth)
     }
 }
 
@@ -125,7 +128,7 @@ impl Transport for Faulty {
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let growth = self.inner.negotiate(ledger, need)?;
-        Ok(self.fault.report(growth))
+        self.fault.report(growth)
     }
 
     fn finalise(self: Box<Self>) -> Result<(), CommError> {

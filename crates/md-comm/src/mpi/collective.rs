@@ -88,7 +88,7 @@ impl Collective {
 impl Collective {
     /// *Collective.*
     pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger) -> Result<Self, CommError> {
-        let number = world.numbers.borrow_mut().take()?;
+        let [number] = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
         let (blocks, to, from) = Blocks::new(edges, world.rank);
         let neighbours = Neighbours::new(&world.data, to, from)?;
@@ -180,7 +180,7 @@ impl Transport for Collective {
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.world.barrier()?;
         self.neighbours.free()?;
-        self.world.numbers.borrow_mut().release(self.number);
+        self.world.numbers.borrow_mut().release(&[self.number]);
         Ok(())
     }
 }

@@ -38,8 +38,11 @@ impl<S: Scheme + 'static> OneSided<S> {
             options,
         };
         let mut parts = Parts::open(world, ledger, request)?;
-        let scheme = begin(&mut parts)?;
-        Ok(Self { parts, scheme, until_rehearsal: 0 })
+        match begin(&mut parts) {
+            Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
+            Err(error) if error.is_on_all_ranks() => parts.end().and(Err(error)),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -154,12 +157,6 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         let Self { parts, scheme, .. } = &mut *self;
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
-        let Parts { arena, number, backward_number, overflow, world, .. } = parts;
-        world.barrier()?;
-        arena.window.free()?;
-        world.numbers.borrow_mut().release(*number);
-        world.numbers.borrow_mut().release(*backward_number);
-        overflow.release(world);
-        Ok(())
+        parts.end()
     }
 }
