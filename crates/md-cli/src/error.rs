@@ -124,6 +124,7 @@ impl RunError {
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
             ) => BAD_INPUT,
+            Self::Communication(CommError::OutOfMemory { .. }) => RUN_FAILED,
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
             Self::Signalled { signal, .. } => signal.exit_code,

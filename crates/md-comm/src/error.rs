@@ -82,25 +82,43 @@ pub enum CommError {
         /// What it may be.
         expected: &'static str,
     },
+    /// The system has no memory for messages.
+    #[error("out of memory: there is no room for a message buffer of {bytes} bytes")]
+    OutOfMemory {
+        /// Size of the buffer.
+        bytes: usize,
+    },
     /// Communication could not be set up.
     #[error("communication could not be set up: {0}")]
     Setup(String),
 }
 
+/// Which ranks a transport is refused to.
+#[cfg(any(feature = "mpi", test))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// All alike, before anything is in flight.
+    Everywhere,
+    /// This one, perhaps alone.
+    Here,
+    /// Another one.
+    Elsewhere,
+}
+
+#[cfg(any(feature = "mpi", test))]
 impl CommError {
-    /// Whether all ranks have it: a transport that cannot be used is refused on all of them alike, before anything is in flight.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn is_on_all_ranks(&self) -> bool {
+    /// To whom it refuses a transport without which the run can go on; `None`: the run must end.
+    pub(crate) fn refused(&self) -> Option<Refused> {
         match self {
-            Self::Unavailable { .. } => true,
+            Self::Unavailable { .. } => Some(Refused::Everywhere),
+            Self::Mpi { .. } | Self::OutOfMemory { .. } => Some(Refused::Here),
+            Self::Setup(_) => Some(Refused::Elsewhere),
             Self::CapacityExceeded { .. }
             | Self::Misuse { .. }
             | Self::Mismatch { .. }
-            | Self::Mpi { .. }
             | Self::PeerFailed { .. }
             | Self::Timeout { .. }
-            | Self::Environment { .. }
-            | Self::Setup(_) => false,
+            | Self::Environment { .. } => None,
         }
     }
 }

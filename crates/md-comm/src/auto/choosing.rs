@@ -307,11 +307,9 @@ pub(super) fn open_all(
 /// What a candidate has done on this rank; if it is refused on some ranks, the reason of the first of them. *Collective.*
 fn everywhere<T>(world: &dyn World, mine: Result<T, CommError>) -> Result<Result<T, String>, CommError> {
     let mine = match mine {
-        Ok(done) => Ok(done),
         Err(CommError::Unavailable { reason, .. }) => Err(reason),
-        // The library cannot do it, for instance make a window.
-        Err(error @ (CommError::Mpi { .. } | CommError::Setup(_))) => Err(error.to_string()),
-        Err(error) => return Err(error),
+        Err(error) if error.refused().is_none() => return Err(error),
+        mine => mine.map_err(|error| error.to_string()),
     };
     let refused = world.gather_all(&[u8::from(mine.is_err())])?;
     let Some(first) = refused.iter().position(|&refused| refused != 0) else { return Ok(mine) };

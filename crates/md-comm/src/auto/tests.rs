@@ -91,7 +91,16 @@ impl Candidates for Stalls {
                 let opened = self.world.transport(ledger)?;
                 return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
             }
-            other => {
+            other @ (Backend::RmaLock
+            | Backend::Local
+            | Backend::P2pPersistent
+            | Backend::NeighborCollective
+            | Backend::RmaFence
+            | Backend::RmaLockEpoch
+            | Backend::RmaBarrier
+            | Backend::RmaNotify
+            | Backend::Hybrid
+            | Backend::Auto) => {
                 self.attempts.set(self.attempts.get() + 1);
                 return refuse(&format!("there is no {} here", other.name()));
             }

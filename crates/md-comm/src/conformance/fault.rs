@@ -113,7 +113,7 @@ impl Transport for Faulty {
         let mut delivery = Delivery { edge, bytes, capacity, misalignment: 0 };
         self.fault.falsify(&mut delivery);
         self.start = delivery.misalignment.min(ALIGNMENT);
-        self.falsified.set_length(self.start + delivery.bytes.len());
+        self.falsified.set_length(self.start + delivery.bytes.len())?;
         self.falsified.bytes_mut()[self.start..].copy_from_slice(&delivery.bytes);
         Ok(Some(delivery.edge))
     }

@@ -10,6 +10,7 @@
 
 use std::rc::Rc;
 
+use crate::error::Refused;
 use crate::ledger::Ledger;
 use crate::mpi::world::Inner;
 use crate::transport::{Poll, Transport};
@@ -41,7 +42,9 @@ impl Hybrid {
         let inside = inside(routes.part_of_spec(Half::Inside, spec))?;
         let between = match between(routes.part_of_spec(Half::Between, spec)) {
             Ok(between) => between,
-            Err(error) if error.is_on_all_ranks() => return inside.finalise().and(Err(error)),
+            Err(error) if error.refused() == Some(Refused::Everywhere) => {
+                return inside.finalise().and(Err(error));
+            }
             Err(error) => return Err(error),
         };
         let hybrid = Self { routes, halves: [inside, between], first: Half::Inside, world };

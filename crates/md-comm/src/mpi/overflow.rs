@@ -32,9 +32,8 @@ impl Overflow {
     /// For a context, with a number beside that of the context itself.
     pub(super) fn new(number: ContextNumber, terms: &Terms) -> Self {
         let many = terms.spec().edges.len();
-        let nothing = || (0..many).map(|_| 0);
-        let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(nothing())).collect();
-        let receives = Transfers::incoming(nothing());
+        let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(many)).collect();
+        let receives = Transfers::incoming(many);
         Self { number, sends, current: 0, receives, expected: vec![None; many] }
     }
 

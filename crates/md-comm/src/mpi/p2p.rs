@@ -73,9 +73,14 @@ impl P2p {
         edge_words::tell_capacities(&world, ledger, number)?;
         let terms = ledger.terms();
         let edges = &terms.spec().edges;
-        let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
-        let sends = (0..terms.spec().buffering.count()).map(|_| outgoing()).collect();
-        let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));
+        let outgoing = |_| {
+            let mut sends = requests.prepare(Transfers::outgoing(edges.len()));
+            let mut capacities = edges.iter().map(|edge| edge.send_capacity).enumerate();
+            capacities.try_for_each(|(i, capacity)| sends.bytes_mut(i, capacity).map(drop))?;
+            Ok(sends)
+        };
+        let sends = (0..terms.spec().buffering.count()).map(outgoing).collect::<Result<_, CommError>>()?;
+        let receives = requests.prepare(Transfers::incoming(edges.len()));
         let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
         let overflow = Overflow::new(overflowing, &terms);
         let mut context =

@@ -71,7 +71,7 @@ impl Neighbours {
                 side.offsets[i] = count("MPI_Ineighbor_alltoallv", end)?;
                 end += length;
             }
-            side.buffer.set_length(end);
+            side.buffer.set_length(end)?;
         }
         Ok(())
     }

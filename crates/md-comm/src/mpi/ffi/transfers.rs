@@ -38,22 +38,20 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    /// Buffers of these lengths to send from, nothing pending.
-    pub(crate) fn outgoing(lengths: impl Iterator<Item = usize>) -> Self {
-        Self::new(Way::Out, lengths)
+    /// So many empty buffers to send from, nothing pending.
+    pub(crate) fn outgoing(many: usize) -> Self {
+        Self::new(Way::Out, many)
     }
 
-    /// Buffers of these lengths to receive into, nothing pending.
-    pub(crate) fn incoming(lengths: impl Iterator<Item = usize>) -> Self {
-        Self::new(Way::In, lengths)
+    /// So many empty buffers to receive into, nothing pending.
+    pub(crate) fn incoming(many: usize) -> Self {
+        Self::new(Way::In, many)
     }
 
-    fn new(way: Way, lengths: impl Iterator<Item = usize>) -> Self {
-        let buffers: Vec<_> = lengths.map(AlignedBuffer::new).collect();
-        let many = buffers.len();
+    fn new(way: Way, many: usize) -> Self {
         Self {
             way,
-            buffers,
+            buffers: vec![AlignedBuffer::default(); many],
             requests: vec![null_request(); many],
             pending: vec![false; many],
             kept: None,
@@ -81,7 +79,7 @@ impl Transfers {
     /// The buffer of a message that is not under way, with so many bytes.
     pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
-        self.buffers[i].set_length(length);
+        self.buffers[i].set_length(length)?;
         Ok(self.buffers[i].bytes_mut())
     }
 
@@ -204,8 +202,7 @@ impl Transfers {
         check("MPI_Get_count", code)?;
         let length = usize::try_from(length).unwrap_or(0);
         let buffer = &mut self.buffers[i];
-        buffer.set_length(length.min(buffer.capacity()));
-        Ok(())
+        buffer.set_length(length.min(buffer.capacity()))
     }
 }
 

@@ -6,6 +6,7 @@ use super::super::edge_words;
 use super::super::world::Inner;
 use super::arena::WindowRequest;
 use super::{Parts, Scheme};
+use crate::error::Refused;
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
 use crate::transport::{Poll, Transport};
@@ -40,7 +41,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         let mut parts = Parts::open(world, ledger, request)?;
         match begin(&mut parts) {
             Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
-            Err(error) if error.is_on_all_ranks() => parts.end().and(Err(error)),
+            Err(error) if error.refused() == Some(Refused::Everywhere) => parts.end().and(Err(error)),
             Err(error) => Err(error),
         }
     }

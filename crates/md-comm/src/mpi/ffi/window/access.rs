@@ -33,7 +33,7 @@ impl Window {
     /// A buffer to put from, with so many bytes; refused while an access with it is under way.
     pub(crate) fn origin_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_idle(i)?;
-        self.origins[i].set_length(length);
+        self.origins[i].set_length(length)?;
         Ok(self.origins[i].bytes_mut())
     }
 

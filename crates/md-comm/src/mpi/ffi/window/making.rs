@@ -39,7 +39,10 @@ impl Made {
         extent: usize,
         limit: Limit,
     ) -> Result<Self, CommError> {
-        let mut backing = AlignedBuffer::new(if memory.is_ours() { extent + PAGE_BYTES } else { 0 });
+        let mut backing = AlignedBuffer::default();
+        if memory.is_ours() {
+            together(on, backing.set_length(extent + PAGE_BYTES), limit)?;
+        }
         let ours = page_of(&mut backing);
         let (raw, base) = match together(on, make(on, memory, extent, ours), limit) {
             Ok(made) => made,

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 use std::rc::Rc;
 
+use crate::error::Refused;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
@@ -74,7 +75,7 @@ impl Parts {
         edge_words::tell_capacities(&world, ledger, number)?;
         let terms = ledger.terms();
         let arena = arena(&world, &terms, number, request).inspect_err(|error| {
-            if error.is_on_all_ranks() {
+            if error.refused() == Some(Refused::Everywhere) {
                 world.numbers.borrow_mut().release(&[number, backward_number, overflowing]);
             }
         })?;
