@@ -132,6 +132,7 @@ impl Transfers {
         let Envelope { start, length, peer, tag, on } = envelope;
         let (start, request) = (start.cast(), &raw mut self.requests[i]);
         // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
+        // Test: suite, memcheck.
         let (call, code) = unsafe {
             match self.way {
                 Way::Out => ("MPI_Isend", ffi::MPI_Isend(start, length, byte(), peer, tag, on, request)),
@@ -159,6 +160,7 @@ impl Transfers {
         }
         let mut many = 0;
         // SAFETY: all arrays have as many entries as there are requests.
+        // Test: suite, memcheck.
         let code = unsafe {
             ffi::MPI_Testsome(
                 self.requests.len() as c_int,
@@ -198,6 +200,7 @@ impl Transfers {
         let mut length = 0;
         let status = &raw const self.statuses[entry];
         // SAFETY: the status was just written by the library.
+        // Test: suite.
         let code = unsafe { ffi::MPI_Get_count(status, byte(), &raw mut length) };
         check("MPI_Get_count", code)?;
         let length = usize::try_from(length).unwrap_or(0);
@@ -235,11 +238,13 @@ impl Transfers {
         let request = &raw mut self.requests[i];
         if self.way == Way::In {
             // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
+            // Test: growth, dropped.
             check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
         }
         loop {
             let (mut done, mut cancelled, mut status) = (0, 0, blank_status());
             // SAFETY: as above; the status is read only after the library has written it.
+            // Test: growth, dropped.
             unsafe {
                 check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
                 if done != 0 {
@@ -300,6 +305,7 @@ impl Transfers {
         }
         // SAFETY: the request is persistent and inactive; its buffer, unchanged since it was made or just described
         // anew, obeys this type's invariant until the request is over.
+        // Test: suite.
         check("MPI_Start", unsafe { ffi::MPI_Start(&raw mut self.requests[i]) })
     }
 
@@ -308,6 +314,7 @@ impl Transfers {
         let (start, request) = (start.cast(), &raw mut self.requests[i]);
         // SAFETY: nothing is transferred yet; the buffer has `length` bytes whenever the request is started, because
         // another buffer or length makes another request.
+        // Test: growth.
         let (call, code) = unsafe {
             match self.way {
                 Way::Out => {
@@ -327,6 +334,7 @@ impl Transfers {
             return Ok(());
         }
         // SAFETY: the request is not null and not active; only persistent ones are like that.
+        // Test: growth.
         check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&raw mut self.requests[i]) })
     }
 }
