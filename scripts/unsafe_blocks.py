@@ -19,6 +19,7 @@ CHECKS = {
     "flag first": (CONFORMANCE + "adverse.rs", "fn flag_first_is_caught(", "shows that the suite sees a flag before its data"),
     "no window": (CONFORMANCE + "adverse.rs", "fn no_window_is_reported(", "a window that one rank does not get"),
     "options": (CONFORMANCE + "cases.rs", "options::slice()", "the suite over windows of each kind"),
+    "paths": (CONFORMANCE + "cases.rs", "fn all_options(", "the suite over each of Open MPI's implementations (`MD_CONFORMANCE=full`)"),
     "growth": (COMM + "src/conformance/growth.rs", "CHECKS", "buffers and windows are replaced by larger ones"),
     "dropped": (CONFORMANCE + "jobs.rs", "fn dropped_in_flight(", "contexts are dropped while messages are under way"),
     "embedded": (CONFORMANCE + "jobs.rs", "fn embedded(", "MPI is started and finalised by somebody else"),
@@ -31,6 +32,7 @@ CHECKS = {
     "library": ("tests/cli/outputs.rs", '["library"]', "the library's name in a summary"),
     "component": ("tests/cli/outputs.rs", "fn the_summary_names_the_component", "the name of what moves a window's data"),
     "other": (CONFORMANCE + "cases.rs", "fn all(", "the suite, on processors other than x86-64"),
+    "none": ("scripts/unsafe_blocks.py", "none", "nowhere on the machines at hand: tried, or the library says nothing"),
 }
 
 HEAD = """<!-- Made by scripts/unsafe_blocks.py from the sources. -->

@@ -94,7 +94,6 @@ pub enum CommError {
 }
 
 /// Which ranks a transport is refused to.
-#[cfg(any(feature = "mpi", test))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// All alike, before anything is in flight.
@@ -105,7 +104,6 @@ pub(crate) enum Refused {
     Elsewhere,
 }
 
-#[cfg(any(feature = "mpi", test))]
 impl CommError {
     /// To whom it refuses a transport without which the run can go on; `None`: the run must end.
     pub(crate) fn refused(&self) -> Option<Refused> {

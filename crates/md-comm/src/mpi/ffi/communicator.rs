@@ -99,7 +99,7 @@ impl Communicator {
     pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
-        // Test: rough.
+        // Test: suite.
         let code = unsafe {
             ffi::MPI_Iprobe(
                 ffi::RSMPI_ANY_SOURCE,

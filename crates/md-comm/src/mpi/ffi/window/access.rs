@@ -131,7 +131,7 @@ impl Window {
             ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw)
         })?;
         // SAFETY: a valid window.
-        // Test: rough.
+        // Test: none.
         guarded_to(Call::MPI_Win_flush, peer, || unsafe { ffi::MPI_Win_flush(member, raw) })?;
         Ok(result)
     }

@@ -67,7 +67,7 @@ impl Drop for Group {
         // An empty group may be the predefined one.
         if !self.empty && is_running() {
             // SAFETY: made by `new` and not freed yet; the call is local.
-            // Test: suite.
+            // Test: none.
             unsafe { ffi::MPI_Group_free(&raw mut self.raw) };
         }
     }
@@ -110,7 +110,7 @@ impl Window {
         let mode = self.assertion(assertions);
         for made in &mut self.made {
             // SAFETY: a valid window and group.
-            // Test: rough.
+            // Test: suite.
             guarded(Call::MPI_Win_post, || unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;
             made.exposed = true;
         }
@@ -120,7 +120,7 @@ impl Window {
     /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
     pub(crate) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
-        // Test: rough.
+        // Test: suite.
         self.each(|made| guarded(Call::MPI_Win_start, || unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
@@ -138,7 +138,7 @@ impl Window {
         for made in self.made.iter_mut().filter(|made| made.exposed) {
             let mut done: c_int = 0;
             // SAFETY: a valid window with an exposure epoch; one integer is written.
-            // Test: rough.
+            // Test: suite.
             guarded(Call::MPI_Win_test, || unsafe { ffi::MPI_Win_test(made.raw, &raw mut done) })?;
             made.exposed = done == 0;
         }
@@ -176,7 +176,7 @@ impl Window {
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
     pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        // Test: rough.
+        // Test: options.
         self.each(|made| guarded(Call::MPI_Win_flush_all, || unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
         Ok(())
@@ -186,7 +186,7 @@ impl Window {
     /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
     pub(crate) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
-        // Test: rough.
+        // Test: none.
         self.each(|made| guarded(Call::MPI_Win_sync, || unsafe { ffi::MPI_Win_sync(made.raw) }))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Ok(())

@@ -69,14 +69,14 @@ impl Made {
     /// What each rank does by itself with a new window; its address, where peers must know it.
     fn settle(&mut self, on: &Communicator, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
         // SAFETY: a valid window; the handler is predefined.
-        // Test: no window.
+        // Test: suite.
         let code = unsafe { ffi::MPI_Win_set_errhandler(self.raw, ffi::RSMPI_ERRORS_RETURN) };
         check("MPI_Win_set_errhandler", code)?;
         let (code, unified) = constants::is_unified(self.raw);
         check("MPI_Win_get_attr", code)?;
         self.unified = unified;
         // SAFETY: the part has `extent` bytes, and no other rank knows the window's layout yet.
-        // Test: growth.
+        // Test: paths.
         unsafe { self.base.write_bytes(0, extent) };
         match self.memory {
             Memory::Shared => self.find_parts(on, extent).map(|()| 0),
@@ -118,7 +118,7 @@ impl Made {
     pub(super) fn free(mut self) -> Result<(), CommError> {
         let raw = &raw mut self.raw;
         // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
-        // Test: growth, dropped.
+        // Test: growth.
         let outcome = unsafe {
             let detached = if self.memory == Memory::Attached {
                 check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
@@ -161,7 +161,7 @@ impl Hints {
 impl Drop for Hints {
     fn drop(&mut self) {
         // SAFETY: made by `new` and not freed yet; the call is local, and windows keep copies.
-        // Test: suite.
+        // Test: none.
         unsafe { ffi::MPI_Info_free(&raw mut self.0) };
     }
 }

@@ -99,7 +99,7 @@ unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
     unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), to.add(streamed), rest.len()) };
     // Streaming stores keep no order of their own: without the fence the flag could be seen first.
     // SAFETY: SSE is in every x86-64.
-    // Test: rough.
+    // Test: none.
     unsafe { _mm_sfence() };
 }
 
