@@ -27,7 +27,7 @@ use strum::VariantArray;
 const STARTS_PROGRAM: bool = true;
 /// Most of the time a job waits: for its launcher, or for a watchdog.
 const AT_ONCE: usize = 3;
-const RANKS: [usize; 2] = [2, 3];
+const RANKS: [usize; 3] = [2, 3, 4];
 /// One backend per way to wait.
 const SLICE: [Backend; 4] = [Backend::Local, Backend::P2p, Backend::RmaFence, Backend::Shm];
 
