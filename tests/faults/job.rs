@@ -30,7 +30,9 @@ const ROWS: usize = 20;
 /// Steps between two rows.
 const EVERY: usize = 1;
 /// Address space of the rank that has too little, kB: enough to start, not enough for its share of the particles.
-const MEMORY_KB: usize = 700_000;
+const MEMORY_KB: usize = 450_000;
+/// Along z, for a share of 330 MB.
+const CELLS_PER_RANK: usize = 30;
 
 /// A job that would go on for hours.
 pub(crate) struct Job {
@@ -50,7 +52,7 @@ impl Drop for Job {
 
 impl Job {
     pub(crate) fn start(case: Case) -> Result<Self, String> {
-        let workdir = Workdir::new(&scenario(case.fault));
+        let workdir = Workdir::new(&scenario(case));
         fs::create_dir(workdir.path("shm")).unwrap();
         let mut command = in_surroundings(case.fault, case.command(&workdir), &workdir.path(""));
         let said = fs::File::create(workdir.path("said")).unwrap();
@@ -282,10 +284,13 @@ fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
     shell
 }
 
-fn scenario(fault: Fault) -> String {
+fn scenario(Case { fault, ranks, .. }: Case) -> String {
     let steps = if fault == Fault::FullShm { "steps = 100" } else { "steps = 1000000000" };
     let melt = MELT.replace("steps = 20", steps).replace("every = 7", &format!("every = {EVERY}"));
-    if fault == Fault::NoMemory { melt.replace("[6, 5, 5]", "[90, 90, 90]") } else { melt }
+    if fault != Fault::NoMemory {
+        return melt;
+    }
+    melt.replace("[6, 5, 5]", &format!("[90, 90, {}]", CELLS_PER_RANK * ranks))
 }
 
 fn stop_for(processes: &[u32], duration: Duration) {
