@@ -7,6 +7,7 @@ pub use md_engine::Scope;
 use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
+use crate::printable::printable;
 use crate::scenario::ScenarioError;
 
 /// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
@@ -102,6 +103,14 @@ impl From<EngineError> for RunError {
 }
 
 impl RunError {
+    /// The message as it is printed, without colours.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Scenario(error) => error.render(),
+            other => printable(&other.to_string()),
+        }
+    }
+
     /// Exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
