@@ -35,6 +35,7 @@ run: build
 test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
 	$(MAKE) examples
@@ -106,6 +107,8 @@ docs-keys: setup
 # Whether that reference and the list of unsafe blocks are up to date, and whether every link in the documentation leads somewhere.
 docs-check: setup
 	$(BUILD_MD_CLI)
-	scripts/scenario_reference.py $(TARGET)/debug/md-cli | diff -u $(KEYS) - || { echo "run \`make docs-keys\`"; exit 1; }
-	scripts/unsafe_blocks.py | diff -u docs/reference/unsafe.md - || { echo "run \`make docs\`"; exit 1; }
+	scripts/scenario_reference.py $(TARGET)/debug/md-cli > $(TARGET)/scenario-keys.md
+	diff -u $(KEYS) $(TARGET)/scenario-keys.md || { echo "run \`make docs-keys\`"; exit 1; }
+	scripts/unsafe_blocks.py > $(TARGET)/unsafe.md
+	diff -u docs/reference/unsafe.md $(TARGET)/unsafe.md || { echo "run \`make docs\`"; exit 1; }
 	scripts/check_docs.py

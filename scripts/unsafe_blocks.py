@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Prints docs/reference/unsafe.md: every `unsafe` block of the project with its invariant, which is its `SAFETY` comment, and
-the checks that would see it broken. Fails if a block has no comment, a file has no check, or a check is gone."""
+the checks that would see it broken, which that comment names after `Test:`. Fails if a block has no comment of its own or names no
+check, or if a check is gone."""
 
 import re
 import sys
@@ -8,25 +9,30 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FFI = Path("crates/md-comm/src/mpi/ffi")
-SUITE = "crates/md-comm/tests/conformance/main.rs"
-ADVERSE = "crates/md-comm/tests/conformance/adverse.rs"
-JOBS = "crates/md-comm/tests/conformance/jobs.rs"
-GROWTH = "crates/md-comm/src/conformance/growth.rs"
-RACES = "scripts/check-races.sh"
-MODEL = "crates/md-comm/src/flag_protocol/loom_model.rs"
-FAULTS = "tests/faults/main.rs"
+COMM = "crates/md-comm/"
+CONFORMANCE = COMM + "tests/conformance/"
 
-# Per file: what runs its blocks under conditions in which a broken invariant shows.
+# What comments may name: the file, a text in it, and what makes a broken invariant show.
 CHECKS = {
-    "mod.rs": [SUITE, FAULTS],
-    "communicator.rs": [SUITE, JOBS],
-    "constants.rs": [SUITE],
-    "neighbours.rs": [SUITE, JOBS],
-    "transfers.rs": [SUITE, JOBS, RACES],
-    "window/access.rs": [ADVERSE, GROWTH, RACES],
-    "window/epochs.rs": [ADVERSE, SUITE],
-    "window/making.rs": [GROWTH, SUITE, RACES],
-    "window/shared.rs": [ADVERSE, MODEL, RACES],
+    "suite": (CONFORMANCE + "cases.rs", "fn all(", "every byte of every message is compared, and a failed call is an error"),
+    "rough": (CONFORMANCE + "adverse.rs", "fn cases(", "the suite with delays, and with buffers overwritten after use"),
+    "flag first": (CONFORMANCE + "adverse.rs", "fn flag_first_is_caught(", "shows that the suite sees a flag before its data"),
+    "no window": (CONFORMANCE + "adverse.rs", "fn no_window_is_reported(", "a window that one rank does not get"),
+    "options": (CONFORMANCE + "cases.rs", "options::slice()", "the suite over windows of each kind"),
+    "paths": (CONFORMANCE + "cases.rs", "fn all_options(", "the suite over each of Open MPI's implementations (`MD_CONFORMANCE=full`)"),
+    "growth": (COMM + "src/conformance/growth.rs", "CHECKS", "buffers and windows are replaced by larger ones"),
+    "dropped": (CONFORMANCE + "jobs.rs", "fn dropped_in_flight(", "contexts are dropped while messages are under way"),
+    "embedded": (CONFORMANCE + "jobs.rs", "fn embedded(", "MPI is started and finalised by somebody else"),
+    "nodes": (CONFORMANCE + "jobs.rs", "fn small_nodes(", "the suite on several nodes"),
+    "abort": (CONFORMANCE + "jobs.rs", "fn abort_ends_job(", "the exit code of a job that is aborted"),
+    "blocked": (CONFORMANCE + "jobs.rs", "fn blocked_call(", "the exit code of a job that hangs in a call"),
+    "memcheck": ("scripts/check-races.sh", "under_memcheck()", "accesses to memory that is not there or not written"),
+    "model": (COMM + "src/flag_protocol/loom_model.rs", "loom", "all interleavings of who polls a word with who sets it"),
+    "error text": ("tests/cli/compare.rs", "MPI_Win_allocate_shared failed: ", "the library's own words about a refused window"),
+    "library": ("tests/cli/outputs.rs", '["library"]', "the library's name in a summary"),
+    "component": ("tests/cli/outputs.rs", "fn the_summary_names_the_component", "the name of what moves a window's data"),
+    "other": (CONFORMANCE + "cases.rs", "fn all(", "the suite, on processors other than x86-64"),
+    "none": ("scripts/unsafe_blocks.py", "none", "nowhere on the machines at hand: tried, or the library says nothing"),
 }
 
 HEAD = """<!-- Made by scripts/unsafe_blocks.py from the sources. -->
@@ -34,58 +40,62 @@ HEAD = """<!-- Made by scripts/unsafe_blocks.py from the sources. -->
 
 All unsafe code of the project is in `{ffi}`, behind safe functions; every other crate and, without MPI, this one too forbid
 it. The rules that the wrappers keep are in the documentation of that module and of its windows. Below is every block, in
-the order of the sources: the function it is in, and the invariant it relies on, as its comment states it. The checks named per
-file are those that run these blocks where a broken invariant shows: with delays and overwritten buffers (`adverse.rs`), with contexts
-dropped in flight (`jobs.rs`), with windows that grow, under memcheck (`check-races.sh`), or in all interleavings (the model).
+the order of the sources: the function it is in, the invariant it relies on, as its comment states it, and the checks that would
+see it broken:
+
+| check | where | how a broken invariant shows |
+| --- | --- | --- |
+{checks}
 """
 
 
 def blocks(text):
-    """Function and SAFETY comment of each unsafe block."""
+    """Function, invariant and checks of each unsafe block; of one without a comment of its own, the function alone."""
     lines = text.split("\n")
-    function, found = "", []
+    function, found, used = "", [], set()
     for number, line in enumerate(lines):
         code = line.split("//")[0]
         declared = re.search(r"\bfn (\w+)", code)
         if declared:
             function = declared[1]
-        if not re.search(r"\bunsafe (\{|extern)", code):
+        if not re.search(r"\bunsafe\s*(\{|extern|impl|$)", code):
             continue
-        found.append((function if "extern" not in code else "declarations", comment_before(lines, number)))
+        last, comment = comment_before(lines, number)
+        invariant, _, tests = comment.partition("SAFETY:")[2].partition("Test:")
+        own, named = last not in used, [test.strip() for test in tests.strip(" .").split(",") if test.strip()]
+        used.add(last)
+        name = "declarations" if "extern" in code else function
+        found.append((name, invariant.strip() if own else "", named if own else []))
     return found
 
 
 def comment_before(lines, number):
-    """The nearest SAFETY comment above a line, as long as only lines of the same statement are in between."""
+    """Last line and text of the comment above a line, if only lines of the same statement are in between."""
     last = number - 1
-    while last >= 0 and not lines[last].strip().startswith("//"):
-        if not lines[last].strip() or lines[last].strip() == "}":
-            return None
+    while not lines[last].strip().startswith("//"):
+        if not lines[last].strip() or lines[last].rstrip().endswith((";", "}")):
+            return last, ""
         last -= 1
     first = last
-    while first > 0 and lines[first - 1].strip().startswith("//") and "SAFETY" not in lines[first]:
+    while lines[first - 1].strip().startswith("//") and "SAFETY" not in lines[first]:
         first -= 1
-    text = " ".join(line.strip().lstrip("/").strip() for line in lines[first : last + 1])
-    return text.partition("SAFETY:")[2].strip() or None
+    return last, " ".join(line.strip().lstrip("/").strip() for line in lines[first : last + 1])
 
 
 def page():
-    wrong, out = [], [HEAD.format(ffi=f"{FFI}/")]
-    sources = sorted((ROOT / FFI).rglob("*.rs"))
-    names = [str(source.relative_to(ROOT / FFI)) for source in sources]
-    for name, source in zip(names, sources):
-        found = blocks(source.read_text())
-        if not found:
-            continue
-        wrong += [f"{name}: no check is named for its unsafe blocks"] * (name not in CHECKS)
-        checks = CHECKS.get(name, [])
-        wrong += [f"{name}: {check} is gone" for check in checks if not (ROOT / check).exists()]
-        out.append(f"\n## `{name}`\n\nSeen by: {', '.join(f'`{check}`' for check in checks)}.\n")
-        out.append("| function | invariant |\n| --- | --- |")
-        for function, invariant in found:
-            if invariant is None:
-                wrong.append(f"{name}: an unsafe block of `{function}` has no SAFETY comment")
-            out.append(f"| `{function}` | {(invariant or '').replace('|', chr(92) + '|')} |")
+    there = {check: text in (ROOT / path).read_text() for check, (path, text, _) in CHECKS.items() if (ROOT / path).exists()}
+    wrong = [f"check `{check}` is gone from {CHECKS[check][0]}" for check in CHECKS if not there.get(check)]
+    checks = "\n".join(f"| {check} | `{path}` | {how} |" for check, (path, _, how) in CHECKS.items())
+    out = [HEAD.format(ffi=f"{FFI}/", checks=checks)]
+    for source in sorted((ROOT / FFI).rglob("*.rs")):
+        name, found = str(source.relative_to(ROOT / FFI)), blocks(source.read_text())
+        if found:
+            out.append(f"\n## `{name}`\n\n| function | invariant | seen by |\n| --- | --- | --- |")
+        for function, invariant, tests in found:
+            at = f"{name}: an unsafe block of `{function}`"
+            wrong += [f"{at} has no SAFETY comment of its own"] * (not invariant) + [f"{at} names no check"] * (not tests)
+            wrong += [f"{at} names `{test}`, which is no check" for test in tests if test not in CHECKS]
+            out.append(f"| `{function}` | {invariant.replace('|', chr(92) + '|')} | {', '.join(tests)} |")
     elsewhere = [
         str(source.relative_to(ROOT))
         for source in sorted((ROOT / "crates").rglob("*.rs"))

@@ -1,16 +1,21 @@
 //! What may happen, and what is promised then.
 
 use md_comm::Backend;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Fault {
     /// A rank is killed.
     KillRank,
     /// The launcher is killed.
     KillLauncher,
+    #[strum(serialize = "sigterm")]
     Terminate,
+    #[strum(serialize = "sigint")]
     Interrupt,
+    #[strum(serialize = "sighup")]
     HangUp,
     /// A rank is stopped for less than the watchdog's limit.
     StopShort,
@@ -19,7 +24,12 @@ pub(crate) enum Fault {
     /// All processes are stopped for longer than the watchdog's limit.
     StopAll,
     /// A rank runs a hundredth of the time.
+    #[strum(serialize = "slow-rank")]
     Slow,
+    /// Messages are late and come in another order.
+    LateMessages,
+    /// The time of day jumps ahead and back.
+    ClockJump,
     /// The disk is too small.
     FullDisk,
     /// Shared memory is too small.
@@ -27,6 +37,7 @@ pub(crate) enum Fault {
     /// The folder cannot be written to.
     ReadOnly,
     /// The output folder is removed during the run.
+    #[strum(serialize = "folder-removed")]
     Removed,
     /// A rank may have less memory than it needs.
     NoMemory,
@@ -39,7 +50,9 @@ pub(crate) enum Promise {
     GoesOn,
     /// It ends with this exit code, and says this on the error stream.
     Ends(i32, &'static str),
-    /// It ends with any code but 0, or by a signal.
+    /// This signal ends it.
+    IsKilled(i32),
+    /// It ends with any code but 0, or by a signal: what the launcher makes of it.
     Fails,
     /// It ends by itself, well or not.
     EndsSomehow,
@@ -55,45 +68,17 @@ pub(crate) enum Files {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 14] = [
-        Self::KillRank,
-        Self::KillLauncher,
-        Self::Terminate,
-        Self::Interrupt,
-        Self::HangUp,
-        Self::StopShort,
-        Self::StopLong,
-        Self::StopAll,
-        Self::Slow,
-        Self::FullDisk,
-        Self::FullShm,
-        Self::ReadOnly,
-        Self::Removed,
-        Self::NoMemory,
-    ];
-
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::KillRank => "kill-rank",
-            Self::KillLauncher => "kill-launcher",
-            Self::Terminate => "sigterm",
-            Self::Interrupt => "sigint",
-            Self::HangUp => "sighup",
-            Self::StopShort => "stop-short",
-            Self::StopLong => "stop-long",
-            Self::StopAll => "stop-all",
-            Self::Slow => "slow-rank",
-            Self::FullDisk => "full-disk",
-            Self::FullShm => "full-shm",
-            Self::ReadOnly => "read-only",
-            Self::Removed => "folder-removed",
-            Self::NoMemory => "no-memory",
-        }
+        self.into()
     }
 
-    /// With `local` the ranks are threads: there is one process, and no launcher.
+    /// With `local` the ranks are threads: there is one process, no launcher, and every exchange can be held up.
     pub(crate) fn concerns(self, backend: Backend) -> bool {
-        backend != Backend::Local || !matches!(self, Self::KillLauncher | Self::StopLong | Self::FullShm)
+        if backend == Backend::Local {
+            !matches!(self, Self::KillLauncher | Self::StopLong | Self::FullShm)
+        } else {
+            self != Self::LateMessages
+        }
     }
 
     /// Whether the end comes from the transport: who waits for whom, and in which memory.
@@ -101,12 +86,20 @@ impl Fault {
         matches!(self, Self::KillRank | Self::StopLong | Self::FullShm)
     }
 
-    pub(crate) fn promise(self) -> Promise {
+    pub(crate) fn promise(self, backend: Backend) -> Promise {
+        let is_process = backend == Backend::Local;
         match self {
-            Self::StopShort | Self::StopAll | Self::Slow => Promise::GoesOn,
+            Self::StopShort | Self::StopAll | Self::Slow | Self::LateMessages | Self::ClockJump => {
+                Promise::GoesOn
+            }
             Self::StopLong => Promise::Ends(3, "waited"),
             Self::FullDisk => Promise::Ends(1, "No space left on device"),
             Self::ReadOnly => Promise::Ends(2, "Read-only file system"),
+            Self::KillRank if is_process => Promise::IsKilled(9),
+            Self::HangUp if is_process => Promise::IsKilled(1),
+            Self::Interrupt if is_process => Promise::Ends(130, "ended by SIGINT after"),
+            Self::Terminate if is_process => Promise::Ends(143, "ended by SIGTERM after"),
+            Self::Removed if is_process => Promise::Ends(1, "cannot write `out/"),
             Self::KillRank
             | Self::KillLauncher
             | Self::Terminate
@@ -121,7 +114,18 @@ impl Fault {
     pub(crate) fn files(self) -> Files {
         match self {
             Self::FullShm | Self::ReadOnly | Self::Removed | Self::NoMemory => Files::Any,
-            _ => Files::Kept,
+            Self::KillRank
+            | Self::KillLauncher
+            | Self::Terminate
+            | Self::Interrupt
+            | Self::HangUp
+            | Self::StopShort
+            | Self::StopLong
+            | Self::StopAll
+            | Self::Slow
+            | Self::LateMessages
+            | Self::ClockJump
+            | Self::FullDisk => Files::Kept,
         }
     }
 
@@ -135,7 +139,19 @@ impl Fault {
             ),
             Self::FullShm => Some("mount -t tmpfs -o size=64k tmpfs /dev/shm && exec \"$@\""),
             Self::ReadOnly => Some("mkdir out && mount -t tmpfs -o ro,size=64k tmpfs out && exec \"$@\""),
-            _ => None,
+            Self::KillRank
+            | Self::KillLauncher
+            | Self::Terminate
+            | Self::Interrupt
+            | Self::HangUp
+            | Self::StopShort
+            | Self::StopLong
+            | Self::StopAll
+            | Self::Slow
+            | Self::LateMessages
+            | Self::ClockJump
+            | Self::Removed
+            | Self::NoMemory => None,
         }
     }
 }

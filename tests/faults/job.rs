@@ -1,6 +1,5 @@
-//! One job, its fault, and what came of it.
+//! One job and its fault.
 
-use std::fmt;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -9,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use md_comm::Backend;
 
+use crate::case::{Case, Row};
+use crate::clock::{self, Jump};
 use crate::fault::{Fault, Files, Promise};
 use crate::support::{MELT, Workdir, md_cli};
 
@@ -29,92 +30,12 @@ const ROWS: usize = 20;
 /// Steps between two rows.
 const EVERY: usize = 1;
 /// Address space of the rank that has too little, kB: enough to start, not enough for its share of the particles.
-const MEMORY_KB: usize = 700_000;
-
-/// One line of the table before it is known how it ends.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Case {
-    pub(crate) fault: Fault,
-    pub(crate) backend: Backend,
-    pub(crate) ranks: usize,
-}
-
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{},{}", self.fault.name(), self.backend.name(), self.ranks)
-    }
-}
-
-/// A line of the table.
-pub(crate) struct Row {
-    case: Case,
-    ended_s: f64,
-    exit: String,
-    files: String,
-    verdict: Verdict,
-}
-
-enum Verdict {
-    Passed,
-    Failed(String),
-    Skipped(&'static str),
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { case, ended_s, exit, files, verdict } = self;
-        let verdict = match verdict {
-            Verdict::Passed => "ok".to_owned(),
-            Verdict::Failed(why) => format!("FAILED: {}", why.replace(',', ";").replace('\n', " | ")),
-            Verdict::Skipped(why) => format!("skipped: {why}"),
-        };
-        write!(f, "{case},{ended_s:.1},{exit},{files},{verdict}")
-    }
-}
-
-impl Row {
-    pub(crate) fn has_passed(&self) -> bool {
-        matches!(self.verdict, Verdict::Passed)
-    }
-
-    pub(crate) fn has_failed(&self) -> bool {
-        matches!(self.verdict, Verdict::Failed(_))
-    }
-
-    pub(crate) fn is_skipped(&self) -> bool {
-        matches!(self.verdict, Verdict::Skipped(_))
-    }
-}
-
-impl Case {
-    /// Plays the case to its end.
-    pub(crate) fn play(self) -> Row {
-        let mut row = Row {
-            case: self,
-            ended_s: 0.0,
-            exit: String::new(),
-            files: String::new(),
-            verdict: Verdict::Passed,
-        };
-        if self.fault.surroundings().is_some() && !can_mount() {
-            row.verdict = Verdict::Skipped("needs root; to mount a small disk");
-            return row;
-        }
-        let mut job = Job::start(self);
-        if let Err(why) = job.suffer().and_then(|before| job.judge(before, &mut row)) {
-            row.verdict = Verdict::Failed(format!("{why} {}", job.said().trim()));
-        }
-        row
-    }
-}
-
-fn can_mount() -> bool {
-    let try_it = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
-    try_it.is_ok_and(|tried| tried.status.success())
-}
+const MEMORY_KB: usize = 450_000;
+/// Along z, for a share of 330 MB.
+const CELLS_PER_RANK: usize = 30;
 
 /// A job that would go on for hours.
-struct Job {
+pub(crate) struct Job {
     case: Case,
     workdir: Workdir,
     launcher: Child,
@@ -130,18 +51,21 @@ impl Drop for Job {
 }
 
 impl Job {
-    fn start(case: Case) -> Self {
-        let workdir = Workdir::new(&scenario(case.fault));
+    pub(crate) fn start(case: Case) -> Result<Self, String> {
+        let workdir = Workdir::new(&scenario(case));
         fs::create_dir(workdir.path("shm")).unwrap();
         let mut command = in_surroundings(case.fault, case.command(&workdir), &workdir.path(""));
         let said = fs::File::create(workdir.path("said")).unwrap();
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+        if case.fault == Fault::ClockJump {
+            clock::control(&mut command, &workdir.path(""))?;
+        }
         let launcher = command.spawn().unwrap();
-        Self { case, workdir, launcher }
+        Ok(Self { case, workdir, launcher })
     }
 
     /// Lets the fault happen. Returns the number of rows there were.
-    fn suffer(&self) -> Result<usize, String> {
+    pub(crate) fn suffer(&self) -> Result<usize, String> {
         let fault = self.case.fault;
         if fault.surroundings().is_some() || fault == Fault::NoMemory {
             return Ok(0);
@@ -169,16 +93,22 @@ impl Job {
                 fs::remove_dir_all(self.workdir.path("out")).map_err(|error| error.to_string())?;
                 signal("TERM", launcher);
             }
-            Fault::FullDisk | Fault::FullShm | Fault::ReadOnly | Fault::NoMemory => (),
+            Fault::ClockJump => {
+                clock::jump(&self.workdir.path(""), Jump::Ahead)?;
+                self.wait_for_rows(self.rows().len() + ROWS, START)?;
+                clock::jump(&self.workdir.path(""), Jump::Back)?;
+            }
+            Fault::FullDisk | Fault::FullShm | Fault::ReadOnly | Fault::NoMemory | Fault::LateMessages => (),
         }
         Ok(self.rows().len())
     }
 
-    fn judge(&mut self, before: usize, row: &mut Row) -> Result<(), String> {
-        let promise = self.case.fault.promise();
+    pub(crate) fn judge(&mut self, before: usize, row: &mut Row) -> Result<(), String> {
+        let mut promise = self.case.fault.promise(self.case.backend);
         if promise == Promise::GoesOn {
             self.wait_for_rows(before + ROWS, START)?;
             signal("TERM", self.launcher.id());
+            promise = Fault::Terminate.promise(self.case.backend);
         }
         let limit = if before == 0 { START } else { WITHIN };
         let begun = Instant::now();
@@ -197,6 +127,7 @@ impl Job {
     fn judge_status(&self, promise: Promise, status: ExitStatus) -> Result<(), String> {
         let holds = match promise {
             Promise::GoesOn | Promise::EndsSomehow => true,
+            Promise::IsKilled(signal) => status.signal() == Some(signal),
             Promise::Fails => !status.success(),
             Promise::Ends(code, text) => status.code() == Some(code) && self.said().contains(text),
         };
@@ -288,7 +219,7 @@ impl Job {
         ranks
     }
 
-    fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         let bytes = fs::read(self.workdir.path("said")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let own = text.lines().filter(|line| line.starts_with("error"));
@@ -353,10 +284,13 @@ fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
     shell
 }
 
-fn scenario(fault: Fault) -> String {
+fn scenario(Case { fault, ranks, .. }: Case) -> String {
     let steps = if fault == Fault::FullShm { "steps = 100" } else { "steps = 1000000000" };
     let melt = MELT.replace("steps = 20", steps).replace("every = 7", &format!("every = {EVERY}"));
-    if fault == Fault::NoMemory { melt.replace("[6, 5, 5]", "[90, 90, 90]") } else { melt }
+    if fault != Fault::NoMemory {
+        return melt;
+    }
+    melt.replace("[6, 5, 5]", &format!("[90, 90, {}]", CELLS_PER_RANK * ranks))
 }
 
 fn stop_for(processes: &[u32], duration: Duration) {

@@ -7,6 +7,7 @@ pub use md_engine::Scope;
 use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
+use crate::printable::printable;
 use crate::scenario::ScenarioError;
 
 /// Exit code: the run failed one of its own checks (docs/reference/exit-codes.md).
@@ -102,6 +103,14 @@ impl From<EngineError> for RunError {
 }
 
 impl RunError {
+    /// The message as it is printed, without colours.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Scenario(error) => error.render(),
+            other => printable(&other.to_string()),
+        }
+    }
+
     /// Exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -124,10 +133,12 @@ impl RunError {
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
             ) => BAD_INPUT,
+            Self::Engine(_) | Self::Output(_) | Self::Communication(CommError::OutOfMemory { .. }) => {
+                RUN_FAILED
+            }
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
             Self::Signalled { signal, .. } => signal.exit_code,
-            Self::Engine(_) | Self::Output(_) => RUN_FAILED,
         }
     }
 
@@ -148,5 +159,20 @@ impl RunError {
             ) => Scope::AllRanks,
             Self::Communication(_) | Self::Output(_) => Scope::ThisRank,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_buffer_without_memory_is_no_broken_communication() {
+        let error = RunError::Communication(CommError::OutOfMemory { bytes: 4096 });
+        let text = "out of memory: there is no room for a message buffer of 4096 bytes";
+        assert_eq!(
+            (error.exit_code(), error.scope(), error.to_string()),
+            (1, Scope::ThisRank, text.to_owned())
+        );
     }
 }

@@ -79,7 +79,7 @@ fn measure(
         buffering: Buffering::Double,
     };
     let mut context = world.open(spec)?;
-    let mut memory = Private { out: AlignedBuffer::new(bytes), into: AlignedBuffer::new(bytes) };
+    let mut memory = Private { out: AlignedBuffer::new(bytes)?, into: AlignedBuffer::new(bytes)? };
     memory.out.bytes_mut().fill(mark(world.rank()));
     for _ in 0..measurement.samples {
         let seconds = sample(world, &mut context, &mut memory, exchanges)?;

@@ -6,6 +6,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::CommError;
+
 /// Alignment of every buffer, in bytes: one cache line, and the widest SIMD register.
 pub const ALIGNMENT: usize = 64;
 
@@ -22,19 +24,28 @@ pub struct AlignedBuffer {
 
 impl AlignedBuffer {
     /// A zeroed buffer of `length` bytes.
-    pub fn new(length: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`CommError::OutOfMemory`].
+    pub fn new(length: usize) -> Result<Self, CommError> {
         let mut buffer = Self::default();
-        buffer.set_length(length);
-        buffer
+        buffer.set_length(length)?;
+        Ok(buffer)
     }
 
     /// Makes the buffer `length` bytes long; allocates only if it never was that long. New bytes are unspecified.
-    pub fn set_length(&mut self, length: usize) {
+    ///
+    /// # Errors
+    /// [`CommError::OutOfMemory`]; the buffer is as it was.
+    pub fn set_length(&mut self, length: usize) -> Result<(), CommError> {
         let blocks = length.div_ceil(ALIGNMENT);
         if blocks > self.blocks.len() {
+            let more = blocks - self.blocks.len();
+            self.blocks.try_reserve(more).map_err(|_| CommError::OutOfMemory { bytes: length })?;
             self.blocks.resize(blocks, Block::zeroed());
         }
         self.length = length;
+        Ok(())
     }
 
     /// Bytes that fit without a new allocation.
@@ -60,7 +71,7 @@ mod tests {
     #[test]
     fn start_is_aligned_and_length_exact() {
         for length in [0, 1, 63, 64, 65, 1000] {
-            let buffer = AlignedBuffer::new(length);
+            let buffer = AlignedBuffer::new(length).unwrap();
             assert_eq!(buffer.bytes().len(), length);
             assert_eq!(buffer.bytes().as_ptr() as usize % ALIGNMENT, 0);
         }
@@ -68,13 +79,24 @@ mod tests {
 
     #[test]
     fn shrinking_and_growing_back_keeps_the_memory() {
-        let mut buffer = AlignedBuffer::new(200);
+        let mut buffer = AlignedBuffer::new(200).unwrap();
         buffer.bytes_mut().fill(7);
         let start = buffer.bytes().as_ptr();
-        buffer.set_length(3);
+        buffer.set_length(3).unwrap();
         assert_eq!(buffer.bytes(), [7; 3]);
-        buffer.set_length(200);
+        buffer.set_length(200).unwrap();
         assert_eq!(buffer.bytes().as_ptr(), start);
         assert_eq!(buffer.capacity(), 256);
+    }
+
+    #[test]
+    fn too_long_is_an_error_that_names_the_size() {
+        let mut buffer = AlignedBuffer::new(7).unwrap();
+        let error = buffer.set_length(1 << 62).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "out of memory: there is no room for a message buffer of 4611686018427387904 bytes"
+        );
+        assert_eq!(buffer.bytes().len(), 7);
     }
 }

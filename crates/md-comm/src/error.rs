@@ -82,9 +82,43 @@ pub enum CommError {
         /// What it may be.
         expected: &'static str,
     },
+    /// The system has no memory for messages.
+    #[error("out of memory: there is no room for a message buffer of {bytes} bytes")]
+    OutOfMemory {
+        /// Size of the buffer.
+        bytes: usize,
+    },
     /// Communication could not be set up.
     #[error("communication could not be set up: {0}")]
     Setup(String),
+}
+
+/// Which ranks a transport is refused to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// All alike, before anything is in flight.
+    Everywhere,
+    /// This one, perhaps alone.
+    Here,
+    /// Another one.
+    Elsewhere,
+}
+
+impl CommError {
+    /// To whom it refuses a transport without which the run can go on; `None`: the run must end.
+    pub(crate) fn refused(&self) -> Option<Refused> {
+        match self {
+            Self::Unavailable { .. } => Some(Refused::Everywhere),
+            Self::Mpi { .. } | Self::OutOfMemory { .. } => Some(Refused::Here),
+            Self::Setup(_) => Some(Refused::Elsewhere),
+            Self::CapacityExceeded { .. }
+            | Self::Misuse { .. }
+            | Self::Mismatch { .. }
+            | Self::PeerFailed { .. }
+            | Self::Timeout { .. }
+            | Self::Environment { .. } => None,
+        }
+    }
 }
 
 /// A time for people: short ones are no whole seconds.

@@ -27,6 +27,8 @@
 //! let received = local::run(3, Duration::from_secs(60), pass_on);
 //! assert_eq!(received, [Ok(Ok(2)), Ok(Ok(0)), Ok(Ok(1))]);
 //! ```
+// A new backend or option must not compile before each decision about it is taken.
+#![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(feature = "mpi"), forbid(unsafe_code))]
 
 #[macro_use]

@@ -20,8 +20,10 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 /// What counts at most as waiting between two looks at the clock, and how long to sleep at most in between.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
-/// How long somebody has waited. Who was stopped meanwhile, with the whole job perhaps, must not blame the others for it, so that only
-/// time counts in which there were looks at the clock.
+/// How long somebody has waited, at least. Who was stopped meanwhile, with the whole job perhaps, must not blame the others for it,
+/// and no clock tells a stop from a long pause between two looks; so of such a pause only [`LONGEST_LOOK`] counts. Waits look far more
+/// often (64 polls). Where a poll is slow, because of a call that lasts or of a core that is shared by many, the watchdog is
+/// late by as much as pauses exceed that length, but never early.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitingTime {
     looked: Instant,

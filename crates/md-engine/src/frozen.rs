@@ -9,7 +9,7 @@
 //! which is the same for all, does not blur the difference. Disadvantage: in a step other work lies between the
 //! exchanges, caches are cold and ranks are skewed; so the step is measured as well.
 
-use md_comm::{AlignedBuffer, EdgeId, Exchange, Sizes, Traffic};
+use md_comm::{AlignedBuffer, CommError, EdgeId, Exchange, Sizes, Traffic};
 use md_core::Evaluation;
 
 use crate::decomposition::Decomposition;
@@ -39,12 +39,14 @@ pub(crate) struct FrozenExchange<'s> {
 
 impl<I: Interaction> Simulation<'_, I> {
     /// Freezes the halo: positions and forces as they are now.
-    pub fn freeze(&mut self) -> FrozenHalo<'_> {
+    ///
+    /// # Errors
+    /// Too little memory for the messages.
+    pub fn freeze(&mut self) -> Result<FrozenHalo<'_>, EngineError> {
         let Self { state: State { particles, domain, .. }, decomposition, cells, clock, threads, .. } = self;
         let Decomposition { plan, halo, .. } = decomposition;
-        FrozenHalo {
-            exchanges: halo.frozen_exchanges(&HaloView { particles, cells, plan, domain, threads, clock }),
-        }
+        let view = HaloView { particles, cells, plan, domain, threads, clock };
+        Ok(FrozenHalo { exchanges: halo.frozen_exchanges(&view)? })
     }
 
     /// Puts all ghosts out of everybody's reach, and computes all forces again from a fresh exchange: of a ghost that is
@@ -82,18 +84,21 @@ impl FrozenHalo<'_> {
 
 impl<'s> FrozenExchange<'s> {
     /// Packs every message once; `pack` fills the message of an edge.
-    pub(crate) fn new(context: &'s mut Exchange, pack: impl Fn(usize, &mut [f64])) -> Self {
+    pub(crate) fn new(
+        context: &'s mut Exchange,
+        pack: impl Fn(usize, &mut [f64]),
+    ) -> Result<Self, EngineError> {
         let spec = context.spec();
         debug_assert_eq!(spec.sizes, Sizes::Fixed, "the length of a message is its capacity");
         let sending = spec.edges.iter().enumerate().filter(|(_, edge)| edge.flow.sends());
         let packed = |(index, edge): (usize, &md_comm::Edge)| {
-            let mut message = AlignedBuffer::new(edge.send_capacity);
+            let mut message = AlignedBuffer::new(edge.send_capacity)?;
             pack(index, bytemuck::cast_slice_mut(message.bytes_mut()));
-            (EdgeId(index), message)
+            Ok::<_, CommError>((EdgeId(index), message))
         };
-        let outgoing = sending.map(packed).collect();
+        let outgoing = sending.map(packed).collect::<Result<_, _>>()?;
         let incoming = vec![AlignedBuffer::default(); spec.edges.len()];
-        Self { context, outgoing, incoming }
+        Ok(Self { context, outgoing, incoming })
     }
 
     fn exchange(&mut self) -> Result<(), EngineError> {
@@ -105,7 +110,7 @@ impl<'s> FrozenExchange<'s> {
         self.context.initiate()?;
         while let Some(arrival) = self.context.next()? {
             let kept = &mut self.incoming[arrival.edge.0];
-            kept.set_length(arrival.bytes.len());
+            kept.set_length(arrival.bytes.len())?;
             kept.bytes_mut().copy_from_slice(arrival.bytes);
         }
         Ok(self.context.complete()?)

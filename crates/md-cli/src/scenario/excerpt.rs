@@ -52,7 +52,7 @@ impl Excerpt {
 
 /// Adds a line, of which a part is at fault; returns where that is.
 fn push_line(shown: &mut String, line: &str, part: Range<usize>) -> Range<usize> {
-    let content = line.trim_end_matches('\n').trim_end_matches('\r');
+    let content = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
     let ending = &line[content.len()..];
     let part = part.start.min(content.len())..part.end.min(content.len());
     let (mut first, mut last, mut end) = (0, content.len(), part.end);
@@ -112,6 +112,11 @@ mod tests {
         let (part, text, column) = marked("\u{1b}[2J\na = \"\u{7}\" # b", "b");
         assert_eq!((part.as_str(), column), ("b", Some(10)));
         assert_eq!(text, "\\u001b[2J\na = \"\\u0007\" # b");
+        assert_eq!(
+            marked("a = 1\r", "1").1,
+            "a = 1\\u000d",
+            "no line's end, but a way to write over the line"
+        );
     }
 
     #[test]

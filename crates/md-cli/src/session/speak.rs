@@ -79,8 +79,7 @@ pub(super) fn on_first_process(tell: impl FnOnce()) {
 fn render(error: &RunError) -> String {
     match error {
         RunError::Scenario(error) if is_coloured() => error.render_coloured(),
-        RunError::Scenario(error) => error.render(),
-        other => printable(&other.to_string()),
+        other => other.shown(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::auto::waiting::{Role, without_waiting};
 use crate::auto::{Auto, Phase};
 use crate::ledger::Ledger;
 use crate::transport::Transport;
-use crate::{Backend, CommError, Outcome, Tried, World};
+use crate::{Backend, CommError, Growth, Outcome, Tried, World};
 
 /// Bytes per exchange that differ by more than this part from those at the choice call for a new trial.
 const CHANGED_BYTES: f64 = 0.5;
@@ -49,6 +49,57 @@ impl Auto {
         self.exchanges >= self.trials.exchanges(self.entries.len())
     }
 
+    /// Negotiates for all that take part in a trial. Who fails on some rank is out, and the others begin anew. *Collective.*
+    pub(super) fn negotiate_all(
+        &mut self,
+        ledger: &mut Ledger,
+        transport: &mut Box<dyn Transport>,
+        need: &[usize],
+    ) -> Result<Growth, CommError> {
+        if self.entries.len() == 1 {
+            return transport.negotiate(ledger, need);
+        }
+        let (before, mut growth, mut refused) = (ledger.clone(), Growth::Unchanged, Vec::new());
+        for Entry { backend, waiting, .. } in &mut self.entries {
+            let mut books = before.clone();
+            let mine = waiting.as_mut().unwrap_or(transport).negotiate(&mut books, need);
+            match everywhere(self.candidates.world(), mine)? {
+                Ok(grown) => (*ledger, growth) = (books, grown),
+                Err(why) => refused.push(Tried { backend: *backend, outcome: Outcome::NotTimed { why } }),
+            }
+        }
+        if !refused.is_empty() {
+            self.go_on_without(&refused, transport)?;
+        }
+        Ok(growth)
+    }
+
+    /// Drops candidates and begins the trial anew.
+    fn go_on_without(
+        &mut self,
+        refused: &[Tried],
+        transport: &mut Box<dyn Transport>,
+    ) -> Result<(), CommError> {
+        let stays = |entry: &Entry| refused.iter().all(|tried| tried.backend != entry.backend);
+        let Some(first) = self.entries.iter().position(stays) else {
+            let reason = "no candidate could go on with other lengths".to_owned();
+            return Err(CommError::Unavailable { backend: Backend::Auto.name(), reason });
+        };
+        self.change_to(first, transport);
+        self.current = 0;
+        self.entries.retain(stays);
+        self.entries.iter_mut().for_each(|entry| entry.times_s.clear());
+        refused.iter().for_each(|tried| self.note(tried));
+        self.enter(Phase::Trial);
+        Ok(())
+    }
+
+    /// Takes note of what is known of a candidate.
+    fn note(&mut self, news: &Tried) {
+        let known = self.results.iter_mut().find(|tried| tried.backend == news.backend);
+        known.into_iter().for_each(|tried| tried.outcome = news.outcome.clone());
+    }
+
     /// After the capacities were negotiated: nothing is in flight anywhere. *Collective.*
     pub(super) fn reconsider(
         &mut self,
@@ -79,8 +130,7 @@ impl Auto {
         let backends: Vec<Backend> = self.entries.iter().map(|entry| entry.backend).collect();
         let decision = decide(&backends, &blocks_s);
         for (&backend, &median_s) in backends.iter().zip(&decision.medians_s) {
-            let tried = self.results.iter_mut().find(|tried| tried.backend == backend);
-            tried.into_iter().for_each(|tried| tried.outcome = Outcome::Timed { median_s });
+            self.note(&Tried { backend, outcome: Outcome::Timed { median_s } });
         }
         self.change_to(decision.chosen, transport);
         let mut others = std::mem::take(&mut self.entries);
@@ -125,7 +175,8 @@ impl Auto {
     /// Begins a trial of all candidates.
     fn try_all(&mut self, ledger: &Ledger, transport: &mut Box<dyn Transport>) -> Result<(), CommError> {
         let opened = self.entries[self.current].backend;
-        (self.entries, self.results) = open_all(&*self.candidates, self.trials, opened, ledger)?;
+        (self.entries, self.results) =
+            open_all(&*self.candidates, self.trials, opened, &self.results, ledger)?;
         self.current = self.entries.iter().position(|entry| entry.backend == opened).unwrap_or_default();
         self.change_to(0, transport);
         self.enter(Phase::Trial);
@@ -213,19 +264,29 @@ impl Entry {
     }
 }
 
-/// Opens all candidates but the one that is open already. *Collective.*
+/// Opens all candidates but the one that is open already and those that were refused `before`, which would only leave
+/// behind once more what some ranks have opened. *Collective.*
 pub(super) fn open_all(
     candidates: &dyn Candidates,
     trials: Trials,
     opened: Backend,
+    before: &[Tried],
     ledger: &Ledger,
 ) -> Result<(Vec<Entry>, Vec<Tried>), CommError> {
     let (mut entries, mut results) = (Vec::new(), Vec::new());
     for backend in candidates.list()? {
+        let is_refused = |tried: &&Tried| match tried.outcome {
+            Outcome::NotTimed { .. } => tried.backend == backend,
+            Outcome::Timed { .. } => false,
+        };
+        if let Some(refused) = before.iter().find(is_refused) {
+            results.push(refused.clone());
+            continue;
+        }
         let waiting = if backend == opened {
             Ok(None)
         } else {
-            open_everywhere(candidates, backend, ledger)?.map(Some)
+            everywhere(candidates.world(), candidates.open(backend, &mut ledger.clone()))?.map(Some)
         };
         let why = match waiting {
             Ok(waiting) => {
@@ -243,23 +304,17 @@ pub(super) fn open_all(
     Ok((entries, results))
 }
 
-/// Opens a candidate; if it is refused on some ranks, the reason of the first of them. *Collective.*
-fn open_everywhere(
-    candidates: &dyn Candidates,
-    backend: Backend,
-    ledger: &Ledger,
-) -> Result<Result<Box<dyn Transport>, String>, CommError> {
-    let opened = match candidates.open(backend, &mut ledger.clone()) {
-        Ok(transport) => Ok(transport),
+/// What a candidate has done on this rank; if it is refused on some ranks, the reason of the first of them. *Collective.*
+fn everywhere<T>(world: &dyn World, mine: Result<T, CommError>) -> Result<Result<T, String>, CommError> {
+    let mine = match mine {
         Err(CommError::Unavailable { reason, .. }) => Err(reason),
-        // The library cannot do it, for instance make a window.
-        Err(error @ (CommError::Mpi { .. } | CommError::Setup(_))) => Err(error.to_string()),
-        Err(error) => return Err(error),
+        Err(error) if error.refused().is_none() => return Err(error),
+        mine => mine.map_err(|error| error.to_string()),
     };
-    let refused = candidates.world().gather_all(&[u8::from(opened.is_err())])?;
-    let Some(first) = refused.iter().position(|&refused| refused != 0) else { return Ok(opened) };
+    let refused = world.gather_all(&[u8::from(mine.is_err())])?;
+    let Some(first) = refused.iter().position(|&refused| refused != 0) else { return Ok(mine) };
     // What some ranks have opened without the others cannot be ended collectively; it is dropped.
-    let mut reason = opened.err().unwrap_or_default().into_bytes();
-    candidates.world().broadcast(first, &mut reason)?;
+    let mut reason = mine.err().unwrap_or_default().into_bytes();
+    world.broadcast(first, &mut reason)?;
     Ok(Err(String::from_utf8_lossy(&reason).into_owned()))
 }

@@ -92,11 +92,7 @@ impl Auto {
         transport: &mut Box<dyn Transport>,
         need: &[usize],
     ) -> Result<Growth, CommError> {
-        let before = ledger.clone();
-        let growth = transport.negotiate(ledger, need)?;
-        for waiting in self.entries.iter_mut().filter_map(|entry| entry.waiting.as_mut()) {
-            waiting.negotiate(&mut before.clone(), need)?;
-        }
+        let growth = self.negotiate_all(ledger, transport, need)?;
         self.reconsider(ledger, transport)?;
         Ok(growth)
     }

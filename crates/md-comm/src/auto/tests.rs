@@ -24,6 +24,10 @@ struct Stalls {
     world: LocalWorld,
     /// Delay of p2p, shm, rma-ring; may change while contexts are open.
     delays: Rc<Cell<[Duration; ENTRIES]>>,
+    /// Fails when lengths grow, on rank 1.
+    failing: Option<Backend>,
+    /// How often `rma-lock` was tried, which is refused.
+    attempts: Rc<Cell<u32>>,
 }
 
 impl Stalls {
@@ -40,10 +44,11 @@ impl Stalls {
     }
 }
 
-/// Delays a candidate.
+/// Delays a candidate, or lets it fail when lengths grow.
 struct Stall {
     delays: Rc<Cell<[Duration; ENTRIES]>>,
     which: usize,
+    fails: bool,
 }
 
 impl Fault for Stall {
@@ -52,6 +57,15 @@ impl Fault for Stall {
             std::thread::sleep(self.delays.get()[self.which]);
         }
         Ok(Then::Proceed)
+    }
+
+    fn report(&mut self, growth: Growth) -> Result<Growth, CommError> {
+        let message = "no window of this length".to_owned();
+        if self.fails && growth == Growth::Grown {
+            Err(CommError::Mpi { call: "MPI_Win_allocate", message })
+        } else {
+            Ok(growth)
+        }
     }
 }
 
@@ -77,9 +91,22 @@ impl Candidates for Stalls {
                 let opened = self.world.transport(ledger)?;
                 return if self.world.rank() == 1 { refuse("rank 1 cannot") } else { Ok(opened) };
             }
-            other => return refuse(&format!("there is no {} here", other.name())),
+            other @ (Backend::RmaLock
+            | Backend::Local
+            | Backend::P2pPersistent
+            | Backend::NeighborCollective
+            | Backend::RmaFence
+            | Backend::RmaLockEpoch
+            | Backend::RmaBarrier
+            | Backend::RmaNotify
+            | Backend::Hybrid
+            | Backend::Auto) => {
+                self.attempts.set(self.attempts.get() + 1);
+                return refuse(&format!("there is no {} here", other.name()));
+            }
         };
-        let stall = Stall { delays: Rc::clone(&self.delays), which };
+        let fails = self.world.rank() == 1 && self.failing == Some(backend);
+        let stall = Stall { delays: Rc::clone(&self.delays), which, fails };
         Ok(Box::new(Faulty::new(self.world.transport(ledger)?, Box::new(stall))))
     }
 }
@@ -137,9 +164,17 @@ impl Player {
 
 /// Lets both ranks work and returns what rank 0 found; rank 1 must have found the same.
 fn on_both<T: Send + PartialEq + std::fmt::Debug>(work: impl Fn(&Stalls) -> T + Sync) -> T {
+    with_failing(None, work)
+}
+
+fn with_failing<T: Send + PartialEq + std::fmt::Debug>(
+    failing: Option<Backend>,
+    work: impl Fn(&Stalls) -> T + Sync,
+) -> T {
     let fast_ring = [SLOW, SLOW, Duration::ZERO];
     let ends = run_on(RANKS, WATCHDOG, |world| {
-        work(&Stalls { world: world.clone(), delays: Rc::new(Cell::new(fast_ring)) })
+        let (delays, attempts) = (Rc::new(Cell::new(fast_ring)), Rc::default());
+        work(&Stalls { world: world.clone(), delays, failing, attempts })
     });
     let [first, second] = ends.try_into().unwrap_or_else(|ends| panic!("{ends:?}"));
     assert_eq!(first, second);
@@ -216,12 +251,34 @@ fn other_sizes_bring_a_new_trial() {
         pair.negotiate(40);
         pair.play(3);
         let choices = [slightly, much, pair.choice()];
+        assert_eq!(stalls.attempts.get(), 1, "what was refused is not tried again");
         pair.exchange.finalise().unwrap();
         choices
     });
     assert_eq!(choices.clone().map(|choice| choice.rechecks), [0, 1, 1]);
     assert!(choices[1].reason.contains("80 bytes, at the choice it had 16;"), "{choices:?}");
     assert_eq!(choices[2].chosen, Some(Backend::Shm), "{choices:?}");
+    assert_eq!(why(&choices[2], Backend::RmaLock), "there is no rma-lock here");
+}
+
+#[test]
+fn a_candidate_that_fails_when_lengths_change_is_refused_on_all_ranks() {
+    for (failing, played) in [(Backend::RmaRing, 0), (Backend::RmaRing, 4), (Backend::P2p, 0)] {
+        let choice = with_failing(Some(failing), |stalls| {
+            let mut pair = Player::open(stalls, Sizes::Fixed);
+            stalls.delays.set([SLOW, Duration::ZERO, SLOW]);
+            pair.begin_trial();
+            pair.play(played);
+            pair.negotiate(40);
+            pair.play(2 * TRIAL / 3);
+            pair.negotiate(40);
+            let choice = pair.choice();
+            pair.exchange.finalise().unwrap();
+            choice
+        });
+        assert_eq!(why(&choice, failing), "MPI_Win_allocate failed: no window of this length");
+        assert_eq!(choice.chosen, Some(Backend::Shm), "{choice:?}");
+    }
 }
 
 #[test]

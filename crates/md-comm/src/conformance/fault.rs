@@ -53,8 +53,11 @@ pub trait Fault {
     fn falsify(&mut self, _delivery: &mut Delivery) {}
 
     /// What a negotiation reports.
-    fn report(&mut self, growth: Growth) -> Growth {
-        growth
+    ///
+    /// # Errors
+    /// What the caller gets instead.
+    fn report(&mut self, growth: Growth) -> Result<Growth, CommError> {
+        Ok(growth)
     }
 }
 
@@ -110,7 +113,7 @@ impl Transport for Faulty {
         let mut delivery = Delivery { edge, bytes, capacity, misalignment: 0 };
         self.fault.falsify(&mut delivery);
         self.start = delivery.misalignment.min(ALIGNMENT);
-        self.falsified.set_length(self.start + delivery.bytes.len());
+        self.falsified.set_length(self.start + delivery.bytes.len())?;
         self.falsified.bytes_mut()[self.start..].copy_from_slice(&delivery.bytes);
         Ok(Some(delivery.edge))
     }
@@ -125,7 +128,7 @@ impl Transport for Faulty {
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let growth = self.inner.negotiate(ledger, need)?;
-        Ok(self.fault.report(growth))
+        self.fault.report(growth)
     }
 
     fn finalise(self: Box<Self>) -> Result<(), CommError> {

@@ -58,8 +58,8 @@ impl Fault for Wrong {
         }
     }
 
-    fn report(&mut self, growth: Growth) -> Growth {
-        if self.flaw == Flaw::GrowthUnreported { Growth::Unchanged } else { growth }
+    fn report(&mut self, growth: Growth) -> Result<Growth, CommError> {
+        Ok(if self.flaw == Flaw::GrowthUnreported { Growth::Unchanged } else { growth })
     }
 }
 

@@ -90,11 +90,11 @@ fn one_message(post: fn(&Shared, Address)) {
 
 #[test]
 fn a_message_wakes_its_receiver() {
-    one_message(|shared, address| shared.post(0, address, copy_of(&[1])));
+    one_message(|shared, address| shared.post(0, address, copy_of(&[1]).unwrap()));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_message_without_a_call_is_caught() {
-    one_message(|shared, address| shared.post_unheard(0, address, copy_of(&[1])));
+    one_message(|shared, address| shared.post_unheard(0, address, copy_of(&[1]).unwrap()));
 }

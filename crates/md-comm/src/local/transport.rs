@@ -32,9 +32,10 @@ impl LocalTransport {
         let terms = ledger.terms();
         let buffers = terms.spec().buffering.count();
         let buffers_of = |edge: &Edge| {
-            if edge.flow.sends() { vec![AlignedBuffer::new(edge.send_capacity); buffers] } else { Vec::new() }
+            let many = if edge.flow.sends() { buffers } else { 0 };
+            (0..many).map(|_| AlignedBuffer::new(edge.send_capacity)).collect()
         };
-        let free: Vec<_> = terms.spec().edges.iter().map(buffers_of).collect();
+        let free = terms.spec().edges.iter().map(buffers_of).collect::<Result<Vec<Vec<_>>, _>>()?;
         let edges = free.len();
         let context = member.next_context();
         let (packing, arrived) = (vec![None; edges], vec![None; edges]);
@@ -49,7 +50,7 @@ impl LocalTransport {
         for edge in self.terms.edge_ids() {
             let Edge { flow, send_capacity, .. } = *self.terms.edge(edge);
             if flow.sends() {
-                let message = copy_of(&encode_length(send_capacity));
+                let message = copy_of(&encode_length(send_capacity))?;
                 self.post_to_receiver(Kind::Capacity, edge, message);
             }
         }
@@ -108,7 +109,7 @@ impl Transport for LocalTransport {
             None => self.free_buffer(edge)?,
         };
         let buffer = self.packing[edge.0].insert(buffer);
-        buffer.set_length(bytes);
+        buffer.set_length(bytes)?;
         Ok(buffer.bytes_mut())
     }
 

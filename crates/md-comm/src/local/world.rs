@@ -60,9 +60,10 @@ impl Member {
         found.map(|(_, message)| message).map_err(|none| none.error(late))
     }
 
-    fn post(&self, kind: Kind, to: Rank, bytes: &[u8]) {
+    fn post(&self, kind: Kind, to: Rank, bytes: &[u8]) -> Result<(), CommError> {
         let address = Address { kind, context: self.collectives, from: self.rank, channel: 0 };
-        self.shared.post(to, address, copy_of(bytes));
+        self.shared.post(to, address, copy_of(bytes)?);
+        Ok(())
     }
 
     fn take_from(&self, kind: Kind, from: Rank) -> Result<AlignedBuffer, CommError> {
@@ -77,7 +78,7 @@ impl Member {
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        (0..self.shared.ranks()).for_each(|to| self.post(Kind::GatherAll, to, mine));
+        (0..self.shared.ranks()).try_for_each(|to| self.post(Kind::GatherAll, to, mine))?;
         let mut all = Vec::with_capacity(mine.len() * self.shared.ranks());
         for from in 0..self.shared.ranks() {
             let message = self.take_from(Kind::GatherAll, from)?;
@@ -161,7 +162,7 @@ impl World for LocalWorld {
         if self.rank() == root {
             (0..self.ranks())
                 .filter(|&to| to != root)
-                .for_each(|to| self.member.post(Kind::Broadcast, to, bytes));
+                .try_for_each(|to| self.member.post(Kind::Broadcast, to, bytes))?;
         } else {
             *bytes = self.member.take_from(Kind::Broadcast, root)?.bytes().to_vec();
         }
@@ -169,7 +170,7 @@ impl World for LocalWorld {
     }
 
     fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.member.post(Kind::Gather, root, mine);
+        self.member.post(Kind::Gather, root, mine)?;
         if self.rank() != root {
             return Ok(Vec::new());
         }
@@ -192,8 +193,8 @@ impl World for LocalWorld {
 }
 
 /// A message with these bytes.
-pub(super) fn copy_of(bytes: &[u8]) -> AlignedBuffer {
-    let mut message = AlignedBuffer::new(bytes.len());
+pub(super) fn copy_of(bytes: &[u8]) -> Result<AlignedBuffer, CommError> {
+    let mut message = AlignedBuffer::new(bytes.len())?;
     message.bytes_mut().copy_from_slice(bytes);
-    message
+    Ok(message)
 }

@@ -88,12 +88,13 @@ impl Collective {
 impl Collective {
     /// *Collective.*
     pub(crate) fn open(world: Rc<Inner>, ledger: &mut Ledger) -> Result<Self, CommError> {
-        let number = world.numbers.borrow_mut().take()?;
+        let [number] = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
         let (blocks, to, from) = Blocks::new(edges, world.rank);
         let neighbours = Neighbours::new(&world.data, to, from)?;
         let many = edges.len();
-        let packed = edges.iter().map(|edge| AlignedBuffer::new(edge.send_capacity)).collect();
+        let packed =
+            edges.iter().map(|edge| AlignedBuffer::new(edge.send_capacity)).collect::<Result<_, _>>()?;
         let source = (0..many).map(|i| ledger.source(i)).collect();
         let (sent, received) = (vec![0; many], vec![0; many]);
         let (ready, phase, terms) = (VecDeque::with_capacity(many), Phase::Open, ledger.terms());
@@ -127,7 +128,7 @@ impl Collective {
 
 impl Transport for Collective {
     fn send_buffer(&mut self, edge: EdgeId, bytes: usize) -> Result<&mut [u8], CommError> {
-        self.packed[edge.0].set_length(bytes);
+        self.packed[edge.0].set_length(bytes)?;
         Ok(self.packed[edge.0].bytes_mut())
     }
 
@@ -180,7 +181,7 @@ impl Transport for Collective {
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         self.world.barrier()?;
         self.neighbours.free()?;
-        self.world.numbers.borrow_mut().release(self.number);
+        self.world.numbers.borrow_mut().release(&[self.number]);
         Ok(())
     }
 }

@@ -20,13 +20,18 @@ impl Inner {
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();
         let length = length_from(&self.control.broadcast(root, length, self.limit())?)?;
-        let mut all = Vec::with_capacity(length);
-        while all.len() < length {
-            let piece = all.len()..length.min(all.len() + PIECE_BYTES);
-            let mine = if self.rank == root { bytes[piece].to_vec() } else { vec![0; piece.len()] };
-            all.extend(self.control.broadcast(root, mine, self.limit())?);
+        let no_room = |_| CommError::OutOfMemory { bytes: length };
+        if self.rank != root {
+            bytes.clear();
+            bytes.try_reserve_exact(length).map_err(no_room)?;
+            bytes.resize(length, 0);
         }
-        *bytes = all;
+        for piece in bytes.chunks_mut(PIECE_BYTES) {
+            let mut mine = Vec::new();
+            mine.try_reserve_exact(piece.len()).map_err(no_room)?;
+            mine.extend_from_slice(piece);
+            piece.copy_from_slice(&self.control.broadcast(root, mine, self.limit())?);
+        }
         Ok(())
     }
 
@@ -47,11 +52,11 @@ impl Inner {
     ) -> Result<Vec<Vec<u8>>, CommError> {
         let tag = ContextNumber::WORLD.tag(0);
         let senders = if self.rank == root { self.ranks } else { 0 };
-        let mut incoming = Transfers::incoming((0..senders).map(|_| 0));
+        let mut incoming = Transfers::incoming(senders);
         for from in 0..senders {
             incoming.receive(from, &self.control, from, tag, length_of(from))?;
         }
-        let mut outgoing = Transfers::outgoing([mine.len()].into_iter());
+        let mut outgoing = Transfers::outgoing(1);
         outgoing.bytes_mut(0, mine.len())?.copy_from_slice(mine);
         outgoing.send(0, &self.control, root, tag)?;
         self.finish_gather(root, &mut outgoing, &mut incoming)?;

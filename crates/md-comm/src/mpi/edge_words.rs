@@ -58,8 +58,8 @@ pub(super) fn tell(
     word: impl Fn(usize) -> usize,
 ) -> Result<Vec<usize>, CommError> {
     let edges = &terms.spec().edges;
-    let mut outgoing = Transfers::outgoing(edges.iter().map(|_| LENGTH_BYTES));
-    let mut incoming = Transfers::incoming(edges.iter().map(|_| LENGTH_BYTES));
+    let mut outgoing = Transfers::outgoing(edges.len());
+    let mut incoming = Transfers::incoming(edges.len());
     for (i, edge) in edges.iter().enumerate() {
         let [send, receive] = along.channels(edge).map(|channel| number.tag(channel));
         if along.receives(edge) {

@@ -10,6 +10,7 @@
 
 use std::rc::Rc;
 
+use crate::error::Refused;
 use crate::ledger::Ledger;
 use crate::mpi::world::Inner;
 use crate::transport::{Poll, Transport};
@@ -38,11 +39,15 @@ impl Hybrid {
         let node = world.find_node()?;
         let half = |peer| if node.member(peer).is_some() { Half::Inside } else { Half::Between };
         let routes = Routes::new(&spec.edges, |edge| half(edge.peer));
-        let halves = [
-            inside(routes.part_of_spec(Half::Inside, spec))?,
-            between(routes.part_of_spec(Half::Between, spec))?,
-        ];
-        let hybrid = Self { routes, halves, first: Half::Inside, world };
+        let inside = inside(routes.part_of_spec(Half::Inside, spec))?;
+        let between = match between(routes.part_of_spec(Half::Between, spec)) {
+            Ok(between) => between,
+            Err(error) if error.refused() == Some(Refused::Everywhere) => {
+                return inside.finalise().and(Err(error));
+            }
+            Err(error) => return Err(error),
+        };
+        let hybrid = Self { routes, halves: [inside, between], first: Half::Inside, world };
         hybrid.learn_capacities(ledger);
         Ok(hybrid)
     }
@@ -97,7 +102,7 @@ impl Transport for Hybrid {
             Poll::Progress => {
                 return self.halves.iter_mut().try_for_each(Exchange::progress).map(|()| None);
             }
-            Poll::Finish => return Ok(None),
+            Poll::Finish => return finish(&mut self.halves).map(|()| None),
             Poll::Probe | Poll::Wait => (),
         }
         poll.answer(self.world.watchdog(), ledger, self, Self::probe)
@@ -133,6 +138,11 @@ impl Transport for Hybrid {
         let Self { halves, .. } = *self;
         halves.into_iter().try_for_each(Exchange::finalise)
     }
+}
+
+/// Everything has arrived; a half may still have to wait until what it has sent is taken.
+fn finish(halves: &mut [Exchange]) -> Result<(), CommError> {
+    halves.iter_mut().try_for_each(|half| half.poll(Poll::Finish).map(drop))
 }
 
 /// The two halves of a context.
@@ -197,6 +207,8 @@ impl Routes {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::{Buffering, Flow, Sizes};
 
@@ -224,6 +236,52 @@ mod tests {
             assert_eq!(routes.whole(half, there), EdgeId(i));
         }
         assert_eq!(routes.there(EdgeId(2)), (Half::Between, EdgeId(1)));
+    }
+
+    /// Notes how often it is told that all has arrived.
+    struct Finished(Rc<Cell<u32>>);
+
+    impl Transport for Finished {
+        fn send_buffer(&mut self, _: EdgeId, _: usize) -> Result<&mut [u8], CommError> {
+            Ok(&mut [])
+        }
+        fn start(&mut self, _: EdgeId, _: usize) -> Result<(), CommError> {
+            Ok(())
+        }
+        fn initiate(&mut self) -> Result<(), CommError> {
+            Ok(())
+        }
+        fn poll(&mut self, _: &Ledger, poll: Poll) -> Result<Option<EdgeId>, CommError> {
+            self.0.set(self.0.get() + u32::from(poll == Poll::Finish));
+            Ok(None)
+        }
+        fn message(&mut self, _: EdgeId) -> Result<&[u8], CommError> {
+            Ok(&[])
+        }
+        fn complete(&mut self) -> Result<(), CommError> {
+            Ok(())
+        }
+        fn negotiate(&mut self, _: &mut Ledger, _: &[usize]) -> Result<Growth, CommError> {
+            Ok(Growth::Unchanged)
+        }
+        fn finalise(self: Box<Self>) -> Result<(), CommError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn both_halves_learn_that_all_has_arrived() {
+        let told = Rc::new(Cell::new(0));
+        let half = || {
+            let none = ExchangeSpec { edges: Vec::new(), ..spec() };
+            let ledger = Ledger::new(0, 1, none).unwrap();
+            let opener = move |_| Err(CommError::Setup("not reversed here".to_owned()));
+            let mut half = Exchange::new(ledger, Box::new(Finished(Rc::clone(&told))), opener);
+            half.initiate().unwrap();
+            half
+        };
+        finish(&mut [half(), half()]).unwrap();
+        assert_eq!(told.get(), 2);
     }
 
     #[test]

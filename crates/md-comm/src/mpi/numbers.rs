@@ -36,19 +36,19 @@ impl Numbers {
         Self { used: BTreeSet::from([ContextNumber::WORLD]), largest }
     }
 
-    /// The smallest free number.
-    pub(super) fn take(&mut self) -> Result<ContextNumber, CommError> {
-        let free = (0..=self.largest.0).map(ContextNumber).find(|number| !self.used.contains(number));
-        let number = free.ok_or_else(|| {
+    /// The smallest free numbers; all or none.
+    pub(super) fn take<const MANY: usize>(&mut self) -> Result<[ContextNumber; MANY], CommError> {
+        let free = (0..=self.largest.0).map(ContextNumber).filter(|number| !self.used.contains(number));
+        let numbers = free.take(MANY).collect::<Vec<_>>().try_into().map_err(|_| {
             CommError::Setup(format!("more than {} exchange contexts are open", self.largest.0))
         })?;
-        self.used.insert(number);
-        Ok(number)
+        self.used.extend(numbers);
+        Ok(numbers)
     }
 
-    /// Makes a number free again.
-    pub(super) fn release(&mut self, number: ContextNumber) {
-        self.used.remove(&number);
+    /// Makes numbers free again.
+    pub(super) fn release(&mut self, numbers: &[ContextNumber]) {
+        self.used.retain(|number| !numbers.contains(number));
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     fn tags_stay_below_the_upper_bound() {
         let mut numbers = Numbers::new(SMALLEST_UPPER_BOUND);
         let mut last = ContextNumber::WORLD;
-        while let Ok(number) = numbers.take() {
+        while let Ok([number]) = numbers.take() {
             last = number;
         }
         assert_eq!(last.tag(MAX_CHANNEL), SMALLEST_UPPER_BOUND);
@@ -72,10 +72,17 @@ mod tests {
     #[test]
     fn released_numbers_come_back() {
         let mut numbers = Numbers::new(SMALLEST_UPPER_BOUND);
-        let first = numbers.take().unwrap();
-        let second = numbers.take().unwrap();
+        let [first, second] = numbers.take().unwrap();
         assert_ne!(first.tag(0), second.tag(0));
-        numbers.release(first);
-        assert_eq!(numbers.take().unwrap(), first);
+        numbers.release(&[first]);
+        assert_eq!(numbers.take().unwrap(), [first]);
+    }
+
+    #[test]
+    fn where_not_all_are_to_be_had_none_is_taken() {
+        let mut numbers = Numbers { largest: ContextNumber(2), ..Numbers::new(SMALLEST_UPPER_BOUND) };
+        let error = numbers.take::<3>().unwrap_err().to_string();
+        assert_eq!(error, "communication could not be set up: more than 2 exchange contexts are open");
+        assert_eq!(numbers.take().unwrap(), [ContextNumber(1), ContextNumber(2)]);
     }
 }

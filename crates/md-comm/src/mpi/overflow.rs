@@ -18,7 +18,7 @@ use crate::{CommError, Edge, EdgeId};
 /// The way round of one context.
 #[derive(Debug)]
 pub(super) struct Overflow {
-    number: ContextNumber,
+    pub(super) number: ContextNumber,
     /// One or two sets of send buffers, used in turn.
     sends: Vec<Transfers>,
     /// The set this exchange packs.
@@ -29,14 +29,12 @@ pub(super) struct Overflow {
 }
 
 impl Overflow {
-    /// Takes a context number. *Collective.*
-    pub(super) fn open(world: &Inner, terms: &Terms) -> Result<Self, CommError> {
+    /// For a context, with a number beside that of the context itself.
+    pub(super) fn new(number: ContextNumber, terms: &Terms) -> Self {
         let many = terms.spec().edges.len();
-        let nothing = || (0..many).map(|_| 0);
-        let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(nothing())).collect();
-        let number = world.numbers.borrow_mut().take()?;
-        let receives = Transfers::incoming(nothing());
-        Ok(Self { number, sends, current: 0, receives, expected: vec![None; many] })
+        let sends = (0..terms.spec().buffering.count()).map(|_| Transfers::outgoing(many)).collect();
+        let receives = Transfers::incoming(many);
+        Self { number, sends, current: 0, receives, expected: vec![None; many] }
     }
 
     /// The buffer of a message to send; waits until the last message from it has been received.
@@ -110,11 +108,6 @@ impl Overflow {
             overflow.poll_sends()?;
             Ok(!overflow.sends.iter().any(Transfers::any_active))
         })
-    }
-
-    /// Gives the context number back, after the barrier that ends the context.
-    pub(super) fn release(&self, world: &Inner) {
-        world.numbers.borrow_mut().release(self.number);
     }
 }
 

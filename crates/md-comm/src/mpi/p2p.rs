@@ -69,15 +69,20 @@ pub(super) struct P2p {
 impl P2p {
     /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
     pub(super) fn open(world: Rc<Inner>, ledger: &mut Ledger, requests: Requests) -> Result<Self, CommError> {
-        let number = world.numbers.borrow_mut().take()?;
+        let [number, overflowing] = world.numbers.borrow_mut().take()?;
         edge_words::tell_capacities(&world, ledger, number)?;
         let terms = ledger.terms();
         let edges = &terms.spec().edges;
-        let outgoing = || requests.prepare(Transfers::outgoing(edges.iter().map(|edge| edge.send_capacity)));
-        let sends = (0..terms.spec().buffering.count()).map(|_| outgoing()).collect();
-        let receives = requests.prepare(Transfers::incoming(edges.iter().map(|_| 0)));
+        let outgoing = |_| {
+            let mut sends = requests.prepare(Transfers::outgoing(edges.len()));
+            let mut capacities = edges.iter().map(|edge| edge.send_capacity).enumerate();
+            capacities.try_for_each(|(i, capacity)| sends.bytes_mut(i, capacity).map(drop))?;
+            Ok(sends)
+        };
+        let sends = (0..terms.spec().buffering.count()).map(outgoing).collect::<Result<_, CommError>>()?;
+        let receives = requests.prepare(Transfers::incoming(edges.len()));
         let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
-        let overflow = Overflow::open(&world, &terms)?;
+        let overflow = Overflow::new(overflowing, &terms);
         let mut context =
             Self { terms, number, sends, current: 0, receives, overflow, completed_receives, ready, world };
         context.post_receives()?;
@@ -205,8 +210,7 @@ impl Transport for P2p {
         self.finish_all_sends()?;
         self.withdraw_receives()?;
         self.world.barrier()?;
-        self.world.numbers.borrow_mut().release(self.number);
-        self.overflow.release(&self.world);
+        self.world.numbers.borrow_mut().release(&[self.number, self.overflow.number]);
         Ok(())
     }
 }

@@ -278,7 +278,7 @@ impl FieldExchange {
         &'h mut self,
         selections: &[StageSelections],
         view: &HaloView,
-    ) -> Vec<FrozenExchange<'h>> {
+    ) -> Result<Vec<FrozenExchange<'h>>, EngineError> {
         let HaloView { particles, cells, plan, .. } = view;
         let (direction, fields) = (self.direction, &self.fields);
         let stages = self.contexts.iter_mut().zip(&plan.stages).zip(selections);

@@ -201,12 +201,16 @@ impl<'w> Halo<'w> {
 
     /// The steady exchange as it is now, context by context, with its messages packed: gathers stage by stage, then sums
     /// the way back. To be called between exchanges.
-    pub(crate) fn frozen_exchanges<'h>(&'h mut self, view: &HaloView) -> Vec<FrozenExchange<'h>> {
+    pub(crate) fn frozen_exchanges<'h>(
+        &'h mut self,
+        view: &HaloView,
+    ) -> Result<Vec<FrozenExchange<'h>>, EngineError> {
         let Self { exchanges, border, .. } = self;
-        exchanges
-            .iter_mut()
-            .flat_map(|exchange| exchange.frozen_exchanges(border.selections(), view))
-            .collect()
+        let mut frozen = Vec::new();
+        for exchange in exchanges {
+            frozen.extend(exchange.frozen_exchanges(border.selections(), view)?);
+        }
+        Ok(frozen)
     }
 
     /// Messages and bytes sent so far through all contexts.

@@ -82,7 +82,7 @@ pub(super) struct Sample {
 /// See [`RunError`].
 pub(super) fn calibrate(subject: Subject, heartbeat: &Heartbeat) -> Result<usize, RunError> {
     let exchange_s = subject.simulate(heartbeat, |simulation| {
-        time_exchanges(&mut simulation.freeze(), subject.world, TRIAL, heartbeat)
+        time_exchanges(&mut simulation.freeze()?, subject.world, TRIAL, heartbeat)
     })?;
     let [least, most] = EXCHANGES;
     Ok((SAMPLE_S / exchange_s.max(f64::MIN_POSITIVE)).clamp(least, most) as usize)
@@ -100,7 +100,7 @@ pub(super) fn sample(
 ) -> Result<Sample, RunError> {
     let world = subject.world;
     let (exchange_s, mut sent, timings, neighborhood) = subject.simulate(heartbeat, |simulation| {
-        let mut frozen = simulation.freeze();
+        let mut frozen = simulation.freeze()?;
         let Traffic { messages, bytes } = frozen.traffic();
         let exchange_s = time_exchanges(&mut frozen, world, exchanges, heartbeat)?;
         let timings = time_steps(simulation, world, steps, heartbeat)?;

@@ -32,6 +32,7 @@ impl Communicator {
     /// Makes errors come back from calls that have no communicator of ours. MPI-3.1 section 8.3.1.
     pub(crate) fn return_errors(_running: &Universe) -> Result<(), CommError> {
         // SAFETY: MPI is running (witness); both handles are predefined.
+        // Test: suite.
         unsafe {
             for handle in [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] {
                 let code = ffi::MPI_Comm_set_errhandler(handle, ffi::RSMPI_ERRORS_RETURN);
@@ -47,6 +48,7 @@ impl Communicator {
         make: impl FnOnce(*mut ffi::MPI_Comm) -> c_int,
     ) -> Result<Self, CommError> {
         // SAFETY: reading constants of the C library; the handler is set on the handle just made.
+        // Test: suite.
         unsafe {
             let mut raw = ffi::RSMPI_COMM_NULL;
             guarded(call, || make(&raw mut raw))?;
@@ -58,12 +60,14 @@ impl Communicator {
     /// Another communicator over the ranks of one of the program's. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn duplicate_of(original: &impl topology::Communicator) -> Result<Self, CommError> {
         // SAFETY: the handle is valid (witness).
+        // Test: embedded.
         Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(original.as_raw(), raw) })
     }
 
     /// Another communicator over the same ranks. *Collective.* MPI-3.1 section 6.4.2.
     pub(crate) fn duplicate(&self) -> Result<Self, CommError> {
         // SAFETY: the handle is valid while MPI runs.
+        // Test: suite.
         Self::made(Call::MPI_Comm_dup, |raw| unsafe { ffi::MPI_Comm_dup(self.raw, raw) })
     }
 
@@ -71,6 +75,7 @@ impl Communicator {
     pub(crate) fn node(&self) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
+        // Test: nodes.
         Self::made(Call::MPI_Comm_split_type, |raw| unsafe {
             let kind = ffi::RSMPI_COMM_TYPE_SHARED;
             ffi::MPI_Comm_split_type(self.raw, kind, rank as c_int, ffi::RSMPI_INFO_NULL, raw)
@@ -82,6 +87,7 @@ impl Communicator {
     pub(crate) fn split(&self, group: c_int) -> Result<Self, CommError> {
         let (rank, _) = self.rank_and_ranks()?;
         // SAFETY: the handle is valid while MPI runs.
+        // Test: nodes.
         Self::made(Call::MPI_Comm_split, |raw| unsafe {
             ffi::MPI_Comm_split(self.raw, group, rank as c_int, raw)
         })
@@ -93,6 +99,7 @@ impl Communicator {
     pub(crate) fn drive_progress(&self) -> Result<(), CommError> {
         let (mut found, mut status) = (0, blank_status());
         // SAFETY: a valid communicator; an integer and a status are written. Nothing is received.
+        // Test: suite.
         let code = unsafe {
             ffi::MPI_Iprobe(
                 ffi::RSMPI_ANY_SOURCE,
@@ -108,6 +115,7 @@ impl Communicator {
     /// Ends the communicator: every later call on it is an error of the library's. *Collective.* MPI-3.1 section 6.4.3.
     pub(crate) fn free(&mut self) -> Result<(), CommError> {
         // SAFETY: the handle is valid and becomes the null handle.
+        // Test: suite.
         guarded(Call::MPI_Comm_free, || unsafe { ffi::MPI_Comm_free(&raw mut self.raw) })
     }
 
@@ -115,6 +123,7 @@ impl Communicator {
     pub(crate) fn rank_and_ranks(&self) -> Result<(Rank, usize), CommError> {
         let (mut rank, mut ranks) = (0, 0);
         // SAFETY: the handle is valid while MPI runs; each call writes one integer.
+        // Test: suite.
         unsafe {
             check("MPI_Comm_rank", ffi::MPI_Comm_rank(self.raw, &raw mut rank))?;
             check("MPI_Comm_size", ffi::MPI_Comm_size(self.raw, &raw mut ranks))?;
@@ -128,6 +137,7 @@ impl Communicator {
         let mut value: *const c_int = std::ptr::null();
         let mut found = 0;
         // SAFETY: for this key the library writes a pointer to an integer that lives until finalisation.
+        // Test: suite.
         unsafe {
             let code = ffi::MPI_Comm_get_attr(
                 ffi::RSMPI_COMM_WORLD,
@@ -152,6 +162,7 @@ impl Communicator {
         let bytes = count("MPI_Iallgather", mine.len())?;
         let all = vec![0_u8; mine.len() * ranks];
         // SAFETY: `all` has room for every rank's `bytes`.
+        // Test: suite, memcheck.
         let kept = collective("MPI_Iallgather", (mine, all), limit, |(mine, all), request| unsafe {
             let (from, to) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
             ffi::MPI_Iallgather(from, bytes, byte(), to, bytes, byte(), self.raw, request)
@@ -163,6 +174,7 @@ impl Communicator {
     pub(crate) fn broadcast(&self, root: Rank, bytes: Vec<u8>, limit: Limit) -> Result<Vec<u8>, CommError> {
         let length = count("MPI_Ibcast", bytes.len())?;
         // SAFETY: the vector has `length` bytes.
+        // Test: suite, memcheck.
         collective("MPI_Ibcast", bytes, limit, |bytes, request| unsafe {
             let start = bytes.as_mut_ptr().cast();
             ffi::MPI_Ibcast(start, length, byte(), root as c_int, self.raw, request)
@@ -172,6 +184,7 @@ impl Communicator {
     /// The largest value of all ranks. MPI-3.1 section 5.12.8. *Collective.*
     pub(crate) fn highest(&self, value: u64, limit: Limit) -> Result<u64, CommError> {
         // SAFETY: both values are in one heap block.
+        // Test: suite, memcheck.
         let values = collective("MPI_Iallreduce", Box::new([value, 0]), limit, |values, request| unsafe {
             let [mine, result] = &mut **values;
             let (mine, result) = ((&raw const *mine).cast(), (&raw mut *result).cast());
@@ -183,6 +196,7 @@ impl Communicator {
     /// MPI-3.1 section 5.12.1. *Collective.*
     pub(crate) fn barrier(&self, limit: Limit) -> Result<(), CommError> {
         // SAFETY: the call uses no buffer.
+        // Test: suite.
         collective("MPI_Ibarrier", (), limit, |(), request| unsafe { ffi::MPI_Ibarrier(self.raw, request) })
     }
 }
@@ -234,6 +248,7 @@ impl Barriers {
             return Err(CommError::Mpi { call: "MPI_Ibarrier", message });
         }
         // SAFETY: a valid communicator; the call uses no buffer.
+        // Test: suite.
         check("MPI_Ibarrier", unsafe { ffi::MPI_Ibarrier(self.on.raw, &raw mut self.request) })
     }
 

@@ -9,6 +9,7 @@ mod raw {
     use super::{c_int, ffi};
 
     // SAFETY: the signatures are those of `mdcomm_shim.c`; handle types are transparent.
+    // Test: rough.
     unsafe extern "C" {
         /// `MPI_REPLACE`.
         pub(crate) safe fn mdc_replace() -> ffi::MPI_Op;
@@ -38,6 +39,7 @@ pub(super) use raw::{
 pub(super) fn is_unified(window: ffi::MPI_Win) -> (c_int, bool) {
     let mut unified = 0;
     // SAFETY: the window is a valid handle of its owner; one integer is written.
+    // Test: suite.
     let code = unsafe { raw::mdc_is_unified(window, &raw mut unified) };
     (code, unified != 0)
 }

@@ -59,6 +59,7 @@ fn failure(call: &'static str, code: c_int) -> CommError {
 
 fn error_text(code: c_int) -> String {
     // SAFETY: the buffer has the size the standard asks for.
+    // Test: error text.
     let text = text(ffi::MPI_MAX_ERROR_STRING as usize, |text, length| unsafe {
         ffi::MPI_Error_string(code, text, length)
     });
@@ -68,8 +69,10 @@ fn error_text(code: c_int) -> String {
 /// Version line of the library (MPI-3.1 section 8.1.1). May be called at any time.
 pub(super) fn library_version() -> Result<String, CommError> {
     // SAFETY: reading a constant of the C library.
+    // Test: library.
     let size = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
     // SAFETY: the buffer has the size the standard asks for.
+    // Test: library.
     text(size, |text, length| unsafe { ffi::MPI_Get_library_version(text, length) })
         .map_err(|code| failure("MPI_Get_library_version", code))
 }
@@ -90,6 +93,7 @@ fn text(size: usize, write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Re
 fn is_running() -> bool {
     let (mut initialised, mut finalised) = (0, 0);
     // SAFETY: both calls are allowed at any time and write one integer.
+    // Test: embedded.
     let codes =
         unsafe { [ffi::MPI_Initialized(&raw mut initialised), ffi::MPI_Finalized(&raw mut finalised)] };
     codes == [ffi::MPI_SUCCESS as c_int; 2] && initialised != 0 && finalised == 0
@@ -105,12 +109,14 @@ pub(super) fn abort_all(exit_code: i32) {
         std::thread::sleep(TIME_TO_FORWARD);
         // SAFETY: MPI is initialised and not finalised; the call does not return. From a panic hook it may come from
         // another thread than the funneled one: the process ends either way.
+        // Test: abort.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
     }
 }
 
 mod raw {
     // SAFETY: the signature is that of POSIX.
+    // Test: blocked.
     unsafe extern "C" {
         /// Ends the process at once, without handlers that might wait for the library.
         pub(crate) safe fn _exit(code: super::c_int) -> !;
@@ -133,6 +139,7 @@ fn count(call: &'static str, bytes: usize) -> Result<c_int, CommError> {
 /// A request that nothing is pending on.
 fn null_request() -> ffi::MPI_Request {
     // SAFETY: reading a constant of the C library.
+    // Test: suite.
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }
 
@@ -144,6 +151,7 @@ fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
     }
     let (mut done, mut status) = (0, blank_status());
     // SAFETY: a request that its owner alone has; an integer and a status are written.
+    // Test: suite, dropped.
     check("MPI_Test", unsafe { ffi::MPI_Test(&raw mut *request, &raw mut done, &raw mut status) })?;
     Ok(done != 0)
 }
@@ -151,15 +159,18 @@ fn is_over(request: &mut ffi::MPI_Request) -> Result<bool, CommError> {
 fn byte() -> ffi::MPI_Datatype {
     // SAFETY: reading a constant of the C library. (`MPI_BYTE` itself is a macro that bindgen cannot see; an 8-bit
     // unsigned integer is moved unchanged between ranks of one architecture.)
+    // Test: suite.
     unsafe { ffi::RSMPI_UINT8_T }
 }
 
 fn word() -> ffi::MPI_Datatype {
     // SAFETY: reading a constant of the C library.
+    // Test: suite.
     unsafe { ffi::RSMPI_UINT64_T }
 }
 
 fn blank_status() -> ffi::MPI_Status {
     // SAFETY: a C struct of integers, for which zero is a value; MPI overwrites it.
+    // Test: suite.
     unsafe { std::mem::zeroed() }
 }

@@ -44,6 +44,7 @@ impl Neighbours {
         let (sources, targets) = (from.numbers(), to.numbers());
         let no_reorder = 0;
         // SAFETY: the arrays have the lengths given. Weights are unused.
+        // Test: suite.
         let on = Communicator::made(Call::MPI_Dist_graph_create_adjacent, |raw| unsafe {
             ffi::MPI_Dist_graph_create_adjacent(
                 of.raw,
@@ -71,7 +72,7 @@ impl Neighbours {
                 side.offsets[i] = count("MPI_Ineighbor_alltoallv", end)?;
                 end += length;
             }
-            side.buffer.set_length(end);
+            side.buffer.set_length(end)?;
         }
         Ok(())
     }
@@ -94,6 +95,7 @@ impl Neighbours {
         let Self { on, to, from, request } = self;
         // SAFETY: both buffers have the bytes that lengths and offsets describe (`lay_out`), and neither they nor the
         // arrays are touched until the request is over (`expect_idle`).
+        // Test: suite, dropped.
         let code = unsafe {
             ffi::MPI_Ineighbor_alltoallv(
                 to.buffer.bytes().as_ptr().cast(),

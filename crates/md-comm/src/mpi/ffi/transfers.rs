@@ -38,22 +38,20 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    /// Buffers of these lengths to send from, nothing pending.
-    pub(crate) fn outgoing(lengths: impl Iterator<Item = usize>) -> Self {
-        Self::new(Way::Out, lengths)
+    /// So many empty buffers to send from, nothing pending.
+    pub(crate) fn outgoing(many: usize) -> Self {
+        Self::new(Way::Out, many)
     }
 
-    /// Buffers of these lengths to receive into, nothing pending.
-    pub(crate) fn incoming(lengths: impl Iterator<Item = usize>) -> Self {
-        Self::new(Way::In, lengths)
+    /// So many empty buffers to receive into, nothing pending.
+    pub(crate) fn incoming(many: usize) -> Self {
+        Self::new(Way::In, many)
     }
 
-    fn new(way: Way, lengths: impl Iterator<Item = usize>) -> Self {
-        let buffers: Vec<_> = lengths.map(AlignedBuffer::new).collect();
-        let many = buffers.len();
+    fn new(way: Way, many: usize) -> Self {
         Self {
             way,
-            buffers,
+            buffers: vec![AlignedBuffer::default(); many],
             requests: vec![null_request(); many],
             pending: vec![false; many],
             kept: None,
@@ -81,7 +79,7 @@ impl Transfers {
     /// The buffer of a message that is not under way, with so many bytes.
     pub(crate) fn bytes_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_inactive(i)?;
-        self.buffers[i].set_length(length);
+        self.buffers[i].set_length(length)?;
         Ok(self.buffers[i].bytes_mut())
     }
 
@@ -134,6 +132,7 @@ impl Transfers {
         let Envelope { start, length, peer, tag, on } = envelope;
         let (start, request) = (start.cast(), &raw mut self.requests[i]);
         // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
+        // Test: suite, memcheck.
         let (call, code) = unsafe {
             match self.way {
                 Way::Out => ("MPI_Isend", ffi::MPI_Isend(start, length, byte(), peer, tag, on, request)),
@@ -161,6 +160,7 @@ impl Transfers {
         }
         let mut many = 0;
         // SAFETY: all arrays have as many entries as there are requests.
+        // Test: suite, memcheck.
         let code = unsafe {
             ffi::MPI_Testsome(
                 self.requests.len() as c_int,
@@ -200,12 +200,12 @@ impl Transfers {
         let mut length = 0;
         let status = &raw const self.statuses[entry];
         // SAFETY: the status was just written by the library.
+        // Test: suite.
         let code = unsafe { ffi::MPI_Get_count(status, byte(), &raw mut length) };
         check("MPI_Get_count", code)?;
         let length = usize::try_from(length).unwrap_or(0);
         let buffer = &mut self.buffers[i];
-        buffer.set_length(length.min(buffer.capacity()));
-        Ok(())
+        buffer.set_length(length.min(buffer.capacity()))
     }
 }
 
@@ -238,11 +238,13 @@ impl Transfers {
         let request = &raw mut self.requests[i];
         if self.way == Way::In {
             // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
+            // Test: growth, dropped.
             check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
         }
         loop {
             let (mut done, mut cancelled, mut status) = (0, 0, blank_status());
             // SAFETY: as above; the status is read only after the library has written it.
+            // Test: growth, dropped.
             unsafe {
                 check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
                 if done != 0 {
@@ -303,6 +305,7 @@ impl Transfers {
         }
         // SAFETY: the request is persistent and inactive; its buffer, unchanged since it was made or just described
         // anew, obeys this type's invariant until the request is over.
+        // Test: suite.
         check("MPI_Start", unsafe { ffi::MPI_Start(&raw mut self.requests[i]) })
     }
 
@@ -311,6 +314,7 @@ impl Transfers {
         let (start, request) = (start.cast(), &raw mut self.requests[i]);
         // SAFETY: nothing is transferred yet; the buffer has `length` bytes whenever the request is started, because
         // another buffer or length makes another request.
+        // Test: growth.
         let (call, code) = unsafe {
             match self.way {
                 Way::Out => {
@@ -330,6 +334,7 @@ impl Transfers {
             return Ok(());
         }
         // SAFETY: the request is not null and not active; only persistent ones are like that.
+        // Test: growth.
         check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&raw mut self.requests[i]) })
     }
 }

@@ -91,7 +91,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         for edge in ledger.edge_ids() {
             let Edge { flow, send_capacity: length, .. } = *ledger.edge(edge);
             if flow.sends() {
-                scratch.set_length(length);
+                scratch.set_length(length)?;
                 self.send_buffer(edge, length)?.copy_from_slice(scratch.bytes());
                 self.start(edge, length)?;
             }
@@ -100,7 +100,7 @@ impl<S: Scheme + 'static> OneSided<S> {
         for _ in ledger.spec().edges.iter().filter(|edge| edge.flow.receives()) {
             let Some(edge) = self.poll(ledger, Poll::Wait)? else { continue };
             let message = self.parts.deliver(edge)?;
-            scratch.set_length(message.len());
+            scratch.set_length(message.len())?;
             scratch.bytes_mut().copy_from_slice(message);
         }
         self.complete()

@@ -126,7 +126,7 @@ impl SharedRing {
         let RingPlace { start: Place { offset: ring, .. }, size } = parts.arena.shared.here;
         let (first, start) = pieces(ticket, length, size);
         let message = &mut parts.held[buffer];
-        message.set_length(length);
+        message.set_length(length)?;
         let (left, right) = message.bytes_mut().split_at_mut(first);
         left.copy_from_slice(parts.arena.window.arrived(ring + start, first)?);
         right.copy_from_slice(parts.arena.window.arrived(ring, length - first)?);

@@ -30,8 +30,7 @@ impl Signals {
             Along::Forward => parts.number,
             Along::Backward => parts.backward_number,
         };
-        let (leaving, coming) =
-            (Transfers::outgoing((0..edges).map(|_| 0)), Transfers::incoming((0..edges).map(|_| 0)));
+        let (leaving, coming) = (Transfers::outgoing(edges), Transfers::incoming(edges));
         let heard = Vec::with_capacity(edges);
         let mut signals = Self { number, along, leaving, coming, listened, heard };
         signals.listen(parts)?;

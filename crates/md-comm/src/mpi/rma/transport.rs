@@ -6,6 +6,7 @@ use super::super::edge_words;
 use super::super::world::Inner;
 use super::arena::WindowRequest;
 use super::{Parts, Scheme};
+use crate::error::Refused;
 use crate::ledger::Ledger;
 use crate::negotiation::Change;
 use crate::transport::{Poll, Transport};
@@ -38,8 +39,11 @@ impl<S: Scheme + 'static> OneSided<S> {
             options,
         };
         let mut parts = Parts::open(world, ledger, request)?;
-        let scheme = begin(&mut parts)?;
-        Ok(Self { parts, scheme, until_rehearsal: 0 })
+        match begin(&mut parts) {
+            Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
+            Err(error) if error.refused() == Some(Refused::Everywhere) => parts.end().and(Err(error)),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -154,12 +158,6 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         let Self { parts, scheme, .. } = &mut *self;
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
-        let Parts { arena, number, backward_number, overflow, world, .. } = parts;
-        world.barrier()?;
-        arena.window.free()?;
-        world.numbers.borrow_mut().release(*number);
-        world.numbers.borrow_mut().release(*backward_number);
-        overflow.release(world);
-        Ok(())
+        parts.end()
     }
 }

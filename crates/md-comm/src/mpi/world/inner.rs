@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::error::Refused;
 use crate::mpi::adversity::Adversity;
 use crate::mpi::ffi::{self, Communicator, Limit, Request, Window};
 use crate::mpi::guard::CallLimit;
@@ -119,11 +120,11 @@ impl Inner {
         if self.adversity.get().refuses_window(self.rank, self.ranks) {
             made = Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });
         }
-        let weight = match &made {
-            Ok(_) => 0,
-            Err(CommError::Mpi { .. }) => ANOTHER_FAILED + (self.ranks - self.rank) as u64,
-            Err(CommError::Setup(_)) => ANOTHER_FAILED,
-            Err(error) => return Err(error.clone()),
+        let weight = match made.as_ref().err().map(CommError::refused) {
+            None => 0,
+            Some(Some(Refused::Here)) => ANOTHER_FAILED + (self.ranks - self.rank) as u64,
+            Some(Some(Refused::Elsewhere)) => ANOTHER_FAILED,
+            Some(None | Some(Refused::Everywhere)) => return made.map(Ok),
         };
         let heaviest = self.highest(weight)?;
         if heaviest == 0 {

@@ -33,7 +33,7 @@ impl Window {
     /// A buffer to put from, with so many bytes; refused while an access with it is under way.
     pub(crate) fn origin_mut(&mut self, i: usize, length: usize) -> Result<&mut [u8], CommError> {
         self.expect_idle(i)?;
-        self.origins[i].set_length(length);
+        self.origins[i].set_length(length)?;
         Ok(self.origins[i].bytes_mut())
     }
 
@@ -63,6 +63,7 @@ impl Window {
         let Target { raw, member, at } = target;
         // SAFETY: source and target have `length` bytes; the source stays untouched until the put is complete
         // (`origin_busy`); the target is the receiver's buffer, which it does not look at before the arrival.
+        // Test: rough, memcheck.
         guarded_to(Call::MPI_Put, to.member, || unsafe {
             ffi::MPI_Put(from.cast(), length, byte(), member, at, length, byte(), raw)
         })
@@ -80,6 +81,7 @@ impl Window {
         self.origin_busy[i] = true;
         // SAFETY: source and target have `length` bytes; the target is not looked at until the get is complete
         // (`origin_busy`); the source is a buffer that its owner does not write to until it is released.
+        // Test: rough, memcheck.
         guarded_to(Call::MPI_Get, from.member, || unsafe {
             ffi::MPI_Get(to.cast(), length, byte(), member, at, length, byte(), raw)
         })
@@ -98,6 +100,7 @@ impl Window {
         let one: c_int = 1;
         // SAFETY: one word is read from `words`, which stays untouched until the call is complete (`word_busy`), and
         // one aligned word inside the window is replaced.
+        // Test: rough.
         guarded_to(Call::MPI_Accumulate, peer, || unsafe {
             let operation = constants::replace();
             ffi::MPI_Accumulate(from, one, word(), member, at, one, word(), operation, raw)
@@ -113,6 +116,7 @@ impl Window {
     /// Atomically adds to a word and returns what it was. Inside a passive epoch. MPI-3.1 section 11.3.4.
     pub(crate) fn fetch_and_add(&self, value: u64, at: Place) -> Result<u64, CommError> {
         // SAFETY: reading a constant of the C library.
+        // Test: rough.
         self.fetch_and(unsafe { ffi::RSMPI_SUM }, value, at)
     }
 
@@ -122,10 +126,12 @@ impl Window {
         let mut result = 0_u64;
         let (from, to) = ((&raw const value).cast(), (&raw mut result).cast());
         // SAFETY: one aligned word inside the window is accessed; both locals live until the flush, which completes it.
+        // Test: rough.
         guarded_to(Call::MPI_Fetch_and_op, peer, || unsafe {
             ffi::MPI_Fetch_and_op(from, to, word(), member, at, operation, raw)
         })?;
         // SAFETY: a valid window.
+        // Test: none.
         guarded_to(Call::MPI_Win_flush, peer, || unsafe { ffi::MPI_Win_flush(member, raw) })?;
         Ok(result)
     }
@@ -136,6 +142,7 @@ impl Window {
         expect_aligned(word)?;
         // SAFETY: inside the part (checked), aligned (checked), alive as long as the window, and only ever accessed
         // atomically: by us through this type, by others through accumulates or the same type.
+        // Test: rough, model.
         Ok(unsafe { AtomicU64::from_ptr(word.cast()) })
     }
 
@@ -145,6 +152,7 @@ impl Window {
         let start = self.own("an arrival", offset, length)?;
         // SAFETY: inside the part (checked), initialised (zeroed when made), and not written by anybody between the
         // arrival and the release of the buffer (invariant 3).
+        // Test: rough, memcheck.
         Ok(unsafe { std::slice::from_raw_parts(start, length) })
     }
 
@@ -153,6 +161,7 @@ impl Window {
         let start = self.own("a buffer to be poisoned", offset, length)?;
         // SAFETY: inside the part (checked), not written by anybody else between the arrival and the release of the
         // buffer (invariant 3), and not borrowed: `arrived` borrows the window.
+        // Test: rough.
         unsafe { start.write_bytes(POISON, length) };
         Ok(())
     }
@@ -163,6 +172,7 @@ impl Window {
         let start = self.own("a buffer access", offset, length)?;
         // SAFETY: inside the part (checked), initialised (zeroed when made), and ours alone between the buffer's
         // release and the notice (invariant 3); the mutable borrow keeps it from being formed twice.
+        // Test: rough, memcheck.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
@@ -170,6 +180,7 @@ impl Window {
     fn own(&self, call: &'static str, offset: usize, length: usize) -> Result<*mut u8, CommError> {
         let (made, offset) = self.locate(call, Place { member: 0, offset }, length)?;
         // SAFETY: the sum stays inside the part (just checked).
+        // Test: suite, memcheck.
         Ok(unsafe { made.base.add(offset) })
     }
 
@@ -207,6 +218,7 @@ impl Window {
     pub(crate) fn name(&self) -> Result<String, CommError> {
         let Some(made) = self.made.first() else { return Ok(String::new()) };
         // SAFETY: a valid window; the buffer has the size the standard asks for.
+        // Test: component.
         let name = text(ffi::MPI_MAX_OBJECT_NAME as usize, |text, length| unsafe {
             ffi::MPI_Win_get_name(made.raw, text, length)
         });

@@ -46,6 +46,7 @@ impl Group {
         ranks.dedup();
         let ranks: Vec<c_int> = ranks.into_iter().map(|rank| rank as c_int).collect();
         // SAFETY: a valid communicator; the ranks are distinct and were checked against its size by the spec.
+        // Test: suite.
         unsafe {
             let (mut all, mut raw) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
             check("MPI_Comm_group", ffi::MPI_Comm_group(of.raw, &raw mut all))?;
@@ -66,6 +67,7 @@ impl Drop for Group {
         // An empty group may be the predefined one.
         if !self.empty && is_running() {
             // SAFETY: made by `new` and not freed yet; the call is local.
+            // Test: none.
             unsafe { ffi::MPI_Group_free(&raw mut self.raw) };
         }
     }
@@ -96,6 +98,7 @@ impl Window {
 
     fn fence_as(&mut self, mode: c_int) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
+        // Test: rough.
         self.each(|made| guarded(Call::MPI_Win_fence, || unsafe { ffi::MPI_Win_fence(mode, made.raw) }))?;
         self.completed();
         Ok(())
@@ -107,6 +110,7 @@ impl Window {
         let mode = self.assertion(assertions);
         for made in &mut self.made {
             // SAFETY: a valid window and group.
+            // Test: suite.
             guarded(Call::MPI_Win_post, || unsafe { ffi::MPI_Win_post(to.raw, mode, made.raw) })?;
             made.exposed = true;
         }
@@ -116,12 +120,14 @@ impl Window {
     /// Begins to put to the group's ranks; may block until they have posted. MPI-3.1 section 11.5.2.
     pub(crate) fn start(&mut self, to: &Group) -> Result<(), CommError> {
         // SAFETY: a valid window and group.
+        // Test: suite.
         self.each(|made| guarded(Call::MPI_Win_start, || unsafe { ffi::MPI_Win_start(to.raw, 0, made.raw) }))
     }
 
     /// Ends what `start` began: the origins may be reused. MPI-3.1 section 11.5.2.
     pub(crate) fn complete(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all puts' memory obeys invariant 2.
+        // Test: rough.
         self.each(|made| guarded(Call::MPI_Win_complete, || unsafe { ffi::MPI_Win_complete(made.raw) }))?;
         self.completed();
         Ok(())
@@ -132,6 +138,7 @@ impl Window {
         for made in self.made.iter_mut().filter(|made| made.exposed) {
             let mut done: c_int = 0;
             // SAFETY: a valid window with an exposure epoch; one integer is written.
+            // Test: suite.
             guarded(Call::MPI_Win_test, || unsafe { ffi::MPI_Win_test(made.raw, &raw mut done) })?;
             made.exposed = done == 0;
         }
@@ -153,12 +160,14 @@ impl Window {
 
     fn lock_all_as(&mut self, mode: c_int) -> Result<(), CommError> {
         // SAFETY: a valid window.
+        // Test: suite.
         self.each(|made| guarded(Call::MPI_Win_lock_all, || unsafe { ffi::MPI_Win_lock_all(mode, made.raw) }))
     }
 
     /// Ends access to all ranks; everything has arrived. MPI-3.1 section 11.5.3.
     pub(crate) fn unlock_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
+        // Test: rough.
         self.each(|made| guarded(Call::MPI_Win_unlock_all, || unsafe { ffi::MPI_Win_unlock_all(made.raw) }))?;
         self.completed();
         Ok(())
@@ -167,6 +176,7 @@ impl Window {
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
     pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
+        // Test: options.
         self.each(|made| guarded(Call::MPI_Win_flush_all, || unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
         Ok(())
@@ -176,6 +186,7 @@ impl Window {
     /// processor fence in every library (osc/rdma only makes progress), hence the one beside it. MPI-3.1 section 11.5.4.
     pub(crate) fn sync(&self) -> Result<(), CommError> {
         // SAFETY: a valid window.
+        // Test: none.
         self.each(|made| guarded(Call::MPI_Win_sync, || unsafe { ffi::MPI_Win_sync(made.raw) }))?;
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Ok(())

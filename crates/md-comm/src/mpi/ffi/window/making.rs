@@ -39,7 +39,10 @@ impl Made {
         extent: usize,
         limit: Limit,
     ) -> Result<Self, CommError> {
-        let mut backing = AlignedBuffer::new(if memory.is_ours() { extent + PAGE_BYTES } else { 0 });
+        let mut backing = AlignedBuffer::default();
+        if memory.is_ours() {
+            together(on, backing.set_length(extent + PAGE_BYTES), limit)?;
+        }
         let ours = page_of(&mut backing);
         let (raw, base) = match together(on, make(on, memory, extent, ours), limit) {
             Ok(made) => made,
@@ -66,12 +69,14 @@ impl Made {
     /// What each rank does by itself with a new window; its address, where peers must know it.
     fn settle(&mut self, on: &Communicator, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
         // SAFETY: a valid window; the handler is predefined.
+        // Test: suite.
         let code = unsafe { ffi::MPI_Win_set_errhandler(self.raw, ffi::RSMPI_ERRORS_RETURN) };
         check("MPI_Win_set_errhandler", code)?;
         let (code, unified) = constants::is_unified(self.raw);
         check("MPI_Win_get_attr", code)?;
         self.unified = unified;
         // SAFETY: the part has `extent` bytes, and no other rank knows the window's layout yet.
+        // Test: paths.
         unsafe { self.base.write_bytes(0, extent) };
         match self.memory {
             Memory::Shared => self.find_parts(on, extent).map(|()| 0),
@@ -84,6 +89,7 @@ impl Made {
     pub(super) fn attach(&mut self, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
         let mut address: ffi::MPI_Aint = 0;
         // SAFETY: the memory has `extent` bytes and is kept by the owner until the window is freed.
+        // Test: options.
         unsafe {
             let code = ffi::MPI_Win_attach(self.raw, self.base.cast(), extent as ffi::MPI_Aint);
             check("MPI_Win_attach", code)?;
@@ -112,6 +118,7 @@ impl Made {
     pub(super) fn free(mut self) -> Result<(), CommError> {
         let raw = &raw mut self.raw;
         // SAFETY: the window is valid, and its schemes end their epochs before; attached memory is still there.
+        // Test: growth.
         let outcome = unsafe {
             let detached = if self.memory == Memory::Attached {
                 check("MPI_Win_detach", ffi::MPI_Win_detach(*raw, self.base.cast_const().cast()))
@@ -138,6 +145,7 @@ impl Hints {
         let for_shared: [(&CStr, &CStr); 1] = [(c"alloc_shared_noncontig", c"true")];
         let pairs: &[(&CStr, &CStr)] = if memory == Memory::Shared { &for_shared } else { &for_all };
         // SAFETY: reading a constant of the C library; the calls copy terminated strings.
+        // Test: suite.
         unsafe {
             let mut info = ffi::RSMPI_INFO_NULL;
             check("MPI_Info_create", ffi::MPI_Info_create(&raw mut info))?;
@@ -153,6 +161,7 @@ impl Hints {
 impl Drop for Hints {
     fn drop(&mut self) {
         // SAFETY: made by `new` and not freed yet; the call is local, and windows keep copies.
+        // Test: none.
         unsafe { ffi::MPI_Info_free(&raw mut self.0) };
     }
 }
@@ -196,10 +205,12 @@ fn make(
         Memory::Shared => Call::MPI_Win_allocate_shared,
     };
     // SAFETY: reading a constant of the C library.
+    // Test: suite.
     let mut raw = unsafe { ffi::RSMPI_WIN_NULL };
     let window = &raw mut raw;
     // SAFETY: the communicator is valid while MPI runs; `place` receives the address of `extent` bytes, or `ours` is
     // memory of `extent` bytes that the window's owner keeps.
+    // Test: suite, memcheck.
     let made = guarded(call, || unsafe {
         match memory {
             Memory::Allocated => ffi::MPI_Win_allocate(size, unit, hints.0, on.raw, place, window),

@@ -18,6 +18,7 @@ impl Made {
         for member in 0..members {
             let (mut size, mut unit, mut base) = (0, 0, std::ptr::null_mut::<u8>());
             // SAFETY: a valid shared window; three values are written.
+            // Test: suite.
             let code = unsafe {
                 let (size, unit, base) = (&raw mut size, &raw mut unit, (&raw mut base).cast());
                 ffi::MPI_Win_shared_query(self.raw, rank_number(member), size, unit, base)
@@ -40,6 +41,7 @@ impl Window {
         expect_aligned(word)?;
         // SAFETY: inside the member's part and aligned (both checked), mapped as long as the window, and only ever
         // accessed atomically.
+        // Test: rough, model.
         Ok(unsafe { AtomicU64::from_ptr(word.cast()) })
     }
 
@@ -49,6 +51,7 @@ impl Window {
         let start = self.shared_address(at, length)?;
         // SAFETY: inside the member's part (checked), initialised (zeroed by its owner), and ours alone between the
         // buffer's release and the flag (invariant 3); the mutable borrow keeps it from being formed twice.
+        // Test: rough, flag first.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
     }
 
@@ -61,6 +64,7 @@ impl Window {
             .ok_or_else(|| refused("a streamed copy", format!("origin {i} ends before {}", piece.end)))?;
         // SAFETY: inside the member's part (checked), ours alone between the buffer's release and the flag (invariant
         // 3), and no part of an origin buffer.
+        // Test: rough.
         unsafe { copy_past_caches(from, start) };
         Ok(())
     }
@@ -70,6 +74,7 @@ impl Window {
         let part = made.parts.get(at.member).copied();
         let part = part.ok_or_else(|| refused("a shared access", "the window is not shared".to_owned()))?;
         // SAFETY: the offset is inside the member's part (just checked).
+        // Test: suite, memcheck.
         Ok(unsafe { part.add(offset) })
     }
 }
@@ -85,13 +90,16 @@ unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
     let streamed = if to.addr().is_multiple_of(UNIT) { from.len() / UNIT * UNIT } else { 0 };
     for offset in (0..streamed).step_by(UNIT) {
         // SAFETY: both ends hold `offset + UNIT` bytes; `to + offset` is aligned to UNIT. SSE2 is in every x86-64.
+        // Test: rough.
         unsafe { _mm_stream_si128(to.add(offset).cast(), _mm_loadu_si128(from.as_ptr().add(offset).cast())) };
     }
     let rest = &from[streamed..];
     // SAFETY: the rest of both.
+    // Test: rough.
     unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), to.add(streamed), rest.len()) };
     // Streaming stores keep no order of their own: without the fence the flag could be seen first.
     // SAFETY: SSE is in every x86-64.
+    // Test: none.
     unsafe { _mm_sfence() };
 }
 
@@ -102,5 +110,6 @@ unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn copy_past_caches(from: &[u8], to: *mut u8) {
     // SAFETY: as the caller promises.
+    // Test: other.
     unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
 }

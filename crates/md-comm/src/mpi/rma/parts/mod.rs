@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 use std::rc::Rc;
 
+use crate::error::Refused;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
@@ -70,13 +71,16 @@ impl Parts {
         if request.memory == Memory::Shared {
             world.expect_on_node(ledger.spec())?;
         }
-        let number = world.numbers.borrow_mut().take()?;
-        let backward_number = world.numbers.borrow_mut().take()?;
+        let [number, backward_number, overflowing] = world.numbers.borrow_mut().take()?;
         edge_words::tell_capacities(&world, ledger, number)?;
         let terms = ledger.terms();
-        let arena = arena(&world, &terms, number, request)?;
+        let arena = arena(&world, &terms, number, request).inspect_err(|error| {
+            if error.refused() == Some(Refused::Everywhere) {
+                world.numbers.borrow_mut().release(&[number, backward_number, overflowing]);
+            }
+        })?;
         let edges = terms.spec().edges.len();
-        let overflow = Overflow::open(&world, &terms)?;
+        let overflow = Overflow::new(overflowing, &terms);
         let [noticed_edges, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges));
         Ok(Self {
             number,
@@ -108,6 +112,15 @@ impl Parts {
         self.arena.window.free()?;
         self.arena = arena(&self.world, &self.terms, self.number, self.request)?;
         self.sequence = 1;
+        Ok(())
+    }
+
+    /// Gives window and numbers back, with all epochs closed. *Collective.*
+    pub(crate) fn end(&mut self) -> Result<(), CommError> {
+        self.world.barrier()?;
+        self.arena.window.free()?;
+        let numbers = [self.number, self.backward_number, self.overflow.number];
+        self.world.numbers.borrow_mut().release(&numbers);
         Ok(())
     }
 

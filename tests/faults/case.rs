@@ -1,0 +1,115 @@
+//! One line of the table: a fault on a backend and ranks, and what came of it.
+
+use std::fmt;
+use std::process::Command;
+use std::time::Instant;
+
+use md_comm::Backend;
+
+use crate::fault::Fault;
+use crate::job::Job;
+use crate::late::{self, Lateness};
+
+/// One line of the table before it is known how it ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) fault: Fault,
+    pub(crate) backend: Backend,
+    pub(crate) ranks: usize,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{}", self.fault.name(), self.backend.name(), self.ranks)
+    }
+}
+
+/// A line of the table.
+pub(crate) struct Row {
+    case: Case,
+    pub(crate) ended_s: f64,
+    pub(crate) exit: String,
+    pub(crate) files: String,
+    verdict: Verdict,
+}
+
+enum Verdict {
+    Passed,
+    Failed(String),
+    Skipped(&'static str),
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { case, ended_s, exit, files, verdict } = self;
+        let verdict = match verdict {
+            Verdict::Passed => "ok".to_owned(),
+            Verdict::Failed(why) => format!("FAILED: {}", why.replace(',', ";").replace('\n', " | ")),
+            Verdict::Skipped(why) => format!("skipped: {why}"),
+        };
+        write!(f, "{case},{ended_s:.1},{exit},{files},{verdict}")
+    }
+}
+
+impl Row {
+    pub(crate) fn has_passed(&self) -> bool {
+        matches!(self.verdict, Verdict::Passed)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.verdict, Verdict::Failed(_))
+    }
+
+    pub(crate) fn is_skipped(&self) -> bool {
+        matches!(self.verdict, Verdict::Skipped(_))
+    }
+}
+
+impl Case {
+    /// Plays the case to its end.
+    pub(crate) fn play(self) -> Row {
+        let mut row = Row {
+            case: self,
+            ended_s: 0.0,
+            exit: String::new(),
+            files: String::new(),
+            verdict: Verdict::Passed,
+        };
+        if self.fault.surroundings().is_some() && !can_mount() {
+            row.verdict = Verdict::Skipped("needs root; to mount a small disk");
+            return row;
+        }
+        let begun = Instant::now();
+        let played = match self.lateness() {
+            Some(lateness) => {
+                row.files = "same particles".to_owned();
+                late::play(lateness, self.ranks)
+            }
+            None => Job::start(self).and_then(|mut job| {
+                let judged = job.suffer().and_then(|before| job.judge(before, &mut row));
+                judged.map_err(|why| format!("{why} {}", job.said().trim()))
+            }),
+        };
+        if row.exit.is_empty() {
+            row.ended_s = begun.elapsed().as_secs_f64();
+        }
+        if let Err(why) = played {
+            row.verdict = Verdict::Failed(why);
+        }
+        row
+    }
+
+    /// What threads are held up by: no signal stops one alone.
+    fn lateness(self) -> Option<Lateness> {
+        if self.fault == Fault::LateMessages {
+            Some(Lateness::Messages)
+        } else {
+            (self.fault == Fault::Slow && self.backend == Backend::Local).then_some(Lateness::Rank)
+        }
+    }
+}
+
+fn can_mount() -> bool {
+    let try_it = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
+    try_it.is_ok_and(|tried| tried.status.success())
+}

@@ -1,0 +1,199 @@
+//! Backend `local`, whose ranks are threads: messages that come late and in another order, and a rank a hundred times slower
+//! than the others. A fault in every exchange holds the ranks up; nothing but the time may change.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use md_comm::conformance::{self, Call, Delivery, Then};
+use md_comm::{CommError, EdgeId, Exchange, ExchangeSpec, Rank, World, local};
+use md_core::halo::ExchangePattern;
+use md_core::lattice::{Lattice, LatticeKind};
+use md_core::potential::LennardJones;
+use md_engine::{Config, EngineError, ParticleRow, RowVector, Setup, Simulation};
+
+use crate::support::Random;
+
+const STEPS: u64 = 40;
+/// With this and the temperature, particles change ranks.
+const REBUILDS: u64 = 2;
+const WATCHDOG: Duration = Duration::from_secs(10);
+/// How long a rank is held up at most before it sends, initiates or completes.
+const LONGEST_DELAY_US: usize = 500;
+/// The slow rank sleeps so much longer than it works, but never so long that the others give up.
+const SLEEP_PER_WORK: u32 = 99;
+const LONGEST_SLEEP: Duration = Duration::from_secs(2);
+
+/// What holds a rank up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lateness {
+    None,
+    /// Random delays, so that messages arrive in any order.
+    Messages,
+    /// The last rank is slow.
+    Rank,
+}
+
+/// What one rank notes.
+#[derive(Debug, Clone)]
+struct Notes {
+    /// Exchanges whose messages arrived in another order than those of the exchange before.
+    reordered: Cell<u32>,
+    held_up: Cell<u32>,
+    /// When it was held up last.
+    since: Cell<Instant>,
+}
+
+/// The particles at the end, as rank 0 has them, and the sums of all ranks' notes.
+struct Played {
+    rows: Vec<ParticleRow>,
+    reordered: u32,
+    held_up: u32,
+}
+
+/// Plays a simulation undisturbed and with late ranks, and compares all positions, velocities and forces bit by bit.
+pub(crate) fn play(lateness: Lateness, ranks: usize) -> Result<(), String> {
+    // For a slow rank, the order of messages is all the same.
+    let patterns = match lateness {
+        Lateness::Rank => &[ExchangePattern::Direct][..],
+        Lateness::None | Lateness::Messages => &[ExchangePattern::Direct, ExchangePattern::Staged],
+    };
+    for &pattern in patterns {
+        let [expected, late] = [Lateness::None, lateness].map(|lateness| simulate(lateness, ranks, pattern));
+        let (expected, late) = (expected?, late?);
+        if late.held_up == 0 || expected.held_up > 0 {
+            return Err("nobody was held up".to_owned());
+        }
+        // Two ranks have one message each to wait for.
+        if lateness == Lateness::Messages
+            && ranks > 2
+            && pattern == ExchangePattern::Direct
+            && late.reordered == 0
+        {
+            return Err("all messages came in the same order".to_owned());
+        }
+        if expected.rows.is_empty() || late.rows != expected.rows {
+            return Err(format!("{pattern:?}: particles are elsewhere than without delays"));
+        }
+    }
+    Ok(())
+}
+
+fn simulate(lateness: Lateness, ranks: usize, pattern: ExchangePattern) -> Result<Played, String> {
+    let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [6, 5, 5]);
+    let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+    config.temperature = Some(3.0);
+    config.parallel.exchange = pattern;
+    let setup = Setup::new(config, ranks).map_err(|error| error.to_string())?;
+    let ends = local::run(ranks, WATCHDOG, |inner| {
+        let notes =
+            Notes { reordered: Cell::new(0), held_up: Cell::new(0), since: Cell::new(Instant::now()) };
+        let world = LateWorld { inner, lateness, notes: Rc::new(notes) };
+        let mut simulation = Simulation::new(&world, &setup)?;
+        simulation.run(STEPS, &mut [])?;
+        let rebuilds = simulation.neighbor_report().rebuilds;
+        let mut rows = simulation.gather_rows(RowVector::Velocity)?;
+        rows.extend(simulation.gather_rows(RowVector::Force)?);
+        simulation.finalise()?;
+        Ok::<_, EngineError>((rows, rebuilds, world.notes.reordered.get(), world.notes.held_up.get()))
+    });
+    let mut played = Played { rows: Vec::new(), reordered: 0, held_up: 0 };
+    for ended in ends {
+        let ended = ended.map_err(|panic| panic.to_string())?.map_err(|error| error.to_string())?;
+        let (rows, rebuilds, reordered, held_up) = ended;
+        if rebuilds < REBUILDS {
+            return Err(format!("only {rebuilds} rebuilds"));
+        }
+        played.rows.extend(rows);
+        played.reordered += reordered;
+        played.held_up += held_up;
+    }
+    Ok(played)
+}
+
+/// A world whose exchanges are held up.
+struct LateWorld<'w> {
+    inner: &'w dyn World,
+    lateness: Lateness,
+    notes: Rc<Notes>,
+}
+
+/// The fault in one context.
+struct Late {
+    lateness: Lateness,
+    is_slow: bool,
+    random: Random,
+    /// Edges in the order of their messages, in this exchange and in the one before.
+    arrived: [Vec<EdgeId>; 2],
+    notes: Rc<Notes>,
+}
+
+impl Late {
+    fn delay(&mut self) -> Duration {
+        match self.lateness {
+            Lateness::Messages => Duration::from_micros(self.random.below(LONGEST_DELAY_US) as u64),
+            Lateness::Rank if self.is_slow => {
+                (SLEEP_PER_WORK * self.notes.since.get().elapsed()).min(LONGEST_SLEEP)
+            }
+            Lateness::Rank | Lateness::None => Duration::ZERO,
+        }
+    }
+}
+
+impl conformance::Fault for Late {
+    fn before(&mut self, call: Call) -> Result<Then, CommError> {
+        let delay = self.delay();
+        if !delay.is_zero() {
+            std::thread::sleep(delay);
+            self.notes.held_up.update(|times| times + 1);
+        }
+        self.notes.since.set(Instant::now());
+        if call == Call::Complete {
+            let [now, before] = &mut self.arrived;
+            if now != before && now.len() == before.len() {
+                self.notes.reordered.update(|times| times + 1);
+            }
+            *before = std::mem::take(now);
+        }
+        Ok(Then::Proceed)
+    }
+
+    fn falsify(&mut self, delivery: &mut Delivery) {
+        self.arrived[0].push(delivery.edge);
+    }
+}
+
+impl World for LateWorld<'_> {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+    fn ranks(&self) -> usize {
+        self.inner.ranks()
+    }
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
+        let (lateness, rank, notes) = (self.lateness, self.rank(), Rc::clone(&self.notes));
+        let is_slow = rank + 1 == self.ranks();
+        Ok(self.inner.open(spec)?.with_fault(move |_| {
+            let (random, arrived) = (Random::new(rank as u64), [Vec::new(), Vec::new()]);
+            Box::new(Late { lateness, is_slow, random, arrived, notes: Rc::clone(&notes) })
+        }))
+    }
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.gather_all(mine)
+    }
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        self.inner.broadcast(root, bytes)
+    }
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.inner.gather(root, mine)
+    }
+    fn barrier(&self) -> Result<(), CommError> {
+        self.inner.barrier()
+    }
+    fn abort(&self, exit_code: i32) {
+        self.inner.abort(exit_code);
+    }
+    fn library(&self) -> String {
+        self.inner.library()
+    }
+}
