@@ -176,7 +176,7 @@ impl Window {
     /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
     pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
         // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        // Test: options.
+        // Test: paths.
         self.each(|made| guarded(Call::MPI_Win_flush_all, || unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
         self.completed();
         Ok(())
