@@ -57,6 +57,22 @@ impl Library {
     }
 }
 
+/// What Open MPI says where no component of it can make a window.
+const NO_COMPONENT: [&str; 2] = ["MPI_ERR_WIN", "MPI_ERR_INTERN"];
+
+impl Library {
+    /// The library's reason for refusing a window, with what the user can set. Open MPI 4 has one component that moves data over
+    /// TCP, which it does not choose by itself, and another for shared memory, which that one replaces.
+    #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "windows are MPI's"))]
+    pub(crate) fn explain(&self, reason: String) -> String {
+        let says = |code| reason.contains(code);
+        if self.family == Family::OpenMpi && self.version < [5, 0, 0] && NO_COMPONENT.into_iter().any(says) {
+            return format!("{reason}; between nodes over TCP, start with `mpirun --mca osc pt2pt,sm`");
+        }
+        reason
+    }
+}
+
 impl fmt::Display for Library {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [major, minor, patch] = self.version;
@@ -115,6 +131,17 @@ mod tests {
         assert_eq!(devices[2].as_deref(), Some("ch4:ucx ofi"));
         assert_eq!(devices[3].as_deref(), Some("ch4:ofi"));
         assert_eq!(devices[0], None);
+    }
+
+    #[test]
+    fn open_mpi_4_needs_an_option_over_tcp() {
+        let explained = |text: &str, reason: &str| Library::from_text(text).explain(reason.to_owned());
+        let refused = "MPI_Win_allocate failed: MPI_ERR_WIN: invalid window";
+        let option = "; between nodes over TCP, start with `mpirun --mca osc pt2pt,sm`";
+        assert_eq!(explained(TEXTS[0].0, refused), format!("{refused}{option}"));
+        assert_eq!(explained(TEXTS[1].0, refused), refused);
+        assert_eq!(explained(TEXTS[2].0, refused), refused);
+        assert_eq!(explained(TEXTS[0].0, "MPI_ERR_NO_MEM"), "MPI_ERR_NO_MEM");
     }
 
     #[test]

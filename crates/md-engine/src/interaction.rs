@@ -54,7 +54,7 @@ pub struct ForceContext<'a, 'w> {
     pub(crate) ghosts: GhostPositions,
 }
 
-impl ForceContext<'_, '_> {
+impl<'w> ForceContext<'_, 'w> {
     /// Fills ghosts with the owners' values of these fields. Positions alone are not sent again where a rebuild has
     /// just done so. *Collective.*
     ///
@@ -120,7 +120,7 @@ impl ForceContext<'_, '_> {
     /// # Errors
     /// As [`Self::gather`].
     pub fn progress(&mut self) -> Result<Flight, EngineError> {
-        self.with_halo(|halo, view| halo.progress(view))
+        self.with_halo(Halo::progress)
     }
 
     /// Does `work` and books its time as that of forces.
@@ -135,7 +135,7 @@ impl ForceContext<'_, '_> {
         fields == POSITIONS && self.ghosts == GhostPositions::Fresh
     }
 
-    fn with_halo<R>(&mut self, work: impl FnOnce(&mut Halo, &mut HaloView) -> R) -> R {
+    fn with_halo<R>(&mut self, work: impl FnOnce(&mut Halo<'w>, &mut HaloView) -> R) -> R {
         let Self { particles, cells, plan, domain, threads, halo, clock, .. } = self;
         work(halo, &mut HaloView { particles, cells, plan, domain, threads, clock })
     }

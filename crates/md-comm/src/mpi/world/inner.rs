@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::error::Refused;
+use crate::library::Library;
 use crate::mpi::adversity::Adversity;
 use crate::mpi::ffi::{self, Communicator, Limit, Request, Window};
 use crate::mpi::guard::CallLimit;
@@ -126,15 +127,16 @@ impl Inner {
             Some(Some(Refused::Elsewhere)) => ANOTHER_FAILED,
             Some(None | Some(Refused::Everywhere)) => return made.map(Ok),
         };
+        let made = made.map_err(|error| error.to_string());
         let heaviest = self.highest(weight)?;
         if heaviest == 0 {
-            return Ok(made.map_err(|error| error.to_string()));
+            return Ok(made);
         }
         // What some ranks have made without the others cannot be freed, which is collective; it is left.
-        let mut reason = made.err().map_or_else(Vec::new, |error| error.to_string().into_bytes());
+        let mut reason = made.err().unwrap_or_default().into_bytes();
         let speaker = self.ranks - heaviest.saturating_sub(ANOTHER_FAILED).max(1) as usize;
         self.broadcast(speaker, &mut reason)?;
-        let reason = String::from_utf8_lossy(&reason).into_owned();
+        let reason = Library::from_text(&self.library).explain(String::from_utf8_lossy(&reason).into_owned());
         Ok(Err(if speaker == 0 { reason } else { format!("on rank {speaker}: {reason}") }))
     }
 }
