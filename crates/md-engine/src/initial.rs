@@ -7,9 +7,10 @@ use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
-use crate::config::{ParticleSource, Setup};
+use crate::config::ParticleSource;
 use crate::decomposition::Division;
 use crate::error::EngineError;
+use crate::setup::Setup;
 
 /// The particles that this rank owns.
 ///

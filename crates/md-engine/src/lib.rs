@@ -55,13 +55,12 @@ mod observer;
 mod placement;
 mod rebuild;
 pub mod report;
+mod setup;
 mod simulation;
 mod state;
 
 pub use clock::Phase;
-pub use config::{
-    Config, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, TailCorrection,
-};
+pub use config::{Config, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, TailCorrection};
 pub use decomposition::{Decomposition, Division};
 pub use error::{Attribute, EngineError, Scope};
 pub use frozen::FrozenHalo;
@@ -70,5 +69,6 @@ pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RankTiming, RowVector, Thermo};
+pub use setup::Setup;
 pub use simulation::Simulation;
 pub use state::State;

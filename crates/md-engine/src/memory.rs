@@ -3,7 +3,8 @@
 use md_core::force::{MethodKind, Precision};
 use md_core::{Dimension, Shell};
 
-use crate::config::{ParticleSource, Setup};
+use crate::config::ParticleSource;
+use crate::setup::Setup;
 
 /// Bytes of a process that has no particles yet: program and MPI library.
 const PROCESS: f64 = 12e6;

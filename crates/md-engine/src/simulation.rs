@@ -8,7 +8,7 @@ use md_core::rebuild::{Due, RebuildWatch};
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Threads};
 
 use crate::clock::{Phase, PhaseClock};
-use crate::config::{Config, Forces, NeighborConfig, Setup, TailCorrection};
+use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
 use crate::ending::Ending;
 use crate::error::EngineError;
@@ -18,6 +18,7 @@ use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
 use crate::rebuild::RebuildAnswer;
 use crate::report::{EnergyReport, NeighborReport};
+use crate::setup::Setup;
 use crate::state::State;
 
 /// One rank of a running simulation, with forces from `I`.

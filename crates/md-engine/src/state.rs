@@ -2,9 +2,9 @@
 
 use md_core::{Domain, Particles};
 
-use crate::config::Setup;
 use crate::error::EngineError;
 use crate::integrator::Integrate;
+use crate::setup::Setup;
 
 /// The state of one rank.
 #[derive(Debug)]

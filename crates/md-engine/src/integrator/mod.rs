@@ -13,8 +13,8 @@ use md_comm::World;
 use md_core::integrate::HalfKicks;
 use md_core::{Domain, Particles, Threads};
 
-use crate::config::Setup;
 use crate::error::EngineError;
+use crate::setup::Setup;
 pub use velocity_verlet::VelocityVerletKeys;
 
 /// What an integrator works on.

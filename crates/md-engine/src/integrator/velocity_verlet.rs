@@ -4,8 +4,8 @@
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 
 use super::{Completion, Integrate, Motion};
-use crate::config::Setup;
 use crate::error::EngineError;
+use crate::setup::Setup;
 
 /// The keys of velocity Verlet: none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

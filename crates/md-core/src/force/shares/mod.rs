@@ -57,6 +57,38 @@ impl<'a> Columns<'a, Double> {
     }
 }
 
+/// What all threads read of [`Columns`].
+struct Source<'a, P: Arithmetic> {
+    position: [&'a [P::Coordinate]; 3],
+    kind: &'a [P::SpeciesIndex],
+    unit: f64,
+}
+
+impl<'a, P: Arithmetic> Columns<'a, P> {
+    /// The forces, and the rest; where forces on i-particles go is decided by the sweep.
+    fn split(self) -> ([&'a mut [f64]; 3], Source<'a, P>) {
+        let Self { position, kind, force, unit, i_force } = self;
+        debug_assert!(i_force.is_none());
+        (force, Source { position, kind, unit })
+    }
+}
+
+impl<P: Arithmetic> Source<'_, P> {
+    /// For local pairs: the home alone, whose forces these are.
+    fn local<'b>(&'b self, home: &Range<usize>, force: [&'b mut [f64]; 3]) -> Columns<'b, P> {
+        let &Self { position, kind, unit } = self;
+        let home = home.start.min(kind.len())..home.end.min(kind.len());
+        let position = position.map(|column| &column[home.clone()]);
+        Columns { position, kind: &kind[home], force, unit, i_force: None }
+    }
+
+    /// For cross-thread pairs: forces on i-particles go to the home, those on j-particles to `force`.
+    fn cross<'b>(&'b self, i_force: Placed<[&'b mut [f64]; 3]>, force: [&'b mut [f64]; 3]) -> Columns<'b, P> {
+        let &Self { position, kind, unit } = self;
+        Columns { position, kind, force, unit, i_force: Some(i_force) }
+    }
+}
+
 /// What one thread does in one region.
 #[derive(Debug, Clone, Default)]
 pub(in crate::force) struct Work<L> {
@@ -168,8 +200,7 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Blocks + Send + Sync>(
         return PairSums::default();
     }
     let is_last = blocks.end >= self::blocks(shares, region);
-    let Columns { position, kind, force, unit, i_force } = columns;
-    debug_assert!(i_force.is_none(), "where forces on i-particles go is decided here");
+    let (force, source) = columns.split();
     let work = |homes: Homes<L>, _: usize| {
         let Homes { shares: [share], mut force } = homes else { return PairSums::default() };
         if blocks.start == 0 {
@@ -177,22 +208,14 @@ pub(in crate::force) fn sweep<P: Arithmetic, L: Blocks + Send + Sync>(
         }
         let Share { works, sums, reactions } = share;
         let Work { home, local, cross } = &mut works[region as usize];
-        let home = home.start.min(kind.len())..home.end.min(kind.len());
         for block in blocks.clone() {
             if block < local.blocks() {
-                let columns = Columns {
-                    position: position.map(|column| &column[home.clone()]),
-                    kind: &kind[home.clone()],
-                    force: reborrowed(&mut force),
-                    i_force: None,
-                    unit,
-                };
-                *sums += sweep(local, block, columns);
+                *sums += sweep(local, block, source.local(home, reborrowed(&mut force)));
             }
             if block < cross.blocks() {
-                let i_force = Some(Placed { first: home.start, columns: reborrowed(&mut force) });
-                let force = reactions.columns();
-                *sums += sweep(cross, block, Columns { position, kind, force, unit, i_force });
+                let i_force =
+                    Placed { first: home.start.min(source.kind.len()), columns: reborrowed(&mut force) };
+                *sums += sweep(cross, block, source.cross(i_force, reactions.columns()));
             }
         }
         if is_last { *sums } else { PairSums::default() }
