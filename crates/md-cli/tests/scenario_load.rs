@@ -137,6 +137,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     exchange = "direct"
     partition = "rect"
     overlap = true
+    second_share = 0.5
     threads = 1
     ranks = 1
     watchdog_s = 60.0
