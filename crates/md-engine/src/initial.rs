@@ -104,11 +104,12 @@ fn draw_velocities(
     world: &dyn World,
 ) -> Result<(), EngineError> {
     let (dimension, masses, seed) = (setup.domain.dimension, &setup.config.masses, setup.config.seed);
-    let MomentumSums { momentum: [x, y, z], mass } = velocities::draw(particles, masses, seed, dimension);
-    let [x, y, z, mass] = sum_exactly([x, y, z, mass], world)?;
-    let total = MomentumSums { momentum: [x, y, z], mass };
-    let twice_kinetic = velocities::remove_drift(particles, masses, &total);
-    let [twice_kinetic] = sum_exactly([twice_kinetic], world)?;
+    let MomentumSums { momentum, mass } = velocities::draw(particles, masses, seed, dimension);
+    let momentum = sum_exactly("momentum", momentum, world)?;
+    let [mass] = sum_exactly("mass", [mass], world)?;
+    let drift = momentum.map(|momentum| momentum / mass);
+    let twice_kinetic = velocities::remove_drift(particles, masses, drift);
+    let [twice_kinetic] = sum_exactly("kinetic energy", [twice_kinetic], world)?;
     let degrees = degrees_of_freedom(setup.atoms(), dimension);
     velocities::rescale(particles, twice_kinetic, temperature, degrees);
     check_temperature(twice_kinetic_energy(particles, masses) / degrees, temperature, world)
@@ -126,14 +127,17 @@ fn check_temperature(of_rank: f64, asked: f64, world: &dyn World) -> Result<(), 
     Err(EngineError::Temperature { asked, found })
 }
 
-/// Sums over all ranks without rounding.
-fn sum_exactly<const N: usize>(sums: [ExactSum; N], world: &dyn World) -> Result<[ExactSum; N], EngineError> {
-    let mine: Vec<u8> = sums.iter().flat_map(|sum| sum.to_bytes()).collect();
-    let all = world.gather_all(&mine)?;
-    let mut totals = [ExactSum::default(); N];
-    let (terms, _) = all.as_chunks::<{ size_of::<ExactSum>() }>();
-    for (index, term) in terms.iter().enumerate() {
-        totals[index % N].merge(ExactSum::from_bytes(*term));
+/// Sums over all ranks without rounding. *Collective.*
+fn sum_exactly<const N: usize>(
+    what: &'static str,
+    sums: [ExactSum; N],
+    world: &dyn World,
+) -> Result<[f64; N], EngineError> {
+    let mut limbs = sums.map(ExactSum::limbs);
+    world.sum(limbs.as_flattened_mut())?;
+    let mut totals = [0.0; N];
+    for (total, limbs) in totals.iter_mut().zip(limbs) {
+        *total = ExactSum::from_limbs(limbs).value().ok_or(EngineError::Sum { what })?;
     }
     Ok(totals)
 }
