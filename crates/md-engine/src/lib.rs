@@ -57,6 +57,7 @@ mod rebuild;
 pub mod report;
 mod simulation;
 mod state;
+mod timing;
 
 pub use clock::Phase;
 pub use config::{
@@ -69,6 +70,7 @@ pub use halo::Halo;
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
-pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RankTiming, RowVector, Thermo};
+pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 pub use simulation::Simulation;
 pub use state::State;
+pub use timing::{PhaseSpread, RankTiming, Spread, Timings};
