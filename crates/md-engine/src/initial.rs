@@ -144,8 +144,6 @@ fn sum_exactly<const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "outside of test functions too")]
-
     use std::sync::Arc;
     use std::time::Duration;
 
