@@ -34,26 +34,25 @@ impl CellIndex {
         }
         let mut index = Self { low, size, table: vec![Self::NONE; places], sorted: Vec::new() };
         for (cell, number) in numbered {
-            if let Some(place) = index.place(cell) {
-                index.table[place] = number;
-            }
+            let place = index.place(cell);
+            index.table[place] = number;
         }
         index
     }
 
+    /// The cell's place in the table; beyond its end for a cell outside of the bounding box.
     #[inline]
-    fn place(&self, cell: Cell) -> Option<usize> {
-        let offset = subtract(cell, self.low);
-        let inside = (0..3).all(|dim| offset[dim] >= 0 && (offset[dim] as usize) < self.size[dim]);
-        let [x, y, z] = offset.map(|o| o as usize);
-        inside.then(|| (z * self.size[1] + y) * self.size[0] + x)
+    fn place(&self, cell: Cell) -> usize {
+        // A negative offset becomes a huge one.
+        let [x, y, z] = subtract(cell, self.low).map(|offset| offset as usize);
+        let inside = x < self.size[0] && y < self.size[1] && z < self.size[2];
+        if inside { (z * self.size[1] + y) * self.size[0] + x } else { usize::MAX }
     }
 
     #[inline]
     pub(super) fn get(&self, cell: Cell) -> Option<u32> {
-        match self.place(cell) {
-            Some(place) => Some(self.table[place]).filter(|&index| index != Self::NONE),
-            None if self.sorted.is_empty() => None,
+        match self.table.get(self.place(cell)) {
+            Some(&index) => Some(index).filter(|&index| index != Self::NONE),
             None => self.search(cell),
         }
     }
