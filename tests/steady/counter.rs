@@ -1,4 +1,4 @@
-//! The library that counts collectives: built by the MPI compiler, loaded before MPI, read through a file.
+//! The library that counts collectives and messages: built by the MPI compiler, loaded before MPI, read through a file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,22 +8,38 @@ use crate::launch;
 
 /// Variable that tells the library where to count; the process's number is appended.
 const COUNT_FILE: &str = "MD_COUNT_FILE";
-const RANKS: usize = 2;
 /// On cores that others use as well every wait takes as long as their turn.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Collectives that this process has called so far; `None` if nobody counts.
-pub(crate) fn read() -> Option<u64> {
-    let file = format!("{}.{}", std::env::var(COUNT_FILE).ok()?, std::process::id());
-    let bytes = std::fs::read(file).ok()?;
-    Some(u64::from_ne_bytes(bytes.get(..size_of::<u64>())?.try_into().ok()?))
+/// What this process has called so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Collectives.
+    pub(crate) calls: u64,
+    /// That they have given and delivered.
+    pub(crate) bytes: u64,
+    /// Sent and received.
+    pub(crate) messages: u64,
+    /// That the buffers of these messages hold.
+    pub(crate) message_bytes: u64,
 }
 
-/// All backends over MPI in one job.
-pub(crate) fn run_job() -> Result<(), String> {
+/// `None` if nobody counts.
+pub(crate) fn read() -> Option<Counts> {
+    let file = format!("{}.{}", std::env::var(COUNT_FILE).ok()?, std::process::id());
+    let bytes = std::fs::read(file).ok()?;
+    let (words, _) = bytes.as_chunks::<{ size_of::<u64>() }>();
+    let [calls, bytes, messages, message_bytes] = words.first_chunk()?.map(u64::from_ne_bytes);
+    Some(Counts { calls, bytes, messages, message_bytes })
+}
+
+/// This program on so many ranks over MPI; returns what it prints, nothing where it cannot be run.
+pub(crate) fn run_job(ranks: usize) -> Result<String, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = build(folder)?;
-    let Some(mut command) = launch::mpirun(RANKS) else { return may_skip("no mpirun") };
+    let Some(mut command) = launch::mpirun(ranks) else {
+        return may_skip("no mpirun").map(|()| String::new());
+    };
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let counts = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
     if let Some(library) = library {
@@ -33,8 +49,12 @@ pub(crate) fn run_job() -> Result<(), String> {
     }
     command.arg(program);
     let finished = launch::run_with_timeout(command, LIMIT).map_err(|error| error.to_string())?;
-    println!("{}", finished.stdout.trim());
-    if finished.succeeded() { Ok(()) } else { Err(format!("{:?}\n{}", finished.status, finished.stderr)) }
+    let succeeded = finished.succeeded();
+    if succeeded {
+        Ok(finished.stdout)
+    } else {
+        Err(format!("{:?}\n{}\n{}", finished.status, finished.stdout, finished.stderr))
+    }
 }
 
 /// `None` if that is not possible here and need not be.

@@ -21,6 +21,9 @@ use std::time::Duration;
 use md_comm::{World, local};
 
 const WATCHDOG: Duration = Duration::from_secs(60);
+/// Over MPI.
+#[cfg(feature = "mpi")]
+const RANKS: usize = 2;
 
 /// Counts and prints outcomes.
 #[derive(Debug, Default)]
@@ -61,6 +64,6 @@ fn main() -> ExitCode {
         }
     }
     #[cfg(feature = "mpi")]
-    tally.count("over MPI", counter::run_job());
+    tally.count("over MPI", counter::run_job(RANKS).map(|printed| println!("{}", printed.trim())));
     tally.end()
 }

@@ -124,6 +124,7 @@ impl RunError {
                 | EngineError::Config(_)
                 | EngineError::BoxTooLarge(_)
                 | EngineError::Particle { .. }
+                | EngineError::Sum { .. }
                 | EngineError::Temperature { .. }
                 | EngineError::MixedPrecision(_)
                 | EngineError::SinglePrecision,

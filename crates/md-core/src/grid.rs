@@ -6,6 +6,7 @@
 //! coordinates, -1 and count). An image is never stored as a cell of its own kind: it is its primary cell plus a shift.
 
 use crate::domain::Domain;
+use std::ops::Range;
 
 /// Integer coordinates of a cell, x first.
 pub type Cell = [i32; 3];
@@ -144,6 +145,14 @@ impl CellGrid {
             let scaled = (position[dim] - self.domain.origin[dim]) * self.inverse_length[dim];
             (scaled as i32).clamp(0, self.counts[dim] - 1)
         })
+    }
+
+    /// From the lower corner of a cell to the upper one of another, \[length\].
+    pub fn region(&self, first: Cell, last: Cell) -> [Range<f64>; 3] {
+        let Domain { origin, lengths, .. } = &self.domain;
+        let face =
+            |dim: usize, at: i32| origin[dim] + f64::from(at) * lengths[dim] / f64::from(self.counts[dim]);
+        [0, 1, 2].map(|dim| face(dim, first[dim])..face(dim, last[dim] + 1))
     }
 
     /// How deep in its cell, given by [`Self::cell_of`], a position lies: from 0 to 1 along each side.

@@ -1,6 +1,7 @@
 //! Initial positions: lattices that fill the box.
 
 use crate::domain::Dimension;
+use std::ops::Range;
 
 /// A unit cell: side lengths in units of the lattice constant and sites in units of the sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,15 @@ pub enum LatticeKind {
     Hex,
     /// Square (2D), 1 site per cell.
     Sq,
+}
+
+/// Unit cells side by side along x; ordered as their sites are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    z: u64,
+    y: u64,
+    start: u64,
+    end: u64,
 }
 
 /// A lattice that fills a box of whole unit cells.
@@ -92,12 +102,50 @@ impl Lattice {
 
     /// Sites with their ids, from 1; unit cells x first, as LAMMPS numbers them. The box starts at the origin.
     pub fn sites(&self) -> impl Iterator<Item = (u64, [f64; 3])> + '_ {
-        let sites = self.kind.sites();
         let [nx, ny, nz] = self.cells;
-        let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| (y, z)));
-        let cells = rows.flat_map(move |(y, z)| (0..nx).map(move |x| [x, y, z]));
-        let placed = cells.flat_map(move |cell| sites.iter().map(move |site| self.place(cell, site)));
-        placed.zip(1..).map(|(position, id)| (id, position))
+        let rows = (0..nz).flat_map(move |z| (0..ny).map(move |y| Row { z, y, start: 0, end: nx }));
+        rows.flat_map(|row| self.sites_in(row))
+    }
+
+    /// Those of [`Self::sites`] in the unit cells that overlap one of these regions, in the same order. A region may reach
+    /// over a face of the box. Takes time for these unit cells only.
+    pub fn sites_near(
+        &self,
+        regions: impl IntoIterator<Item = [Range<f64>; 3]>,
+    ) -> impl Iterator<Item = (u64, [f64; 3])> + '_ {
+        let mut rows = Vec::new();
+        for region in regions {
+            let [x, y, z] = [0, 1, 2].map(|dim| self.cells_over(dim, &region[dim]));
+            for z in z.into_iter().flatten() {
+                for y in y.clone().into_iter().flatten() {
+                    rows.extend(x.iter().map(|x| Row { z, y, start: x.start, end: x.end }));
+                }
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup_by(|next, row| {
+            let is_joined = (next.z, next.y) == (row.z, row.y) && next.start <= row.end;
+            if is_joined {
+                row.end = row.end.max(next.end);
+            }
+            is_joined
+        });
+        rows.into_iter().flat_map(|row| self.sites_in(row))
+    }
+
+    /// The unit cells that overlap a range of a coordinate: two pieces where it reaches over a face.
+    fn cells_over(&self, dim: usize, range: &Range<f64>) -> [Range<u64>; 2] {
+        /// Of a site, in unit cells, as long as these can be counted by 32 bits.
+        const ROUNDING: f64 = 1e-3;
+        let (count, length) = (self.cells[dim], self.cell_lengths[dim]);
+        let first = (range.start / length - ROUNDING).floor() as i64;
+        let last = (range.end / length + ROUNDING).floor() as i64;
+        let covered = last.saturating_sub(first).saturating_add(1).unsigned_abs();
+        if covered >= count {
+            return [0..count, 0..0];
+        }
+        let start = first.rem_euclid(count as i64) as u64;
+        [start..count.min(start + covered), 0..(start + covered).saturating_sub(count)]
     }
 
     /// Between a site and its nearest neighbour, which may be a periodic image.
@@ -105,8 +153,21 @@ impl Lattice {
         let lengths = self.lengths();
         let image = |dim: usize, distance: f64| distance.min(lengths[dim] - distance);
         let from_origin = |[x, y, z]: [f64; 3]| image(0, x).hypot(image(1, y)).hypot(image(2, z));
-        let others = self.sites().skip(1).map(|(_, position)| from_origin(position));
+        let around_origin = self.cell_lengths.map(|length| -0.5 * length..1.5 * length);
+        let others = self
+            .sites_near([around_origin])
+            .filter(|(id, _)| *id > 1)
+            .map(|(_, position)| from_origin(position));
         others.chain(lengths).fold(f64::INFINITY, f64::min)
+    }
+
+    fn sites_in(&self, Row { z, y, start, end }: Row) -> impl Iterator<Item = (u64, [f64; 3])> + '_ {
+        let sites = self.kind.sites();
+        let [nx, ny, _] = self.cells;
+        let first = (z * ny + y) * nx;
+        let numbered =
+            move |x: u64| (((first + x) * sites.len() as u64 + 1)..).zip(sites).map(move |it| (x, it));
+        (start..end).flat_map(numbered).map(move |(x, (id, site))| (id, self.place([x, y, z], site)))
     }
 
     fn place(&self, cell: [u64; 3], site: &[f64; 3]) -> [f64; 3] {
@@ -137,6 +198,42 @@ mod tests {
             Lattice::new(LatticeKind::Sc, 1.0, [u32::MAX, u32::MAX, 1]).len(),
             u64::from(u32::MAX).pow(2)
         );
+    }
+
+    #[test]
+    fn sites_near_a_region_are_those_of_its_unit_cells_and_over_faces() {
+        let lattice = Lattice::new(LatticeKind::Fcc, 1.5, [7, 5, 6]);
+        let lengths = lattice.lengths();
+        let regions = [
+            [1.0..2.0, 3.0..4.0, 5.0..8.9],
+            [-2.0..1.2, 6.9..8.0, -0.5..0.5],
+            [1.8..2.2, 3.3..3.6, -1e300..1e300],
+        ];
+        let is_inside = |position: [f64; 3]| {
+            regions.iter().any(|region| {
+                (0..3).all(|dim| {
+                    let images = (-1..=1).map(|k| position[dim] + f64::from(k) * lengths[dim]);
+                    images.into_iter().any(|x| region[dim].contains(&x))
+                })
+            })
+        };
+        let near: Vec<_> = lattice.sites_near(regions.clone()).collect();
+        let inside = |sites: &[(u64, [f64; 3])]| {
+            sites.iter().copied().filter(|(_, position)| is_inside(*position)).collect::<Vec<_>>()
+        };
+        assert_eq!(inside(&near), inside(&lattice.sites().collect::<Vec<_>>()));
+        // 2x2x4, 4x2x2 (of which one over the face in y and z), 1x1x6 unit cells, of four sites each, less what they share.
+        assert!((100..200).contains(&near.len()), "{}", near.len());
+        assert!(near.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn a_region_of_a_huge_lattice_takes_no_time_for_the_rest() {
+        let lattice = Lattice::new(LatticeKind::Sc, 1.0, [u32::MAX, u32::MAX, 1]);
+        let far = f64::from(u32::MAX) - 0.5;
+        let near: Vec<u64> = lattice.sites_near([[far..far, far..far, 0.0..0.5]]).map(|(id, _)| id).collect();
+        assert_eq!(near, [lattice.len()]);
+        assert_eq!(lattice.nearest_distance(), 1.0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::exact_sum::ExactSum;
 use crate::particles::Particles;
 use crate::random;
 
-/// Momentum and mass of all particles.
+/// Momentum and mass of a rank's particles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MomentumSums {
     /// Momentum per dimension.
@@ -34,8 +34,7 @@ pub fn draw(particles: &mut Particles, masses: &[f64], seed: u64, dimension: Dim
 }
 
 /// Subtracts the velocity of the centre of mass; returns this rank's sum of m v^2.
-pub fn remove_drift(particles: &mut Particles, masses: &[f64], total: &MomentumSums) -> ExactSum {
-    let drift = total.momentum.map(|momentum| momentum.value() / total.mass.value());
+pub fn remove_drift(particles: &mut Particles, masses: &[f64], drift: [f64; 3]) -> ExactSum {
     let mut twice_kinetic = ExactSum::default();
     for i in 0..particles.owned() {
         let mass = masses[particles.species[i] as usize];
@@ -49,13 +48,8 @@ pub fn remove_drift(particles: &mut Particles, masses: &[f64], total: &MomentumS
 }
 
 /// Scales all velocities so that the temperature is exactly `temperature` over `degrees_of_freedom`.
-pub fn rescale(
-    particles: &mut Particles,
-    twice_kinetic: ExactSum,
-    temperature: f64,
-    degrees_of_freedom: f64,
-) {
-    let present = twice_kinetic.value() / degrees_of_freedom;
+pub fn rescale(particles: &mut Particles, twice_kinetic: f64, temperature: f64, degrees_of_freedom: f64) {
+    let present = twice_kinetic / degrees_of_freedom;
     let factor = if present > 0.0 { (temperature / present).sqrt() } else { 0.0 };
     let owned = particles.owned();
     for column in &mut particles.velocity {

@@ -42,6 +42,14 @@ pub enum EngineError {
         /// What is wrong.
         problem: String,
     },
+    /// Initial velocities whose sums are beyond those of [`md_core::exact_sum`].
+    #[error(
+        "the {what} of all particles is not a number below 2^63 = 9.2e18 at a temperature of 1: a mass is too large or too small"
+    )]
+    Sum {
+        /// Of what.
+        what: &'static str,
+    },
     /// Velocities that do not have the temperature asked for.
     #[error(
         "the temperature is {found:.3e} where {asked:?} was asked for: for numbers like these, the temperature or a mass is too \
@@ -172,6 +180,7 @@ impl EngineError {
             | Self::Config(_)
             | Self::BoxTooLarge(_)
             | Self::Particle { .. }
+            | Self::Sum { .. }
             | Self::Temperature { .. }
             | Self::Drift { .. }
             | Self::Exchange(_)

@@ -1,8 +1,10 @@
 //! The initial state, bit-identical on any number of ranks: everything random is keyed by (seed, id), and global sums
 //! are exact.
 
-use md_comm::World;
+use md_comm::{Rank, World};
 use md_core::exact_sum::ExactSum;
+use md_core::grid::add;
+use md_core::lattice::Lattice;
 use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
@@ -23,7 +25,8 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
     let mut particles: Particles = match &setup.config.particles {
         ParticleSource::Lattice(lattice) => {
             let limits = share_limits(&setup.config.shares);
-            let sites = lattice.sites().map(|(id, position)| (id, displace(position, id, setup)));
+            let sites =
+                sites_near(lattice, setup, rank).map(|(id, position)| (id, displace(position, id, setup)));
             let here = sites.filter(|(_, position)| owned(position));
             let particle = |(id, position)| {
                 let species = species_of(&limits, seed, id);
@@ -43,6 +46,20 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
         draw_velocities(&mut particles, setup, temperature, world)?;
     }
     Ok(particles)
+}
+
+/// The lattice sites that may lie, displaced, in cells of a rank.
+fn sites_near<'a>(
+    lattice: &'a Lattice,
+    setup: &'a Setup,
+    rank: Rank,
+) -> impl Iterator<Item = (u64, [f64; 3])> + 'a {
+    let (Division { grid, partition }, displacement) = (&setup.division, setup.config.displacement);
+    let cells = partition.cells_of(grid, rank);
+    let rows = cells.chunk_by(|&cell, &next| add(cell, [1, 0, 0]) == next);
+    let regions = rows.filter_map(|row| Some(grid.region(*row.first()?, *row.last()?)));
+    let widened = regions.map(|region| region.map(|side| side.start - displacement..side.end + displacement));
+    lattice.sites_near(widened.collect::<Vec<_>>())
 }
 
 /// A lattice site, moved by the configured displacement; not towards walls.
@@ -88,11 +105,12 @@ fn draw_velocities(
     world: &dyn World,
 ) -> Result<(), EngineError> {
     let (dimension, masses, seed) = (setup.domain.dimension, &setup.config.masses, setup.config.seed);
-    let MomentumSums { momentum: [x, y, z], mass } = velocities::draw(particles, masses, seed, dimension);
-    let [x, y, z, mass] = sum_exactly([x, y, z, mass], world)?;
-    let total = MomentumSums { momentum: [x, y, z], mass };
-    let twice_kinetic = velocities::remove_drift(particles, masses, &total);
-    let [twice_kinetic] = sum_exactly([twice_kinetic], world)?;
+    let MomentumSums { momentum, mass } = velocities::draw(particles, masses, seed, dimension);
+    let momentum = sum_exactly("momentum", momentum, world)?;
+    let [mass] = sum_exactly("mass", [mass], world)?;
+    let drift = momentum.map(|momentum| momentum / mass);
+    let twice_kinetic = velocities::remove_drift(particles, masses, drift);
+    let [twice_kinetic] = sum_exactly("kinetic energy", [twice_kinetic], world)?;
     let degrees = degrees_of_freedom(setup.atoms(), dimension);
     velocities::rescale(particles, twice_kinetic, temperature, degrees);
     check_temperature(twice_kinetic_energy(particles, masses) / degrees, temperature, world)
@@ -110,14 +128,80 @@ fn check_temperature(of_rank: f64, asked: f64, world: &dyn World) -> Result<(), 
     Err(EngineError::Temperature { asked, found })
 }
 
-/// Sums over all ranks without rounding.
-fn sum_exactly<const N: usize>(sums: [ExactSum; N], world: &dyn World) -> Result<[ExactSum; N], EngineError> {
-    let mine: Vec<u8> = sums.iter().flat_map(|sum| sum.to_bytes()).collect();
-    let all = world.gather_all(&mine)?;
-    let mut totals = [ExactSum::default(); N];
-    let (terms, _) = all.as_chunks::<{ size_of::<ExactSum>() }>();
-    for (index, term) in terms.iter().enumerate() {
-        totals[index % N].merge(ExactSum::from_bytes(*term));
+/// Sums over all ranks without rounding. *Collective.*
+fn sum_exactly<const N: usize>(
+    what: &'static str,
+    sums: [ExactSum; N],
+    world: &dyn World,
+) -> Result<[f64; N], EngineError> {
+    let mut limbs = sums.map(ExactSum::limbs);
+    world.sum(limbs.as_flattened_mut())?;
+    let mut totals = [0.0; N];
+    for (total, limbs) in totals.iter_mut().zip(limbs) {
+        *total = ExactSum::from_limbs(limbs).value().ok_or(EngineError::Sum { what })?;
     }
     Ok(totals)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use md_comm::local;
+    use md_core::grid::Cell;
+    use md_core::lattice::LatticeKind;
+    use md_core::partition::Ownership;
+    use md_core::potential::LennardJones;
+    use md_core::{CellGrid, PartitionKind};
+
+    use super::*;
+    use crate::Config;
+
+    /// Every rank has cells everywhere.
+    #[derive(Debug)]
+    struct Scattered {
+        ranks: usize,
+    }
+
+    impl Ownership for Scattered {
+        fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
+            grid.linear(cell) * 7 % self.ranks
+        }
+    }
+
+    fn setup(partition: PartitionKind, ranks: usize, displacement: f64) -> Setup {
+        let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [9, 8, 7]);
+        let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+        (config.temperature, config.displacement) = (Some(1.0), displacement);
+        config.parallel.partition = partition;
+        Setup::new(config, ranks).unwrap()
+    }
+
+    /// All ranks' particles by id; those of each rank are in that order.
+    fn of_all_ranks(setup: &Setup) -> Vec<Particle> {
+        let of_rank = |world: &dyn World| {
+            let particles = particles(setup, world).unwrap();
+            (0..particles.owned()).map(|index| particles.get(index)).collect::<Vec<_>>()
+        };
+        let ranks = local::run(setup.ranks, Duration::from_secs(60), of_rank);
+        let ranks: Vec<Vec<Particle>> = ranks.into_iter().map(Result::unwrap).collect();
+        assert!(ranks.iter().all(|rank| rank.is_sorted_by_key(|particle| particle.id)));
+        let mut all = ranks.concat();
+        all.sort_by_key(|particle| particle.id);
+        all
+    }
+
+    #[test]
+    fn any_division_gives_the_particles_of_one_rank() {
+        for displacement in [0.0, 0.1, 3.0, 1e9] {
+            let expected = of_all_ranks(&setup(PartitionKind::Rect, 1, displacement));
+            for partition in [PartitionKind::Rect, PartitionKind::Stripe] {
+                assert_eq!(of_all_ranks(&setup(partition, 5, displacement)), expected, "{displacement}");
+            }
+            let mut scattered = setup(PartitionKind::Stripe, 5, displacement);
+            scattered.division.partition = Arc::new(Scattered { ranks: 5 });
+            assert_eq!(of_all_ranks(&scattered), expected, "{displacement}");
+        }
+    }
 }

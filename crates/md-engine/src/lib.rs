@@ -58,6 +58,7 @@ pub mod report;
 mod setup;
 mod simulation;
 mod state;
+mod timing;
 
 pub use clock::Phase;
 pub use config::{Config, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, TailCorrection};
@@ -68,7 +69,8 @@ pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
-pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RankTiming, RowVector, Thermo};
+pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 pub use setup::Setup;
 pub use simulation::Simulation;
 pub use state::State;
+pub use timing::{PhaseSpread, RankTiming, Spread, Timings};

@@ -7,15 +7,15 @@ use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
-use crate::checks::gather_all;
 use crate::clock::Phase;
 use crate::error::EngineError;
 use crate::halo::total;
 use crate::interaction::Interaction;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
-use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RankTiming, RowVector, Thermo};
+use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 use crate::simulation::Simulation;
 use crate::state::State;
+use crate::timing::RankTiming;
 
 const FIRST_RANK: usize = 0;
 
@@ -140,21 +140,20 @@ impl<I: Interaction> Simulation<'_, I> {
         }
     }
 
-    /// Every rank's timings since [`Self::start_measuring`], on all ranks. *Collective.*
+    /// This rank's timings since [`Self::start_measuring`]; [`crate::Timings::reduce`] tells all ranks about all.
     ///
     /// # Errors
     /// Communication.
-    pub fn timings(&mut self) -> Result<Vec<RankTiming>, EngineError> {
+    pub fn timing(&mut self) -> Result<RankTiming, EngineError> {
         self.complete_step()?;
         let Traffic { messages, bytes } = total([self.decomposition.halo.traffic(), self.traffic_closed]);
-        let mine = RankTiming {
+        Ok(RankTiming {
             phases: self.clock.times(self.state.step - self.measured_from),
             messages: messages - self.traffic_before.messages,
             bytes: bytes - self.traffic_before.bytes,
             owned: self.state.particles.owned() as u64,
             ghosts: self.state.particles.ghosts() as u64,
-        };
-        gather_all(&[mine], self.world)
+        })
     }
 
     /// All particles on rank 0, by id; nothing elsewhere. *Collective.*

@@ -3,8 +3,6 @@
 use bytemuck::{Pod, Zeroable};
 use md_core::ImageCounts;
 
-use crate::clock::{Phase, PhaseTime};
-
 /// The thermodynamic state, by LAMMPS's definitions (`units lj`, `thermo_modify norm yes`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thermo {
@@ -76,22 +74,6 @@ impl EnergyReport {
         self.largest_change = self.largest_change.max(self.drift.abs());
         self.mean_kinetic += (thermo.kinetic_per_atom - self.mean_kinetic) / self.looks as f64;
     }
-}
-
-/// What one rank measured over the step loop.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
-#[repr(C)]
-pub struct RankTiming {
-    /// Indexed by `Phase as usize`.
-    pub phases: [PhaseTime; Phase::ALL.len()],
-    /// Messages sent.
-    pub messages: u64,
-    /// Payload bytes sent.
-    pub bytes: u64,
-    /// Owned particles at the end.
-    pub owned: u64,
-    /// Ghost particles at the end.
-    pub ghosts: u64,
 }
 
 /// Totals of one force evaluation.

@@ -9,7 +9,7 @@ use common::{largest_difference, melt, on_ranks};
 use md_core::grid::Cell;
 use md_core::partition::Ownership;
 use md_core::{CellGrid, ExchangePattern, FieldSpec, OnGhosts, OnMigration, PartitionKind, Shell};
-use md_engine::{Division, Needs, ParticleRow, RowVector, Setup, Simulation, Thermo, every};
+use md_engine::{Division, Needs, ParticleRow, RowVector, Setup, Simulation, Thermo, Timings, every};
 
 const STEPS: u64 = 200;
 const INTERVAL: u64 = 50;
@@ -122,10 +122,10 @@ fn the_traffic_of_a_replaced_decomposition_is_booked() {
                 simulation.replace_decomposition(division)?;
             }
             simulation.step(md_core::Evaluation::ForcesOnly)?;
-            let moved = simulation.timings()?.iter().map(|rank| rank.bytes).sum::<u64>();
+            let moved = Timings::reduce(&simulation.timing()?, world)?.bytes;
             simulation.replace_decomposition(setup.division.clone())?;
             simulation.step(md_core::Evaluation::ForcesOnly)?;
-            let back = simulation.timings()?.iter().map(|rank| rank.bytes).sum::<u64>();
+            let back = Timings::reduce(&simulation.timing()?, world)?.bytes;
             simulation.finalise()?;
             Ok((moved, back))
         })

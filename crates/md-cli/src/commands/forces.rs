@@ -1,7 +1,7 @@
 //! `md-cli forces`: one force evaluation, no motion.
 
 use md_comm::World;
-use md_engine::{RowVector, Simulation};
+use md_engine::{RowVector, Simulation, Timings};
 
 use super::{RunSummary, context, facts, open_on_root, output_directory};
 use crate::early_end::Ended;
@@ -25,7 +25,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     let directory = open_on_root(world, || output_directory(inputs, results))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;
-    let timings = simulation.timings()?;
+    let timings = Timings::reduce(&simulation.timing()?, world)?;
     let rows = simulation.gather_rows(RowVector::Force)?;
     if let Some(directory) = directory {
         let summary = RunSummary { sums, wall_s: 0.0, drift_per_atom: 0.0, ended: Ended::AsPlanned };

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use md_comm::World;
 use md_engine::{
-    Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo,
+    Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo, Timings,
 };
 
-use super::{RunSummary, context, facts, open_on_root, output_directory, species_labels};
+use super::{ROOT, RunSummary, context, facts, open_on_root, output_directory, species_labels};
 use crate::args::RunArgs;
 use crate::cores;
 use crate::early_end::{EarlyEnd, Ended};
@@ -44,7 +44,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     early_end.listen();
     simulation.start_measuring()?;
     simulation.run(steps, &mut observers.all())?;
-    let timings = simulation.timings()?;
+    let timing = simulation.timing()?;
+    let (timings, ranks) = (Timings::reduce(&timing, world)?, timing.gather(ROOT, world)?);
     let sums = simulation.system_sums()?;
     let done = simulation.state().step;
     let ended = if done < steps { early_end.reason(world)? } else { Ended::AsPlanned };
@@ -52,13 +53,12 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let drift_per_atom = observers.thermo.drift_per_atom();
     let grown = observers.finish();
     if let Some((console, directory)) = console.zip(directory) {
-        let wall_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds;
-        let wall_s = timings.iter().map(wall_s).fold(0.0, f64::max);
+        let wall_s = timings.phase(Phase::Total).seconds.max;
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
         let facts = facts(world, &simulation, &scenario.parallel, &setup, &summary);
         let context = context(world, scenario, &setup, done);
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
-        let results = Results { timings, context, facts, could_use };
+        let results = Results { timings, ranks, context, facts, could_use };
         let mut console = console.into_inner();
         console.progress.finish();
         results.write(&directory)?;
@@ -130,7 +130,8 @@ impl Outputs {
 
 /// What is known at the end, on rank 0.
 struct Results {
-    timings: Vec<RankTiming>,
+    timings: Timings,
+    ranks: Vec<RankTiming>,
     context: RunContext,
     facts: RunFacts,
     /// Threads per rank, if there are cores for more than there were.
@@ -139,15 +140,15 @@ struct Results {
 
 impl Results {
     fn write(&self, directory: &OutputDirectory) -> Result<(), OutputError> {
-        let Self { timings, context, facts, .. } = self;
+        let Self { timings, ranks, context, facts, .. } = self;
         directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
-        directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(timings, context)?)?;
+        directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
         directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)
     }
 
     /// Once all files are complete.
     fn show(&self, console: &mut Console) -> Result<(), OutputError> {
-        let Self { timings, context, facts, could_use } = self;
+        let Self { timings, context, facts, could_use, .. } = self;
         let Console { screen, progress, .. } = console;
         screen.print(&run_report(timings, context, facts));
         facts.warnings.iter().for_each(|text| progress.suspend(|| warn(text)));

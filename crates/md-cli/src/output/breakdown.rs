@@ -1,13 +1,12 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
-use md_engine::{NeighborReport, Phase, RankTiming};
+use md_engine::{NeighborReport, Phase, Spread, Timings};
 
 use super::advice::advice;
 use super::choices::choice_lines;
 use super::screen::significant;
 use super::statistics::{
-    PhaseStatistics, Spread, atom_steps_per_s, ns_per_atom_step, percent, phase_spread, phase_statistics,
-    spread, steps_per_s,
+    PhaseStatistics, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, steps_per_s,
 };
 use crate::report::{RunContext, RunFacts};
 use crate::scenario::name_of;
@@ -18,15 +17,15 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 const ATOM_STEPS_PER_MEGA_ATOM_STEP: f64 = 1e6;
 
 /// The whole report.
-pub fn run_report(ranks: &[RankTiming], context: &RunContext, facts: &RunFacts) -> String {
+pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> String {
     [
         performance_lines(context, facts),
-        phase_table(&phase_statistics(ranks)),
-        hidden_line(ranks),
-        particle_lines(ranks),
+        phase_table(&phase_statistics(timings)),
+        hidden_line(timings),
+        particle_lines(timings),
         check_lines(context, facts),
         choice_lines(&facts.choices),
-        advice(ranks).map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
+        advice(timings).map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
     ]
     .concat()
 }
@@ -72,8 +71,9 @@ fn phase_row(row: &PhaseStatistics) -> String {
 }
 
 /// How much of the time in flight was beside forces; nothing where there was no halo.
-fn hidden_line(ranks: &[RankTiming]) -> String {
-    let [hidden_s, wait_s] = [Phase::HaloHidden, Phase::HaloWait].map(|phase| phase_spread(ranks, phase).avg);
+fn hidden_line(timings: &Timings) -> String {
+    let [hidden_s, wait_s] =
+        [Phase::HaloHidden, Phase::HaloWait].map(|phase| timings.phase(phase).seconds.avg);
     if hidden_s == 0.0 {
         return String::new();
     }
@@ -85,10 +85,8 @@ fn hidden_line(ranks: &[RankTiming]) -> String {
 }
 
 /// How the particles lie on the ranks.
-fn particle_lines(ranks: &[RankTiming]) -> String {
-    let owned = spread(ranks.iter().map(|rank| rank.owned as f64));
-    let ghosts = spread(ranks.iter().map(|rank| rank.ghosts as f64));
-    format!("\n{}{}", spread_line("Owned: ", owned), spread_line("Ghosts:", ghosts))
+fn particle_lines(timings: &Timings) -> String {
+    format!("\n{}{}", spread_line("Owned: ", timings.owned), spread_line("Ghosts:", timings.ghosts))
 }
 
 fn spread_line(label: &str, Spread { min, avg, max }: Spread) -> String {
@@ -119,11 +117,11 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::fixtures::{context, facts, two_ranks};
+    use crate::output::fixtures::{context, facts, reduced, two_ranks};
 
     #[test]
     fn the_report_of_a_run() {
-        insta::assert_snapshot!(run_report(&two_ranks(), &context(), &facts()), @r"
+        insta::assert_snapshot!(run_report(&reduced(&two_ranks()), &context(), &facts()), @r"
 
         Loop time of 1 on 2 ranks for 100 steps with 16000 atoms
 
@@ -165,7 +163,7 @@ mod tests {
     fn a_run_of_no_steps_has_a_report() {
         let context = RunContext { steps: 0, ..context() };
         let facts = RunFacts { wall_s: 0.0, ..facts() };
-        let text = run_report(&[], &context, &facts);
+        let text = run_report(&Timings::default(), &context, &facts);
         let performance = text.lines().find(|line| line.starts_with("Performance:")).unwrap();
         assert_eq!(
             performance,

@@ -1,8 +1,10 @@
 //! Fixed data for the tests of the formatting functions.
 
-use md_comm::Backend;
+use std::time::Duration;
+
+use md_comm::{Backend, local};
 use md_core::force::Precision;
-use md_engine::{EnergyReport, NeighborReport, Phase, RankTiming, Thermo, clock::PhaseTime};
+use md_engine::{EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime};
 
 use crate::early_end::Ended;
 use crate::report::{RunContext, RunFacts, Strategy};
@@ -33,6 +35,12 @@ pub(super) fn thermo_rows() -> [Thermo; 2] {
 /// Two ranks of one second each; the second computes forces for longer, the first waits for it.
 pub(super) fn two_ranks() -> [RankTiming; 2] {
     [rank(0.6, 0.3125, 8037), rank(0.9, 0.0125, 7963)]
+}
+
+/// As these ranks would reduce them.
+pub(super) fn reduced(ranks: &[RankTiming]) -> Timings {
+    let reduce = |world: &dyn md_comm::World| Timings::reduce(&ranks[world.rank()], world).unwrap();
+    local::run(ranks.len(), Duration::from_secs(60), reduce).remove(0).unwrap()
 }
 
 fn rank(force_s: f64, wait_s: f64, owned: u64) -> RankTiming {

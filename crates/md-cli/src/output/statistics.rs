@@ -1,6 +1,6 @@
 //! Times of the phases, reduced over ranks, and the speed of a run.
 
-use md_engine::{Phase, RankTiming};
+use md_engine::{Phase, PhaseSpread, Spread, Timings};
 use serde::Serialize;
 
 use crate::report::{RunContext, RunFacts};
@@ -27,37 +27,14 @@ pub struct PhaseStatistics {
     pub share_percent: f64,
 }
 
-/// Smallest, average and largest of some values.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spread {
-    /// Smallest.
-    pub min: f64,
-    /// Average; between the two others also where rounding would put it outside.
-    pub avg: f64,
-    /// Largest.
-    pub max: f64,
-}
-
-/// Spread of values; all zero where there is none.
-pub fn spread(values: impl Iterator<Item = f64> + Clone) -> Spread {
-    let count = values.clone().count();
-    if count == 0 {
-        return Spread::default();
-    }
-    let min = values.clone().fold(f64::INFINITY, f64::min);
-    let max = values.clone().fold(f64::NEG_INFINITY, f64::max);
-    let avg = (values.sum::<f64>() / count as f64).max(min).min(max);
-    Spread { min, avg, max }
-}
-
 /// All phases in the order of [`Phase::ALL`].
-pub fn phase_statistics(ranks: &[RankTiming]) -> [PhaseStatistics; Phase::ALL.len()] {
-    let total_s = phase_spread(ranks, Phase::Total).avg;
+pub fn phase_statistics(timings: &Timings) -> [PhaseStatistics; Phase::ALL.len()] {
+    let total_s = timings.phase(Phase::Total).seconds.avg;
     Phase::ALL.map(|phase| {
-        let Spread { min, avg, max } = phase_spread(ranks, phase);
+        let PhaseSpread { calls, seconds: Spread { min, avg, max } } = timings.phase(phase);
         PhaseStatistics {
             phase,
-            calls: ranks.iter().map(|rank| rank.phases[phase as usize].calls).max().unwrap_or(0),
+            calls,
             min_s: min,
             avg_s: avg,
             max_s: max,
@@ -65,11 +42,6 @@ pub fn phase_statistics(ranks: &[RankTiming]) -> [PhaseStatistics; Phase::ALL.le
             share_percent: percent(avg, total_s),
         }
     })
-}
-
-/// Of the times of one phase over the ranks.
-pub(super) fn phase_spread(ranks: &[RankTiming], phase: Phase) -> Spread {
-    spread(ranks.iter().map(|rank| rank.phases[phase as usize].seconds))
 }
 
 /// `part` in percent of `whole`; nothing is 0 % of nothing.
@@ -102,14 +74,14 @@ fn ratio(part: f64, whole: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use md_engine::{Phase, RankTiming};
+    use md_engine::RankTiming;
 
     use super::*;
-    use crate::output::fixtures::two_ranks;
+    use crate::output::fixtures::{reduced, two_ranks};
 
     #[test]
     fn deviation_and_share_are_percentages_of_averages() {
-        let statistics = phase_statistics(&two_ranks());
+        let statistics = phase_statistics(&reduced(&two_ranks()));
         let force = statistics[Phase::Force as usize];
         assert_eq!((force.calls, force.min_s, force.avg_s, force.max_s), (101, 0.6, 0.75, 0.9));
         assert!((force.varavg_percent - 20.0).abs() < 1e-12);
@@ -119,8 +91,8 @@ mod tests {
 
     #[test]
     fn nothing_measured_gives_zeros() {
-        for ranks in [vec![], vec![RankTiming::default()]] {
-            for row in phase_statistics(&ranks) {
+        for timings in [Timings::default(), reduced(&[RankTiming::default()])] {
+            for row in phase_statistics(&timings) {
                 assert_eq!((row.avg_s, row.varavg_percent, row.share_percent), (0.0, 0.0, 0.0));
             }
         }
@@ -128,7 +100,9 @@ mod tests {
 
     #[test]
     fn the_average_of_equal_values_is_that_value() {
-        let spread = spread([0.1; 3].into_iter());
-        assert_eq!((spread.min, spread.avg, spread.max), (0.1, 0.1, 0.1));
+        let mut rank = RankTiming::default();
+        rank.phases[Phase::Force as usize].seconds = 0.1;
+        let seconds = reduced(&[rank; 3]).phase(Phase::Force).seconds;
+        assert_eq!(seconds, Spread { min: 0.1, avg: 0.1, max: 0.1 });
     }
 }

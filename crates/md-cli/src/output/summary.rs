@@ -7,24 +7,22 @@ use serde_json::{Value, json};
 use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
-use super::statistics::{
-    PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_spread, phase_statistics,
-};
+use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::report::{RunContext, RunFacts, Strategy};
-use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, RankTiming};
+use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, Timings};
 
 /// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
 ///
 /// # Errors
 /// [`OutputError::NotFinite`], [`OutputError::Encode`].
 pub fn summary_json(
-    ranks: &[RankTiming],
+    timings: &Timings,
     context: &RunContext,
     facts: &RunFacts,
     totals: Option<&ForceTotals>,
 ) -> Result<Vec<u8>, OutputError> {
     let failed = |reason: serde_json::Error| OutputError::encode(KnownFile::SUMMARY, &reason);
-    let summary = Summary { ranks, context, facts, totals };
+    let summary = Summary { timings, context, facts, totals };
     let value = serde_json::to_value(&summary).map_err(failed)?;
     if let Some(key) = key_of_null(&value) {
         return Err(OutputError::NotFinite { file: KnownFile::SUMMARY.name(), key });
@@ -35,7 +33,7 @@ pub fn summary_json(
 }
 
 struct Summary<'a> {
-    ranks: &'a [RankTiming],
+    timings: &'a Timings,
     context: &'a RunContext,
     facts: &'a RunFacts,
     totals: Option<&'a ForceTotals>,
@@ -73,7 +71,7 @@ impl Summary<'_> {
     }
 
     fn how_it_went<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        let Self { ranks, context, facts, totals } = *self;
+        let Self { timings, context, facts, totals } = *self;
         map.serialize_entry("wall_s", &facts.wall_s)?;
         map.serialize_entry("ns_per_atom_step", &ns_per_atom_step(context, facts))?;
         map.serialize_entry("atom_steps_per_s", &atom_steps_per_s(context, facts))?;
@@ -90,10 +88,10 @@ impl Summary<'_> {
             map.serialize_entry("tail_energy", tail_energy)?;
             map.serialize_entry("pressure", pressure)?;
         }
-        map.serialize_entry("messages", &ranks.iter().map(|rank| rank.messages).sum::<u64>())?;
-        map.serialize_entry("bytes", &ranks.iter().map(|rank| rank.bytes).sum::<u64>())?;
-        map.serialize_entry("halo_hidden_s", &phase_spread(ranks, Phase::HaloHidden).avg)?;
-        map.serialize_entry("phases", &Phases(phase_statistics(ranks)))
+        map.serialize_entry("messages", &timings.messages)?;
+        map.serialize_entry("bytes", &timings.bytes)?;
+        map.serialize_entry("halo_hidden_s", &timings.phase(Phase::HaloHidden).seconds.avg)?;
+        map.serialize_entry("phases", &Phases(phase_statistics(timings)))
     }
 
     fn where_it_ran<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -145,7 +143,7 @@ fn key_of_null(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::fixtures::{context, facts, two_ranks};
+    use crate::output::fixtures::{context, facts, reduced, two_ranks};
 
     const TOTALS: ForceTotals =
         ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
@@ -153,7 +151,8 @@ mod tests {
     #[test]
     fn the_summary_of_a_run_begins_with_its_settings_and_results() {
         let text =
-            String::from_utf8(summary_json(&two_ranks(), &context(), &facts(), None).unwrap()).unwrap();
+            String::from_utf8(summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap())
+                .unwrap();
         let start = text.split_inclusive('\n').take(26).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
@@ -187,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_summary_of_a_run_has_all_phases_and_the_library_but_no_totals() {
-        let bytes = summary_json(&two_ranks(), &context(), &facts(), None).unwrap();
+        let bytes = summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["phases"].as_object().unwrap().len(), Phase::ALL.len());
         let integrate = json!({ "calls": 200, "min_s": 0.05, "avg_s": 0.05, "max_s": 0.05 });
@@ -199,7 +198,7 @@ mod tests {
     #[test]
     fn forces_adds_its_totals() {
         let context = RunContext { steps: 0, ..context() };
-        let bytes = summary_json(&two_ranks(), &context, &facts(), Some(&TOTALS)).unwrap();
+        let bytes = summary_json(&reduced(&two_ranks()), &context, &facts(), Some(&TOTALS)).unwrap();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["potential_energy"], -4351.5);
         assert_eq!(value["virial"], -568.67);
@@ -211,12 +210,12 @@ mod tests {
     #[test]
     fn a_number_that_is_not_finite_is_named() {
         let broken = RunFacts { energy_drift_per_atom: f64::NAN, ..facts() };
-        let error = summary_json(&two_ranks(), &context(), &broken, None).unwrap_err();
+        let error = summary_json(&reduced(&two_ranks()), &context(), &broken, None).unwrap_err();
         insta::assert_snapshot!(error, @"cannot write `summary.json`: `energy_drift_per_atom` is not a finite number");
 
         let mut ranks = two_ranks();
         ranks[0].phases[Phase::Force as usize].seconds = f64::INFINITY;
-        let error = summary_json(&ranks, &context(), &facts(), None).unwrap_err().to_string();
+        let error = summary_json(&reduced(&ranks), &context(), &facts(), None).unwrap_err().to_string();
         assert!(error.contains("`phases.force.avg_s`"), "{error}");
     }
 }

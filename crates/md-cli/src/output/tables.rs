@@ -9,7 +9,7 @@ use super::error::OutputError;
 use super::statistics::phase_statistics;
 use crate::comparison::{Comparison, Measured, StrategyReport};
 use crate::report::RunContext;
-use md_engine::{ParticleRow, Phase, RankTiming};
+use md_engine::{ParticleRow, Phase, RankTiming, Timings};
 
 const FORCE_COLUMNS: &str = "id,type,x,y,z,fx,fy,fz";
 
@@ -41,8 +41,8 @@ const MEASURED_COLUMNS: usize = 16;
 ///
 /// # Errors
 /// [`OutputError::Encode`].
-pub fn timing_csv(ranks: &[RankTiming], context: &RunContext) -> Result<Vec<u8>, OutputError> {
-    let rows = phase_statistics(ranks).map(|row| {
+pub fn timing_csv(timings: &Timings, context: &RunContext) -> Result<Vec<u8>, OutputError> {
+    let rows = phase_statistics(timings).map(|row| {
         let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
         (row.phase.name(), row.calls, times, context)
     });
@@ -128,11 +128,11 @@ mod tests {
 
     use super::*;
     use crate::output::compare::fixtures::{comparison, unavailable};
-    use crate::output::fixtures::{context, two_ranks};
+    use crate::output::fixtures::{context, reduced, two_ranks};
 
     #[test]
     fn a_row_per_phase() {
-        let text = String::from_utf8(timing_csv(&two_ranks(), &context()).unwrap()).unwrap();
+        let text = String::from_utf8(timing_csv(&reduced(&two_ranks()), &context()).unwrap()).unwrap();
         let (first, context) =
             text.lines().nth(1).unwrap().split_at("integrate,200,0.05,0.05,0.05,0.0,5.0".len());
         assert_eq!(first, "integrate,200,0.05,0.05,0.05,0.0,5.0");
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_row_has_every_column() {
-        let bytes = timing_csv(&two_ranks(), &context()).unwrap();
+        let bytes = timing_csv(&reduced(&two_ranks()), &context()).unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         assert_eq!(reader.headers().unwrap().len(), 7 + 14);
         assert!(reader.records().all(|record| &record.unwrap()[18] == "Open MPI v4.1.4, package: Debian"));

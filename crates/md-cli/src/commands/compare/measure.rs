@@ -5,7 +5,7 @@ use std::time::Instant;
 use md_comm::{Traffic, World};
 use md_core::Evaluation;
 use md_core::rebuild::RebuildPolicy;
-use md_engine::{FrozenHalo, NeighborReport, Phase, RankTiming, Setup, Simulation};
+use md_engine::{FrozenHalo, NeighborReport, Phase, Setup, Simulation, Timings};
 
 use crate::comparison::StepPhases;
 use crate::error::RunError;
@@ -112,15 +112,10 @@ pub(super) fn sample(
     })?;
     world.sum(&mut sent)?;
     let [messages, bytes] = sent.map(|sum| sum / world.ranks() as f64);
-    let total_s = |rank: &RankTiming| rank.phases[Phase::Total as usize].seconds / steps as f64;
-    let step_s = timings.iter().map(total_s).fold(0.0, f64::max);
+    let step_s = timings.phase(Phase::Total).seconds.max / steps as f64;
     // All ranks rebuild together, and a rebuild makes the border once.
-    let rebuilds = timings.first().map_or(0, |rank| rank.phases[Phase::Border as usize].calls);
-    let rebuilt_share = rebuilds as f64 / steps as f64;
-    let per_step = 1.0 / (timings.len() as f64 * steps as f64);
-    let mean =
-        |phase: Phase| timings.iter().map(|rank| rank.phases[phase as usize].seconds).sum::<f64>() * per_step;
-    let phases = Phase::ALL.map(mean);
+    let rebuilt_share = timings.phase(Phase::Border).calls as f64 / steps as f64;
+    let phases = Phase::ALL.map(|phase| timings.phase(phase).seconds.avg / steps as f64);
     Ok(Sample { exchange_s, step_s, phases, rebuilt_share, messages, bytes, neighborhood })
 }
 
@@ -149,12 +144,12 @@ fn time_steps(
     world: &dyn World,
     steps: u64,
     heartbeat: &Heartbeat,
-) -> Result<Vec<RankTiming>, RunError> {
+) -> Result<Timings, RunError> {
     world.barrier()?;
     simulation.start_measuring()?;
     for _ in 0..steps {
         simulation.step(Evaluation::ForcesOnly)?;
         heartbeat.beat();
     }
-    Ok(simulation.timings()?)
+    Ok(Timings::reduce(&simulation.timing()?, world)?)
 }

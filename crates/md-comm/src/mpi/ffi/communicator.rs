@@ -181,16 +181,17 @@ impl Communicator {
         })
     }
 
-    /// The largest value of all ranks. MPI-3.1 section 5.12.8. *Collective.*
-    pub(crate) fn highest(&self, value: u64, limit: Limit) -> Result<u64, CommError> {
-        // SAFETY: both values are in one heap block.
+    /// The largest values of all ranks, element by element, as many on each. MPI-3.1 section 5.12.8. *Collective.*
+    pub(crate) fn highest(&self, mine: Vec<u64>, limit: Limit) -> Result<Vec<u64>, CommError> {
+        let words = count("MPI_Iallreduce", mine.len())?;
+        let highest = vec![0; mine.len()];
+        // SAFETY: both vectors have so many words.
         // Test: suite, memcheck.
-        let values = collective("MPI_Iallreduce", Box::new([value, 0]), limit, |values, request| unsafe {
-            let [mine, result] = &mut **values;
-            let (mine, result) = ((&raw const *mine).cast(), (&raw mut *result).cast());
-            ffi::MPI_Iallreduce(mine, result, 1, word(), ffi::RSMPI_MAX, self.raw, request)
+        let kept = collective("MPI_Iallreduce", (mine, highest), limit, |(mine, highest), request| unsafe {
+            let (mine, highest) = (mine.as_ptr().cast(), highest.as_mut_ptr().cast());
+            ffi::MPI_Iallreduce(mine, highest, words, word(), ffi::RSMPI_MAX, self.raw, request)
         })?;
-        Ok(values[1])
+        Ok(kept.1)
     }
 
     /// MPI-3.1 section 5.12.1. *Collective.*

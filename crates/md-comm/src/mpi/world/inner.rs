@@ -78,7 +78,7 @@ impl Inner {
 
     /// The largest number of all ranks. *Collective.*
     pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
-        self.control.highest(number, self.limit())
+        Ok(self.control.highest(vec![number], self.limit())?[0])
     }
 
     /// *Collective.*

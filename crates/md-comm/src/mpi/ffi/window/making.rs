@@ -171,9 +171,9 @@ impl Drop for Hints {
 /// # Errors
 /// This rank's, or [`CommError::Setup`] if only another has failed.
 fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> Result<T, CommError> {
-    let failed = on.highest(u64::from(mine.is_err()), limit)?;
+    let failed = on.highest(vec![mine.is_err().into()], limit)?;
     match mine {
-        Ok(_) if failed > 0 => Err(CommError::Setup("another rank could not make its window".to_owned())),
+        Ok(_) if failed != [0] => Err(CommError::Setup("another rank could not make its window".to_owned())),
         mine => mine,
     }
 }

@@ -1,0 +1,63 @@
+//! The jobs, and what their counts have to be.
+
+use std::process::ExitCode;
+
+use crate::child::POLICIES;
+use crate::counter;
+
+const RANKS: [usize; 4] = [2, 4, 8, 16];
+/// Particles and rebuilds are not the same everywhere. What grows in proportion to the ranks grows by 4 from 4 ranks to 16.
+const TOLERANCE: f64 = 1.5;
+const COUNTED: [&str; 4] = ["collectives", "bytes of collectives", "messages", "bytes of messages"];
+
+/// Per step, the most of a rank.
+type Cost = [f64; COUNTED.len()];
+
+pub(crate) fn run_all() -> ExitCode {
+    let (mut passed, mut failed) = (0, 0);
+    let mut count = |outcome: Result<(), String>| match outcome {
+        Ok(()) => passed += 1,
+        Err(what) => {
+            failed += 1;
+            println!("FAILED  {what}");
+        }
+    };
+    match RANKS.map(counter::run_job).into_iter().collect::<Result<Vec<String>, String>>() {
+        Err(what) => count(Err(what)),
+        Ok(printed) if printed.iter().all(String::is_empty) => (),
+        Ok(printed) => {
+            for policy in POLICIES {
+                let costs: Vec<Cost> = printed.iter().map(|text| cost(text, policy)).collect();
+                for (ranks, cost) in RANKS.iter().zip(&costs) {
+                    println!("{policy} {ranks} ranks: {cost:.1?} of {COUNTED:?} per step");
+                }
+                (0..COUNTED.len()).for_each(|index| count(expect_no_growth(policy, index, &costs)));
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// Two ranks have one neighbour, all others two: they are compared with four ranks.
+fn expect_no_growth(policy: &str, index: usize, costs: &[Cost]) -> Result<(), String> {
+    let [two, four, .., most] = costs else { return Err("too few jobs".to_owned()) };
+    let [two, four, most] = [two, four, most].map(|cost| cost[index]);
+    if four > 0.0 && two <= four * TOLERANCE && most <= four * TOLERANCE {
+        return Ok(());
+    }
+    Err(format!("{policy}: {two:.1} {} per step on 2 ranks, {four:.1} on 4, {most:.1} on 16", COUNTED[index]))
+}
+
+/// The most of a rank, from the lines of all.
+fn cost(printed: &str, policy: &str) -> Cost {
+    let mut most = Cost::default();
+    for line in printed.lines().filter_map(|line| line.strip_prefix(policy)) {
+        let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let Some((steps, counts)) = numbers.split_first() else { continue };
+        for (most, count) in most.iter_mut().zip(counts) {
+            *most = most.max(count / steps);
+        }
+    }
+    most
+}
