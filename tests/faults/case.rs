@@ -121,7 +121,11 @@ fn try_to_mount() -> Result<(), String> {
     let mut mount = Command::new("unshare");
     let tried = mount.args(["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
     let tried = tried.map_err(|error| format!("unshare: {error}"))?;
-    if tried.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&tried.stderr).into_owned()) }
+    if tried.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&tried.stderr).trim().to_owned())
+    }
 }
 
 /// In CI, where root plays them, no case may silently stay out.
