@@ -9,7 +9,7 @@ KEYS := docs/reference/scenario-keys.md
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test examples test-all test-libraries soak loom fuzz bench ase-venv docs docs-keys docs-check deny
+.PHONY: help setup build run test examples test-all test-libraries soak nightly loom fuzz bench ase-venv docs docs-keys docs-check deny
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-all  that, every strategy on every path of the MPI library, every fault, test-libraries; takes hours"
 	@echo "make test-libraries  the conformance suite with every MPI library that can be installed; takes long"
 	@echo "make soak   $(STEPS) steps of a small system on four backends (STEPS=200000)"
+	@echo "make nightly  soak (200000 steps), every fault, ten minutes of fuzz"
 	@echo "make loom   the flag protocol and the mailboxes, in all interleavings"
 	@echo "make fuzz   scenarios and particle files that nobody has thought of, for FUZZ_SECONDS=3600 each"
 	@echo "make bench  micro-benchmarks"
@@ -71,9 +72,13 @@ test-all: test
 test-libraries: setup
 	scripts/compare-mpi-libraries.sh --suite
 
-# A long run on each way to wait: memory, energy, particles. Nightly: STEPS=200000, some minutes.
+# A long run on each way to wait: memory, energy, particles, messages.
 soak: setup
 	MD_SOAK_STEPS=$(STEPS) cargo test --release --workspace --test soak
+
+# Long runs, every fault, and 10 minutes of new cases for each kind of input.
+nightly: setup
+	$(MAKE) soak STEPS=200000 && scripts/fault-matrix.sh && $(MAKE) fuzz FUZZ_SECONDS=600
 
 # A directory of its own: other flags would build everything anew.
 loom:

@@ -58,13 +58,19 @@ pub(crate) enum Promise {
     EndsSomehow,
 }
 
-/// What is promised of the rows on disk.
+/// What is promised of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
-    /// There are rows, and those that were there when the fault came still are.
+    /// All that was written can be read: rows, frames, and the summary of a run that ended by a signal.
+    Complete,
+    /// There are rows and frames, and those that were there when the fault came still are; the last may be cut.
     Kept,
-    /// There may be none.
-    Any,
+    /// There are rows.
+    Rows,
+    /// There may be none, but those that are there can be read.
+    Readable,
+    /// There is no folder to have any.
+    None,
 }
 
 impl Fault {
@@ -113,19 +119,18 @@ impl Fault {
 
     pub(crate) fn files(self) -> Files {
         match self {
-            Self::FullShm | Self::ReadOnly | Self::Removed | Self::NoMemory => Files::Any,
-            Self::KillRank
-            | Self::KillLauncher
-            | Self::Terminate
+            Self::ReadOnly | Self::Removed => Files::None,
+            Self::FullShm | Self::NoMemory => Files::Readable,
+            Self::FullDisk => Files::Rows,
+            Self::KillRank | Self::KillLauncher | Self::HangUp | Self::StopLong => Files::Kept,
+            // Those that go on are ended by a signal, too.
+            Self::Terminate
             | Self::Interrupt
-            | Self::HangUp
             | Self::StopShort
-            | Self::StopLong
             | Self::StopAll
             | Self::Slow
             | Self::LateMessages
-            | Self::ClockJump
-            | Self::FullDisk => Files::Kept,
+            | Self::ClockJump => Files::Complete,
         }
     }
 

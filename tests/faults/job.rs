@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use md_cli::input::extxyz;
 use md_comm::Backend;
+use serde_json::Value;
 
 use crate::case::{Case, Row};
 use crate::clock::{self, Jump};
@@ -33,6 +35,18 @@ const EVERY: usize = 1;
 const MEMORY_KB: usize = 450_000;
 /// Along z, for a share of 330 MB.
 const CELLS_PER_RANK: usize = 30;
+
+/// Particles of [`MELT`], and steps between two frames.
+const ATOMS: usize = 600;
+const STEPS_PER_FRAME: usize = 20;
+const TRAJECTORY: &str = "out/melt.extxyz";
+
+/// How a trajectory ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Whole,
+    Cut,
+}
 
 /// A job that would go on for hours.
 pub(crate) struct Job {
@@ -135,17 +149,59 @@ impl Job {
     }
 
     fn judge_files(&self, before: usize) -> Result<(), String> {
-        if self.case.fault.files() == Files::Any {
+        let files = self.case.fault.files();
+        if files == Files::None {
             return Ok(());
         }
         let rows = self.rows();
         let expected = (0..rows.len()).map(|number| (number * EVERY).to_string());
         let steps = rows.iter().map(|row| row.split(',').next().unwrap_or_default());
         let whole = rows.iter().all(|row| row.split(',').count() == 7);
-        if rows.len() < before.max(1) || !whole || !steps.eq(expected) {
+        let least = if files == Files::Readable { 0 } else { before.max(1) };
+        if rows.len() < least || !whole || !steps.eq(expected) {
             return Err(format!("{before} rows have become {}, or not all of them are whole", rows.len()));
         }
-        Ok(())
+        match files {
+            Files::Kept => self.judge_trajectory().map(drop),
+            Files::Complete => match self.judge_trajectory()? {
+                Tail::Whole => self.judge_summary(rows.len()),
+                Tail::Cut => Err("the last frame is cut".to_owned()),
+            },
+            Files::Rows | Files::Readable | Files::None => Ok(()),
+        }
+    }
+
+    /// Every frame but the last must be whole, of all particles, and of its step.
+    fn judge_trajectory(&self) -> Result<Tail, String> {
+        let text = fs::read_to_string(self.workdir.path(TRAJECTORY)).map_err(|error| error.to_string())?;
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let (frames, rest) = lines.as_chunks::<{ ATOMS + 2 }>();
+        let (tail, frames) = match frames {
+            [frames @ .., last] if rest.is_empty() && !last[ATOMS + 1].ends_with('\n') => (Tail::Cut, frames),
+            _ => (if rest.is_empty() { Tail::Whole } else { Tail::Cut }, frames),
+        };
+        for (number, frame) in frames.iter().enumerate() {
+            let read = extxyz::parse("frame", &frame.concat(), &["A".to_owned()]);
+            let read = read.map_err(|error| format!("frame {}: {error}", number + 1))?;
+            let step = format!("Step={} ", number * STEPS_PER_FRAME);
+            if read.ids.len() != ATOMS || !frame[1].replace('\n', " ").contains(&step) {
+                return Err(format!("frame {}: {} particles, {}", number + 1, read.ids.len(), frame[1]));
+            }
+        }
+        if frames.is_empty() { Err("no frame".to_owned()) } else { Ok(tail) }
+    }
+
+    fn judge_summary(&self, rows: usize) -> Result<(), String> {
+        let text =
+            fs::read_to_string(self.workdir.path("out/summary.json")).map_err(|error| error.to_string())?;
+        let summary: Value = serde_json::from_str(&text).map_err(|error| format!("summary: {error}"))?;
+        let (steps, ended) = (summary["steps"].as_u64(), &summary["ended"]);
+        if steps.is_some_and(|steps| steps as usize / EVERY + 1 == rows)
+            && ended.as_str().is_some_and(|name| name.starts_with("SIG"))
+        {
+            return Ok(());
+        }
+        Err(format!("the summary of {rows} rows has {steps:?} steps, ended by {ended}"))
     }
 
     /// Shared memory is the library's; its launcher removes it, unless it was killed itself.
@@ -243,7 +299,7 @@ impl Case {
             command = short_of_memory(&command);
         }
         if self.fault != Fault::FullShm {
-            for component in ["btl_vader", "osc_sm"] {
+            for component in ["btl_vader", "osc_sm", "osc_rdma"] {
                 command.env(format!("OMPI_MCA_{component}_backing_directory"), workdir.path("shm"));
             }
         }
@@ -287,7 +343,9 @@ fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
 fn scenario(Case { fault, ranks, .. }: Case) -> String {
     let steps = if fault == Fault::FullShm { "steps = 100" } else { "steps = 1000000000" };
     let melt = MELT.replace("steps = 20", steps).replace("every = 7", &format!("every = {EVERY}"));
-    if fault != Fault::NoMemory {
+    if matches!(fault.files(), Files::Kept | Files::Complete) {
+        return format!("{melt}trajectory = {{ path = \"melt.extxyz\", every = {STEPS_PER_FRAME} }}\n");
+    } else if fault != Fault::NoMemory {
         return melt;
     }
     melt.replace("[6, 5, 5]", &format!("[90, 90, {}]", CELLS_PER_RANK * ranks))

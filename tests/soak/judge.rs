@@ -2,34 +2,30 @@
 
 /// Largest change of the total energy per atom, in units of epsilon: the fluctuation of the integrator, which does not grow.
 const MOST_DRIFT: f64 = 5e-3;
-/// Growth of the resident memory of a rank that is called none: pages touched late.
-const MOST_GROWTH_KB: u64 = 1_024;
-/// Growth is judged from so many steps on.
-const STEPS_TO_JUDGE_MEMORY: u64 = 100_000;
-/// The first part of the samples, in which buffers reach their size: one of so many.
-const WARM_UP_SHARE: usize = 4;
+/// Growth is judged from so many steps on: before, buffers still reach their size.
+pub(crate) const STEPS_TO_JUDGE: u64 = 100_000;
 
-/// Resident memory of a rank.
+/// Memory of a rank before and after the second half of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// After the warm-up.
-    pub(crate) first_kb: u64,
-    /// At its largest afterwards.
-    pub(crate) most_kb: u64,
-    pub(crate) last_kb: u64,
+    /// At its largest in the second quarter; the first is the warm-up.
+    pub(crate) before_kb: u64,
+    /// At its least in the last quarter: what comes and goes, such as a trial of `auto`, is no growth.
+    pub(crate) after_kb: u64,
 }
 
-/// Judges samples of resident memory, in kB.
-pub(crate) fn memory(samples: &[u64], steps: u64) -> Result<Memory, String> {
-    let settled = &samples[samples.len() / WARM_UP_SHARE..];
-    let (&[first_kb, .., last_kb] | &[first_kb @ last_kb]) = settled else {
-        return Err("the memory has never been seen".to_owned());
+/// Judges samples of memory, in kB, which may grow by so much.
+pub(crate) fn memory(what: &str, samples: &[u64], steps: u64, growth_kb: u64) -> Result<Memory, String> {
+    let (quarter, half) = (samples.len() / 4, samples.len() / 2);
+    let early = samples.iter().take(half + 1).skip(quarter).max();
+    let late = samples.iter().skip(3 * samples.len() / 4).min();
+    let (Some(&before_kb), Some(&after_kb)) = (early, late) else {
+        return Err(format!("{what} memory has never been seen"));
     };
-    let most_kb = settled.iter().copied().max().unwrap_or(last_kb);
-    if most_kb > first_kb + MOST_GROWTH_KB && steps >= STEPS_TO_JUDGE_MEMORY {
-        return Err(format!("memory has grown from {first_kb} to {most_kb} kB"));
+    if after_kb > before_kb + growth_kb && steps >= STEPS_TO_JUDGE {
+        return Err(format!("{what} memory has grown from {before_kb} to {after_kb} kB"));
     }
-    Ok(Memory { first_kb, most_kb, last_kb })
+    Ok(Memory { before_kb, after_kb })
 }
 
 /// Largest distance of a row's total energy per atom from the first row's, which is step 0; the last must be the last step.
@@ -73,8 +69,11 @@ pub(crate) fn check_itself() {
     assert_eq!(fails("0,1.0\n1,1.0\n"), "the last row is of step 1, not 2");
     assert_eq!(fails("0,1.0\n2,\n"), "no numbers: 2,");
     assert_eq!(drift("", 2), Err("no column step".to_owned()));
-    assert_eq!(memory(&[], 2), Err("the memory has never been seen".to_owned()));
-    assert_eq!(memory(&[7], 2), Ok(Memory { first_kb: 7, most_kb: 7, last_kb: 7 }));
-    let grown = Err("memory has grown from 100 to 2000 kB".to_owned());
-    assert_eq!(memory(&[1, 100, 2000, 100], STEPS_TO_JUDGE_MEMORY), grown);
+    let memory = |samples: &[u64]| memory("private", samples, STEPS_TO_JUDGE, 10);
+    let kept = |before_kb, after_kb| Ok(Memory { before_kb, after_kb });
+    assert_eq!(memory(&[]), Err("private memory has never been seen".to_owned()));
+    assert_eq!(memory(&[7]), kept(7, 7));
+    assert_eq!(memory(&[1, 100, 110, 130, 130, 140, 130, 120]), kept(130, 120));
+    let grown = Err("private memory has grown from 120 to 131 kB".to_owned());
+    assert_eq!(memory(&[1, 100, 110, 120, 115, 140, 131, 132]), grown);
 }

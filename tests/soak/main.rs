@@ -1,10 +1,10 @@
-//! Long runs: millions of steps of a small system at constant energy, with thousands of rebuilds, and with `auto`, which tries
-//! its candidates again now and then. Memory must not grow, the energy must not drift, no particle and no message may be
-//! lost.
+//! Long runs: millions of steps of a small system at constant energy, with thousands of rebuilds, and with `auto`, which has
+//! to choose again. Memory must not grow, the energy must not drift, no particle may be lost; and no message: all backends
+//! send as many, and every row of thermo.csv is the same to the last digit.
 //!
 //! `MD_SOAK_STEPS` is the number of steps (`make soak STEPS=10000000`; by default a second's work, so that the test itself
 //! stays sound). `MD_SOAK_ONLY=words` runs those of the named backends. Prints a table,
-//! `backend,ranks,steps,rebuilds,rechecks,seconds,first_kb,most_kb,last_kb,drift_per_atom`.
+//! `backend,ranks,steps,rebuilds,rechecks,messages,seconds,resident_kb,resident_late_kb,private_kb,private_late_kb,drift_per_atom`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a test program without the standard harness")]
 
 mod judge;
@@ -27,6 +27,10 @@ const RANKS: usize = 2;
 const BACKENDS: [Backend; 4] = [Backend::Local, Backend::P2p, Backend::Shm, Backend::Auto];
 /// Steps per rebuild at most: the atoms of a hot liquid pass half the skin within so many.
 const MOST_STEPS_PER_REBUILD: u64 = 1_000;
+/// Growth of a rank's memory that is called none: pages touched late.
+const MOST_GROWTH_KB: u64 = 1_024;
+/// Growth of the shared part where `auto` changes its two contexts to `shm`: 4 MB of buffers each.
+const MOST_CHOSEN_KB: u64 = 2 * 4_096;
 /// Rows of thermo.csv after that of step 0.
 const ROWS: u64 = 100;
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -41,10 +45,14 @@ fn main() -> ExitCode {
     judge::check_itself();
     // Not to be timed.
     md_cli();
-    println!("backend,ranks,steps,rebuilds,rechecks,seconds,first_kb,most_kb,last_kb,drift_per_atom");
+    println!(
+        "backend,ranks,steps,rebuilds,rechecks,messages,seconds,resident_kb,resident_late_kb,private_kb,private_late_kb,\
+         drift_per_atom"
+    );
     let (mut passed, mut failed) = (0, 0);
+    let mut first = None;
     for backend in BACKENDS.into_iter().filter(|&backend| is_wanted(backend)) {
-        match soak(backend, steps) {
+        match soak(backend, steps, &mut first) {
             Ok(row) => {
                 passed += 1;
                 println!("{row}");
@@ -59,19 +67,39 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0 || passed == 0))
 }
 
-/// A liquid of 256 atoms whose energy is continuous at the cutoff.
+/// A fluid whose energy is continuous at the cutoff.
 fn scenario(steps: u64) -> String {
     format!(
         "[simulation]\nsteps = {steps}\ntimestep = 0.002\nseed = 7\n\n[system]\n\
-         lattice = {{ kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }}\ntemperature = 1.44\n\n\
+         file = {{ path = \"slab.xyz\", format = \"extxyz\" }}\ntemperature = 3.0\n\n\
          [interaction]\nshift = \"force\"\n\n[output]\nthermo = {{ every = {} }}\n",
         (steps / ROWS).max(1)
     )
 }
 
-/// One line of the table.
-fn soak(backend: Backend, steps: u64) -> Result<String, String> {
+/// 288 atoms as dense as a liquid in the middle of one rank's half. They spread over the box, and halos become many times as
+/// large: then `auto` has to choose again.
+fn slab() -> String {
+    let site = |index: usize| {
+        let [x, y, z] = [index / 36, index / 6 % 6, index % 6].map(|site| site as f64 * 1.12 + 0.56);
+        format!("A {} {y} {z}\n", x + 5.52)
+    };
+    let atoms: String = (0..288).map(site).collect();
+    format!("288\nLattice=\"40 0 0 0 6.72 0 0 0 6.72\" Properties=species:S:1:pos:R:3\n{atoms}")
+}
+
+/// What every backend must have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Course {
+    thermo: String,
+    messages: u64,
+    bytes: u64,
+}
+
+/// One line of the table. `first` is the course of the first backend.
+fn soak(backend: Backend, steps: u64, first: &mut Option<Course>) -> Result<String, String> {
     let workdir = Workdir::new(&scenario(steps));
+    workdir.write("slab.xyz", &slab());
     let begun = Instant::now();
     let mut launcher = command(&workdir, backend).spawn().map_err(|error| error.to_string())?;
     let samples = watch(&mut launcher, &workdir)?;
@@ -87,11 +115,26 @@ fn soak(backend: Backend, steps: u64) -> Result<String, String> {
     }
     let choices = summary["choices"].as_array().map_or(&[][..], Vec::as_slice);
     let rechecks: u64 = choices.iter().filter_map(|choice| choice["rechecks"].as_u64()).sum();
-    let drift = judge::drift(&workdir.read("out/thermo.csv"), steps)?;
-    let judge::Memory { first_kb, most_kb, last_kb } = judge::memory(&samples, steps)?;
+    if backend == Backend::Auto && rechecks == 0 && steps >= judge::STEPS_TO_JUDGE {
+        return Err(format!("`auto` has never chosen again: {choices:?}"));
+    }
+    let (messages, bytes) = (number(&summary, "messages")?, number(&summary, "bytes")?);
+    let course = Course { thermo: workdir.read("out/thermo.csv"), messages, bytes };
+    let drift = judge::drift(&course.thermo, steps)?;
+    let first = first.get_or_insert_with(|| course.clone());
+    if *first != course {
+        return Err(format!("another course than that of the first backend: {first:?}, {course:?}"));
+    }
+    let shared_kb = if backend == Backend::Auto { MOST_CHOSEN_KB } else { 0 };
+    let resident = judge::memory("resident", &samples[0], steps, MOST_GROWTH_KB + shared_kb)?;
+    let private = judge::memory("private", &samples[1], steps, MOST_GROWTH_KB)?;
     Ok(format!(
-        "{},{RANKS},{steps},{rebuilds},{rechecks},{seconds:.1},{first_kb},{most_kb},{last_kb},{drift:.1e}",
-        backend.name()
+        "{},{RANKS},{steps},{rebuilds},{rechecks},{messages},{seconds:.1},{},{},{},{},{drift:.1e}",
+        backend.name(),
+        resident.before_kb,
+        resident.after_kb,
+        private.before_kb,
+        private.after_kb
     ))
 }
 
@@ -109,34 +152,43 @@ fn command(workdir: &Workdir, backend: Backend) -> Command {
     command
 }
 
-/// Resident memory of the largest rank, in kB, as long as the job lasts.
-fn watch(launcher: &mut Child, workdir: &Workdir) -> Result<Vec<u64>, String> {
-    let mut samples = Vec::new();
+/// Resident and private memory of the largest rank, in kB, as long as the job computes.
+fn watch(launcher: &mut Child, workdir: &Workdir) -> Result<[Vec<u64>; 2], String> {
+    let mut samples = [Vec::new(), Vec::new()];
     loop {
         match launcher.try_wait().map_err(|error| error.to_string())? {
             Some(status) if status.success() => return Ok(samples),
             Some(status) => return Err(status.to_string()),
-            None => samples.extend(resident_kb(workdir)),
+            None if workdir.path("out/summary.json").exists() => (),
+            None => {
+                let ranks = ranks(workdir);
+                for (samples, line) in samples.iter_mut().zip(["VmRSS:", "RssAnon:"]) {
+                    samples.extend(ranks.iter().filter_map(|&rank| memory_kb(rank, line)).max());
+                }
+            }
         }
         std::thread::sleep(SAMPLE_EVERY);
     }
 }
 
-fn resident_kb(workdir: &Workdir) -> Option<u64> {
+/// The processes that compute.
+fn ranks(workdir: &Workdir) -> Vec<u32> {
     let folder = workdir.path("");
     let is_rank = |process: &u32| {
         let place = fs::read_link(format!("/proc/{process}/cwd"));
         let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
         place.is_ok_and(|place| place.starts_with(&folder)) && name.trim() == "md-cli"
     };
-    let processes = fs::read_dir("/proc").ok()?;
+    let processes = fs::read_dir("/proc").into_iter().flatten();
     let ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let resident = |process: u32| {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-        line.split_whitespace().nth(1)?.parse().ok()
-    };
-    ids.filter(is_rank).filter_map(resident).max()
+    ids.filter(is_rank).collect()
+}
+
+/// The number in a line of the system's account of a process.
+fn memory_kb(process: u32, line: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|found| found.starts_with(line))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn number(summary: &Value, key: &str) -> Result<u64, String> {

@@ -47,10 +47,30 @@ enum Change {
     Damage(usize, usize, bool),
 }
 
+/// What a file and its scenario have beside particles, as far as the format can tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Features {
+    /// A layer in 2D.
+    is_flat: bool,
+    /// Walls along x.
+    has_walls: bool,
+    /// Momenta and masses, `pbc` and `Origin`, in place of velocities; or two types with coefficients.
+    is_rich: bool,
+    /// Another frame before the last one; or coefficients of all pairs.
+    is_long: bool,
+}
+
+impl Features {
+    pub(crate) fn new([is_flat, has_walls, is_rich, is_long]: [bool; 4]) -> Self {
+        Self { is_flat, has_walls, is_rich, is_long }
+    }
+}
+
 /// A file with changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
     format: &'static str,
+    features: Features,
     atoms: usize,
     seed: u64,
     changes: Vec<Change>,
@@ -66,14 +86,35 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
         2 => (at(), at(), any::<bool>()).prop_map(|(place, piece, put)| Change::Damage(place, piece, put)),
     ];
     let format = prop_oneof![Just("extxyz"), Just("lammps-data")];
-    (format, 1..40_usize, any::<u64>(), vec(change, 0..4))
-        .prop_map(|(format, atoms, seed, changes)| Changed { format, atoms, seed, changes })
+    (format, any::<[bool; 4]>().prop_map(Features::new), 1..40_usize, any::<u64>(), vec(change, 0..4))
+        .prop_map(|(format, features, atoms, seed, changes)| Changed {
+            format,
+            features,
+            atoms,
+            seed,
+            changes,
+        })
+}
+
+/// Sites along an edge.
+const SITES: usize = 7;
+
+/// Unchanged files with all combinations of features.
+pub(crate) fn valid() -> impl Iterator<Item = Changed> {
+    let formats = ["extxyz", "lammps-data"].into_iter();
+    formats.flat_map(|format| {
+        let features = (0..16).map(|bits| Features::new([1, 2, 4, 8].map(|bit| bits & bit != 0)));
+        features.map(move |features| Changed { format, features, atoms: 30, seed: 1, changes: Vec::new() })
+    })
 }
 
 /// A case of a file of this format.
-pub(crate) fn case(format: &str, particles: Vec<u8>) -> Case {
+pub(crate) fn case(format: &str, features: Features, particles: Vec<u8>) -> Case {
+    let dimension = if features.is_flat { 2 } else { 3 };
+    let wall = if features.has_walls { "reflecting" } else { "periodic" };
     let scenario = format!(
-        "[simulation]\nsteps = 3\n[system]\nfile = {{ path = \"particles\", format = \"{format}\" }}\n\
+        "[simulation]\nsteps = 3\ndimension = {dimension}\n[system]\n\
+         boundary = [\"{wall}\", \"periodic\", \"periodic\"]\nfile = {{ path = \"particles\", format = \"{format}\" }}\n\
          [parallel]\nbackend = \"local\"\nranks = 2\n"
     );
     Case { particles, ..Case::of_scenario(scenario.into_bytes()) }
@@ -85,35 +126,67 @@ impl Changed {
         for change in &self.changes {
             text = changed_by(text, change);
         }
-        case(self.format, text)
+        case(self.format, self.features, text)
     }
 
-    /// Particles near the sites of a lattice of 1.2, in a box of 7.2.
+    /// Particles near the sites of a lattice of 1.2, in a box of 8.4.
     fn valid(&self) -> String {
         let mut state = self.seed | 1;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f64 / f64::from(1 << 24) - 0.5
         };
-        let site = |index: usize, dim: u32| (index / 6_usize.pow(dim) % 6) as f64 * 1.2 + 0.6;
-        let mut row = |index: usize| [0, 1, 2].map(|dim| site(index, dim) + 0.2 * random());
+        let site = |index: usize, dim: u32| (index / SITES.pow(dim) % SITES) as f64 * 1.2 + 0.6;
+        let is_flat = self.features.is_flat;
+        let shift = |dim: u32, random: f64| if is_flat && dim == 2 { 0.0 } else { 0.2 * random };
+        let mut row = |index: usize| [0, 1, 2].map(|dim| site(index, dim) + shift(dim, random()));
         let rows: Vec<[f64; 3]> = (0..self.atoms).map(&mut row).collect();
-        let line = |(index, [x, y, z]): (usize, &[f64; 3])| match self.format {
-            "extxyz" => format!("A {x} {y} {z} 0.1 0.0 -0.1\n"),
-            _ => format!("{} 1 {x} {y} {z}\n", index + 1),
+        if self.format == "extxyz" { self.extxyz(&rows) } else { self.lammps_data(&rows) }
+    }
+
+    /// Of a velocity.
+    fn vz(&self) -> f64 {
+        if self.features.is_flat { 0.0 } else { -0.1 }
+    }
+
+    fn extxyz(&self, rows: &[[f64; 3]]) -> String {
+        let Features { has_walls, is_rich, is_long, .. } = self.features;
+        let (mass, columns) = if is_rich { ("2.0 ", "masses:R:1:momenta:R:3") } else { ("", "velo:R:3") };
+        let wall = if has_walls { 'F' } else { 'T' };
+        let entries =
+            if is_rich { format!("pbc=\"{wall} T T\" Origin=\"0 -0.0 0\" ") } else { String::new() };
+        let line = |[x, y, z]: &[f64; 3]| format!("A {x} {y} {z} {mass}0.1 0.0 {}\n", self.vz());
+        let frame = format!(
+            "{}\nLattice=\"8.4 0 0 0 8.4 0 0 0 8.4\" {entries}Properties=species:S:1:pos:R:3:{columns}\n{}",
+            self.atoms,
+            rows.iter().map(line).collect::<String>()
+        );
+        frame.repeat(if is_long { 2 } else { 1 })
+    }
+
+    fn lammps_data(&self, rows: &[[f64; 3]]) -> String {
+        let Features { is_rich, is_long, .. } = self.features;
+        let (types, masses, coefficients) = match (is_rich, is_long) {
+            (false, _) => (1, "1 1.0\n", ""),
+            (true, false) => {
+                (2, "1 1.0\n2 2.0\n", "Pair Coeffs # lj/cut\n\n1 1.0 1.0 2.5\n2 1.5 0.9 2.5\n\n")
+            }
+            (true, true) => (
+                2,
+                "1 1.0\n2 2.0\n",
+                "PairIJ Coeffs # lj/cut\n\n1 1 1.0 1.0 2.5\n1 2 1.2 0.9 2.5\n2 2 1.5 0.9 2.5\n\n",
+            ),
         };
-        let rows: String = rows.iter().enumerate().map(line).collect();
-        let atoms = self.atoms;
-        match self.format {
-            "extxyz" => format!(
-                "{atoms}\nLattice=\"7.2 0 0 0 7.2 0 0 0 7.2\" Properties=species:S:1:pos:R:3:velo:R:3\n{rows}"
-            ),
-            _ => format!(
-                "title\n\n{atoms} atoms\n1 atom types\n0 7.2 xlo xhi\n0 7.2 ylo yhi\n0 7.2 zlo zhi\n\nMasses\n\n1 1.0\n\n\
-                 Atoms # atomic\n\n{rows}\nVelocities\n\n{}",
-                (1..=atoms).map(|id| format!("{id} 0.1 0 -0.1\n")).collect::<String>()
-            ),
-        }
+        let atom = |(index, [x, y, z]): (usize, &[f64; 3])| {
+            format!("{} {} {x} {y} {z}\n", index + 1, index % types + 1)
+        };
+        format!(
+            "title\n\n{atoms} atoms\n{types} atom types\n0 8.4 xlo xhi\n0 8.4 ylo yhi\n0 8.4 zlo zhi\n\n\
+             Masses\n\n{masses}\n{coefficients}Atoms # atomic\n\n{}\nVelocities\n\n{}",
+            rows.iter().enumerate().map(atom).collect::<String>(),
+            (1..=self.atoms).map(|id| format!("{id} 0.1 0 {}\n", self.vz())).collect::<String>(),
+            atoms = self.atoms
+        )
     }
 }
 

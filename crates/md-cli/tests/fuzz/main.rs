@@ -21,6 +21,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use case::Case;
+use files::Features;
+use md_cli::input::{InputError, Problem};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 
@@ -76,6 +78,28 @@ fn particle_files() {
     fuzz("particle files", 0.4, files::changed(), files::Changed::case);
 }
 
+/// Else nothing would be tried but refusals.
+#[test]
+fn unchanged_files_are_accepted() {
+    for file in files::valid() {
+        let accepted = file.case().is_accepted();
+        accepted.and_then(|()| file.case().check()).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
+    }
+}
+
+/// A refusal of a file that says no more than its name must not pass.
+#[test]
+fn a_refusal_without_a_place_is_found() {
+    let refusal = |line| {
+        let problem = Problem::NoFrame { number: 3, count: 2 };
+        case::check_refusal(&InputError { file: "particles".to_owned(), line, problem }.into())
+    };
+    let text =
+        "refused with exit code 2 and these words: particles: there is no frame 3: the frames are 1 to 2";
+    assert_eq!(refusal(None), Err(text.to_owned()));
+    assert_eq!(refusal(Some(1)), Ok(()));
+}
+
 /// Every text in `corpus/`: scenarios (`.toml`), and particle files by their format's ending.
 #[test]
 fn corpus() {
@@ -85,7 +109,11 @@ fn corpus() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let format = path.extension().unwrap().to_str().unwrap();
-        let case = if format == "toml" { Case::of_scenario(bytes) } else { files::case(format, bytes) };
+        let case = if format == "toml" {
+            Case::of_scenario(bytes)
+        } else {
+            files::case(format, Features::new([false; 4]), bytes)
+        };
         case.check().unwrap_or_else(|fault| panic!("{}: {fault}", path.display()));
         tried += 1;
     }
