@@ -115,7 +115,7 @@ fn inputs_are_never_touched() {
     let start = extxyz("A 1.0 1.0 1.0");
     let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
         [|a, b| symlink(a, b), |a, b| fs::hard_link(a, b)];
-    for name in ["thermo.csv", "summary.json", "timing.csv", "forces.csv", "traj.extxyz"] {
+    for name in ["thermo.csv", "summary.json", ".summary.json.unfinished", "forces.csv", "traj.extxyz"] {
         for link in links {
             let workdir = Workdir::new(&format!("{}{TRAJECTORY}", from_file("start.extxyz")));
             workdir.write("start.extxyz", &start);
@@ -143,6 +143,40 @@ fn inputs_are_never_touched() {
             .starts_with("exit code 2\nerror: `out/thermo.csv` is an input")
     );
     assert_eq!(workdir.read("out/thermo.csv"), MELT);
+}
+
+/// The lock is written before anything else is looked at.
+#[test]
+fn a_file_in_the_place_of_the_lock_is_never_touched() {
+    let input = "exit code 2\nerror: `out/.md-cli.lock` is an input of this run and would be overwritten\n\
+                 choose another output directory with --output DIR\n";
+    let start = extxyz("A 1.0 1.0 1.0");
+    let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|a, b| symlink(a, b), |a, b| fs::hard_link(a, b)];
+    for link in links {
+        let workdir = Workdir::new(&from_file("start.extxyz"));
+        workdir.write("start.extxyz", &start);
+        fs::create_dir(workdir.path("out")).unwrap();
+        for name in ["melt.toml", "start.extxyz"] {
+            link(&workdir.path(name), &workdir.path(LOCK)).unwrap();
+            let before = workdir.read(name);
+            for command in ["run", "forces", "compare"] {
+                assert_eq!(error_everywhere(&workdir, &format!("{command} melt.toml"), &[ONE_RANK]), input);
+            }
+            assert_eq!((workdir.read(name), workdir.read(LOCK)), (before.clone(), before));
+            fs::remove_file(workdir.path(LOCK)).unwrap();
+        }
+    }
+    let workdir = Workdir::new(MELT);
+    fs::create_dir(workdir.path("out")).unwrap();
+    workdir.write(LOCK, MELT);
+    assert_eq!(error(&workdir, "run out/.md-cli.lock", ONE_RANK), input);
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: cannot write to the output directory `out`: `.md-cli.lock` in it is not a lock of md-cli
+    choose a directory you may write to with --output DIR, or set output.directory in the scenario
+    ");
+    assert_eq!(workdir.read(LOCK), MELT);
 }
 
 /// Whoever opens a pipe waits for its writer. Results of an earlier run are kept where a new one is refused.

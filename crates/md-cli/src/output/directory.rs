@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::{Intact, OutputError};
 use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room};
-use super::lock::{DirectoryLock, Holder};
+use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use crate::text_file::TextFile;
 
@@ -91,11 +91,13 @@ impl OutputDirectory {
             path: path.clone(),
             reason,
         })?;
-        let (lock, left_by) = DirectoryLock::acquire(&path)?;
         let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
-        let directory = Self { path, inputs, scenario: None, left_by, lock: Some(lock) };
-        let places: Result<Vec<PathBuf>, OutputError> =
-            results.into_iter().map(|name| directory.place_of(name)).collect();
+        let mut directory = Self { path, inputs, scenario: None, left_by: None, lock: None };
+        directory.place_of(LOCK_FILE)?;
+        let (lock, left_by) = DirectoryLock::acquire(&directory.path)?;
+        (directory.lock, directory.left_by) = (Some(lock), left_by);
+        let names = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]);
+        let places: Result<Vec<PathBuf>, OutputError> = names.map(|name| directory.place_of(name)).collect();
         let places = places?;
         places.iter().try_for_each(|place| expect_room(place))?;
         if places.contains(&directory.path.join(KnownFile::THERMO.name())) {
@@ -129,7 +131,7 @@ impl OutputDirectory {
     /// [`OutputError::Write`].
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
         let finished = self.place_of(file.name())?;
-        let unfinished = self.place_of(format!(".{}.unfinished", file.name()))?;
+        let unfinished = self.place_of(unfinished(file.name()))?;
         make_room(&unfinished)?;
         write_then_rename(&unfinished, &finished, bytes).map_err(|reason| {
             fs::remove_file(&unfinished).ok();
@@ -202,6 +204,11 @@ fn trajectory_of(scenario: &Path) -> Option<String> {
     let scenario: toml::Table = TextFile::Scenario.read(scenario).ok()?.parse().ok()?;
     let path = scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?;
     Path::new(path).file_name().is_some_and(|name| name == path).then(|| path.to_owned())
+}
+
+/// Where a file is written that appears under its name once it is complete.
+fn unfinished(name: &str) -> String {
+    format!(".{name}.unfinished")
 }
 
 fn write_then_rename(unfinished: &Path, finished: &Path, bytes: &[u8]) -> io::Result<()> {
