@@ -145,6 +145,29 @@ fn inputs_are_never_touched() {
     assert_eq!(workdir.read("out/thermo.csv"), MELT);
 }
 
+/// The effective scenario is a result like any other; one that says the same need not be written.
+#[test]
+fn the_scenario_of_the_output_directory() {
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Plain, "run melt.toml --quiet --set parallel.backend=local");
+    let results = || ["scenario.toml", "thermo.csv", "summary.json"].map(|name| workdir.read(&format!("out/{name}")));
+    let refused = "exit code 2\nerror: `out/scenario.toml` is an input of this run and would be overwritten\n\
+                   choose another output directory with --output DIR\n";
+    let before = results();
+    for command in ["run", "forces", "compare"] {
+        let arguments = format!("{command} out/scenario.toml --set simulation.seed=8");
+        assert_eq!(error(&workdir, &arguments, Start::Plain), refused);
+        assert_eq!(results(), before);
+    }
+    let said = workdir.succeed(Start::Plain, "run out/scenario.toml --quiet");
+    assert_eq!((said.stderr.as_str(), results()[..2].to_vec()), ("", before[..2].to_vec()));
+
+    workdir.write("particles.toml", &from_file("out/scenario.toml"));
+    workdir.write("out/scenario.toml", &extxyz("A 1.0 1.0 1.0"));
+    assert_eq!(error(&workdir, "run particles.toml", ONE_RANK), refused);
+    assert_eq!(workdir.read("out/scenario.toml"), extxyz("A 1.0 1.0 1.0"));
+}
+
 /// The lock is written before anything else is looked at.
 #[test]
 fn a_file_in_the_place_of_the_lock_is_never_touched() {
@@ -194,9 +217,7 @@ fn pipes_in_the_output_directory_are_refused_unopened() {
         let text = if name == ".md-cli.lock" { locked.to_owned() } else { removed.replace("NAME", name) };
         let expected = format!("exit code 2\nerror: {text}\n{advice}\n");
         assert_eq!(error(&workdir, "run melt.toml", ONE_RANK), expected);
-        if name != "scenario.toml" {
-            assert_eq!(workdir.read("out/thermo.csv"), "old");
-        }
+        assert_eq!(workdir.read("out/thermo.csv"), "old");
     }
     let workdir = Workdir::new(MELT);
     fs::create_dir(workdir.path("out")).unwrap();

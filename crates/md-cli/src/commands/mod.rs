@@ -48,11 +48,11 @@ fn output_directory<'n>(
     let inputs_read: Vec<&Path> =
         [Path::new(&inputs.source.name)].into_iter().chain(particle_file.as_deref()).collect();
     let path = &inputs.scenario.output.directory;
-    let mut directory = OutputDirectory::create_replacing(path, results, &inputs_read)?;
+    let effective = effective_toml(&found_from_anywhere(inputs));
+    let directory = OutputDirectory::create_replacing(path, results, &inputs_read, effective.as_bytes())?;
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
     }
-    directory.write_scenario(effective_toml(&found_from_anywhere(inputs)).as_bytes())?;
     Ok(directory)
 }
 
