@@ -125,7 +125,7 @@ fn facts(
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy),
+        warnings: warnings(&neighborhood, &energy, setup.config.max_drift),
         neighborhood,
         lost_particles: 0,
         ended,
