@@ -92,17 +92,43 @@ fn files_removed_during_the_run() {
     let missed = "was removed or replaced during the run: what was written to it is lost";
     for name in ["thermo.csv", "traj.extxyz", "scenario.toml"] {
         let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
-        let script = format!(
-            "\"$md\" run melt.toml --quiet --set parallel.backend=local --steps 3000 & pid=$!; \
-             until [ \"$(wc -l < out/thermo.csv 2>/dev/null)\" -gt 3 ]; do sleep 0.01; done 2>/dev/null; \
-             rm out/{name}; wait $pid"
+        assert_eq!(
+            tampered(&workdir, &format!("rm out/{name}")),
+            format!("error: rank 0: `out/{name}` {missed}\n")
         );
-        let said = Said::of(workdir.shell(&script));
-        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
-        assert_eq!(said.stderr, format!("error: rank 0: `out/{name}` {missed}\n"));
         assert!(workdir.path("out/summary.json").exists(), "the others are written");
         assert!(!workdir.path(&format!("out/{name}")).exists());
     }
+    for script in ["rm -rf out; touch out", "rm -rf out", "mv out old; mkdir out"] {
+        let workdir = Workdir::new(MELT);
+        assert_eq!(tampered(&workdir, script), format!("error: rank 0: `out` {missed}\n"));
+    }
+}
+
+#[test]
+fn files_cut_during_the_run() {
+    for name in ["thermo.csv", "traj.extxyz", "scenario.toml"] {
+        let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
+        let text = tampered(&workdir, &format!(": > out/{name}"));
+        let left = workdir.read(&format!("out/{name}")).len();
+        let start =
+            format!("error: rank 0: `out/{name}` was cut during the run: it holds {left} bytes, but ");
+        let written = text.strip_prefix(&start).and_then(|text| text.strip_suffix(" were written to it\n"));
+        assert!(written.is_some_and(|bytes| bytes.parse::<usize>().unwrap() > left), "{text}");
+        assert!(workdir.path("out/summary.json").exists(), "the others are written");
+    }
+}
+
+/// What a run says that fails because this happens while it is under way.
+fn tampered(workdir: &Workdir, script: &str) -> String {
+    let script = format!(
+        "\"$md\" run melt.toml --quiet --set parallel.backend=local --steps 3000 & pid=$!; \
+         until [ \"$(wc -l < out/thermo.csv 2>/dev/null)\" -gt 3 ]; do sleep 0.01; done 2>/dev/null; \
+         {script}; wait $pid"
+    );
+    let said = Said::of(workdir.shell(&script));
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    said.stderr
 }
 
 fn extxyz(cells: &str) -> String {
@@ -150,7 +176,8 @@ fn inputs_are_never_touched() {
 fn the_scenario_of_the_output_directory() {
     let workdir = Workdir::new(MELT);
     workdir.succeed(Start::Plain, "run melt.toml --quiet --set parallel.backend=local");
-    let results = || ["scenario.toml", "thermo.csv", "summary.json"].map(|name| workdir.read(&format!("out/{name}")));
+    let results =
+        || ["scenario.toml", "thermo.csv", "summary.json"].map(|name| workdir.read(&format!("out/{name}")));
     let refused = "exit code 2\nerror: `out/scenario.toml` is an input of this run and would be overwritten\n\
                    choose another output directory with --output DIR\n";
     let before = results();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use super::extxyz::is_own_trajectory;
-use super::identity::{FileIdentity, expect_room, make_room};
+use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use crate::text_file::TextFile;
@@ -55,9 +55,10 @@ impl KnownFile {
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
+    identity: Option<FileIdentity>,
     inputs: Vec<FileIdentity>,
-    /// The effective scenario, written before the run.
-    scenario: Option<(PathBuf, FileIdentity)>,
+    /// The effective scenario, written before the run, and its bytes.
+    scenario: Option<(PathBuf, FileIdentity, u64)>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -91,7 +92,8 @@ impl OutputDirectory {
             reason,
         })?;
         let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
-        let mut directory = Self { path, inputs, scenario: None, left_by: None, lock: None };
+        let identity = FileIdentity::behind(&path);
+        let mut directory = Self { path, identity, inputs, scenario: None, left_by: None, lock: None };
         directory.place_of(LOCK_FILE)?;
         let (lock, left_by) = DirectoryLock::acquire(&directory.path)?;
         (directory.lock, directory.left_by) = (Some(lock), left_by);
@@ -108,7 +110,9 @@ impl OutputDirectory {
         if !scenario_is_there {
             directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
         }
-        directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity));
+        // An input that says the same may stand behind a link.
+        let bytes = if scenario_is_there { 0 } else { scenario.len() as u64 };
+        directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
         Ok(directory)
     }
 
@@ -133,12 +137,15 @@ impl OutputDirectory {
     /// Writes a file in one piece: it appears complete, under its name, or not at all.
     ///
     /// # Errors
-    /// [`OutputError::Write`].
+    /// [`OutputError::Write`]; [`OutputError::Vanished`] if the directory is no longer there.
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
+        if FileIdentity::behind(&self.path) != self.identity {
+            return Err(OutputError::Vanished { path: self.path.clone() });
+        }
         let finished = self.place_of(file.name())?;
         let unfinished = self.place_of(unfinished(file.name()))?;
-        make_room(&unfinished)?;
-        write_then_rename(&unfinished, &finished, bytes).map_err(|reason| {
+        let written = remove_old(&unfinished).and_then(|()| write_then_rename(&unfinished, &finished, bytes));
+        written.map_err(|reason| {
             fs::remove_file(&unfinished).ok();
             OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }
         })
@@ -147,9 +154,9 @@ impl OutputDirectory {
     /// At the end of a run: what was written before it must still be there.
     ///
     /// # Errors
-    /// [`OutputError::Vanished`].
+    /// [`OutputError::Vanished`], [`OutputError::CutShort`].
     pub fn finish(&self) -> Result<(), OutputError> {
-        self.scenario.as_ref().map_or(Ok(()), |(path, identity)| identity.expect_at(path))
+        self.scenario.as_ref().map_or(Ok(()), |(path, identity, bytes)| identity.expect_at(path, *bytes))
     }
 
     /// Gives the lock back where nothing will be dropped, because the process ends at once.

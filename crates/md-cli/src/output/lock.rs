@@ -61,7 +61,8 @@ impl DirectoryLock {
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
         // What somebody else has put there in the meantime stays. If this fails, the system's lock still ends here.
-        let is_there = FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own));
+        let is_there =
+            FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own));
         if is_there && Holder::read(&mut self.file).is_ok() {
             fs::remove_file(&self.path).ok();
         }
@@ -213,7 +214,13 @@ mod tests {
     fn a_file_that_is_no_lock_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOCK_FILE);
-        for text in ["data", "host a\ndata\n", "host a\nprocess 1\ndata\n", "host a\nprocess 1", "host a\nprocess -1\n"] {
+        for text in [
+            "data",
+            "host a\ndata\n",
+            "host a\nprocess 1\ndata\n",
+            "host a\nprocess 1",
+            "host a\nprocess -1\n",
+        ] {
             fs::write(&path, text).unwrap();
             let error = DirectoryLock::acquire(folder.path()).unwrap_err();
             assert!(matches!(&error, OutputError::Create { .. }), "{text}: {error}");
