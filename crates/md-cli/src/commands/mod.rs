@@ -17,10 +17,10 @@ use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::warnings;
-use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
+use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
-use crate::session::note;
+use crate::session::{note, note_particles};
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -43,6 +43,7 @@ where
 fn output_directory<'n>(
     inputs: &Inputs,
     results: impl IntoIterator<Item = &'n str>,
+    verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =
@@ -53,6 +54,7 @@ fn output_directory<'n>(
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
     }
+    note_particles(inputs, verbosity);
     Ok(directory)
 }
 
