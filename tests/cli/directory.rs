@@ -92,17 +92,43 @@ fn files_removed_during_the_run() {
     let missed = "was removed or replaced during the run: what was written to it is lost";
     for name in ["thermo.csv", "traj.extxyz", "scenario.toml"] {
         let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
-        let script = format!(
-            "\"$md\" run melt.toml --quiet --set parallel.backend=local --steps 3000 & pid=$!; \
-             until [ \"$(wc -l < out/thermo.csv 2>/dev/null)\" -gt 3 ]; do sleep 0.01; done 2>/dev/null; \
-             rm out/{name}; wait $pid"
+        assert_eq!(
+            tampered(&workdir, &format!("rm out/{name}")),
+            format!("error: rank 0: `out/{name}` {missed}\n")
         );
-        let said = Said::of(workdir.shell(&script));
-        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
-        assert_eq!(said.stderr, format!("error: rank 0: `out/{name}` {missed}\n"));
         assert!(workdir.path("out/summary.json").exists(), "the others are written");
         assert!(!workdir.path(&format!("out/{name}")).exists());
     }
+    for script in ["rm -rf out; touch out", "rm -rf out", "mv out old; mkdir out"] {
+        let workdir = Workdir::new(MELT);
+        assert_eq!(tampered(&workdir, script), format!("error: rank 0: `out` {missed}\n"));
+    }
+}
+
+#[test]
+fn files_cut_during_the_run() {
+    for name in ["thermo.csv", "traj.extxyz", "scenario.toml"] {
+        let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
+        let text = tampered(&workdir, &format!(": > out/{name}"));
+        let left = workdir.read(&format!("out/{name}")).len();
+        let start =
+            format!("error: rank 0: `out/{name}` was cut during the run: it holds {left} bytes, but ");
+        let written = text.strip_prefix(&start).and_then(|text| text.strip_suffix(" were written to it\n"));
+        assert!(written.is_some_and(|bytes| bytes.parse::<usize>().unwrap() > left), "{text}");
+        assert!(workdir.path("out/summary.json").exists(), "the others are written");
+    }
+}
+
+/// What a run says that fails because this happens while it is under way.
+fn tampered(workdir: &Workdir, script: &str) -> String {
+    let script = format!(
+        "\"$md\" run melt.toml --quiet --set parallel.backend=local --steps 3000 & pid=$!; \
+         until [ \"$(wc -l < out/thermo.csv 2>/dev/null)\" -gt 3 ]; do sleep 0.01; done 2>/dev/null; \
+         {script}; wait $pid"
+    );
+    let said = Said::of(workdir.shell(&script));
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    said.stderr
 }
 
 fn extxyz(cells: &str) -> String {
@@ -115,7 +141,7 @@ fn inputs_are_never_touched() {
     let start = extxyz("A 1.0 1.0 1.0");
     let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
         [|a, b| symlink(a, b), |a, b| fs::hard_link(a, b)];
-    for name in ["thermo.csv", "summary.json", "timing.csv", "forces.csv", "traj.extxyz"] {
+    for name in ["thermo.csv", "summary.json", ".summary.json.unfinished", "forces.csv", "traj.extxyz"] {
         for link in links {
             let workdir = Workdir::new(&format!("{}{TRAJECTORY}", from_file("start.extxyz")));
             workdir.write("start.extxyz", &start);
@@ -145,6 +171,64 @@ fn inputs_are_never_touched() {
     assert_eq!(workdir.read("out/thermo.csv"), MELT);
 }
 
+/// The effective scenario is a result like any other; one that says the same need not be written.
+#[test]
+fn the_scenario_of_the_output_directory() {
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Plain, "run melt.toml --quiet --set parallel.backend=local");
+    let results =
+        || ["scenario.toml", "thermo.csv", "summary.json"].map(|name| workdir.read(&format!("out/{name}")));
+    let refused = "exit code 2\nerror: `out/scenario.toml` is an input of this run and would be overwritten\n\
+                   choose another output directory with --output DIR\n";
+    let before = results();
+    for command in ["run", "forces", "compare"] {
+        let arguments = format!("{command} out/scenario.toml --set simulation.seed=8");
+        assert_eq!(error(&workdir, &arguments, Start::Plain), refused);
+        assert_eq!(results(), before);
+    }
+    let said = workdir.succeed(Start::Plain, "run out/scenario.toml --quiet");
+    assert_eq!((said.stderr.as_str(), results()[..2].to_vec()), ("", before[..2].to_vec()));
+
+    workdir.write("particles.toml", &from_file("out/scenario.toml"));
+    workdir.write("out/scenario.toml", &extxyz("A 1.0 1.0 1.0"));
+    assert_eq!(error(&workdir, "run particles.toml", ONE_RANK), refused);
+    assert_eq!(workdir.read("out/scenario.toml"), extxyz("A 1.0 1.0 1.0"));
+}
+
+/// The lock is written before anything else is looked at.
+#[test]
+fn a_file_in_the_place_of_the_lock_is_never_touched() {
+    let input = "exit code 2\nerror: `out/.md-cli.lock` is an input of this run and would be overwritten\n\
+                 choose another output directory with --output DIR\n";
+    let start = extxyz("A 1.0 1.0 1.0");
+    let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|a, b| symlink(a, b), |a, b| fs::hard_link(a, b)];
+    for link in links {
+        let workdir = Workdir::new(&from_file("start.extxyz"));
+        workdir.write("start.extxyz", &start);
+        fs::create_dir(workdir.path("out")).unwrap();
+        for name in ["melt.toml", "start.extxyz"] {
+            link(&workdir.path(name), &workdir.path(LOCK)).unwrap();
+            let before = workdir.read(name);
+            for command in ["run", "forces", "compare"] {
+                assert_eq!(error_everywhere(&workdir, &format!("{command} melt.toml"), &[ONE_RANK]), input);
+            }
+            assert_eq!((workdir.read(name), workdir.read(LOCK)), (before.clone(), before));
+            fs::remove_file(workdir.path(LOCK)).unwrap();
+        }
+    }
+    let workdir = Workdir::new(MELT);
+    fs::create_dir(workdir.path("out")).unwrap();
+    workdir.write(LOCK, MELT);
+    assert_eq!(error(&workdir, "run out/.md-cli.lock", ONE_RANK), input);
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    exit code 2
+    error: cannot write to the output directory `out`: `.md-cli.lock` in it is not a lock of md-cli
+    choose a directory you may write to with --output DIR, or set output.directory in the scenario
+    ");
+    assert_eq!(workdir.read(LOCK), MELT);
+}
+
 /// Whoever opens a pipe waits for its writer. Results of an earlier run are kept where a new one is refused.
 #[test]
 fn pipes_in_the_output_directory_are_refused_unopened() {
@@ -160,9 +244,7 @@ fn pipes_in_the_output_directory_are_refused_unopened() {
         let text = if name == ".md-cli.lock" { locked.to_owned() } else { removed.replace("NAME", name) };
         let expected = format!("exit code 2\nerror: {text}\n{advice}\n");
         assert_eq!(error(&workdir, "run melt.toml", ONE_RANK), expected);
-        if name != "scenario.toml" {
-            assert_eq!(workdir.read("out/thermo.csv"), "old");
-        }
+        assert_eq!(workdir.read("out/thermo.csv"), "old");
     }
     let workdir = Workdir::new(MELT);
     fs::create_dir(workdir.path("out")).unwrap();

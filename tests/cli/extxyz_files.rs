@@ -116,12 +116,17 @@ fn frames_of_a_trajectory() {
         ),
     );
     let start = Start::Threads(1);
-    let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"note: the particles are those of frame 2 of 2 (step 80)");
+    for command in ["run", "forces", "check", "compare --steps 1 --repeat 1"] {
+        let said = workdir.succeed(start, &format!("{command} melt.toml"));
+        let note = "note: the particles are those of frame 2 of 2 (step 80)";
+        assert_eq!(said.stderr.lines().next(), Some(note), "{command}");
+    }
+    workdir.succeed(start, "run melt.toml");
     assert!(workdir.read("out/thermo.csv").lines().nth(1).unwrap().contains(",1.15625,"));
     workdir.write("melt.toml", &workdir.read("melt.toml").replace("\"extxyz\" }", "\"extxyz\", frame = 1 }"));
-    let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"note: the particles are those of frame 1 of 2 (step 70)");
+    let notes = workdir.succeed(start, "run melt.toml").stderr;
+    assert_snapshot!(notes, @"note: the particles are those of frame 1 of 2 (step 70)");
+    assert_eq!(workdir.succeed(start, "run melt.toml --quiet").stderr, "");
     assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=3", start), @r"
     exit code 2
     error: start.extxyz: there is no frame 3: the frames are 1 to 2
@@ -145,6 +150,54 @@ fn frames_of_a_trajectory() {
        ╰────
       help: leave `frame` out
     "#);
+}
+
+/// Wherever it is cut: the error says which frame can be read, and then it is.
+#[test]
+fn a_trajectory_that_was_cut() {
+    let whole = FRAME.repeat(3);
+    let start = Start::Threads(1);
+    let workdir = extxyz("", &whole);
+    let last = 2 * FRAME.len();
+    let after = |text: &str| last + FRAME.find(text).unwrap() + text.len();
+    for (end, fault) in [
+        (
+            after("2"),
+            "9: the file ends within frame 3: 2 particles promised, 0 found; `system.file.frame = 2` is the last whole one",
+        ),
+        (
+            after("Lattice"),
+            "10: the file ends within frame 3: 2 particles promised, 0 found; `system.file.frame = 2` is the last whole one",
+        ),
+        (
+            after("A 1.0"),
+            "11: the file ends within frame 3: 2 particles promised, 1 found; `system.file.frame = 2` is the last whole one",
+        ),
+        (
+            after("A 4.0 1.0 1.0 0.0 0.25 0.0 2.0 0.0 0.5 0.0"),
+            "12: the file ends without a newline, so `0.0` may be cut: add one if the file is complete, else frame 3 is cut: `system.file.frame = 2` is the last whole one",
+        ),
+    ] {
+        workdir.write("start.extxyz", &whole[..end]);
+        assert_eq!(
+            error(&workdir, "run melt.toml", start),
+            format!("exit code 2\nerror: start.extxyz:{fault}\n")
+        );
+        workdir.succeed(start, "run melt.toml --quiet --set system.file.frame=2");
+    }
+}
+
+#[test]
+fn what_a_file_says_in_vain_is_noted() {
+    let text = FRAME.replace("masses:R:1:momenta:R:3", "Mass:R:1:weight:R:3");
+    let workdir = extxyz("temperature = 1.0\n", &text);
+    for start in starts() {
+        assert_eq!(
+            workdir.succeed(start, "run melt.toml").stderr,
+            "note: columns of the file that mean nothing here are left out: `Mass`, `weight`\n\
+             note: the velocities of the file are replaced: the scenario has `system.temperature`\n"
+        );
+    }
 }
 
 #[test]

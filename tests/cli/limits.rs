@@ -51,14 +51,16 @@ fn systems_that_no_memory_holds() {
     }
     assert_eq!(workdir.files("."), ["melt.toml"]);
     let set = |cells: &str| format!("check melt.toml --set system.lattice.cells={cells}");
-    assert_snapshot!(anywhere(&at_once(&workdir, &set("[1400000000,1400000000,1400000000]"))), @r"
+    let text = at_once(&workdir, &set("[1400000000,1400000000,1400000000]"));
+    let (text, there) = text.split_once("help: there are ").unwrap();
+    assert!(there.ends_with(" of memory per rank here\n") && !there.contains("particles"), "{there}");
+    assert_snapshot!(text, @r"
     exit code 2
-    error: × more particles than can be counted need about 3708 EB of memory per rank
+    error: × more particles than can be counted
        ╭─[command line:1:28]
      1 │ --set system.lattice.cells=[1400000000,1400000000,1400000000]
        ·                            ──────────────────────────────────
        ╰────
-      help: there are ... particles
     ");
     assert_snapshot!(anywhere(&at_once(&workdir, &set("[1000000000,2,2]"))), @r"
     exit code 2
@@ -98,6 +100,47 @@ fn a_block_that_cannot_be_had_is_an_error() {
     let size = said.stderr.strip_prefix("error: rank 0: out of memory: there is no room for a block of ");
     let size: u64 = size.and_then(|text| text.strip_suffix(" bytes\n")).unwrap().parse().unwrap();
     assert!(size > 1_000_000, "{size}");
+}
+
+/// A file without content is as large as one likes.
+#[test]
+fn particle_files_beyond_the_memory() {
+    let workdir = Workdir::new(&from_file("particles"));
+    let file = std::fs::File::create(workdir.path("particles")).unwrap();
+    file.set_len(4 << 40).unwrap();
+    for command in ["check", "run", "forces"] {
+        let text = at_once(&workdir, &format!("{command} melt.toml"));
+        let there =
+            text.strip_prefix("exit code 2\nerror: cannot read `particles`: it has 4.4 TB, but there are ");
+        assert!(there.is_some_and(|text| text.ends_with(" of memory per rank here\n")), "{text}");
+    }
+    assert_eq!(workdir.files("."), ["melt.toml", "particles"]);
+    file.set_len(0).unwrap();
+    let row = "A 1.000000 1.000000 1.000000\n";
+    let atoms = 1_500_000;
+    workdir.write("particles", &format!("{atoms}\nLattice=\"9 0 0 0 9 0 0 0 9\"\n{}", row.repeat(atoms)));
+    for room in [60_000, 400_000] {
+        let said = Said::of(workdir.shell(&format!(
+            "ulimit -v {room}; exec \"$md\" run melt.toml --quiet --set parallel.backend=local"
+        )));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+        assert_eq!(
+            said.stderr,
+            "error: out of memory: there is no room for the particles of `particles` (44 MB)\n"
+        );
+    }
+}
+
+/// What is wrong is cut like everything else.
+#[test]
+fn long_arguments_are_cut() {
+    let workdir = Workdir::new(MELT);
+    let long = "x".repeat(100_000);
+    for arguments in [format!("check melt.toml --steps {long}"), format!("check melt.toml {long}"), long] {
+        let text = at_once(&workdir, &arguments);
+        assert!(text.starts_with("exit code 2\nerror: ") && text.contains("xxx ... xxx"), "{text}");
+        assert!(text.len() < 2000, "{text}");
+    }
 }
 
 #[test]

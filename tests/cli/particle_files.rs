@@ -340,8 +340,8 @@ fn pair_coefficients_of_a_data_file() {
         );
     let workdir = workdir("", ATOMS, &two);
     let start = Start::Threads(1);
-    let screen = workdir.succeed(start, "run melt.toml").stdout;
-    assert_snapshot!(screen.lines().next().unwrap(), @"note: epsilon and sigma are those of the file");
+    let notes = workdir.succeed(start, "run melt.toml").stderr;
+    assert_snapshot!(notes, @"note: epsilon and sigma are those of the file");
     let effective = workdir.read("out/scenario.toml");
     for part in [
         "[[species]]\nname = \"A\"\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nepsilon = 0.5\nsigma = 0.88\n",
@@ -352,9 +352,8 @@ fn pair_coefficients_of_a_data_file() {
     }
     let thermo = workdir.read("out/thermo.csv");
     workdir.write("effective.toml", &effective);
-    let screen = workdir.succeed(start, "run effective.toml").stdout;
-    let note = "note: the pair coefficients of the file are left out: the scenario has [[species]]";
-    assert_eq!(screen.lines().next(), Some(note));
+    let notes = workdir.succeed(start, "run effective.toml").stderr;
+    assert_eq!(notes, "note: the pair coefficients of the file are left out: the scenario has [[species]]\n");
     assert_eq!(workdir.read("out/thermo.csv"), thermo);
     workdir.write("start.data", &two.replace("0.88 2.6", "0.88 2.5"));
     assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
@@ -377,6 +376,25 @@ fn pair_coefficients_of_a_data_file() {
     exit code 2
     error: start.data:18: the pair of types 1 and 1 is given twice
     ");
+}
+
+/// `write_data` names the units in the title.
+#[test]
+fn units_that_are_not_reduced() {
+    let title = "LAMMPS data file via write_data, version 2 Aug 2023, timestep = 100, units = ";
+    let change = |to: &str| ATOMS.replacen("LAMMPS data file", to, 1);
+    assert_snapshot!(run_after(ATOMS, &change(&format!("{title}metal"))), @r"
+    exit code 2
+    error: start.data:1: a file in `units = metal` is not supported: the numbers must be in reduced units, `units = lj`
+    ");
+    assert_snapshot!(run_after("4 atoms", "4 atoms # (UNITS=real)"), @r"
+    exit code 2
+    error: start.data:3: a file in `units = real` is not supported: the numbers must be in reduced units, `units = lj`
+    ");
+    for good in [format!("{title}lj"), "units of my own".to_owned()] {
+        workdir("", ATOMS, &change(&good)).succeed(Start::Threads(1), "run melt.toml");
+    }
+    workdir("", "# atomic", "# atomic units = real").succeed(Start::Threads(1), "run melt.toml");
 }
 
 /// Every pair of types has its own parameters, so their number has a limit.

@@ -79,6 +79,8 @@ fn a_total_energy_that_is_not_kept() {
     warning: the total energy has changed by 0.0956 per atom, 7.45 % of the mean kinetic energy, where 3 % can be expected; the time step is probably too large (`simulation.max_drift` makes this an error)
     ");
     assert_eq!(summary(&workdir)["warnings"].as_array().unwrap().len(), 1);
+    let said = workdir.succeed(Start::Threads(1), &format!("{arguments} --set simulation.max_drift=10"));
+    assert!(said.stderr.ends_with("; the time step is probably too large\n"), "{said:?}");
     let arguments = "run melt.toml --set simulation.timestep=0.03 --set simulation.max_drift=0.01";
     assert_snapshot!(error_everywhere(&workdir, arguments, &starts()), @r"
     exit code 1

@@ -35,6 +35,14 @@ pub enum RunError {
         /// The system's reason.
         reason: String,
     },
+    /// A particle file that there is no memory for.
+    #[error("out of memory: there is no room for the particles of `{path}` ({size})")]
+    NoRoom {
+        /// The file.
+        path: String,
+        /// Its size, in words.
+        size: String,
+    },
     /// An environment variable that names no instruction set of this CPU.
     #[error("{variable} is `{wanted}`, but this CPU has {available}")]
     UnknownSimd {
@@ -134,9 +142,10 @@ impl RunError {
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
             ) => BAD_INPUT,
-            Self::Engine(_) | Self::Output(_) | Self::Communication(CommError::OutOfMemory { .. }) => {
-                RUN_FAILED
-            }
+            Self::Engine(_)
+            | Self::NoRoom { .. }
+            | Self::Output(_)
+            | Self::Communication(CommError::OutOfMemory { .. }) => RUN_FAILED,
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
             Self::Signalled { signal, .. } => signal.exit_code,
@@ -158,7 +167,7 @@ impl RunError {
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
             ) => Scope::AllRanks,
-            Self::Communication(_) | Self::Output(_) => Scope::ThisRank,
+            Self::Communication(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,
         }
     }
 }

@@ -7,8 +7,9 @@ use md_comm::World;
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::input::{self, InputParticles};
+use crate::memory;
 use crate::scenario::{self, InputFormat, Scenario, ScenarioSource};
-use crate::text_file::TextFile;
+use crate::text_file::{TextFile, Unread};
 
 /// Everything a run starts from, the same on all ranks.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct Inputs {
     pub scenario: Scenario,
     /// The particle file, where there is one.
     pub particles: Option<InputParticles>,
+    /// Size of the particle file's text.
+    pub particle_bytes: usize,
 }
 
 impl Inputs {
@@ -38,15 +41,19 @@ impl Inputs {
         Self::with(args, |path, kind| {
             let mut message = Vec::new();
             if world.rank() == 0 {
-                message = match read_text(path, kind) {
-                    Ok(text) => [b"+", text.as_bytes()].concat(),
-                    Err(RunError::Unreadable { reason, .. }) => [b"-", reason.as_bytes()].concat(),
+                let (text, mark) = match read_text(path, kind) {
+                    Ok(text) => (text, b'+'),
+                    Err(RunError::Unreadable { reason, .. }) => (reason, b'-'),
                     Err(other) => return Err(other),
                 };
+                message = text.into_bytes();
+                message.push(mark);
             }
             world.broadcast(0, &mut message)?;
-            let text = String::from_utf8_lossy(message.get(1..).unwrap_or_default()).into_owned();
-            if message.first() == Some(&b'+') { Ok(text) } else { Err(unreadable(path, text)) }
+            let is_text = message.pop() == Some(b'+');
+            // No copy of what may be large.
+            let text = String::from_utf8(message).unwrap_or_default();
+            if is_text { Ok(text) } else { Err(unreadable(path, text)) }
         })
     }
 
@@ -82,21 +89,27 @@ impl Inputs {
         read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
     ) -> Result<Self, RunError> {
         let mut scenario = scenario::load(&source)?;
-        let particles = match &scenario.system.file {
-            None => None,
+        let (particles, particle_bytes) = match &scenario.system.file {
+            None => (None, 0),
             Some(file) => {
                 let path = beside(Path::new(&source.name), &file.path);
                 let (name, text) = (path.display().to_string(), read(&path, TextFile::Particles)?);
+                expect_room_to_parse(&path, &text)?;
                 let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
                 let mut particles = match file.format {
                     InputFormat::LammpsData => input::lammps_data::parse(&name, &text)?,
                     InputFormat::Extxyz => input::extxyz::parse_frame(&name, &text, &species, file.frame)?,
                 };
                 input::adopt(&name, &mut particles, &source, &mut scenario)?;
-                Some(particles)
+                if particles.has_velocities() && scenario.system.temperature.is_some() {
+                    let note =
+                        "the velocities of the file are replaced: the scenario has `system.temperature`";
+                    particles.notes.push(note.to_owned());
+                }
+                (Some(particles), text.len())
             }
         };
-        Ok(Self { source, scenario, particles })
+        Ok(Self { source, scenario, particles, particle_bytes })
     }
 }
 
@@ -106,7 +119,24 @@ fn beside(scenario: &Path, path: &str) -> PathBuf {
 }
 
 fn read_text(path: &Path, kind: TextFile) -> Result<String, RunError> {
-    kind.read(path).map_err(|reason| unreadable(path, reason))
+    kind.read(path).map_err(|error| match error {
+        Unread::Because(reason) => unreadable(path, reason),
+        Unread::NoRoom(bytes) => no_room(path, bytes),
+    })
+}
+
+/// Particles in the making take more than their text. Asked for at once, what is missing is an error; later it would be a
+/// signal.
+fn expect_room_to_parse(path: &Path, text: &str) -> Result<(), RunError> {
+    /// Fields, records and particles, each while it grows.
+    const BYTES_PER_LINE: usize = 320;
+    let lines = text.bytes().filter(|&byte| byte == b'\n').count();
+    let room = Vec::<u8>::new().try_reserve_exact(lines.saturating_mul(BYTES_PER_LINE));
+    room.map_err(|_| no_room(path, text.len() as u64))
+}
+
+fn no_room(path: &Path, bytes: u64) -> RunError {
+    RunError::NoRoom { path: path.display().to_string(), size: memory::in_words(bytes as f64) }
 }
 
 fn unreadable(path: &Path, reason: String) -> RunError {

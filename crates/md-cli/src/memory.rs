@@ -45,23 +45,42 @@ pub fn expect_on_all(world: &dyn World, inputs: &Inputs, setup: &Setup) -> Resul
 /// # Errors
 /// A system that is too large, at its key.
 pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
-    let needed = setup.estimated_bytes();
+    let needed = estimate(inputs, setup);
     let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
     let key = if inputs.scenario.system.file.is_some() { "system.file" } else { "system.lattice.cells" };
-    let atoms = match setup.atoms() {
-        u64::MAX => "more particles than can be counted".to_owned(),
-        atoms => format!("{atoms} particles"),
+    let here = format!("there are {} of memory per rank here", in_words(available));
+    let (message, help) = match setup.atoms() {
+        u64::MAX => ("more particles than can be counted".to_owned(), here),
+        atoms => {
+            let fitting = atoms as f64 * available / needed;
+            let message = format!("{atoms} particles need about {} of memory per rank", in_words(needed));
+            (message, format!("{here}, enough for about {fitting:.0e} particles"))
+        }
     };
-    let message = format!("{atoms} need about {} of memory per rank", in_words(needed));
-    let fitting = setup.atoms() as f64 * available / needed;
-    let help =
-        format!("there are {} per rank here, enough for about {fitting:.0e} particles", in_words(available));
     Err(ScenarioError::at(&inputs.source, key, message, help).into())
 }
 
+/// Bytes that a rank needs, with the particle file, whose text or content every rank holds.
+fn estimate(inputs: &Inputs, setup: &Setup) -> f64 {
+    setup.estimated_bytes() + inputs.particle_bytes as f64
+}
+
 /// What `check` says about it.
-pub(crate) fn remark(setup: &Setup) -> String {
-    format!("# needs about {} of memory per rank\n", in_words(setup.estimated_bytes()))
+pub(crate) fn remark(inputs: &Inputs, setup: &Setup) -> String {
+    format!("# needs about {} of memory per rank\n", in_words(estimate(inputs, setup)))
+}
+
+/// Makes sure that a file can be held in memory before it is read.
+///
+/// # Errors
+/// Its size and that of the memory, in words.
+pub(crate) fn expect_file(bytes: u64) -> Result<(), String> {
+    let available = available(1).unwrap_or(f64::INFINITY);
+    if bytes as f64 <= available {
+        return Ok(());
+    }
+    let [size, there] = [bytes as f64, available].map(in_words);
+    Err(format!("it has {size}, but there are {there} of memory per rank here"))
 }
 
 /// Bytes that this machine, or the control groups that this process belongs to, can still give; `None` where the system
@@ -136,7 +155,7 @@ fn entry(file: &Path, name: &str) -> Option<f64> {
 }
 
 /// Bytes for people.
-fn in_words(bytes: f64) -> String {
+pub(crate) fn in_words(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     let power = ((bytes.max(1.0).log10() / 3.0) as usize).clamp(1, UNITS.len());
     let number = bytes / 1000f64.powi(power as i32);

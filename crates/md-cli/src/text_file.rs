@@ -5,6 +5,8 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use crate::memory;
+
 /// What a file is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextFile {
@@ -13,6 +15,21 @@ pub(crate) enum TextFile {
     Scenario,
     /// Particles. They must be in a file.
     Particles,
+}
+
+/// Why a file has not been read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// For this reason.
+    Because(String),
+    /// There was no room for so many bytes.
+    NoRoom(u64),
+}
+
+impl From<String> for Unread {
+    fn from(reason: String) -> Self {
+        Self::Because(reason)
+    }
 }
 
 /// A scenario is written by people.
@@ -31,22 +48,30 @@ const FOREIGN: [(&[u8], &str); 7] = [
 
 impl TextFile {
     /// The text of a file, or why there is none. A byte order mark is left out.
-    pub(crate) fn read(self, path: &Path) -> Result<String, String> {
+    pub(crate) fn read(self, path: &Path) -> Result<String, Unread> {
         let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
         if let Some(other) = irregular(metadata.file_type()).filter(|_| !self.takes(path)) {
-            return Err(format!("it is {other}, not a regular file"));
+            return Err(format!("it is {other}, not a regular file").into());
         }
         let most = match self {
             Self::Scenario => LONGEST_SCENARIO,
             Self::Particles => u64::MAX,
         };
         let mut bytes = Vec::new();
+        if self == Self::Particles && metadata.is_file() {
+            let size = metadata.len();
+            memory::expect_file(size)?;
+            let room = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size + 1).is_ok());
+            if !room {
+                return Err(Unread::NoRoom(size));
+            }
+        }
         let file = File::open(path).map_err(|error| error.to_string())?;
         file.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         if bytes.len() as u64 == most {
-            return Err(format!("it is longer than {} MB, which no scenario is", most >> 20));
+            return Err(format!("it is longer than {} MB, which no scenario is", most >> 20).into());
         }
-        decoded(bytes)
+        Ok(decoded(bytes)?)
     }
 
     /// Files that are open already have somebody who writes to them.

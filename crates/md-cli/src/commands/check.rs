@@ -12,5 +12,5 @@ use crate::{memory, setup};
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let setup = setup::of_inputs(inputs, ranks)?;
     memory::expect(inputs, &setup, memory::available(ranks))?;
-    Ok(effective_toml(&inputs.scenario) + "\n" + &memory::remark(&setup))
+    Ok(effective_toml(&inputs.scenario) + "\n" + &memory::remark(inputs, &setup))
 }

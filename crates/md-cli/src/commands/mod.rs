@@ -17,10 +17,10 @@ use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::warnings;
-use crate::output::{OutputDirectory, OutputError, SpeciesLabel};
+use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
-use crate::session::note;
+use crate::session::{note, note_particles};
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -43,16 +43,18 @@ where
 fn output_directory<'n>(
     inputs: &Inputs,
     results: impl IntoIterator<Item = &'n str>,
+    verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =
         [Path::new(&inputs.source.name)].into_iter().chain(particle_file.as_deref()).collect();
     let path = &inputs.scenario.output.directory;
-    let mut directory = OutputDirectory::create_replacing(path, results, &inputs_read)?;
+    let effective = effective_toml(&found_from_anywhere(inputs));
+    let directory = OutputDirectory::create_replacing(path, results, &inputs_read, effective.as_bytes())?;
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
     }
-    directory.write_scenario(effective_toml(&found_from_anywhere(inputs)).as_bytes())?;
+    note_particles(inputs, verbosity);
     Ok(directory)
 }
 
@@ -125,7 +127,7 @@ fn facts(
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy),
+        warnings: warnings(&neighborhood, &energy, setup.config.max_drift),
         neighborhood,
         lost_particles: 0,
         ended,

@@ -98,8 +98,9 @@ impl Outputs {
         let scenario = &inputs.scenario;
         let trajectory = scenario.output.trajectory.as_ref();
         let results = KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name).into_iter();
-        let directory =
-            output_directory(inputs, results.chain(trajectory.map(|trajectory| trajectory.path.as_str())))?;
+        let results = results.chain(trajectory.map(|trajectory| trajectory.path.as_str()));
+        let verbosity = Verbosity::unless(args.quiet);
+        let directory = output_directory(inputs, results, verbosity)?;
         let trajectory = trajectory.map(|trajectory| {
             let domain = &setup.domain;
             let periodic = [0, 1, 2].map(|dim| domain.is_periodic(dim));
@@ -108,10 +109,7 @@ impl Outputs {
             TrajectoryWriter::create(&directory, &trajectory.path, frame_box, &labels)
         });
         warn_of_interval(scenario);
-        let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
-        for note in inputs.particles.iter().flat_map(|particles| &particles.notes) {
-            screen.print(&format!("note: {note}\n"));
-        }
+        let mut screen = Screen::stdout(verbosity);
         screen.print(&thermo_header());
         Ok(Self {
             writers: Writers {

@@ -68,8 +68,10 @@ pub enum Problem {
     UnknownSpecies { name: String, expected: String },
     #[error("the species is `{name}`, type {expected} of the scenario, but the type column says {kind}")]
     Contradiction { name: String, expected: u32, kind: u32 },
-    #[error("the file ends without a newline, so `{field}` may be cut: add one if the file is complete")]
-    NoNewline { field: String },
+    #[error(
+        "the file ends without a newline, so `{field}` may be cut: add one if the file is complete{otherwise}"
+    )]
+    NoNewline { field: String, otherwise: String },
     #[error(
         "the mass of `{name}` is {mass}, but {first} in line {line}: all particles of a species have the same mass"
     )]

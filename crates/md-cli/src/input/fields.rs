@@ -101,14 +101,14 @@ pub(super) fn sort_by_id(file: &str, records: &mut [Record]) -> Result<(), Input
     })
 }
 
-/// Refuses a text whose last field may be cut.
-pub(super) fn check_end(file: &str, text: &str) -> Result<(), InputError> {
+/// Refuses a text whose last field may be cut; what to do if it is follows the message.
+pub(super) fn check_end(file: &str, text: &str, otherwise: String) -> Result<(), InputError> {
     let last = text.lines().last().unwrap_or_default();
     if text.ends_with(char::is_whitespace) || last.contains('#') {
         return Ok(());
     }
     let field = last.split_whitespace().last().unwrap_or_default().to_owned();
-    Err(Here { file, line: Some(text.lines().count()) }.error(Problem::NoNewline { field }))
+    Err(Here { file, line: Some(text.lines().count()) }.error(Problem::NoNewline { field, otherwise }))
 }
 
 /// Sorted records as arrays; box, masses and velocities are left empty.

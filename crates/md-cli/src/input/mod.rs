@@ -39,7 +39,7 @@ pub struct InputParticles {
     pub coefficients: BTreeMap<TypePair, PairCoefficients>,
     /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
     pub other_pair_style: Option<String>,
-    /// What the user should know about the file, for the screen.
+    /// What the user should know about the file, for standard error.
     pub notes: Vec<String>,
     /// Where each particle stands.
     pub lines: Vec<ParticleLines>,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use super::extxyz::is_own_trajectory;
-use super::identity::{FileIdentity, expect_room, make_room};
-use super::lock::{DirectoryLock, Holder};
+use super::identity::{FileIdentity, expect_room, make_room, remove_old};
+use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use crate::text_file::TextFile;
 
@@ -49,18 +49,16 @@ impl KnownFile {
     }
 }
 
-/// What ran, where the scenario that it was started from stands in the place of [`KnownFile::SCENARIO`].
-const EFFECTIVE_SCENARIO: KnownFile = KnownFile("scenario-effective.toml");
-
 /// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
 /// dropped. What the run is started from is never overwritten or removed, under none of its names; a link in the place of an
 /// output is replaced, never followed.
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
+    identity: Option<FileIdentity>,
     inputs: Vec<FileIdentity>,
-    /// The scenario that was written here before the run.
-    scenario: Option<(PathBuf, FileIdentity)>,
+    /// The effective scenario, written before the run, and its bytes.
+    scenario: Option<(PathBuf, FileIdentity, u64)>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -72,18 +70,20 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Create`], [`OutputError::InUse`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
-        Self::create_replacing(path, KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name), &[])
+        Self::create_replacing(path, KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name), &[], b"")
     }
 
-    /// Sets up the directory for results with these names, and removes those of an earlier time, all of them or none.
+    /// Sets up the directory for results with these names, removes those of an earlier time, all of them or none, and writes
+    /// the effective scenario.
     ///
     /// # Errors
-    /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, has the name of a result;
+    /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, would be replaced;
     /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made, written to or cleared.
     pub fn create_replacing<'n>(
         path: impl Into<PathBuf>,
         results: impl IntoIterator<Item = &'n str>,
         inputs: &[&Path],
+        scenario: &[u8],
     ) -> Result<Self, OutputError> {
         let path = path.into();
         fs::create_dir_all(&path).map_err(|reason| OutputError::Create {
@@ -91,17 +91,28 @@ impl OutputDirectory {
             path: path.clone(),
             reason,
         })?;
-        let (lock, left_by) = DirectoryLock::acquire(&path)?;
         let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
-        let directory = Self { path, inputs, scenario: None, left_by, lock: Some(lock) };
-        let places: Result<Vec<PathBuf>, OutputError> =
-            results.into_iter().map(|name| directory.place_of(name)).collect();
+        let identity = FileIdentity::behind(&path);
+        let mut directory = Self { path, identity, inputs, scenario: None, left_by: None, lock: None };
+        directory.place_of(LOCK_FILE)?;
+        let (lock, left_by) = DirectoryLock::acquire(&directory.path)?;
+        (directory.lock, directory.left_by) = (Some(lock), left_by);
+        let names = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]);
+        let places: Result<Vec<PathBuf>, OutputError> = names.map(|name| directory.place_of(name)).collect();
         let places = places?;
+        let scenario_is_there = directory.has_scenario(scenario)?;
         places.iter().try_for_each(|place| expect_room(place))?;
         if places.contains(&directory.path.join(KnownFile::THERMO.name())) {
-            directory.remove_old_trajectories()?;
+            directory.remove_old_trajectory()?;
         }
         places.iter().try_for_each(|place| make_room(place))?;
+        let path = directory.path.join(KnownFile::SCENARIO.name());
+        if !scenario_is_there {
+            directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
+        }
+        // An input that says the same may stand behind a link.
+        let bytes = if scenario_is_there { 0 } else { scenario.len() as u64 };
+        directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
         Ok(directory)
     }
 
@@ -126,47 +137,26 @@ impl OutputDirectory {
     /// Writes a file in one piece: it appears complete, under its name, or not at all.
     ///
     /// # Errors
-    /// [`OutputError::Write`].
+    /// [`OutputError::Write`]; [`OutputError::Vanished`] if the directory is no longer there.
     pub fn write_whole(&self, file: KnownFile, bytes: &[u8]) -> Result<(), OutputError> {
+        if FileIdentity::behind(&self.path) != self.identity {
+            return Err(OutputError::Vanished { path: self.path.clone() });
+        }
         let finished = self.place_of(file.name())?;
-        let unfinished = self.place_of(format!(".{}.unfinished", file.name()))?;
-        make_room(&unfinished)?;
-        write_then_rename(&unfinished, &finished, bytes).map_err(|reason| {
+        let unfinished = self.place_of(unfinished(file.name()))?;
+        let written = remove_old(&unfinished).and_then(|()| write_then_rename(&unfinished, &finished, bytes));
+        written.map_err(|reason| {
             fs::remove_file(&unfinished).ok();
             OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }
         })
     }
 
-    /// Writes the effective scenario, before the run, and returns where. A scenario that was started from
-    /// `scenario.toml` in this very directory is left as it is: what ran then stands in `scenario-effective.toml`, if
-    /// there is a difference.
-    ///
-    /// # Errors
-    /// [`OutputError::Create`].
-    pub fn write_scenario(&mut self, effective: &[u8]) -> Result<PathBuf, OutputError> {
-        let [path, other] = [KnownFile::SCENARIO, EFFECTIVE_SCENARIO].map(|file| self.path.join(file.name()));
-        if !self.is_input(&other) {
-            make_room(&other)?;
-        }
-        let (file, path) = match self.is_input(&path) {
-            true if TextFile::Scenario.read(&path).is_ok_and(|input| input.as_bytes() == effective) => {
-                return Ok(path);
-            }
-            true => (EFFECTIVE_SCENARIO, other),
-            false => (KnownFile::SCENARIO, path),
-        };
-        expect_room(&path)?;
-        self.write_whole(file, effective).map_err(OutputError::before_the_run)?;
-        self.scenario = FileIdentity::at(&path).map(|identity| (path.clone(), identity));
-        Ok(path)
-    }
-
     /// At the end of a run: what was written before it must still be there.
     ///
     /// # Errors
-    /// [`OutputError::Vanished`].
+    /// [`OutputError::Vanished`], [`OutputError::CutShort`].
     pub fn finish(&self) -> Result<(), OutputError> {
-        self.scenario.as_ref().map_or(Ok(()), |(path, identity)| identity.expect_at(path))
+        self.scenario.as_ref().map_or(Ok(()), |(path, identity, bytes)| identity.expect_at(path, *bytes))
     }
 
     /// Gives the lock back where nothing will be dropped, because the process ends at once.
@@ -184,16 +174,25 @@ impl OutputDirectory {
         FileIdentity::behind(path).is_some_and(|there| self.inputs.contains(&there))
     }
 
-    /// Removes the trajectory of an earlier run: what its scenario names, if it is one of our trajectories and no input.
-    fn remove_old_trajectories(&self) -> Result<(), OutputError> {
-        let scenarios = [KnownFile::SCENARIO, EFFECTIVE_SCENARIO].map(|file| self.path.join(file.name()));
-        for name in scenarios.iter().filter_map(|scenario| trajectory_of(scenario)) {
-            let old = self.path.join(name);
-            if !self.is_input(&old) && is_own_trajectory(&old) {
-                make_room(&old)?;
-            }
+    /// Whether an input in the place of the effective scenario says the same, so that it can stay.
+    ///
+    /// # Errors
+    /// It says something else; nothing can be written there.
+    fn has_scenario(&self, effective: &[u8]) -> Result<bool, OutputError> {
+        let path = self.path.join(KnownFile::SCENARIO.name());
+        if self.is_input(&path) && fs::read(&path).is_ok_and(|text| text == effective) {
+            return Ok(true);
         }
-        Ok(())
+        expect_room(&self.place_of(KnownFile::SCENARIO.name())?)?;
+        expect_room(&self.place_of(unfinished(KnownFile::SCENARIO.name()))?)?;
+        Ok(false)
+    }
+
+    /// Removes the trajectory of an earlier run: what its scenario names, if it is one of our trajectories and no input.
+    fn remove_old_trajectory(&self) -> Result<(), OutputError> {
+        let Some(name) = trajectory_of(&self.path.join(KnownFile::SCENARIO.name())) else { return Ok(()) };
+        let old = self.path.join(name);
+        if self.is_input(&old) || !is_own_trajectory(&old) { Ok(()) } else { make_room(&old) }
     }
 }
 
@@ -202,6 +201,11 @@ fn trajectory_of(scenario: &Path) -> Option<String> {
     let scenario: toml::Table = TextFile::Scenario.read(scenario).ok()?.parse().ok()?;
     let path = scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?;
     Path::new(path).file_name().is_some_and(|name| name == path).then(|| path.to_owned())
+}
+
+/// Where a file is written that appears under its name once it is complete.
+fn unfinished(name: &str) -> String {
+    format!(".{name}.unfinished")
 }
 
 fn write_then_rename(unfinished: &Path, finished: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -255,7 +259,7 @@ mod tests {
         assert_eq!(fs::read(directory.path().join("summary.json")).unwrap(), b"{}");
         let path = directory.path().to_owned();
         drop(directory);
-        assert_eq!(fs::read_dir(path).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(path).unwrap().count(), 2);
     }
 
     #[test]
@@ -263,23 +267,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [scenario, start, elsewhere] =
             ["scenario.toml", "start.extxyz", "elsewhere"].map(|name| folder.path().join(name));
-        fs::write(&scenario, "# my comments\n").unwrap();
+        fs::write(&scenario, "steps = 1\n").unwrap();
         fs::write(&elsewhere, "1\n").unwrap();
         for link in [std::os::unix::fs::symlink::<&PathBuf, &PathBuf>, fs::hard_link] {
             link(&elsewhere, &start).unwrap();
             let inputs: [&Path; 2] = [&scenario, &elsewhere];
-            let open =
-                || OutputDirectory::create_replacing(folder.path(), ["thermo.csv", "summary.json"], &inputs);
-            let mut directory = open().unwrap();
-            let written = directory.write_scenario(b"steps = 1\n").unwrap();
-            assert_eq!(written.file_name().unwrap(), "scenario-effective.toml");
-            assert_eq!(fs::read(&scenario).unwrap(), b"# my comments\n");
+            let open = |effective: &[u8]| {
+                let results = ["thermo.csv", "summary.json"];
+                OutputDirectory::create_replacing(folder.path(), results, &inputs, effective)
+            };
+            let error = open(b"steps = 2\n").unwrap_err();
+            assert!(matches!(&error, OutputError::OverwritesInput { path } if *path == scenario), "{error}");
+            let directory = open(b"steps = 1\n").unwrap();
+            assert_eq!(fs::read(&scenario).unwrap(), b"steps = 1\n");
             let error = directory.create_records("start.extxyz", b"").unwrap_err();
             assert!(matches!(error, OutputError::OverwritesInput { .. }), "{error}");
             drop(directory);
             fs::rename(&start, folder.path().join("summary.json")).unwrap();
             fs::write(folder.path().join("thermo.csv"), "old").unwrap();
-            assert!(matches!(open(), Err(OutputError::OverwritesInput { .. })));
+            assert!(matches!(open(b"steps = 1\n"), Err(OutputError::OverwritesInput { .. })));
             assert!(folder.path().join("thermo.csv").exists(), "all or none");
             assert_eq!(fs::read(folder.path().join("summary.json")).unwrap(), b"1\n");
             fs::remove_file(folder.path().join("summary.json")).unwrap();
@@ -289,11 +295,9 @@ mod tests {
     #[test]
     fn a_scenario_that_was_removed_during_the_run_is_missed() {
         let folder = tempfile::tempdir().unwrap();
-        let mut directory = OutputDirectory::create(folder.path()).unwrap();
+        let directory = OutputDirectory::create(folder.path()).unwrap();
         directory.finish().unwrap();
-        let written = directory.write_scenario(b"steps = 1\n").unwrap();
-        directory.finish().unwrap();
-        fs::remove_file(written).unwrap();
+        fs::remove_file(folder.path().join("scenario.toml")).unwrap();
         assert!(matches!(directory.finish(), Err(OutputError::Vanished { .. })));
     }
 }

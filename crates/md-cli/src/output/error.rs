@@ -58,6 +58,19 @@ pub enum OutputError {
         /// Which file.
         path: PathBuf,
     },
+    /// Somebody has cut a file during the run.
+    #[error(
+        "`{}` was cut during the run: it holds {left} bytes, but {written} were written to it",
+        path.display()
+    )]
+    CutShort {
+        /// Which file.
+        path: PathBuf,
+        /// Its bytes.
+        left: u64,
+        /// Bytes that it should hold.
+        written: u64,
+    },
     /// A number that JSON cannot express.
     #[error("cannot write `{file}`: `{key}` is not a finite number")]
     NotFinite {
@@ -90,6 +103,7 @@ impl OutputError {
             | Self::OverwritesInput { .. }
             | Self::InUse { .. }
             | Self::Vanished { .. }
+            | Self::CutShort { .. }
             | Self::NotFinite { .. }
             | Self::Encode { .. } => self,
         }

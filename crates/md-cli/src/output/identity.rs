@@ -30,12 +30,19 @@ impl FileIdentity {
         Some(Self::from(&fs::metadata(path).ok()?))
     }
 
-    /// Whether this file still stands at a path.
+    /// Whether this file still stands at a path, with all bytes that were written to it.
     ///
     /// # Errors
-    /// [`OutputError::Vanished`].
-    pub(super) fn expect_at(self, path: &Path) -> Result<(), OutputError> {
-        if Self::at(path) == Some(self) { Ok(()) } else { Err(OutputError::Vanished { path: path.into() }) }
+    /// [`OutputError::Vanished`], [`OutputError::CutShort`].
+    pub(super) fn expect_at(self, path: &Path, written: u64) -> Result<(), OutputError> {
+        match fs::symlink_metadata(path) {
+            Ok(there) if Self::from(&there) != self => Err(OutputError::Vanished { path: path.into() }),
+            Ok(there) if there.len() < written => {
+                Err(OutputError::CutShort { path: path.into(), left: there.len(), written })
+            }
+            Ok(_) => Ok(()),
+            Err(_) => Err(OutputError::Vanished { path: path.into() }),
+        }
     }
 }
 
@@ -50,12 +57,12 @@ impl From<&Metadata> for FileIdentity {
 /// # Errors
 /// As [`expect_room`], and where nobody can remove anything.
 pub(super) fn make_room(path: &Path) -> Result<(), OutputError> {
-    match occupied(path) {
-        Ok(true) => fs::remove_file(path),
-        Ok(false) => Ok(()),
-        Err(reason) => Err(reason),
-    }
-    .map_err(|reason| in_the_way(path, reason))
+    remove_old(path).map_err(|reason| in_the_way(path, reason))
+}
+
+/// The same with the system's reason.
+pub(super) fn remove_old(path: &Path) -> io::Result<()> {
+    if occupied(path)? { fs::remove_file(path) } else { Ok(()) }
 }
 
 /// Makes sure that [`make_room`] has nothing to refuse, before anything is removed.

@@ -39,7 +39,7 @@ impl DirectoryLock {
     /// Locks a directory; also returns who held the lock and ended without giving it back.
     ///
     /// # Errors
-    /// [`OutputError::InUse`]; [`OutputError::Create`] where nobody can write.
+    /// [`OutputError::InUse`]; [`OutputError::Create`] where nobody can write, or where a file of somebody else stands.
     pub(super) fn acquire(directory: &Path) -> Result<(Self, Option<Holder>), OutputError> {
         let path = directory.join(LOCK_FILE);
         let failed = |reason| OutputError::Create {
@@ -48,22 +48,22 @@ impl DirectoryLock {
             reason,
         };
         let (mut file, system) = open_and_lock(&path).map_err(failed)?;
-        let holder = Holder::read(&mut file);
+        let holder = Holder::read(&mut file).map_err(failed)?;
         if is_in_use(system, holder.as_ref()) {
             return Err(OutputError::InUse { directory: directory.to_owned(), lock: path, holder });
         }
-        let Holder { host, process } = Holder::own();
-        let text = format!("host {host}\nprocess {process}\n");
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.write_all(Holder::own().text().as_bytes()).map_err(failed)?;
         Ok((Self { file, path }, holder))
     }
 }
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // One that somebody else has put there in the meantime stays. If this fails, the system's lock still ends here.
-        if FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own)) {
+        // What somebody else has put there in the meantime stays. If this fails, the system's lock still ends here.
+        let is_there =
+            FileIdentity::of(&self.file).is_ok_and(|own| FileIdentity::at(&self.path) == Some(own));
+        if is_there && Holder::read(&mut self.file).is_ok() {
             fs::remove_file(&self.path).ok();
         }
     }
@@ -118,16 +118,34 @@ impl Holder {
         Self { host, process: std::process::id() }
     }
 
-    /// From the two lines of a lock.
-    fn read(file: &mut File) -> Option<Self> {
+    /// What a lock says: two lines.
+    fn text(&self) -> String {
+        format!("host {}\nprocess {}\n", self.host, self.process)
+    }
+
+    /// From a lock; none from an empty file, which a run leaves that ends before it has written.
+    ///
+    /// # Errors
+    /// The file holds anything else, so it is not ours.
+    fn read(file: &mut File) -> io::Result<Option<Self>> {
         /// More than host and process take.
         const LONGEST: u64 = 1024;
-        let mut text = String::new();
-        file.take(LONGEST).read_to_string(&mut text).ok()?;
-        let mut lines = text.lines();
-        let host = lines.next()?.strip_prefix("host ")?.to_owned();
-        let process = lines.next()?.strip_prefix("process ")?.parse().ok()?;
-        Some(Self { host, process })
+        let mut text = Vec::new();
+        file.rewind()?;
+        file.take(LONGEST).read_to_end(&mut text)?;
+        let foreign = || io::Error::other(format!("`{LOCK_FILE}` in it is not a lock of md-cli"));
+        match Self::parse(&text) {
+            None if text.is_empty() => Ok(None),
+            None => Err(foreign()),
+            holder => Ok(holder),
+        }
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(text).ok()?;
+        let (host, process) = text.strip_prefix("host ")?.split_once("\nprocess ")?;
+        let holder = Self { host: host.to_owned(), process: process.trim_end().parse().ok()? };
+        (holder.text() == text).then_some(holder)
     }
 
     /// Whether it runs, or ran, on this host.
@@ -190,6 +208,30 @@ mod tests {
         let (lock, _) = DirectoryLock::acquire(folder.path()).unwrap();
         drop(lock);
         assert_eq!(fs::read_to_string(precious).unwrap(), "data");
+    }
+
+    #[test]
+    fn a_file_that_is_no_lock_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK_FILE);
+        for text in [
+            "data",
+            "host a\ndata\n",
+            "host a\nprocess 1\ndata\n",
+            "host a\nprocess 1",
+            "host a\nprocess -1\n",
+        ] {
+            fs::write(&path, text).unwrap();
+            let error = DirectoryLock::acquire(folder.path()).unwrap_err();
+            assert!(matches!(&error, OutputError::Create { .. }), "{text}: {error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::write(&path, "").unwrap();
+        let (lock, left_by) = DirectoryLock::acquire(folder.path()).unwrap();
+        assert_eq!(left_by, None);
+        fs::write(&path, "data").unwrap();
+        drop(lock);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "data");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A file that grows by whole records.
 
 use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
@@ -26,7 +26,12 @@ impl RecordFile {
             fs::create_dir_all(folder).map_err(|reason| failed("create the folder of", reason))?;
         }
         make_room(&path)?;
-        let mut file = File::create_new(&path).map_err(|reason| failed("create", reason))?;
+        // Where somebody cuts the file, what follows goes to its new end and leaves no hole.
+        let mut file = File::options()
+            .append(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|reason| failed("create", reason))?;
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
         Ok(Self { file, path, intact_bytes: preamble.len() as u64, intact: Intact::Nothing })
     }
@@ -52,19 +57,19 @@ impl RecordFile {
     }
 
     /// Makes sure that everything has reached the disk, where network file systems report only now that it is full, and
-    /// that it can still be found there.
+    /// that all of it can still be found there.
     ///
     /// # Errors
-    /// [`OutputError::Write`], [`OutputError::Vanished`].
+    /// [`OutputError::Write`], [`OutputError::Vanished`], [`OutputError::CutShort`].
     pub fn finish(self) -> Result<(), OutputError> {
         let synced = self.file.sync_all().and_then(|()| FileIdentity::of(&self.file));
-        synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path)
+        synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path, self.intact_bytes)
     }
 
     /// The write has already failed; if this fails too, a reader finds one incomplete record at the end.
-    fn cut_off_partial_record(&mut self) {
-        if self.file.set_len(self.intact_bytes).is_ok() {
-            self.file.seek(SeekFrom::Start(self.intact_bytes)).ok();
+    fn cut_off_partial_record(&self) {
+        if self.file.metadata().is_ok_and(|file| file.len() > self.intact_bytes) {
+            self.file.set_len(self.intact_bytes).ok();
         }
     }
 
@@ -141,6 +146,17 @@ mod tests {
             file.append(b"0\n", 0).unwrap();
             assert!(matches!(file.finish(), Err(OutputError::Vanished { .. })));
         }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let mut file = RecordFile::create(path.clone(), b"step\n").unwrap();
+        fs::write(&path, "").unwrap();
+        file.append(b"0\n", 0).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"0\n");
+        assert!(matches!(file.finish(), Err(OutputError::CutShort { left: 2, written: 7, .. })));
     }
 
     #[test]

@@ -14,8 +14,8 @@ const LARGEST_CHANGE: f64 = 0.03;
 const ROUNDING: f64 = 1e-6;
 
 /// Everything that puts the results of a run in doubt.
-pub fn warnings(neighborhood: &NeighborReport, energy: &EnergyReport) -> Vec<String> {
-    [dangers(neighborhood), drift(energy)].into_iter().flatten().collect()
+pub fn warnings(neighborhood: &NeighborReport, energy: &EnergyReport, max_drift: Option<f64>) -> Vec<String> {
+    [dangers(neighborhood), drift(energy, max_drift)].into_iter().flatten().collect()
 }
 
 /// As soon as it is seen, once: a neighbourhood that may lack pairs.
@@ -42,15 +42,16 @@ fn dangers(report: &NeighborReport) -> Option<String> {
 }
 
 /// A total energy that is not kept.
-fn drift(report: &EnergyReport) -> Option<String> {
+fn drift(report: &EnergyReport, max_drift: Option<f64>) -> Option<String> {
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
     (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING).then(|| {
         format!(
             "the total energy has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
-             the time step is probably too large (`simulation.max_drift` makes this an error)",
+             the time step is probably too large{}",
             significant(largest_change, DIGITS),
             significant(percent(largest_change, mean_kinetic), DIGITS),
             100.0 * LARGEST_CHANGE,
+            max_drift.map_or(" (`simulation.max_drift` makes this an error)", |_| ""),
         )
     })
 }

@@ -35,7 +35,10 @@ use speak::{
     end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_threads,
 };
 
-pub(crate) use speak::{note, warn};
+pub(crate) use speak::{note, note_particles, warn};
+
+/// Longer arguments are not echoed whole, nor in colour.
+const LONGEST_PLAIN: usize = 200;
 
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {
@@ -44,7 +47,8 @@ pub fn main() -> u8 {
         Err(error) if error.use_stderr() => {
             // If the terminal is gone there is nobody to tell.
             on_first_process(|| {
-                if std::env::args_os().any(|word| word.to_string_lossy().contains(char::is_control)) {
+                let is_plain = |word: &str| word.len() < LONGEST_PLAIN && !word.contains(char::is_control);
+                if std::env::args_os().any(|word| !is_plain(&word.to_string_lossy())) {
                     print_whole(&printable(&error.render().to_string()));
                 } else {
                     drop(error.print());
@@ -58,8 +62,11 @@ pub fn main() -> u8 {
         Command::Schema => show(&schema()),
         Command::Backends => show_backends(),
         Command::Check(args) => {
-            let checked =
-                read_alone(&args.scenario()).and_then(|inputs| check(&inputs, ranks_to_come(&inputs)));
+            let checked = read_alone(&args.scenario()).and_then(|inputs| {
+                let text = check(&inputs, ranks_to_come(&inputs))?;
+                note_particles(&inputs, Verbosity::Normal);
+                Ok(text)
+            });
             checked.map_or_else(|error| fail_alone(&error), |text| show(&text))
         }
         Command::Compare(args) => match Choices::read(&args) {

@@ -105,6 +105,14 @@ pub(crate) fn note(text: &str) {
     print_whole(&format!("note: {text}\n"));
 }
 
+/// What there is to know about the particle file, on the first process.
+pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
+    if is_first_process() && verbosity == Verbosity::Normal {
+        let notes = inputs.particles.iter().flat_map(|particles| &particles.notes);
+        notes.for_each(|text| note(&printable(text)));
+    }
+}
+
 /// Prints by one call of the system, so that words of the launcher or of other ranks do not come in between.
 pub(super) fn print_whole(text: &str) {
     // If the terminal is gone there is nobody to tell.

@@ -93,8 +93,10 @@ fn open_results(
     strategies: &[Strategy],
     ranks_per_core: f64,
 ) -> Result<Arc<Mutex<Results>>, OutputError> {
-    let directory = output_directory(inputs, KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name))?;
-    let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
+    let verbosity = Verbosity::unless(args.quiet);
+    let names = KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name);
+    let directory = output_directory(inputs, names, verbosity)?;
+    let mut screen = Screen::stdout(verbosity);
     screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
     let own = Strategy::of(&inputs.scenario.parallel);
     Ok(Arc::new(Mutex::new(Results {

@@ -21,7 +21,12 @@ pub(super) struct Columns {
     velocity: Option<usize>,
     momentum: Option<usize>,
     mass: Option<usize>,
+    /// Names that mean nothing here.
+    pub(super) unknown: Vec<String>,
 }
+
+/// Columns of our own trajectories that say nothing new.
+const REDUNDANT: [&str; 1] = ["Z"];
 
 impl Columns {
     /// Reads `Properties`.
@@ -45,6 +50,7 @@ impl Columns {
                 "mass" | "masses" => Some((&mut columns.mass, "R", "1")),
                 _ => None,
             };
+            let is_unknown = column.is_none() && !REDUNDANT.contains(name);
             if let Some((column, own_kind, own_count)) = column {
                 if (*kind, *count) != (own_kind, own_count) {
                     return Err(line.unexpected(format!("`{name}` must be `{name}:{own_kind}:{own_count}`")));
@@ -54,6 +60,9 @@ impl Columns {
                 }
             }
             columns.width += width(line, kind, count)?;
+            if is_unknown {
+                columns.unknown.push(format!("`{name}`"));
+            }
         }
         columns.checked(line, position)
     }

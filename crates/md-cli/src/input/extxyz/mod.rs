@@ -3,7 +3,7 @@
 //! Of several frames the last is read unless another is asked for. The box must be orthogonal; `Origin` is its lower
 //! corner, else zero; `pbc` must agree with the scenario. Needed columns are `pos` and one of `species` and `type`; `id`
 //! defaults to the order of the lines; velocities may be called `vel`, `velo` or `velocities`, or be given as `momenta`;
-//! `masses` (or `mass`) are those of the species; further columns are skipped.
+//! `masses` (or `mass`) are those of the species; further columns are skipped, with a note.
 
 mod columns;
 mod comment;
@@ -38,12 +38,18 @@ pub fn parse_frame(
     if text.trim().is_empty() {
         return Err(whole.error(Problem::Empty));
     }
-    let starts = frame_starts(name, text)?;
+    let (starts, missing) = frame_starts(name, text)?;
     let (count, number) = (starts.len() as u64, wanted.unwrap_or(starts.len() as u64));
     let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     let Some(start) = index.and_then(|index| starts.get(index)) else {
         return Err(whole.error(Problem::NoFrame { number, count }));
     };
+    let is_cut = number == count && number > 1 && missing > 0;
+    if is_cut {
+        let (promised, whole) = (start.promised, number - 1);
+        let problem = Problem::CutFrame { number, promised, found: promised.saturating_sub(missing), whole };
+        return Err(Here { file: name, line: Some(text.lines().count()) }.error(problem));
+    }
     let mut lines = text[start.offset..].lines().enumerate().map(|(index, text)| Line {
         here: Here { file: name, line: Some(start.line + index + 1) },
         text: text.trim(),
@@ -59,12 +65,23 @@ pub fn parse_frame(
     let mut particles = read(name, &rows, &columns, species)?;
     (particles.origin, particles.lengths) = comment.region(second)?;
     particles.periodic = comment.periodic(second)?;
+    if !columns.unknown.is_empty() {
+        let names = columns.unknown.join(", ");
+        particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
+    }
     if count > 1 {
         let step = comment.get("Step").map_or_else(String::new, |step| format!(" (step {step})"));
         particles.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
     }
     if number == count {
-        fields::check_end(name, text)?;
+        let otherwise = match number {
+            1 => String::new(),
+            _ => format!(
+                ", else frame {number} is cut: `system.file.frame = {}` is the last whole one",
+                number - 1
+            ),
+        };
+        fields::check_end(name, text, otherwise)?;
     }
     Ok(particles)
 }
@@ -79,8 +96,8 @@ struct FrameStart {
     promised: u64,
 }
 
-/// All frames; what follows a frame must be nothing or the next one, else its count is wrong.
-fn frame_starts(file: &str, text: &str) -> Result<Vec<FrameStart>, InputError> {
+/// All frames, and the lines that the last one lacks; what follows a frame must be nothing or the next one, else its count is wrong.
+fn frame_starts(file: &str, text: &str) -> Result<(Vec<FrameStart>, u64), InputError> {
     let mut starts: Vec<FrameStart> = Vec::new();
     let (mut offset, mut still_to_come) = (0, 0_u64);
     for (index, raw) in text.split_inclusive('\n').enumerate() {
@@ -100,7 +117,7 @@ fn frame_starts(file: &str, text: &str) -> Result<Vec<FrameStart>, InputError> {
         }
         offset += raw.len();
     }
-    Ok(starts)
+    Ok((starts, still_to_come))
 }
 
 fn particle_count(line: Line<'_>) -> Result<u64, InputError> {

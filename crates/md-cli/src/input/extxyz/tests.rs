@@ -8,6 +8,8 @@ A -4 1 0 1 0 0 9 9 9 1
 A 4 0 1 0 0 -1.5e-3 9 9 9 2
 "#;
 
+const UNUSED: &str = "columns of the file that mean nothing here are left out: `forces`";
+
 fn species() -> Vec<String> {
     vec!["A".to_owned(), "B".to_owned()]
 }
@@ -32,6 +34,7 @@ fn a_small_file_is_read_and_sorted_by_id() {
         types: vec![1, 1, 2],
         positions: vec![[-4.0, 1.0, 0.0], [4.0, 0.0, 1.0], [1.0, 2.0, 2.0]],
         velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]],
+        notes: vec![UNUSED.to_owned()],
         lines: [4, 5, 3].map(|line| ParticleLines { position: line, velocity: line }).to_vec(),
         ..InputParticles::default()
     };
@@ -48,7 +51,7 @@ fn of_several_frames_the_last_or_the_wanted_one_is_read() {
     let text = format!("{SMALL}{later}");
     let last = parse("a", &text, &species()).unwrap();
     assert_eq!(last.positions[2], [5.0, 5.0, 1.0]);
-    assert_eq!(last.notes, ["the particles are those of frame 2 of 2 (step 70)"]);
+    assert_eq!(last.notes, [UNUSED, "the particles are those of frame 2 of 2 (step 70)"]);
     assert_eq!(last.lines[2], ParticleLines { position: 8, velocity: 8 });
     assert_eq!(parse_frame("a", &text, &species(), Some(2)).unwrap(), last);
     let first = parse_frame("a", &text, &species(), Some(1)).unwrap();

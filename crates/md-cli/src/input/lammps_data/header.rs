@@ -57,6 +57,24 @@ impl Header {
     }
 }
 
+/// A title or a comment of the header may name the units, as LAMMPS's `write_data` does: others than ours would give a
+/// run without sense.
+///
+/// # Errors
+/// Units other than `lj`.
+pub(super) fn check_units(here: Here<'_>, remark: &str) -> Result<(), InputError> {
+    let is_mark = |letter: char| !letter.is_alphanumeric() && letter != '=';
+    let spaced = remark.replace('=', " = ");
+    let words: Vec<&str> = spaced.split_whitespace().map(|word| word.trim_matches(is_mark)).collect();
+    let named = words.windows(3).find(|words| words[0].eq_ignore_ascii_case("units") && words[1] == "=");
+    let units = named.map_or("lj", |words| words[2]);
+    if units.eq_ignore_ascii_case("lj") {
+        return Ok(());
+    }
+    let supported = "the numbers must be in reduced units, `units = lj`".to_owned();
+    Err(here.error(Problem::Unsupported { what: format!("a file in `units = {units}`"), supported }))
+}
+
 impl Draft {
     fn read(&mut self, line: Line<'_>) -> Result<(), InputError> {
         let fields = line.fields();

@@ -77,7 +77,7 @@ pub fn parse(name: &str, text: &str) -> Result<InputParticles, InputError> {
             sections::coefficients(content, section, header.types, &mut particles)?;
         }
     }
-    fields::check_end(name, text)?;
+    fields::check_end(name, text, String::new())?;
     Ok(InputParticles { origin: header.origin, lengths: header.lengths, masses, ..particles })
 }
 
@@ -86,9 +86,13 @@ fn split<'t>(file: &'t str, text: &'t str) -> Result<(Vec<Line<'t>>, Sections<'t
     let mut header = Vec::new();
     let mut sections = Sections::new();
     let mut current = None;
-    for (index, raw) in text.lines().enumerate().skip(1) {
+    for (index, raw) in text.lines().enumerate() {
         let here = Here { file, line: Some(index + 1) };
-        let (content, comment) = raw.split_once('#').unwrap_or((raw, ""));
+        let (content, comment) =
+            if index == 0 { ("", raw) } else { raw.split_once('#').unwrap_or((raw, "")) };
+        if current.is_none() {
+            header::check_units(here, comment)?;
+        }
         let line = Line { here, text: content.trim() };
         if line.text.is_empty() {
             continue;
