@@ -58,12 +58,13 @@ impl Library {
 }
 
 /// What Open MPI says where no component of it can make a window.
+#[cfg(any(feature = "mpi", test))]
 const NO_COMPONENT: [&str; 2] = ["MPI_ERR_WIN", "MPI_ERR_INTERN"];
 
+#[cfg(any(feature = "mpi", test))]
 impl Library {
     /// The library's reason for refusing a window, with what the user can set. Open MPI 4 has one component that moves data over
     /// TCP, which it does not choose by itself, and another for shared memory, which that one replaces.
-    #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "windows are MPI's"))]
     pub(crate) fn explain(&self, reason: String) -> String {
         let says = |code| reason.contains(code);
         if self.family == Family::OpenMpi && self.version < [5, 0, 0] && NO_COMPONENT.into_iter().any(says) {

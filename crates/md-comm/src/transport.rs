@@ -5,10 +5,6 @@ use crate::{CommError, EdgeId, Growth};
 
 /// Why a transport is polled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(any(feature = "mpi", feature = "conformance")),
-    expect(dead_code, reason = "only transports over MPI, and tests, are given all")
-)]
 pub(crate) enum Poll {
     /// Only to let data move, at any time; nothing is taken.
     Progress,

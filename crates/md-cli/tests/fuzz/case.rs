@@ -189,6 +189,7 @@ fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, String> {
         | EngineError::Lost { .. }
         | EngineError::NotFinite { .. }
         | EngineError::Temperature { .. }
+        | EngineError::Sum { .. }
         | EngineError::Drift { .. } => Ok(Vec::new()),
         other => Err(format!("accepted, and then: {other}")),
     }
