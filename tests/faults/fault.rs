@@ -105,7 +105,7 @@ impl Fault {
             Self::HangUp if is_process => Promise::IsKilled(1),
             Self::Interrupt if is_process => Promise::Ends(130, "ended by SIGINT after"),
             Self::Terminate if is_process => Promise::Ends(143, "ended by SIGTERM after"),
-            Self::Removed if is_process => Promise::Ends(1, "cannot write `out/"),
+            Self::Removed if is_process => Promise::Ends(1, "`out` was removed or replaced during the run"),
             Self::KillRank
             | Self::KillLauncher
             | Self::Terminate

@@ -212,8 +212,7 @@ fn check_second_share(share: f64) -> Checked {
         return Ok(());
     }
     let message = format!("`{KEY}` must be from 0 to 1, found {share}");
-    Err(Finding::new(KEY, message, "0.5 leaves half the inner pairs for the time when forces travel home")
-        .at_key())
+    Err(Finding::new(KEY, message, "0.5 leaves half the inner pairs for the time when forces travel home"))
 }
 
 /// All threads of this process: as many as [`Threads::MOST`], with several ranks too.
