@@ -17,7 +17,7 @@ use md_core::{
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{NeighborConfig, Overlap};
 use crate::error::EngineError;
-use crate::halo::{Flight, Halo, HaloView};
+use crate::halo::{Direction, Flight, Halo, HaloView};
 
 const POSITIONS: &[Field] = &[Field::POSITION];
 const FORCES: &[Field] = &[Field::FORCE];
@@ -73,7 +73,7 @@ impl<'w> ForceContext<'_, 'w> {
         if self.is_there(fields) {
             return Ok(());
         }
-        self.with_halo(|halo, view| halo.start_gather(fields, view))
+        self.with_halo(|halo, view| halo.start(Direction::Gather, fields, view))
     }
 
     /// The second part of [`Self::gather`]: returns when all ghosts have their values.
@@ -84,7 +84,7 @@ impl<'w> ForceContext<'_, 'w> {
         if self.is_there(fields) {
             return Ok(());
         }
-        self.with_halo(|halo, view| halo.finish_gather(fields, view))
+        self.with_halo(|halo, view| halo.finish(Direction::Gather, fields, view))
     }
 
     /// Adds the ghosts' values of these fields to those of their owners, in a fixed order. Does nothing where the shell
@@ -103,7 +103,7 @@ impl<'w> ForceContext<'_, 'w> {
     /// # Errors
     /// As [`Self::gather`].
     pub fn start_scatter_add(&mut self, fields: &[Field]) -> Result<(), EngineError> {
-        self.with_halo(|halo, view| halo.start_scatter_add(fields, view))
+        self.with_halo(|halo, view| halo.start(Direction::ScatterAdd, fields, view))
     }
 
     /// The second part of [`Self::scatter_add`].
@@ -111,7 +111,7 @@ impl<'w> ForceContext<'_, 'w> {
     /// # Errors
     /// As [`Self::gather`].
     pub fn finish_scatter_add(&mut self, fields: &[Field]) -> Result<(), EngineError> {
-        self.with_halo(|halo, view| halo.finish_scatter_add(fields, view))
+        self.with_halo(|halo, view| halo.finish(Direction::ScatterAdd, fields, view))
     }
 
     /// Moves what is in flight between the first and the second part of an exchange; to be called now and then from long

@@ -193,13 +193,25 @@ impl FieldExchange {
         Ok(())
     }
 
+    pub(super) fn finish(
+        &mut self,
+        selections: &[StageSelections],
+        view: &mut HaloView,
+        collected: &mut Vec<Vec<u64>>,
+    ) -> Result<(), EngineError> {
+        self.book_hidden(view);
+        match self.direction {
+            Direction::Gather => self.finish_gather(selections, view),
+            Direction::ScatterAdd => self.finish_scatter_add(selections, view, collected),
+        }
+    }
+
     /// Waits for the fields of all stages and unpacks them in the order of arrival.
-    pub(super) fn finish_gather(
+    fn finish_gather(
         &mut self,
         selections: &[StageSelections],
         view: &mut HaloView,
     ) -> Result<(), EngineError> {
-        self.book_hidden(view);
         for number in 0..self.contexts.len() {
             if number >= self.sent {
                 self.send_next(selections, view)?;
@@ -215,13 +227,12 @@ impl FieldExchange {
     }
 
     /// Waits for the values of all ghosts, last stage first, and adds them up in a fixed order.
-    pub(super) fn finish_scatter_add(
+    fn finish_scatter_add(
         &mut self,
         selections: &[StageSelections],
         view: &mut HaloView,
         collected: &mut Vec<Vec<u64>>,
     ) -> Result<(), EngineError> {
-        self.book_hidden(view);
         for (number, selections) in selections.iter().enumerate().rev() {
             if number < self.stage_in_flight() {
                 self.send_next(&[], view)?;

@@ -123,53 +123,38 @@ impl<'w> Halo<'w> {
         Ok(())
     }
 
-    /// Sends the fields of the first stage and copies them to its images; returns while messages are in flight.
-    /// Fields that have never been exchanged before get a context of their own: *collective* then.
-    pub(crate) fn start_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
-        let exchange = self.exchange_of(Direction::Gather, fields, view)?;
-        self.in_flight = Some(exchange);
-        let Self { exchanges, border, .. } = self;
-        exchanges[exchange].start(border.selections(), view)
-    }
-
-    /// Waits for the fields of [`Self::start_gather`] and unpacks them in the order of arrival; then goes through the
-    /// stages that follow.
-    pub(crate) fn finish_gather(&mut self, fields: &[Field], view: &mut HaloView) -> Result<(), EngineError> {
-        let exchange = self.exchange_of(Direction::Gather, fields, view)?;
-        self.in_flight = None;
-        let Self { exchanges, border, .. } = self;
-        exchanges[exchange].finish_gather(border.selections(), view)
-    }
-
-    /// Sends the ghosts' fields of the last stage to their owners; returns while messages are in flight. Does nothing where the shell
-    /// computes pairs across ranks on both sides.
-    pub(crate) fn start_scatter_add(
+    /// Sends the messages of the first stage, or of the last on the way back, and returns while they are in flight.
+    /// Fields that have never been exchanged before get a context of their own: *collective* then. Nothing goes back where
+    /// the shell computes pairs across ranks on both sides.
+    pub(crate) fn start(
         &mut self,
+        direction: Direction,
         fields: &[Field],
         view: &mut HaloView,
     ) -> Result<(), EngineError> {
-        if self.force_return == ForceReturn::None {
+        if direction == Direction::ScatterAdd && self.force_return == ForceReturn::None {
             return Ok(());
         }
-        let exchange = self.exchange_of(Direction::ScatterAdd, fields, view)?;
+        let exchange = self.exchange_of(direction, fields, view)?;
         self.in_flight = Some(exchange);
-        let Self { exchanges, border, .. } = self;
-        exchanges[exchange].start(border.selections(), view)
+        self.exchanges[exchange].start(self.border.selections(), view)
     }
 
-    /// Adds what comes: images first, then edge by edge; then the same for the other stages.
-    pub(crate) fn finish_scatter_add(
+    /// Waits for what [`Self::start`] has begun, and goes through the other stages: fields are unpacked in the order of
+    /// arrival; what comes back is added up in a fixed order.
+    pub(crate) fn finish(
         &mut self,
+        direction: Direction,
         fields: &[Field],
         view: &mut HaloView,
     ) -> Result<(), EngineError> {
-        if self.force_return == ForceReturn::None {
+        if direction == Direction::ScatterAdd && self.force_return == ForceReturn::None {
             return Ok(());
         }
-        let exchange = self.exchange_of(Direction::ScatterAdd, fields, view)?;
+        let exchange = self.exchange_of(direction, fields, view)?;
         self.in_flight = None;
         let Self { exchanges, border, collected, .. } = self;
-        exchanges[exchange].finish_scatter_add(border.selections(), view, collected)
+        exchanges[exchange].finish(border.selections(), view, collected)
     }
 
     /// Moves and takes what has come of the exchange in flight.

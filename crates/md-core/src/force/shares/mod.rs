@@ -9,7 +9,8 @@
 //!
 //! A home is a range of particle indices, cut so that all threads have about the same number of candidate pairs. Particles
 //! lie in the order of their cells, so homes are slabs and cross-thread pairs are few: one layer of cells per cut, and ghosts.
-//! Only the parts of a reaction buffer that cross-thread pairs touch are cleared and, after boundary work, added to the forces.
+//! Only the parts of a reaction buffer that cross-thread pairs touch are cleared and added to the forces: to those of ghosts
+//! after boundary work, to all others in the end.
 //! Local pairs use slices of the home and indices relative to it, so that one thread, whose home is everything, runs the same
 //! loops as if there were no homes.
 //!
