@@ -13,6 +13,7 @@ use md_core::{
 use crate::error::EngineError;
 use crate::integrator::Integrator;
 use crate::placement;
+use crate::second_share::SecondShare;
 
 /// Where the particles come from.
 #[derive(Debug, Clone)]
@@ -129,8 +130,8 @@ pub struct ParallelConfig {
     pub exchange: ExchangePattern,
     /// Computation while the halo is in flight.
     pub overlap: Overlap,
-    /// The part of the inner pairs, from 0 to 1, that is computed while forces travel home. Orders the sums.
-    pub second_share: f64,
+    /// How much of the inner pairs is computed while forces travel home. Orders the sums.
+    pub second_share: SecondShare,
     /// Message buffers per edge.
     pub buffering: Buffering,
     /// Threads per rank, the calling one included.
@@ -147,7 +148,7 @@ impl Default for ParallelConfig {
             shell: Shell::Half,
             exchange: ExchangePattern::Direct,
             overlap: Overlap::On,
-            second_share: 0.5,
+            second_share: SecondShare::default(),
             buffering: Buffering::default(),
             threads: 1,
             simd: None,
@@ -258,7 +259,7 @@ impl Config {
         positive("the time step", self.timestep)?;
         self.max_drift.map_or(Ok(()), |max_drift| positive("the largest drift of the energy", max_drift))?;
         check_neighbor(self.neighbor)?;
-        let share = self.parallel.second_share;
+        let share = self.parallel.second_share.at_first();
         if !(0.0..=1.0).contains(&share) {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }

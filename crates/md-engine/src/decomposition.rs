@@ -73,7 +73,7 @@ impl<'w> Decomposition<'w> {
         let ParallelConfig { shell, exchange, buffering, second_share, .. } = *parallel;
         let offsets = shell.offsets(grid.domain().dimension);
         let plan = HaloPlan::new(&grid, &partition, &offsets, exchange, world.rank());
-        let pairs = PairWork::new(&plan, &grid, shell, second_share);
+        let pairs = PairWork::new(&plan, &grid, shell, second_share.at_first());
         let halo = Halo::open(world, &plan, shell.force_return(), buffering, particles)?;
         Ok(Self { grid, partition, plan, pairs, halo })
     }

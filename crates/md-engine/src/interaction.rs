@@ -15,9 +15,10 @@ use md_core::{
 };
 
 use crate::clock::{Phase, PhaseClock};
-use crate::config::{NeighborConfig, Overlap};
+use crate::config::{NeighborConfig, Overlap, ParallelConfig};
 use crate::error::EngineError;
 use crate::halo::{Direction, Flight, Halo, HaloView};
+use crate::second_share::SecondShare;
 
 const POSITIONS: &[Field] = &[Field::POSITION];
 const FORCES: &[Field] = &[Field::FORCE];
@@ -42,7 +43,7 @@ pub struct ForceContext<'a, 'w> {
     /// The owned and ghost cells of this rank.
     pub plan: &'a HaloPlan,
     /// The pairs of cells that this rank computes.
-    pub pairs: &'a PairWork,
+    pub pairs: &'a mut PairWork,
     /// The global box.
     pub domain: &'a Domain,
     /// Threads of this rank.
@@ -180,13 +181,19 @@ pub struct PairForces {
     potential: Arc<dyn PairPotential>,
     method: Method,
     overlap: Overlap,
+    second_share: SecondShare,
 }
 
 impl PairForces {
     /// Of a potential, by a method.
-    pub fn new(potential: Arc<dyn PairPotential>, neighbor: NeighborConfig, overlap: Overlap) -> Self {
+    pub fn new(
+        potential: Arc<dyn PairPotential>,
+        neighbor: NeighborConfig,
+        parallel: &ParallelConfig,
+    ) -> Self {
         let NeighborConfig { method, skin, precision, .. } = neighbor;
-        Self { potential, method: Method::new(method, skin, precision), overlap }
+        let ParallelConfig { overlap, second_share, .. } = *parallel;
+        Self { potential, method: Method::new(method, skin, precision), overlap, second_share }
     }
 
     /// Block by block as long as messages are in flight, the rest at once.
@@ -233,6 +240,10 @@ impl Interaction for PairForces {
     }
 
     fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
+        let flights = context.halo.take_flights();
+        if let Some(share) = self.second_share.choose(context.pairs.second_share(), flights) {
+            context.pairs.set_second_share(share, context.plan);
+        }
         let (system, particles) = system(context, &*self.potential);
         self.method.rebuild(system, particles);
         Ok(())

@@ -153,6 +153,7 @@ impl<I: Interaction> Simulation<'_, I> {
             bytes: bytes - self.traffic_before.bytes,
             owned: self.state.particles.owned() as u64,
             ghosts: self.state.particles.ghosts() as u64,
+            second_share: self.decomposition.pairs.second_share(),
         })
     }
 

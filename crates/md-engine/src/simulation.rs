@@ -63,7 +63,7 @@ impl<'w> Simulation<'w> {
             let what = "there is no pair potential, and forces of another kind need `with_interaction`";
             return Err(EngineError::Config(what.to_owned()));
         };
-        let forces = PairForces::new(potential.clone(), *neighbor, parallel.overlap);
+        let forces = PairForces::new(potential.clone(), *neighbor, parallel);
         Self::with_interaction(world, setup, forces)
     }
 }

@@ -23,6 +23,8 @@ pub struct RankTiming {
     pub owned: u64,
     /// Ghost particles at the end.
     pub ghosts: u64,
+    /// The part of the inner pairs that is computed while forces travel home, at the end.
+    pub second_share: f64,
 }
 
 impl RankTiming {
@@ -74,6 +76,8 @@ pub struct Timings {
     pub owned_by_slowest: f64,
     /// Ghost particles at the end.
     pub ghosts: Spread,
+    /// The part of the inner pairs that is computed while forces travel home, at the end.
+    pub second_share: Spread,
     /// Messages sent by all ranks.
     pub messages: u64,
     /// Payload bytes sent by all ranks.
@@ -88,7 +92,7 @@ impl Timings {
     pub fn reduce(own: &RankTiming, world: &dyn World) -> Result<Self, EngineError> {
         const PHASES: usize = Phase::ALL.len();
         let mut values = own.phases.map(|phase| phase.seconds).to_vec();
-        values.extend([own.work_s(), own.owned as f64, own.ghosts as f64]);
+        values.extend([own.work_s(), own.owned as f64, own.ghosts as f64, own.second_share]);
         let count = values.len();
         // The smallest value is the largest with the other sign.
         let mut largest: Vec<f64> = values.iter().copied().chain(values.iter().map(|value| -value)).collect();
@@ -103,7 +107,7 @@ impl Timings {
         };
         let phase =
             |index: usize| PhaseSpread { calls: largest[2 * count + index] as u64, seconds: spread(index) };
-        let [work_s, owned, ghosts] = [0, 1, 2].map(|index| spread(PHASES + index));
+        let [work_s, owned, ghosts, second_share] = [0, 1, 2, 3].map(|index| spread(PHASES + index));
         let is_slowest = own.work_s() >= work_s.max;
         let mut owned_by_slowest = [if is_slowest { own.owned as f64 } else { 0.0 }];
         world.max(&mut owned_by_slowest)?;
@@ -113,6 +117,7 @@ impl Timings {
             owned,
             owned_by_slowest: owned_by_slowest[0],
             ghosts,
+            second_share,
             messages: sums[count] as u64,
             bytes: sums[count + 1] as u64,
         })

@@ -9,7 +9,7 @@ use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::report::{RunContext, RunFacts, Strategy};
-use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, Timings};
+use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
 
 /// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
 ///
@@ -91,6 +91,8 @@ impl Summary<'_> {
         map.serialize_entry("messages", &timings.messages)?;
         map.serialize_entry("bytes", &timings.bytes)?;
         map.serialize_entry("halo_hidden_s", &timings.phase(Phase::HaloHidden).seconds.avg)?;
+        let Spread { min, avg, max } = timings.second_share;
+        map.serialize_entry("second_share", &json!({ "min": min, "avg": avg, "max": max }))?;
         map.serialize_entry("phases", &Phases(phase_statistics(timings)))
     }
 

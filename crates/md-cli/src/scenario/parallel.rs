@@ -6,6 +6,7 @@ use md_comm::{
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use md_core::{Shell, Threads};
+use md_engine::SecondShare;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +35,9 @@ pub struct Parallel {
     /// Compute inner pairs while the halo is in flight.
     pub overlap: bool,
     /// The part of the inner pairs that is computed while forces travel home, from 0 to 1; the rest while positions travel. The
-    /// order of the sums follows from it, and so do the last bits of the results.
-    #[schemars(range(min = 0, max = 1))]
-    pub second_share: f64,
+    /// order of the sums follows from it, and so do the last bits of the results. With "auto" every rank chooses among eighths, at
+    /// rebuilds, by the time that its messages take: the last bits differ from run to run then.
+    pub second_share: SecondShare,
     /// Threads per rank.
     #[schemars(range(min = 1, max = 1024))]
     pub threads: usize,
@@ -59,7 +60,7 @@ impl Default for Parallel {
             partition: PartitionKind::default(),
             grid: None,
             overlap: true,
-            second_share: 0.5,
+            second_share: SecondShare::default(),
             threads: 1,
             ranks: 1,
             watchdog_s: 60.0,
@@ -206,12 +207,13 @@ fn check_ranks(parallel: &Parallel) -> Checked {
     Ok(())
 }
 
-fn check_second_share(share: f64) -> Checked {
+fn check_second_share(share: SecondShare) -> Checked {
     const KEY: &str = "parallel.second_share";
+    let share = share.at_first();
     if (0.0..=1.0).contains(&share) {
         return Ok(());
     }
-    let message = format!("`{KEY}` must be from 0 to 1, found {share}");
+    let message = format!("`{KEY}` must be from 0 to 1 or \"auto\", found {share}");
     Err(Finding::new(KEY, message, "0.5 leaves half the inner pairs for the time when forces travel home"))
 }
 

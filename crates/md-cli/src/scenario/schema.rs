@@ -76,6 +76,8 @@ pub(super) enum Kind<'s> {
     Text,
     /// An integer or a float.
     Number,
+    /// That, or one of these names.
+    NumberOr(Vec<&'s str>),
     /// An integer.
     Integer(Bounds),
     /// `true` or `false`.
@@ -161,6 +163,11 @@ impl<'s> Node<'s> {
     /// What may stand here.
     pub(super) fn kind(self) -> Kind<'s> {
         let target = self.target();
+        if let (true, names) = (type_name(target) == "number", self.other_names())
+            && !names.is_empty()
+        {
+            return Kind::NumberOr(names);
+        }
         let choices = choices(target);
         if !choices.is_empty() {
             return Kind::Choice(choices);
@@ -176,12 +183,21 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// Follows `$ref`, also that of an optional value (`anyOf` with null).
+    /// The first of several alternatives (`anyOf`), be they null or something else; follows `$ref`.
     fn target(self) -> &'s Json {
-        let alternatives = self.own.get("anyOf").and_then(Json::as_array);
-        let node = alternatives.and_then(|nodes| nodes.first()).unwrap_or(self.own);
+        let node = self.follow(self.own);
+        alternatives(node).first().map_or(node, |first| self.follow(first))
+    }
+
+    fn follow(self, node: &'s Json) -> &'s Json {
         let pointer = node.get("$ref").and_then(Json::as_str).and_then(|text| text.strip_prefix('#'));
         pointer.and_then(|pointer| self.all.pointer(pointer)).unwrap_or(node)
+    }
+
+    /// The names that may stand here instead of the first alternative.
+    fn other_names(self) -> Vec<&'s str> {
+        let others = alternatives(self.follow(self.own)).iter().skip(1);
+        others.flat_map(|node| choices(self.follow(node))).collect()
     }
 
     /// The variants of a table with a `kind`.
@@ -200,6 +216,10 @@ impl<'s> Node<'s> {
     fn at(self, own: &'s Json) -> Self {
         Node { all: self.all, own, variant: None }
     }
+}
+
+fn alternatives(node: &Json) -> &[Json] {
+    node.get("anyOf").and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The names an enum allows: `enum` lists undocumented ones, `oneOf` holds the documented.

@@ -77,8 +77,11 @@ impl Walk<'_> {
             (Kind::Choice(names), Value::String(name)) if !names.contains(&name.as_str()) => {
                 self.findings.push(unknown_name(path, name, names));
             }
-            (Kind::Choice(_) | Kind::Text, Value::String(_))
-            | (Kind::Number, Value::Float(_) | Value::Integer(_))
+            (Kind::NumberOr(names), Value::String(name)) if !names.contains(&name.as_str()) => {
+                self.findings.push(wrong_type(path, &kind, value, node));
+            }
+            (Kind::Choice(_) | Kind::Text | Kind::NumberOr(_), Value::String(_))
+            | (Kind::Number | Kind::NumberOr(_), Value::Float(_) | Value::Integer(_))
             | (Kind::Boolean, Value::Boolean(_)) => {}
             (Kind::Integer(bounds), Value::Integer(number))
                 if u64::try_from(*number).is_ok_and(|n| n <= bounds.fits) => {}
@@ -154,7 +157,12 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let help = match kind {
         Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
-        Kind::Array(_) | Kind::Text | Kind::Number | Kind::Integer(_) | Kind::Boolean => {
+        Kind::Array(_)
+        | Kind::Text
+        | Kind::Number
+        | Kind::NumberOr(_)
+        | Kind::Integer(_)
+        | Kind::Boolean => {
             match node.description() {
                 "" => format!("give {expected}"),
                 description => format!("`{path}`: {description}"),
@@ -172,6 +180,7 @@ fn expected(kind: &Kind<'_>) -> String {
         Kind::Choice(_) => "a name".to_owned(),
         Kind::Text => "a string".to_owned(),
         Kind::Number => "a number".to_owned(),
+        Kind::NumberOr(names) => format!("a number or {:?}", listed(names.iter().copied())),
         Kind::Integer(bounds) => format!("an integer of at least {}", bounds.smallest),
         Kind::Boolean => "true or false".to_owned(),
     }

@@ -61,9 +61,10 @@ pub struct CellPairs {
 
 /// All pairs of cells that a rank computes, region by region. The partners lie in one list, because in a sparse system reading
 /// them takes longer than anything that is done with them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PairWork {
     shell: Shell,
+    second_share: f64,
     groups: Vec<CellPairs>,
     partners: Vec<Range<u32>>,
 }
@@ -102,7 +103,7 @@ impl PairWork {
             }
         }
         links.sort_unstable();
-        let mut all = Self { shell, groups: Vec::new(), partners: Vec::new() };
+        let mut all = Self { shell, second_share: 0.0, groups: Vec::new(), partners: Vec::new() };
         for links in links.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
             let (region, a, newton, _) = links[0];
             let start = all.partners.len();
@@ -111,10 +112,26 @@ impl PairWork {
             }
             all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
         }
-        if shell.force_return() == ForceReturn::Needed && plan.awaits_messages() {
-            all.put_off(second_share, plan.owned.len());
-        }
+        all.set_second_share(second_share, plan);
         all
+    }
+
+    /// Cuts the inner pairs anew; the order of the sums follows. Methods are to be rebuilt afterwards.
+    pub fn set_second_share(&mut self, share: f64, plan: &HaloPlan) {
+        if self.shell.force_return() == ForceReturn::None || !plan.awaits_messages() {
+            return;
+        }
+        for group in self.groups.iter_mut().filter(|group| group.region == Region::InnerSecond) {
+            group.region = Region::InnerFirst;
+        }
+        self.groups.sort_by_key(|group| (group.region, group.a, group.newton));
+        self.second_share = share;
+        self.put_off(share, plan.owned.len());
+    }
+
+    /// The part of the inner pairs that was to wait for [`Region::InnerSecond`]; 0 where nothing travels home.
+    pub fn second_share(&self) -> f64 {
+        self.second_share
     }
 
     /// Leaves this share of the inner pairs for [`Region::InnerSecond`]: of the last cells in memory, and only of those that

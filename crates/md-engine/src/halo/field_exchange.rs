@@ -1,6 +1,6 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use md_comm::{Arrival, Buffering, EdgeId, Exchange, Sizes, World};
 use md_core::halo::{self, HaloPlan, Images, Stage, StageSelections};
@@ -21,8 +21,10 @@ pub(super) struct FieldExchange {
     needs: Vec<usize>,
     /// Stages of the exchange under way that have been sent.
     sent: usize,
-    /// Since when messages have been in flight beside other work.
-    hidden_since: Option<Instant>,
+    /// Since when messages have been in flight.
+    flies_since: Option<Instant>,
+    /// How long they have been, over several exchanges.
+    flight: Duration,
 }
 
 impl FieldExchange {
@@ -56,7 +58,7 @@ impl FieldExchange {
         };
         let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
         let (fields, width) = (fields.to_vec(), numbers * size_of::<f64>());
-        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new(), sent: 0, hidden_since: None })
+        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new(), sent: 0, flies_since: None, flight: Duration::ZERO })
     }
 
     pub(super) fn carries(&self, direction: Direction, fields: &[Field]) -> bool {
@@ -102,7 +104,7 @@ impl FieldExchange {
     ) -> Result<(), EngineError> {
         self.sent = 0;
         self.send_next(selections, view)?;
-        self.hidden_since = Some(Instant::now());
+        self.flies_since = Some(Instant::now());
         Ok(())
     }
 
@@ -153,17 +155,27 @@ impl FieldExchange {
             }
             if self.direction == Direction::ScatterAdd || self.sent == self.contexts.len() {
                 self.book_hidden(view);
+                self.land();
                 return Ok(Flight::Over);
             }
             self.send_next(selections, view)?;
         }
     }
 
-    /// Nothing is in flight any more, or it is waited for.
+    /// Nothing is in flight beside other work any more.
     fn book_hidden(&mut self, view: &mut HaloView) {
-        if let Some(since) = self.hidden_since.take() {
+        if let Some(since) = self.flies_since {
             view.clock.book(Phase::HaloHidden, since.elapsed());
         }
+    }
+
+    fn land(&mut self) {
+        self.flight += self.flies_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+    }
+
+    /// How long messages have been in flight since last asked.
+    pub(super) fn take_flight(&mut self) -> Duration {
+        std::mem::take(&mut self.flight)
     }
 
     fn send_fields(
@@ -203,7 +215,9 @@ impl FieldExchange {
         match self.direction {
             Direction::Gather => self.finish_gather(selections, view),
             Direction::ScatterAdd => self.finish_scatter_add(selections, view, collected),
-        }
+        }?;
+        self.land();
+        Ok(())
     }
 
     /// Waits for the fields of all stages and unpacks them in the order of arrival.

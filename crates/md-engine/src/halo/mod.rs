@@ -17,6 +17,8 @@ mod border;
 mod field_exchange;
 mod migration;
 
+use std::time::Duration;
+
 use md_comm::{Arrival, Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
 use md_core::halo::{HaloEdge, HaloPlan};
 use md_core::shell::ForceReturn;
@@ -165,6 +167,14 @@ impl<'w> Halo<'w> {
             return exchanges[exchange].drive(view);
         }
         exchanges[exchange].take_arrived(border.selections(), view, collected)
+    }
+
+    /// How long positions have travelled and forces home, since last asked.
+    pub(crate) fn take_flights(&mut self) -> [Duration; 2] {
+        BUILT_IN.map(|(direction, fields)| {
+            let mut known = self.exchanges.iter_mut();
+            known.find(|one| one.carries(direction, fields)).map_or(Duration::ZERO, FieldExchange::take_flight)
+        })
     }
 
     /// The number of the context of these fields, opened where there is none yet.

@@ -1,0 +1,111 @@
+//! How the inner pairs are divided between the time when positions travel and the time when forces travel home.
+//!
+//! The cut orders the sums of forces, so a fixed share gives the same bits in every run. A chosen one follows the clock: each
+//! rank sets, at rebuilds, the share that gives each way as much of the inner work as it has taken of the time.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The part of the inner pairs that is computed while forces travel home, from 0 to 1, or "auto": every rank chooses among eighths, at
+/// rebuilds, by the time that its messages take. The order of the sums follows from it, and so do the last bits of the results: with
+/// "auto" they differ from run to run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Written", into = "Written")]
+pub enum SecondShare {
+    /// This part.
+    Fixed(f64),
+    /// Chosen by each rank from what it measures.
+    Auto,
+}
+
+impl Default for SecondShare {
+    fn default() -> Self {
+        Self::Fixed(0.5)
+    }
+}
+
+impl SecondShare {
+    /// Before anything has been measured.
+    pub fn at_first(self) -> f64 {
+        match self {
+            Self::Fixed(share) => share,
+            Self::Auto => 0.5,
+        }
+    }
+
+    /// The share for messages that have taken these times, if it should change.
+    pub(crate) fn choose(self, now: f64, [out, home]: [Duration; 2]) -> Option<f64> {
+        /// Less than this is not worth a new cut.
+        const LEAST_CHANGE: f64 = 0.1;
+        let both = out + home;
+        if self != Self::Auto || both.is_zero() {
+            return None;
+        }
+        let wanted = home.as_secs_f64() / both.as_secs_f64();
+        let chosen = (wanted * 8.0).round().clamp(1.0, 7.0) / 8.0;
+        ((wanted - now).abs() > LEAST_CHANGE && chosen != now).then_some(chosen)
+    }
+}
+
+/// As it stands in a scenario.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Written {
+    Share(f64),
+    Name(Name),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Name {
+    Auto,
+}
+
+impl From<Written> for SecondShare {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Share(share) => Self::Fixed(share),
+            Written::Name(Name::Auto) => Self::Auto,
+        }
+    }
+}
+
+impl From<SecondShare> for Written {
+    fn from(share: SecondShare) -> Self {
+        match share {
+            SecondShare::Fixed(share) => Self::Share(share),
+            SecondShare::Auto => Self::Name(Name::Auto),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(now: f64, out_us: u64, home_us: u64) -> Option<f64> {
+        SecondShare::Auto.choose(now, [out_us, home_us].map(Duration::from_micros))
+    }
+
+    #[test]
+    fn the_way_that_takes_longer_gets_more_of_the_work() {
+        assert_eq!(chosen(0.5, 300, 100), Some(0.25));
+        assert_eq!(chosen(0.5, 100, 300), Some(0.75));
+        assert_eq!(chosen(0.5, 1, 100_000), Some(0.875), "some is left for the other way");
+    }
+
+    #[test]
+    fn small_differences_and_no_messages_change_nothing() {
+        assert_eq!(chosen(0.5, 100, 120), None);
+        assert_eq!(chosen(0.375, 180, 120), None);
+        assert_eq!(chosen(0.5, 0, 0), None);
+    }
+
+    #[test]
+    fn a_fixed_share_stays() {
+        let times = [Duration::from_micros(1), Duration::from_secs(1)];
+        assert_eq!(SecondShare::Fixed(0.5).choose(0.5, times), None);
+    }
+}
