@@ -194,7 +194,8 @@ impl Sample {
     pub(crate) fn return_forces(&mut self) {
         let Self { plan, particles, cells, selections, threads, .. } = self;
         let images = Images { stage: &plan.stages[0], selection: &selections.images, cells };
-        images.scatter_add(FORCES, particles, threads);
+        let owned = 0..particles.owned();
+        images.scatter_add(FORCES, &owned, particles, threads);
     }
 }
 
@@ -234,7 +235,8 @@ pub(crate) fn halo_copies(scenario: &Scenario, mut time: impl FnMut(&str, usize,
         halo::pack_ghosts(&mut from_peer, FORCES, edge, &particles, &cells);
     });
     time("add returned forces", sent, &mut || {
-        halo::add_fields(&to_peer, FORCES, selection, &mut particles);
+        let owned = 0..particles.owned();
+        halo::add_fields(&to_peer, FORCES, selection, &owned, &mut particles);
     });
     let mut sample = Sample::new(scenario, Shell::Half, kernel, SimdLevel::detect());
     let images = sample.selections.images.len();

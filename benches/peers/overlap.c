@@ -3,7 +3,8 @@
  *
  *   first part of the work, positions in flight | boundary | second part, forces in flight
  *
- * usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US TEST_US...
+ * usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US CHUNK_BYTES TEST_US...
+ * Messages are cut into chunks of CHUNK_BYTES, or not at all if that is 0.
  * Turns: the messages alone, the work alone, both without a call in between, and with MPI_Testall every TEST_US.
  * prints: mode,step_us,hidden_percent (of the time of the messages alone); medians over the turns, of the slower rank */
 #include <mpi.h>
@@ -11,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURNS = 15, TAG = 1, LEGS = 2, REQUESTS = 2, MOST_MODES = 12 };
+enum { TURNS = 15, TAG = 1, LEGS = 2, MOST_CHUNKS = 64, MOST_MODES = 12 };
 enum { ALONE = -2, WORK = -1 };
 
 typedef struct {
-    int bytes, peer;
+    int bytes, chunk, peer, requested;
     char *out, *in;
-    MPI_Request requests[REQUESTS];
+    MPI_Request requests[2 * MOST_CHUNKS];
 } Leg;
 
 typedef struct {
@@ -49,13 +50,17 @@ static void work(double seconds, double test_every, Leg *leg) {
     while (left > 0) {
         rounds(left < piece ? left : piece);
         left -= piece;
-        if (leg && test_every > 0 && !done) MPI_Testall(REQUESTS, leg->requests, &done, MPI_STATUSES_IGNORE);
+        if (leg && test_every > 0 && !done) MPI_Testall(leg->requested, leg->requests, &done, MPI_STATUSES_IGNORE);
     }
 }
 
 static void start(Leg *leg) {
-    MPI_Irecv(leg->in, leg->bytes, MPI_BYTE, leg->peer, TAG, MPI_COMM_WORLD, &leg->requests[0]);
-    MPI_Isend(leg->out, leg->bytes, MPI_BYTE, leg->peer, TAG, MPI_COMM_WORLD, &leg->requests[1]);
+    leg->requested = 0;
+    for (int at = 0; at < leg->bytes; at += leg->chunk) {
+        int bytes = leg->bytes - at < leg->chunk ? leg->bytes - at : leg->chunk;
+        MPI_Irecv(leg->in + at, bytes, MPI_BYTE, leg->peer, TAG, MPI_COMM_WORLD, &leg->requests[leg->requested++]);
+        MPI_Isend(leg->out + at, bytes, MPI_BYTE, leg->peer, TAG, MPI_COMM_WORLD, &leg->requests[leg->requested++]);
+    }
 }
 
 static void step(int mode, Parts parts, Leg legs[LEGS]) {
@@ -67,11 +72,11 @@ static void step(int mode, Parts parts, Leg legs[LEGS]) {
     double busy = mode == ALONE ? 0 : 1;
     start(&legs[0]);
     work(busy * parts.first, every, &legs[0]);
-    MPI_Waitall(REQUESTS, legs[0].requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(legs[0].requested, legs[0].requests, MPI_STATUSES_IGNORE);
     work(busy * parts.boundary, 0, NULL);
     start(&legs[1]);
     work(busy * parts.second, every, &legs[1]);
-    MPI_Waitall(REQUESTS, legs[1].requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(legs[1].requested, legs[1].requests, MPI_STATUSES_IGNORE);
 }
 
 static int compare(const void *a, const void *b) {
@@ -88,15 +93,17 @@ int main(int argc, char **argv) {
     int rank, ranks;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int fixed = 7;
+    const int fixed = 8;
     if (ranks != 2 || argc < fixed || argc - fixed + 3 > MOST_MODES) {
-        if (rank == 0) fprintf(stderr, "usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US TEST_US...\n");
+        if (rank == 0) fprintf(stderr, "usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US CHUNK_BYTES TEST_US...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     int steps = atoi(argv[1]);
     Leg legs[LEGS];
     for (int i = 0; i < LEGS; i++) {
-        legs[i].bytes = atoi(argv[2 + i]), legs[i].peer = 1 - rank;
+        int bytes = atoi(argv[2 + i]), least = (bytes + MOST_CHUNKS - 1) / MOST_CHUNKS, chunk = atoi(argv[7]);
+        legs[i].bytes = bytes, legs[i].peer = 1 - rank;
+        legs[i].chunk = chunk == 0 ? bytes : chunk < least ? least : chunk;
         legs[i].out = malloc(legs[i].bytes), legs[i].in = malloc(legs[i].bytes);
         memset(legs[i].out, 1, legs[i].bytes), memset(legs[i].in, 0, legs[i].bytes);
     }

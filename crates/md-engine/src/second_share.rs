@@ -5,14 +5,12 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 /// The part of the inner pairs that is computed while forces travel home, from 0 to 1, or "auto": every rank chooses among eighths, at
 /// rebuilds, by the time that its messages take. The order of the sums follows from it, and so do the last bits of the results: with
 /// "auto" they differ from run to run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Written", into = "Written")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(from = "written::Written", into = "written::Written"))]
 pub enum SecondShare {
     /// This part.
     Fixed(f64),
@@ -50,33 +48,41 @@ impl SecondShare {
 }
 
 /// As it stands in a scenario.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum Written {
-    Share(f64),
-    Name(Name),
-}
+#[cfg(feature = "serde")]
+mod written {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Name {
-    Auto,
-}
+    use super::SecondShare;
 
-impl From<Written> for SecondShare {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Share(share) => Self::Fixed(share),
-            Written::Name(Name::Auto) => Self::Auto,
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    pub(super) enum Written {
+        Share(f64),
+        Name(Name),
+    }
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub(super) enum Name {
+        Auto,
+    }
+
+    impl From<Written> for SecondShare {
+        fn from(written: Written) -> Self {
+            match written {
+                Written::Share(share) => Self::Fixed(share),
+                Written::Name(Name::Auto) => Self::Auto,
+            }
         }
     }
-}
 
-impl From<SecondShare> for Written {
-    fn from(share: SecondShare) -> Self {
-        match share {
-            SecondShare::Fixed(share) => Self::Share(share),
-            SecondShare::Auto => Self::Name(Name::Auto),
+    impl From<SecondShare> for Written {
+        fn from(share: SecondShare) -> Self {
+            match share {
+                SecondShare::Fixed(share) => Self::Share(share),
+                SecondShare::Auto => Self::Name(Name::Auto),
+            }
         }
     }
 }

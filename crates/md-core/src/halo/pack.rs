@@ -84,13 +84,19 @@ pub fn pack_ghosts(
     }
 }
 
-/// Adds a message of [`pack_ghosts`] to the selected particles. To be called in fixed edge order: the sum's rounding
-/// depends on it.
-pub fn add_fields(message: &[f64], fields: &[Field], selection: &Selection, particles: &mut Particles) {
+/// Adds a message of [`pack_ghosts`] to the selected particles among `onto`. To be called in fixed edge order: the sum's
+/// rounding depends on it.
+pub fn add_fields(
+    message: &[f64],
+    fields: &[Field],
+    selection: &Selection,
+    onto: &Range<usize>,
+    particles: &mut Particles,
+) {
     let mut blocks = message.chunks_exact(selection.len().max(1));
     for &field in fields {
         for (column, block) in particles.components_mut(field).iter_mut().zip(&mut blocks) {
-            selection.add(block, column);
+            selection.add(block, column, onto);
         }
     }
 }
@@ -126,11 +132,17 @@ impl Images<'_> {
         });
     }
 
-    /// Adds the fields of the images to the particles they are images of.
-    pub fn scatter_add(&self, fields: &[Field], particles: &mut Particles, threads: &Threads) {
+    /// Adds the fields of the images to the particles among `onto` that they are images of.
+    pub fn scatter_add(
+        &self,
+        fields: &[Field],
+        onto: &Range<usize>,
+        particles: &mut Particles,
+        threads: &Threads,
+    ) {
         for &field in fields {
             let columns = particles.components_mut(field);
-            self.each_column(columns, threads, |_, before, images| self.selection.add(images, before));
+            self.each_column(columns, threads, |_, before, images| self.selection.add(images, before, onto));
         }
     }
 

@@ -105,16 +105,21 @@ impl Selection {
         }
     }
 
-    /// Adds to the particles' entries of `column`, in order.
-    pub(super) fn add(&self, from: &[f64], column: &mut [f64]) {
+    /// Adds to the entries of `column` that belong to the particles among `onto`, in order.
+    pub(super) fn add(&self, from: &[f64], column: &mut [f64], onto: &Range<usize>) {
         for (from, &(particle, _)) in from.iter().zip(&self.single) {
-            column[particle as usize] += from;
+            if onto.contains(&(particle as usize)) {
+                column[particle as usize] += from;
+            }
         }
         let mut rest = from;
-        for run in &self.runs {
-            let (here, after) = rest.split_at(run.particles.len());
-            for (to, from) in column[run.particles.clone()].iter_mut().zip(here) {
-                *to += from;
+        for Run { particles, .. } in &self.runs {
+            let (here, after) = rest.split_at(particles.len());
+            let (start, end) = (particles.start.max(onto.start), particles.end.min(onto.end));
+            if start < end {
+                for (to, from) in column[start..end].iter_mut().zip(&here[start - particles.start..]) {
+                    *to += from;
+                }
             }
             rest = after;
         }
@@ -184,7 +189,9 @@ mod tests {
         selection.copy_shifted(0, &column, &mut copied);
         assert_eq!(copied, particles.iter().map(|&(i, shift)| i as f64 + shift).collect::<Vec<_>>());
         let mut sums = vec![0.0; total];
-        selection.add(&copied, &mut sums);
+        // In two parts, as if some were owned and the others ghosts.
+        selection.add(&copied, &mut sums, &(0..total / 3));
+        selection.add(&copied, &mut sums, &(total / 3..total));
         let mut expected = vec![0.0; total];
         for (&(i, _), value) in particles.iter().zip(&copied) {
             expected[i] += value;

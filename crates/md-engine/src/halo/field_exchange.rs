@@ -1,5 +1,6 @@
 //! The contexts that carry a list of fields one way, one per stage of the plan.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use md_comm::{Arrival, Buffering, EdgeId, Exchange, Sizes, World};
@@ -19,6 +20,8 @@ pub(super) struct FieldExchange {
     width: usize,
     contexts: Vec<Exchange>,
     needs: Vec<usize>,
+    /// On the way back, per stage and edge: values that wait to be added up in a fixed order.
+    collected: Vec<Vec<Vec<u64>>>,
     /// Stages of the exchange under way that have been sent.
     sent: usize,
     /// Since when messages have been in flight.
@@ -56,9 +59,18 @@ impl FieldExchange {
             let edges = stage.edges.iter().map(|halo| edge(halo.peer, flow(halo))).collect();
             open(world, name, edges, Sizes::Fixed, buffering)
         };
-        let contexts = plan.stages.iter().map(context).collect::<Result<_, _>>()?;
-        let (fields, width) = (fields.to_vec(), numbers * size_of::<f64>());
-        Ok(Self { direction, fields, name, width, contexts, needs: Vec::new(), sent: 0, flies_since: None, flight: Duration::ZERO })
+        Ok(Self {
+            direction,
+            fields: fields.to_vec(),
+            name,
+            width: numbers * size_of::<f64>(),
+            contexts: plan.stages.iter().map(context).collect::<Result<_, _>>()?,
+            needs: Vec::new(),
+            collected: vec![Vec::new(); plan.stages.len()],
+            sent: 0,
+            flies_since: None,
+            flight: Duration::ZERO,
+        })
     }
 
     pub(super) fn carries(&self, direction: Direction, fields: &[Field]) -> bool {
@@ -108,7 +120,12 @@ impl FieldExchange {
         Ok(())
     }
 
+    /// The next stage, when all messages of the last have arrived. On the way back it carries what those have added to ghosts.
     fn send_next(&mut self, selections: &[StageSelections], view: &mut HaloView) -> Result<(), EngineError> {
+        if self.direction == Direction::ScatterAdd && self.sent > 0 {
+            let owned = view.particles.owned();
+            self.add_up(self.stage_in_flight(), selections, &(owned..view.particles.len()), view);
+        }
         self.sent += 1;
         let number = self.stage_in_flight();
         match self.direction {
@@ -131,13 +148,12 @@ impl FieldExchange {
         Ok(Flight::UnderWay)
     }
 
-    /// Takes what has arrived. Fields go to their ghosts, and the next stage follows; values on the way back are kept until all
-    /// others have been added up, and with them the next stage.
+    /// Takes what has arrived, and sends the next stage when all of one is there. Fields go to their ghosts; of what comes back,
+    /// owned particles get theirs at the end, because all other sums come first.
     pub(super) fn take_arrived(
         &mut self,
         selections: &[StageSelections],
         view: &mut HaloView,
-        collected: &mut Vec<Vec<u64>>,
     ) -> Result<Flight, EngineError> {
         loop {
             let number = self.stage_in_flight();
@@ -146,6 +162,7 @@ impl FieldExchange {
                 match self.direction {
                     Direction::Gather => unpack(&arrival, &self.fields, number, view),
                     Direction::ScatterAdd => {
+                        let collected = &mut self.collected[number];
                         view.clock.time(Phase::ForceReturn, || collect(&arrival, collected));
                     }
                 }
@@ -153,7 +170,7 @@ impl FieldExchange {
             if context.in_flight() {
                 return Ok(Flight::UnderWay);
             }
-            if self.direction == Direction::ScatterAdd || self.sent == self.contexts.len() {
+            if self.sent == self.contexts.len() {
                 self.book_hidden(view);
                 self.land();
                 return Ok(Flight::Over);
@@ -209,12 +226,11 @@ impl FieldExchange {
         &mut self,
         selections: &[StageSelections],
         view: &mut HaloView,
-        collected: &mut Vec<Vec<u64>>,
     ) -> Result<(), EngineError> {
         self.book_hidden(view);
         match self.direction {
             Direction::Gather => self.finish_gather(selections, view),
-            Direction::ScatterAdd => self.finish_scatter_add(selections, view, collected),
+            Direction::ScatterAdd => self.finish_scatter_add(selections, view),
         }?;
         self.land();
         Ok(())
@@ -245,43 +261,42 @@ impl FieldExchange {
         &mut self,
         selections: &[StageSelections],
         view: &mut HaloView,
-        collected: &mut Vec<Vec<u64>>,
     ) -> Result<(), EngineError> {
-        for (number, selections) in selections.iter().enumerate().rev() {
+        let owned = 0..view.particles.owned();
+        for number in (0..self.contexts.len()).rev() {
             if number < self.stage_in_flight() {
-                self.send_next(&[], view)?;
+                self.send_next(selections, view)?;
             }
-            self.add_up(number, selections, view, collected)?;
+            let (context, collected) = (&mut self.contexts[number], &mut self.collected[number]);
+            view.clock.time(Phase::HaloWait, || {
+                collect_arrivals(context, collected)?;
+                Ok::<_, EngineError>(context.complete()?)
+            })?;
+            self.add_up(number, selections, &owned, view);
         }
         Ok(())
     }
 
+    /// Adds what has come back in a stage to the particles among `onto`: first that of images, then the messages, in the
+    /// order of the edges.
     fn add_up(
-        &mut self,
+        &self,
         number: usize,
-        selections: &StageSelections,
+        selections: &[StageSelections],
+        onto: &Range<usize>,
         view: &mut HaloView,
-        collected: &mut Vec<Vec<u64>>,
-    ) -> Result<(), EngineError> {
+    ) {
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
-        let stage = &plan.stages[number];
-        let context = &mut self.contexts[number];
+        let StageSelections { images, edges } = &selections[number];
         clock.time(Phase::ForceReturn, || {
-            let images = Images { stage, selection: &selections.images, cells };
-            images.scatter_add(&self.fields, particles, threads);
-        });
-        clock.time(Phase::HaloWait, || {
-            collect_arrivals(context, collected)?;
-            Ok::<_, EngineError>(context.complete()?)
-        })?;
-        clock.time(Phase::ForceReturn, || {
-            for (selection, message) in selections.edges.iter().zip(collected) {
+            let images = Images { stage: &plan.stages[number], selection: images, cells };
+            images.scatter_add(&self.fields, onto, particles, threads);
+            for (selection, message) in edges.iter().zip(&self.collected[number]) {
                 if !selection.is_empty() {
-                    halo::add_fields(bytemuck::cast_slice(message), &self.fields, selection, particles);
+                    halo::add_fields(bytemuck::cast_slice(message), &self.fields, selection, onto, particles);
                 }
             }
         });
-        Ok(())
     }
 
     fn send_ghosts(&mut self, number: usize, view: &mut HaloView) -> Result<(), EngineError> {

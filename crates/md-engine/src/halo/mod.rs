@@ -155,18 +155,17 @@ impl<'w> Halo<'w> {
         }
         let exchange = self.exchange_of(direction, fields, view)?;
         self.in_flight = None;
-        let Self { exchanges, border, collected, .. } = self;
-        exchanges[exchange].finish(border.selections(), view, collected)
+        self.exchanges[exchange].finish(self.border.selections(), view)
     }
 
     /// Moves and takes what has come of the exchange in flight.
     pub(crate) fn progress(&mut self, view: &mut HaloView) -> Result<Flight, EngineError> {
-        let Self { world, exchanges, border, collected, in_flight, .. } = self;
+        let Self { world, exchanges, border, in_flight, .. } = self;
         let Some(exchange) = *in_flight else { return Ok(Flight::Over) };
         if world.needs_same_order() {
             return exchanges[exchange].drive(view);
         }
-        exchanges[exchange].take_arrived(border.selections(), view, collected)
+        exchanges[exchange].take_arrived(border.selections(), view)
     }
 
     /// How long positions have travelled and forces home, since last asked.
