@@ -22,7 +22,7 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 const SHORT: u64 = 10;
 const LONG: u64 = 50;
 
-/// Ranks on a row, 500 particles each. Rows of the thermo table, as many in both runs, still gather 48 bytes from every rank.
+/// Ranks on a row, 500 particles each.
 fn scenario(ranks: usize) -> String {
     format!(
         r#"
@@ -33,7 +33,7 @@ fn scenario(ranks: usize) -> String {
         backend = "p2p"
         grid = [{ranks}, 1, 1]
         [output]
-        thermo = {{ every = 50 }}
+        thermo = {{ every = 10 }}
         "#,
         5 * ranks
     )

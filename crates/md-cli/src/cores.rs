@@ -34,9 +34,10 @@ pub(crate) fn share_of_ranks(world: &dyn World, alike: usize) -> Result<usize, C
     gethostname::gethostname().hash(&mut hasher);
     let own = hasher.finish().to_ne_bytes();
     let here = world.gather_all(&own)?.chunks(own.len()).filter(|host| **host == own).count();
-    let mut least = [share(alike, here) as f64];
-    world.reduce(&mut least, f64::min)?;
-    Ok(least[0] as usize)
+    // The smallest value is the largest with the other sign.
+    let mut least = [-(share(alike, here) as f64)];
+    world.max(&mut least)?;
+    Ok(-least[0] as usize)
 }
 
 /// What to tell a user who runs `ranks` ranks with `threads` threads each in this process, if that is too much for it.

@@ -45,6 +45,7 @@ mod choice;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod exact_sum;
 mod exchange;
 #[cfg(any(feature = "mpi", test))]
 mod flag_protocol;
@@ -77,4 +78,4 @@ pub use library::{Family, Library, Version};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
 pub use refusal::{Refusal, RmaKey};
 pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
-pub use world::World;
+pub use world::{Reduction, World};

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::{CommError, Exchange, ExchangeSpec, Rank};
+use crate::{CommError, Exchange, ExchangeSpec, Rank, exact_sum};
 
 /// All ranks of a run. One value per rank; everything marked *collective* is called by all ranks in the same order.
 ///
-/// Collectives reduce in rank order on every rank, so that their results are bit-identical on all ranks and for all
-/// transports.
+/// What collectives reduce does not depend on the order of the ranks, so that results are bit-identical on all ranks and for
+/// all transports.
 pub trait World {
     /// This rank's number.
     fn rank(&self) -> Rank;
@@ -77,32 +77,90 @@ pub trait World {
         None
     }
 
-    /// Sums `values` element by element over the ranks, in rank order. *Collective.*
+    /// Combines `words` over the ranks, element by element, as many on each. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn reduce(&self, words: &mut [u64], how: Reduction) -> Result<(), CommError> {
+        let all: Vec<u64> = bytemuck::pod_collect_to_vec(&self.gather_all(bytemuck::cast_slice(words))?);
+        let width = words.len();
+        for (i, word) in words.iter_mut().enumerate() {
+            let of_ranks = all.iter().skip(i).step_by(width).copied();
+            *word = match how {
+                Reduction::Highest => of_ranks.max().unwrap_or(*word),
+                Reduction::Sum => of_ranks.fold(0, u64::wrapping_add),
+            };
+        }
+        Ok(())
+    }
+
+    /// Sums `values` element by element over the ranks, without rounding but for that of the result: the order of the ranks
+    /// does not matter. What is below 2^-126 of the largest value may be lost. *Collective.*
     ///
     /// # Errors
     /// Communication.
     fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
-        self.reduce(values, |sum, value| sum + value)
+        if self.ranks() == 1 {
+            return Ok(());
+        }
+        let mut highest: Vec<u64> = values.iter().copied().map(exact_sum::weight).collect();
+        self.reduce(&mut highest, Reduction::Highest)?;
+        let mut digits: Vec<_> =
+            values.iter().zip(&highest).map(|(&value, &highest)| exact_sum::digits(value, highest)).collect();
+        self.reduce(digits.as_flattened_mut(), Reduction::Sum)?;
+        for ((value, sums), highest) in values.iter_mut().zip(digits).zip(highest) {
+            *value = exact_sum::rounded(sums, highest);
+        }
+        Ok(())
     }
 
-    /// Element-wise maximum over the ranks. *Collective.*
+    /// Element-wise maximum over the ranks; what is no number is less than any. *Collective.*
     ///
     /// # Errors
     /// Communication.
     fn max(&self, values: &mut [f64]) -> Result<(), CommError> {
-        self.reduce(values, f64::max)
-    }
-
-    /// Element-wise reduction over the ranks, from rank 0 upwards. *Collective.*
-    ///
-    /// # Errors
-    /// Communication.
-    fn reduce(&self, values: &mut [f64], combine: fn(f64, f64) -> f64) -> Result<(), CommError> {
-        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&self.gather_all(bytemuck::cast_slice(values))?);
-        let width = values.len();
-        for (i, value) in values.iter_mut().enumerate() {
-            *value = all.iter().skip(i).step_by(width).copied().reduce(combine).unwrap_or(*value);
-        }
+        let mut words: Vec<u64> = values.iter().copied().map(ordered).collect();
+        self.reduce(&mut words, Reduction::Highest)?;
+        values.iter_mut().zip(words).for_each(|(value, word)| *value = from_ordered(word));
         Ok(())
+    }
+}
+
+/// How the words of all ranks become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// The largest.
+    Highest,
+    /// Their sum, modulo 2^64.
+    Sum,
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// A word that is larger for a larger number; least for what is no number, as `f64::max` has it.
+fn ordered(number: f64) -> u64 {
+    let bits = number.to_bits();
+    match (number.is_nan(), bits & SIGN) {
+        (true, _) => 0,
+        (false, 0) => bits | SIGN,
+        (false, _) => !bits,
+    }
+}
+
+fn from_ordered(word: u64) -> f64 {
+    f64::from_bits(if word & SIGN == 0 { !word } else { word & !SIGN })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_numbers_are_larger_words() {
+        let sorted =
+            [f64::NEG_INFINITY, -1e300, -1.0, -1e-310, -0.0, 0.0, 1e-310, 1.0, 1.5, 1e300, f64::INFINITY];
+        assert!(sorted.map(ordered).is_sorted_by(|a, b| a < b));
+        assert!(sorted.iter().all(|&number| from_ordered(ordered(number)).to_bits() == number.to_bits()));
+        assert!(ordered(f64::NAN) < ordered(f64::NEG_INFINITY) && from_ordered(ordered(-f64::NAN)).is_nan());
     }
 }

@@ -6,7 +6,7 @@ use crate::auto::waiting::{Role, without_waiting};
 use crate::auto::{Auto, Phase};
 use crate::ledger::Ledger;
 use crate::transport::Transport;
-use crate::{Backend, CommError, Growth, Outcome, Tried, World};
+use crate::{Backend, CommError, Growth, Outcome, Reduction, Tried, World};
 
 /// Bytes per exchange that differ by more than this part from those at the choice call for a new trial.
 const CHANGED_BYTES: f64 = 0.5;
@@ -311,8 +311,13 @@ fn everywhere<T>(world: &dyn World, mine: Result<T, CommError>) -> Result<Result
         Err(error) if error.refused().is_none() => return Err(error),
         mine => mine.map_err(|error| error.to_string()),
     };
-    let refused = world.gather_all(&[u8::from(mine.is_err())])?;
-    let Some(first) = refused.iter().position(|&refused| refused != 0) else { return Ok(mine) };
+    // The lowest rank that refuses has the highest number.
+    let mut refuses = [if mine.is_err() { (world.ranks() - world.rank()) as u64 } else { 0 }];
+    world.reduce(&mut refuses, Reduction::Highest)?;
+    if refuses == [0] {
+        return Ok(mine);
+    }
+    let first = world.ranks() - refuses[0] as usize;
     // What some ranks have opened without the others cannot be ended collectively; it is dropped.
     let mut reason = mine.err().unwrap_or_default().into_bytes();
     world.broadcast(first, &mut reason)?;

@@ -13,7 +13,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("gather_all", gather_all),
     Check::new("gather to every root", gather),
     Check::new("broadcast from every root", broadcast),
-    Check::new("sum is in rank order, bit by bit", sum),
+    Check::new("sum is exact", sum),
+    Check::new("sum of what is not finite, or zero", special_sum),
     Check::new("max", max),
     Check::new("barrier holds everybody", barrier),
 ];
@@ -54,20 +55,46 @@ fn broadcast(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Values whose sum depends on the order.
-fn value(rank: usize, i: usize) -> f64 {
-    let mantissa = Random::keyed(&[rank as u64, i as u64]).below(1 << 50) as f64;
-    mantissa * 10_f64.powi((rank * 7 + i) as i32 % 30)
+/// Values that floating-point additions would round: as integers, and as the numbers that these are times 2^-40.
+fn value(rank: usize, i: usize) -> (i128, f64) {
+    let mut random = Random::keyed(&[rank as u64, i as u64]);
+    let size = (random.below(1 << 50) as i128) << random.below(60);
+    let integer = if random.below(2) == 0 { size } else { -size };
+    (integer, integer as f64 * 2f64.powi(-40))
 }
 
 fn sum(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     for width in [0, 1, 20] {
-        let mut values: Vec<f64> = (0..width).map(|i| value(world.rank(), i)).collect();
+        let mut values: Vec<f64> = (0..width).map(|i| value(world.rank(), i).1).collect();
         world.sum(&mut values)?;
-        let sum = |i| (1..world.ranks()).fold(value(0, i), |sum, rank| sum + value(rank, i));
+        let sum = |i| (0..world.ranks()).map(|rank| value(rank, i).0).sum::<i128>() as f64 * 2f64.powi(-40);
         let right = (0..width).all(|i| values[i].to_bits() == f64::to_bits(sum(i)));
         flaws.expect(right, || format!("sum of {width} values"));
     }
+    Ok(())
+}
+
+/// On one rank the values are their own sums.
+fn special_sum(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let is_first = world.rank() == 0;
+    let on_first = |value: f64, others: f64| if is_first { value } else { others };
+    let mut values = [
+        on_first(f64::NAN, 1.0),
+        on_first(f64::INFINITY, -1e300),
+        on_first(f64::INFINITY, f64::NEG_INFINITY),
+        f64::MAX,
+        -0.0,
+        5e-324,
+    ];
+    world.sum(&mut values)?;
+    let ranks = world.ranks() as f64;
+    let expected = if world.ranks() == 1 {
+        [f64::NAN, f64::INFINITY, f64::INFINITY, f64::MAX, -0.0, 5e-324]
+    } else {
+        [f64::NAN, f64::INFINITY, f64::NAN, f64::INFINITY, -0.0, ranks * 5e-324]
+    };
+    let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    flaws.expect(values.iter().zip(&expected).all(same), || format!("{values:?}, not {expected:?}"));
     Ok(())
 }
 

@@ -26,8 +26,8 @@ enum Flaw {
     GrowthUnreported,
     /// Returns from barriers at once.
     NoBarrier,
-    /// Sums from the last rank to the first.
-    SumReversed,
+    /// Rounds after every addition.
+    SumRounded,
     /// Broadcasts rank 0's bytes whoever is root.
     WrongRoot,
 }
@@ -54,7 +54,7 @@ impl Fault for Wrong {
             Flaw::BitFlipped => bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 0x10),
             Flaw::Clipped => bytes.truncate(*capacity),
             Flaw::Shifted => *misalignment = 1,
-            Flaw::None | Flaw::GrowthUnreported | Flaw::NoBarrier | Flaw::SumReversed | Flaw::WrongRoot => (),
+            Flaw::None | Flaw::GrowthUnreported | Flaw::NoBarrier | Flaw::SumRounded | Flaw::WrongRoot => (),
         }
     }
 
@@ -96,14 +96,13 @@ impl World for FaultyWorld<'_> {
         self.inner.library()
     }
     fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
-        if self.flaw != Flaw::SumReversed {
+        if self.flaw != Flaw::SumRounded {
             return self.inner.sum(values);
         }
-        let mine = values.to_vec();
-        let all = self.inner.gather_all(bytemuck::cast_slice(&mine))?;
-        let all: Vec<f64> = bytemuck::pod_collect_to_vec(&all);
-        let sum = |i: usize| all.iter().skip(i).step_by(mine.len()).rev().copied().reduce(|sum, x| sum + x);
-        values.iter_mut().enumerate().for_each(|(i, value)| *value = sum(i).unwrap_or(*value));
+        let all = self.inner.gather_all(bytemuck::cast_slice(values))?;
+        let (all, width): (Vec<f64>, _) = (bytemuck::pod_collect_to_vec(&all), values.len());
+        let sum = |i: usize| all.iter().skip(i).step_by(width).sum();
+        values.iter_mut().enumerate().for_each(|(i, value)| *value = sum(i));
         Ok(())
     }
 }
@@ -171,6 +170,6 @@ fn unreported_growth_is_caught() {
 #[test]
 fn wrong_collectives_are_caught() {
     caught(Flaw::NoBarrier, "barrier holds everybody");
-    caught(Flaw::SumReversed, "sum is in rank order, bit by bit");
+    caught(Flaw::SumRounded, "sum is exact");
     caught(Flaw::WrongRoot, "broadcast from every root");
 }

@@ -10,7 +10,7 @@ use mpi::{ffi, topology};
 
 use super::{Call, blank_status, byte, check, count, guarded, is_over, null_request, word};
 use crate::spin_wait::SpinWait;
-use crate::{CommError, Rank};
+use crate::{CommError, Rank, Reduction};
 
 /// How long to wait, and for whom to report it.
 #[derive(Debug, Clone, Copy)]
@@ -181,15 +181,23 @@ impl Communicator {
         })
     }
 
-    /// The largest values of all ranks, element by element, as many on each. MPI-3.1 section 5.12.8. *Collective.*
-    pub(crate) fn highest(&self, mine: Vec<u64>, limit: Limit) -> Result<Vec<u64>, CommError> {
+    /// What becomes of all ranks' words, element by element, as many on each. MPI-3.1 section 5.12.8. *Collective.*
+    pub(crate) fn reduce(&self, mine: Vec<u64>, how: Reduction, limit: Limit) -> Result<Vec<u64>, CommError> {
+        if mine.is_empty() {
+            // As in `gather_all`.
+            return Ok(mine);
+        }
         let words = count("MPI_Iallreduce", mine.len())?;
-        let highest = vec![0; mine.len()];
-        // SAFETY: both vectors have so many words.
+        let all = vec![0; mine.len()];
+        // SAFETY: both vectors have so many words; the constants of the C library are read.
         // Test: suite, memcheck.
-        let kept = collective("MPI_Iallreduce", (mine, highest), limit, |(mine, highest), request| unsafe {
-            let (mine, highest) = (mine.as_ptr().cast(), highest.as_mut_ptr().cast());
-            ffi::MPI_Iallreduce(mine, highest, words, word(), ffi::RSMPI_MAX, self.raw, request)
+        let kept = collective("MPI_Iallreduce", (mine, all), limit, |(mine, all), request| unsafe {
+            let operation = match how {
+                Reduction::Highest => ffi::RSMPI_MAX,
+                Reduction::Sum => ffi::RSMPI_SUM,
+            };
+            let (mine, all) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
+            ffi::MPI_Iallreduce(mine, all, words, word(), operation, self.raw, request)
         })?;
         Ok(kept.1)
     }

@@ -12,7 +12,7 @@ use crate::mpi::guard::CallLimit;
 use crate::mpi::node::Node;
 use crate::mpi::numbers::Numbers;
 use crate::mpi::world::running::Running;
-use crate::{CommError, Rank};
+use crate::{CommError, Rank, Reduction};
 
 /// What the world and its contexts share.
 pub(crate) struct Inner {
@@ -78,7 +78,7 @@ impl Inner {
 
     /// The largest number of all ranks. *Collective.*
     pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
-        Ok(self.control.highest(vec![number], self.limit())?[0])
+        Ok(self.control.reduce(vec![number], Reduction::Highest, self.limit())?[0])
     }
 
     /// *Collective.*

@@ -27,8 +27,8 @@ use crate::mpi::rma::FlagFirst;
 use crate::mpi::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Scheme, SharedRing, Shm};
 use crate::transport::Transport;
 use crate::{
-    Backend, Buffering, CommError, Exchange, ExchangeSpec, Polling, Rank, RingForm, RmaOptions, Sizes, World,
-    auto,
+    Backend, Buffering, CommError, Exchange, ExchangeSpec, Polling, Rank, Reduction, RingForm, RmaOptions,
+    Sizes, World, auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -162,11 +162,13 @@ impl World for MpiWorld {
         self.inner.barrier()
     }
 
-    /// Without gathering, so that its cost hardly grows with the number of ranks: a maximum does not depend on the order.
-    fn max(&self, values: &mut [f64]) -> Result<(), CommError> {
-        let mine = values.iter().copied().map(ordered).collect();
-        let highest = self.inner.control.highest(mine, self.inner.limit())?;
-        values.iter_mut().zip(highest).for_each(|(value, word)| *value = from_ordered(word));
+    /// Without gathering, so that its cost hardly grows with the number of ranks.
+    fn reduce(&self, words: &mut [u64], how: Reduction) -> Result<(), CommError> {
+        if self.inner.ranks == 1 {
+            return Ok(());
+        }
+        let reduced = self.inner.control.reduce(words.to_vec(), how, self.inner.limit())?;
+        words.copy_from_slice(&reduced);
         Ok(())
     }
 
@@ -241,40 +243,10 @@ impl MpiWorld {
     }
 }
 
-const SIGN: u64 = 1 << 63;
-
-/// A word that is larger for a larger number; least for what is no number, as `f64::max` has it.
-fn ordered(number: f64) -> u64 {
-    let bits = number.to_bits();
-    match (number.is_nan(), bits & SIGN) {
-        (true, _) => 0,
-        (false, 0) => bits | SIGN,
-        (false, _) => !bits,
-    }
-}
-
-fn from_ordered(word: u64) -> f64 {
-    f64::from_bits(if word & SIGN == 0 { !word } else { word & !SIGN })
-}
-
 fn one_sided<S: Scheme + 'static>(
     world: Rc<Inner>,
     ledger: &mut Ledger,
     options: RmaOptions,
 ) -> Result<Box<dyn Transport>, CommError> {
     Ok(Box::new(OneSided::<S>::open(world, ledger, options)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn larger_numbers_are_larger_words() {
-        let sorted =
-            [f64::NEG_INFINITY, -1e300, -1.0, -1e-310, -0.0, 0.0, 1e-310, 1.0, 1.5, 1e300, f64::INFINITY];
-        assert!(sorted.map(ordered).is_sorted_by(|a, b| a < b));
-        assert!(sorted.iter().all(|&number| from_ordered(ordered(number)).to_bits() == number.to_bits()));
-        assert!(ordered(f64::NAN) < ordered(f64::NEG_INFINITY) && from_ordered(ordered(-f64::NAN)).is_nan());
-    }
 }

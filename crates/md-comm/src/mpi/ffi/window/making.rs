@@ -7,7 +7,7 @@ use mpi::ffi;
 
 use super::{Call, Memory, check, constants, guarded};
 use crate::mpi::ffi::{Communicator, Limit};
-use crate::{ALIGNMENT, AlignedBuffer, CommError};
+use crate::{ALIGNMENT, AlignedBuffer, CommError, Reduction};
 
 /// Memory of ours begins on a page, like the library's own.
 const PAGE_BYTES: usize = 4096;
@@ -171,7 +171,7 @@ impl Drop for Hints {
 /// # Errors
 /// This rank's, or [`CommError::Setup`] if only another has failed.
 fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> Result<T, CommError> {
-    let failed = on.highest(vec![mine.is_err().into()], limit)?;
+    let failed = on.reduce(vec![mine.is_err().into()], Reduction::Highest, limit)?;
     match mine {
         Ok(_) if failed != [0] => Err(CommError::Setup("another rank could not make its window".to_owned())),
         mine => mine,
