@@ -124,6 +124,23 @@ pub trait World {
         values.iter_mut().zip(words).for_each(|(value, word)| *value = from_ordered(word));
         Ok(())
     }
+
+    /// The first part of [`Self::max`], for work in between: returns at once where the transport can. Other collectives may come
+    /// before the second part, but no other first part. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; [`CommError::Misuse`] where one is under way.
+    fn start_max(&self, _values: &[f64]) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// The second part of [`Self::max`]: `values` are those of the first part, and become the largest. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; [`CommError::Misuse`] without a first part.
+    fn finish_max(&self, values: &mut [f64]) -> Result<(), CommError> {
+        self.max(values)
+    }
 }
 
 /// How the words of all ranks become one.
@@ -138,7 +155,7 @@ pub enum Reduction {
 const SIGN: u64 = 1 << 63;
 
 /// A word that is larger for a larger number; least for what is no number, as `f64::max` has it.
-fn ordered(number: f64) -> u64 {
+pub(crate) fn ordered(number: f64) -> u64 {
     let bits = number.to_bits();
     match (number.is_nan(), bits & SIGN) {
         (true, _) => 0,
@@ -147,7 +164,7 @@ fn ordered(number: f64) -> u64 {
     }
 }
 
-fn from_ordered(word: u64) -> f64 {
+pub(crate) fn from_ordered(word: u64) -> f64 {
     f64::from_bits(if word & SIGN == 0 { !word } else { word & !SIGN })
 }
 

@@ -3,6 +3,12 @@
 //! Cells hold all partners while nobody has moved by more than half the skin since the last rebuild. A policy that
 //! rebuilds every N steps without looking trusts the user; rebuilds at which somebody had already moved further are
 //! counted as *dangerous*: pairs may have been missed in the steps before. The same holds for steps between rebuilds.
+//!
+//! A policy that looks at displacements needs the largest over all ranks in every step. Waiting for it would cost a step of few
+//! particles a large part of its time. So a rank waits only where the answer may be "rebuild": where the largest displacement of the step
+//! before, plus twice what it has grown by in any step lately, is more than half the skin. Otherwise the answer arrives while
+//! forces are computed, and the next step reads it. The decisions are those of a rank that always waits, as long as nobody doubles
+//! the speed of the fastest within a step; if somebody does, the next step sees it, counts it as dangerous and rebuilds.
 
 use crate::integrate::largest_displacement2;
 use crate::particles::Particles;
@@ -26,6 +32,10 @@ pub struct RebuildWatch {
     steps_since: u64,
     reference: [Vec<f64>; 3],
     simd: SimdLevel,
+    /// Largest displacement over all ranks at the last step that is known.
+    known: f64,
+    /// The most by which it has grown in a step: of this neighbourhood, of the one before.
+    growth: [f64; 2],
 }
 
 /// The policy's answer.
@@ -49,7 +59,8 @@ pub enum Due {
 impl RebuildWatch {
     /// Nothing built yet.
     pub fn new(policy: RebuildPolicy, skin: f64, simd: SimdLevel) -> Self {
-        Self { policy, skin, steps_since: 0, reference: Default::default(), simd }
+        let growth = [0.0, f64::INFINITY];
+        Self { policy, skin, steps_since: 0, reference: Default::default(), simd, known: 0.0, growth }
     }
 
     /// Counts a step.
@@ -77,6 +88,19 @@ impl RebuildWatch {
         if 4.0 * displacement2 > self.skin * self.skin { Due::Yes } else { Due::No }
     }
 
+    /// Takes down the maximum over all ranks at a step.
+    pub fn hear(&mut self, displacement2: f64) {
+        let displacement = displacement2.sqrt();
+        self.growth[0] = self.growth[0].max(displacement - self.known);
+        self.known = displacement;
+    }
+
+    /// Whether the next step may have to rebuild, going by the steps that are known; no if not even someone twice as fast as
+    /// the fastest could get that far.
+    pub fn may_be_due(&self) -> bool {
+        2.0 * (self.known + 2.0 * self.growth[0].max(self.growth[1])) >= self.skin
+    }
+
     /// Whether a rebuild can come too late: the policy does not look at displacements.
     pub fn can_be_late(&self) -> bool {
         matches!(self.policy, RebuildPolicy::Every(steps) if steps > 1)
@@ -95,10 +119,56 @@ impl RebuildWatch {
 
     /// Remembers the present positions as those of the rebuild.
     pub fn rebuilt(&mut self, particles: &Particles) {
-        self.steps_since = 0;
+        if self.steps_since > 0 {
+            self.growth = [0.0, self.growth[0]];
+        }
+        (self.steps_since, self.known) = (0, 0.0);
         for (reference, column) in self.reference.iter_mut().zip(&particles.position) {
             reference.clear();
             reference.extend_from_slice(&column[..particles.owned()]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch() -> RebuildWatch {
+        RebuildWatch::new(RebuildPolicy::Displacement, 1.0, SimdLevel::detect())
+    }
+
+    /// Steps of this length until it matters; says before which steps somebody has to wait.
+    fn waits(watch: &mut RebuildWatch, step: f64) -> Vec<u32> {
+        let mut waits = Vec::new();
+        for number in 1.. {
+            watch.count_step();
+            let may_be_due = watch.may_be_due();
+            let displacement = f64::from(number) * step;
+            waits.extend(may_be_due.then_some(number));
+            watch.hear(displacement * displacement);
+            if watch.decide(displacement * displacement) == Due::Yes {
+                assert!(may_be_due, "seen too late in step {number}");
+                break;
+            }
+        }
+        watch.rebuilt(&Particles::default());
+        waits
+    }
+
+    #[test]
+    fn nobody_waits_before_half_the_skin_is_near() {
+        let mut watch = watch();
+        assert_eq!(waits(&mut watch, 0.06), [1, 2, 3, 4, 5, 6, 7, 8, 9], "nothing is known yet");
+        assert_eq!(waits(&mut watch, 0.06), [8, 9]);
+        assert_eq!(waits(&mut watch, 0.11), [4, 5], "nearly twice as fast as before");
+        assert_eq!(waits(&mut watch, 0.3), [2], "more than twice, but the first step tells");
+    }
+
+    #[test]
+    fn without_a_skin_every_step_waits() {
+        let mut watch = RebuildWatch::new(RebuildPolicy::Displacement, 0.0, SimdLevel::detect());
+        watch.hear(1e-9);
+        assert!(watch.may_be_due());
     }
 }

@@ -43,10 +43,15 @@ impl Owners<'_> {
 impl<'w, I: Interaction> Simulation<'w, I> {
     /// Whether this step rebuilds; asks all ranks where the policy looks at displacements.
     pub(crate) fn rebuild_due(&mut self) -> Result<RebuildAnswer, EngineError> {
+        self.hear_of_last_step()?;
         match self.watch.count_step() {
             _ if self.next_division.is_some() => Ok(RebuildAnswer { due: Due::Yes, displacement2: None }),
             RebuildDecision::Known(due) => Ok(RebuildAnswer { due, displacement2: None }),
             RebuildDecision::AskAllRanks => {
+                self.ask_displacement2()?;
+                if self.world.ranks() > 1 && !self.watch.may_be_due() {
+                    return Ok(RebuildAnswer { due: Due::No, displacement2: None });
+                }
                 let largest = self.largest_displacement2()?;
                 Ok(RebuildAnswer { due: self.watch.decide(largest), displacement2: Some(largest) })
             }
@@ -77,15 +82,42 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.move_and_rebuild()
     }
 
-    /// Squared, over all ranks, since the last rebuild. *Collective.*
-    pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
+    /// Begins to find the largest displacement over all ranks. *Collective.*
+    fn ask_displacement2(&mut self) -> Result<(), EngineError> {
         let Self { state, watch, threads, clock, world, ending, .. } = self;
         let displacement2 = clock.time(Phase::Neighbor, || watch.displacement2(&state.particles, threads));
-        let mut largest = [displacement2, ending.vote()];
-        clock.time(Phase::HaloWait, || world.max(&mut largest))?;
+        let asked = [displacement2, ending.vote()];
+        clock.time(Phase::HaloWait, || world.start_max(&asked))?;
+        self.asked = Some((state.step, asked));
+        Ok(())
+    }
+
+    /// Squared, over all ranks, since the last rebuild, at this step. *Collective.*
+    pub(crate) fn largest_displacement2(&mut self) -> Result<f64, EngineError> {
+        if self.asked.is_none() {
+            self.ask_displacement2()?;
+        }
+        self.hear_displacement2()
+    }
+
+    /// Reads what was asked for, at the latest before the next question. *Collective.*
+    pub(crate) fn hear_displacement2(&mut self) -> Result<f64, EngineError> {
+        let Self { watch, clock, world, ending, .. } = self;
+        let Some((step, mut largest)) = self.asked.take() else { return Ok(0.0) };
+        clock.time(Phase::HaloWait, || world.finish_max(&mut largest))?;
         let [displacement2, votes] = largest;
-        ending.count(votes, state.step);
+        ending.count(votes, step);
+        watch.hear(displacement2);
         Ok(displacement2)
+    }
+
+    /// What nobody has waited for in the last step; that it was dangerous is not expected. *Collective.*
+    fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
+        let Some((step, _)) = self.asked else { return Ok(()) };
+        let largest = self.hear_displacement2()?;
+        let is_dangerous = self.neighborhood.note(step, self.watch.over_half_skin(largest));
+        self.neighborhood.dangerous_checks += u64::from(is_dangerous);
+        Ok(())
     }
 
     /// Puts another decomposition in the place of the present one and sends every particle to its new owner, whoever

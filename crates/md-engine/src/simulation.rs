@@ -35,6 +35,8 @@ pub struct Simulation<'w, I = PairForces> {
     /// What the next step begins with; if fused, velocities are a half kick behind.
     half_kicks: HalfKicks,
     pub(crate) watch: RebuildWatch,
+    /// The question to all ranks whose answer is under way: of which step, largest displacement squared and votes to end.
+    pub(crate) asked: Option<(u64, [f64; 2])>,
     pub(crate) clock: PhaseClock,
     pub(crate) tail: Tail,
     /// The step at which measuring began, and the traffic until then.
@@ -99,6 +101,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             cells: LocalCells::default(),
             half_kicks: HalfKicks::Single,
             watch: RebuildWatch::new(rebuild, skin, setup.simd),
+            asked: None,
             clock: PhaseClock::default(),
             measured_from: 0,
             traffic_before: Traffic::default(),
@@ -284,7 +287,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     ///
     /// # Errors
     /// Communication.
-    pub fn finalise(self) -> Result<(), EngineError> {
+    pub fn finalise(mut self) -> Result<(), EngineError> {
+        self.hear_displacement2()?;
         self.decomposition.halo.finalise()
     }
 }

@@ -16,6 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("sum is exact", sum),
     Check::new("sum of what is not finite, or zero", special_sum),
     Check::new("max", max),
+    Check::new("max around other collectives", max_around),
     Check::new("barrier holds everybody", barrier),
 ];
 
@@ -104,6 +105,21 @@ fn max(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
     let mut values = [rank, -rank, -5.0];
     world.max(&mut values)?;
     flaws.expect(values == [last, 0.0, -5.0], || format!("max gave {values:?}"));
+    Ok(())
+}
+
+fn max_around(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for round in 0..3 {
+        let mine = [world.rank() as f64 + f64::from(round), f64::NAN];
+        let mut values = mine;
+        world.start_max(&values)?;
+        let mut others = [-(world.rank() as f64)];
+        world.max(&mut others)?;
+        world.barrier()?;
+        world.finish_max(&mut values)?;
+        let largest = (world.ranks() - 1) as f64 + f64::from(round);
+        flaws.expect(values[0] == largest && others == [0.0], || format!("{mine:?} gave {values:?}"));
+    }
     Ok(())
 }
 

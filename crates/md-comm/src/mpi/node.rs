@@ -36,6 +36,11 @@ impl Node {
         self.ranks.binary_search(&rank).ok()
     }
 
+    /// Number of ranks.
+    pub(super) fn size(&self) -> usize {
+        self.ranks.len()
+    }
+
     /// The node's lowest rank: what all of its ranks agree on and no other node has.
     pub(super) fn lowest(&self) -> Rank {
         self.ranks.first().copied().unwrap_or_default()

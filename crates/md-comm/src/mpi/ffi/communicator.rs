@@ -3,6 +3,7 @@
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use mpi::environment::Universe;
@@ -187,19 +188,24 @@ impl Communicator {
             // As in `gather_all`.
             return Ok(mine);
         }
+        self.start_reduce(mine, how)?.finish(limit)
+    }
+
+    /// The first part of [`Self::reduce`], of one word at least. *Collective.*
+    pub(crate) fn start_reduce(&self, mine: Vec<u64>, how: Reduction) -> Result<Reducing, CommError> {
         let words = count("MPI_Iallreduce", mine.len())?;
         let all = vec![0; mine.len()];
         // SAFETY: both vectors have so many words; the constants of the C library are read.
         // Test: suite, memcheck.
-        let kept = collective("MPI_Iallreduce", (mine, all), limit, |(mine, all), request| unsafe {
+        begin("MPI_Iallreduce", (mine, all), |(mine, all), request| unsafe {
             let operation = match how {
                 Reduction::Highest => ffi::RSMPI_MAX,
                 Reduction::Sum => ffi::RSMPI_SUM,
             };
             let (mine, all) = (mine.as_ptr().cast(), all.as_mut_ptr().cast());
             ffi::MPI_Iallreduce(mine, all, words, word(), operation, self.raw, request)
-        })?;
-        Ok(kept.1)
+        })
+        .map(Reducing)
     }
 
     /// MPI-3.1 section 5.12.1. *Collective.*
@@ -210,30 +216,56 @@ impl Communicator {
     }
 }
 
-/// Begins a collective, waits for it, and gives back what it used, which is on the heap. If it does not end in time that
-/// is leaked: the library may still write to it, and a collective cannot be cancelled.
-fn collective<T>(
+/// A collective under way and what it uses, which is on the heap. If it is not waited for, or does not end in time, that is
+/// leaked: the library may still write to it, and a collective cannot be cancelled.
+#[derive(Debug)]
+struct UnderWay<T> {
+    call: &'static str,
+    kept: ManuallyDrop<T>,
+    request: ffi::MPI_Request,
+}
+
+impl<T> UnderWay<T> {
+    /// Waits, and gives back what the collective has used.
+    fn wait(mut self, Limit { watchdog, rank }: Limit) -> Result<T, CommError> {
+        let mut wait = SpinWait::new(watchdog);
+        while !is_over(&mut self.request)? {
+            wait.pause().map_err(|expired| {
+                let (context, awaited) = (self.call, "all ranks".to_owned());
+                CommError::Timeout { context, rank, waited_s: expired.waited_s, awaited }
+            })?;
+        }
+        Ok(ManuallyDrop::into_inner(self.kept))
+    }
+}
+
+fn begin<T>(
     call: &'static str,
     mut kept: T,
-    Limit { watchdog, rank }: Limit,
     begin: impl FnOnce(&mut T, *mut ffi::MPI_Request) -> c_int,
-) -> Result<T, CommError> {
+) -> Result<UnderWay<T>, CommError> {
     let mut request = null_request();
     check(call, begin(&mut kept, &raw mut request))?;
-    let mut wait = SpinWait::new(watchdog);
-    let error = loop {
-        match is_over(&mut request) {
-            Ok(true) => return Ok(kept),
-            Ok(false) => (),
-            Err(error) => break error,
-        }
-        if let Err(expired) = wait.pause() {
-            let awaited = "all ranks".to_owned();
-            break CommError::Timeout { context: call, rank, waited_s: expired.waited_s, awaited };
-        }
-    };
-    std::mem::forget(kept);
-    Err(error)
+    Ok(UnderWay { call, kept: ManuallyDrop::new(kept), request })
+}
+
+fn collective<T>(
+    call: &'static str,
+    kept: T,
+    limit: Limit,
+    make: impl FnOnce(&mut T, *mut ffi::MPI_Request) -> c_int,
+) -> Result<T, CommError> {
+    begin(call, kept, make)?.wait(limit)
+}
+
+/// A reduction under way: this rank's words, and where all ranks' go.
+#[derive(Debug)]
+pub(crate) struct Reducing(UnderWay<(Vec<u64>, Vec<u64>)>);
+
+impl Reducing {
+    pub(crate) fn finish(self, limit: Limit) -> Result<Vec<u64>, CommError> {
+        Ok(self.0.wait(limit)?.1)
+    }
 }
 
 /// Non-blocking barriers on a communicator of their own. At most one barrier is entered at a time. Collectives match by their order on a communicator; one per context lets

@@ -30,7 +30,7 @@ use mpi::ffi;
 
 use super::guard::{Call, watched};
 use crate::{CommError, Rank};
-pub(super) use communicator::{Barriers, Communicator, Limit};
+pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
 pub(super) use window::{Assertion, Group, Memory, Place, Request, Window};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::Refused;
 use crate::library::Library;
 use crate::mpi::adversity::Adversity;
-use crate::mpi::ffi::{self, Communicator, Limit, Request, Window};
+use crate::mpi::ffi::{self, Communicator, Limit, Reducing, Request, Window};
 use crate::mpi::guard::CallLimit;
 use crate::mpi::node::Node;
 use crate::mpi::numbers::Numbers;
@@ -34,6 +34,8 @@ pub(crate) struct Inner {
     pub(crate) node: OnceCell<Node>,
     library: String,
     pub(crate) adversity: Cell<Adversity>,
+    /// The maximum that has been begun.
+    reducing: RefCell<Option<Reducing>>,
     /// What moves the data of the window made last.
     pub(crate) component: RefCell<Option<String>>,
     pub(super) running: Rc<Running>,
@@ -66,6 +68,7 @@ impl Inner {
             node: OnceCell::new(),
             library: ffi::library_version()?,
             adversity: Cell::default(),
+            reducing: RefCell::default(),
             component: RefCell::default(),
             running,
         })
@@ -79,6 +82,24 @@ impl Inner {
     /// The largest number of all ranks. *Collective.*
     pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
         Ok(self.control.reduce(vec![number], Reduction::Highest, self.limit())?[0])
+    }
+
+    /// [`World::start_max`](crate::World::start_max).
+    pub(super) fn start_highest(&self, words: Vec<u64>) -> Result<(), CommError> {
+        let mut reducing = self.reducing.borrow_mut();
+        if reducing.is_some() {
+            let what = "a maximum is begun while another is under way".to_owned();
+            return Err(CommError::Misuse { context: "world", what });
+        }
+        *reducing = Some(self.control.start_reduce(words, Reduction::Highest)?);
+        Ok(())
+    }
+
+    /// [`World::finish_max`](crate::World::finish_max).
+    pub(super) fn finish_highest(&self) -> Result<Vec<u64>, CommError> {
+        let what = || "a maximum is finished that was not begun".to_owned();
+        let begun = self.reducing.take().ok_or_else(|| CommError::Misuse { context: "world", what: what() })?;
+        begun.finish(self.limit())
     }
 
     /// *Collective.*
@@ -96,6 +117,15 @@ impl Inner {
 
     pub(crate) fn library(&self) -> &str {
         &self.library
+    }
+}
+
+impl Inner {
+    /// Looks whether there is room before the library is called, which maps the parts of all ranks of a node: if that fails on one
+    /// of them, the others never come out of the call, and what was made in shared memory stays there. *Collective.*
+    fn expect_room(&self, request: &Request) -> Result<(), CommError> {
+        let bytes = request.windows.saturating_mul(request.extent).saturating_mul(self.find_node()?.size());
+        Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| CommError::OutOfMemory { bytes })
     }
 }
 
@@ -117,6 +147,7 @@ impl Inner {
         on: &Communicator,
         request: Request,
     ) -> Result<Result<Window, String>, CommError> {
+        self.expect_room(&request)?;
         let mut made = Window::new(on, request);
         if self.adversity.get().refuses_window(self.rank, self.ranks) {
             made = Err(CommError::Mpi { call: "MPI_Win_allocate", message: "deliberate".to_owned() });

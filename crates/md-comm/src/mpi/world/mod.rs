@@ -30,6 +30,7 @@ use crate::{
     Backend, Buffering, CommError, Exchange, ExchangeSpec, Polling, Rank, Reduction, RingForm, RmaOptions,
     Sizes, World, auto,
 };
+use crate::world::{from_ordered, ordered};
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
 
@@ -169,6 +170,16 @@ impl World for MpiWorld {
         }
         let reduced = self.inner.control.reduce(words.to_vec(), how, self.inner.limit())?;
         words.copy_from_slice(&reduced);
+        Ok(())
+    }
+
+    fn start_max(&self, values: &[f64]) -> Result<(), CommError> {
+        self.inner.start_highest(values.iter().copied().map(ordered).collect())
+    }
+
+    fn finish_max(&self, values: &mut [f64]) -> Result<(), CommError> {
+        let highest = self.inner.finish_highest()?;
+        values.iter_mut().zip(highest).for_each(|(value, word)| *value = from_ordered(word));
         Ok(())
     }
 

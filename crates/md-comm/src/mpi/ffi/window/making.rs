@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::CStr;
+use std::time::Duration;
 
 use mpi::ffi;
 
@@ -166,12 +167,23 @@ impl Drop for Hints {
     }
 }
 
+/// How long a rank without a window waits for the others' answer: they may never come out of the call in which it has failed.
+const LONGEST_DOUBT: Duration = Duration::from_secs(5);
+
 /// This rank's result if all have one. *Collective.*
 ///
 /// # Errors
 /// This rank's, or [`CommError::Setup`] if only another has failed.
 fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> Result<T, CommError> {
-    let failed = on.reduce(vec![mine.is_err().into()], Reduction::Highest, limit)?;
+    let watchdog = if mine.is_err() { limit.watchdog.min(LONGEST_DOUBT) } else { limit.watchdog };
+    let answer = on.reduce(vec![mine.is_err().into()], Reduction::Highest, Limit { watchdog, ..limit });
+    let failed = match (answer, &mine) {
+        (Err(CommError::Timeout { context, rank, waited_s, awaited }), Err(reason)) => {
+            let awaited = format!("{awaited}, which have not come out of the call that failed here: {reason}");
+            return Err(CommError::Timeout { context, rank, waited_s, awaited });
+        }
+        (answer, _) => answer?,
+    };
     match mine {
         Ok(_) if failed != [0] => Err(CommError::Setup("another rank could not make its window".to_owned())),
         mine => mine,
