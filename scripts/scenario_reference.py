@@ -45,8 +45,15 @@ class Schema:
             if variant.get("type") != "null":
                 return self.resolve(variant)
         if "$ref" in node:
-            return self.root["$defs"][node["$ref"].rsplit("/", 1)[1]]
+            return self.resolve(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
         return node
+
+    def other_names(self, node):
+        """The names that may stand instead of the first alternative."""
+        if "$ref" in node:
+            return self.other_names(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
+        others = [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]
+        return [name for variant in others for name, _ in choices(self.resolve(variant))]
 
     def is_available(self, path, value):
         """Whether the program takes the value, as far as it says that it is not available yet."""
@@ -145,6 +152,7 @@ def rows(schema, path, table, skip=()):
             yield from ("  " + line for line in table_rows(schema, below, target))
         else:
             kind = "name" if choices(target) else type_of(schema, target)
+            kind = " or ".join([kind, *(f'`"{name}"`' for name in schema.other_names(node))])
             yield f"- `{below}` ({kind}{default_of(node, key, required)}): {said}"
             yield from choice_rows(schema, below, target)
             if inner is not target and choices(inner) and kind != "name":

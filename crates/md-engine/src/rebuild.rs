@@ -115,8 +115,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
         let Some((step, _)) = self.asked else { return Ok(()) };
         let largest = self.hear_displacement2()?;
-        let is_dangerous = self.neighborhood.note(step, self.watch.over_half_skin(largest));
-        self.neighborhood.dangerous_checks += u64::from(is_dangerous);
+        if self.watch.decide(largest) == Due::Yes {
+            self.neighborhood.note(step, self.watch.over_half_skin(largest));
+            self.neighborhood.dangerous_checks += 1;
+        }
         Ok(())
     }
 
