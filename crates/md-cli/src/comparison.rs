@@ -182,6 +182,9 @@ impl StrategyReport {
     }
 }
 
+/// Below this share of a step the halo does not matter.
+pub const SMALL_SHARE: f64 = 0.05;
+
 /// What strategies are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankedBy {
@@ -189,9 +192,9 @@ pub enum RankedBy {
     Exchange,
     /// The step: shell, exchange or partition differ, and with them the bytes moved and the work done.
     Step,
-    /// The step, although the strategies differ in the backend only: every step rebuilds its neighbourhood, and the exchange
-    /// alone is no part of such a step.
-    RebuildingStep,
+    /// The step, although the strategies differ in the backend only: the exchange alone is not what a step pays, because every step
+    /// rebuilds, or because the halo matters and hides behind the forces.
+    WholeStep,
 }
 
 impl RankedBy {
@@ -199,7 +202,7 @@ impl RankedBy {
     pub fn interval(self, measured: &Measured) -> Interval {
         match self {
             Self::Exchange => measured.exchange,
-            Self::Step | Self::RebuildingStep => measured.step,
+            Self::Step | Self::WholeStep => measured.step,
         }
     }
 }
@@ -215,7 +218,7 @@ impl Comparison {
         let mut valid = self.valid();
         match valid.next() {
             Some(first) if !valid.all(|other| other.strategy.same_work(first.strategy)) => RankedBy::Step,
-            _ if self.always_rebuilds() => RankedBy::RebuildingStep,
+            _ if self.always_rebuilds() || self.hides_much() => RankedBy::WholeStep,
             _ => RankedBy::Exchange,
         }
     }
@@ -223,6 +226,12 @@ impl Comparison {
     /// Whether every step rebuilt, with all strategies: then positions have travelled with the border only.
     pub fn always_rebuilds(&self) -> bool {
         self.valid().next().is_some() && self.valid().all(|ranked| ranked.measured.rebuilt_share >= 1.0)
+    }
+
+    /// Whether a halo that is worth looking at travels beside forces.
+    pub fn hides_much(&self) -> bool {
+        let hides = |measured: &Measured| measured.phases[Phase::HaloHidden as usize] > 0.0;
+        self.valid().any(|Ranked { measured, .. }| hides(measured) && measured.halo_share() >= SMALL_SHARE)
     }
 
     /// Whether `a` is surely smaller than `b` in what `by` looks at: beyond their intervals, and by more than what the machine

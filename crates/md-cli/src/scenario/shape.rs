@@ -157,12 +157,7 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let help = match kind {
         Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
-        Kind::Array(_)
-        | Kind::Text
-        | Kind::Number
-        | Kind::NumberOr(_)
-        | Kind::Integer(_)
-        | Kind::Boolean => {
+        Kind::Array(_) | Kind::Text | Kind::Number | Kind::NumberOr(_) | Kind::Integer(_) | Kind::Boolean => {
             match node.description() {
                 "" => format!("give {expected}"),
                 description => format!("`{path}`: {description}"),

@@ -172,7 +172,9 @@ impl<'w> Halo<'w> {
     pub(crate) fn take_flights(&mut self) -> [Duration; 2] {
         BUILT_IN.map(|(direction, fields)| {
             let mut known = self.exchanges.iter_mut();
-            known.find(|one| one.carries(direction, fields)).map_or(Duration::ZERO, FieldExchange::take_flight)
+            known
+                .find(|one| one.carries(direction, fields))
+                .map_or(Duration::ZERO, FieldExchange::take_flight)
         })
     }
 

@@ -76,7 +76,7 @@ fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, comparison: &Comparison
     let by = comparison.ranked_by();
     let description = match by {
         RankedBy::Exchange => "exchange alone, microseconds",
-        RankedBy::Step | RankedBy::RebuildingStep => "step, milliseconds",
+        RankedBy::Step | RankedBy::WholeStep => "step, milliseconds",
     };
     let description = format!("{description} (median and {})", comparison.bounds());
     let unit = unit_of(by).per_second;

@@ -38,7 +38,7 @@ impl Unit {
 fn unit_of(by: RankedBy) -> Unit {
     match by {
         RankedBy::Exchange => MICROSECONDS,
-        RankedBy::Step | RankedBy::RebuildingStep => MILLISECONDS,
+        RankedBy::Step | RankedBy::WholeStep => MILLISECONDS,
     }
 }
 

@@ -37,7 +37,7 @@ fn heading(comparison: &Comparison) -> String {
     let RunContext { ranks, atoms, steps, .. } = &first.context;
     let by = match comparison.ranked_by() {
         RankedBy::Exchange => "the exchange alone",
-        RankedBy::Step | RankedBy::RebuildingStep => "the step",
+        RankedBy::Step | RankedBy::WholeStep => "the step",
     };
     format!(
         "{atoms} atoms, {ranks} ranks, {} repetitions of {steps} steps; median [{}], best first by {by}\n",

@@ -98,7 +98,8 @@ impl Inner {
     /// [`World::finish_max`](crate::World::finish_max).
     pub(super) fn finish_highest(&self) -> Result<Vec<u64>, CommError> {
         let what = || "a maximum is finished that was not begun".to_owned();
-        let begun = self.reducing.take().ok_or_else(|| CommError::Misuse { context: "world", what: what() })?;
+        let begun =
+            self.reducing.take().ok_or_else(|| CommError::Misuse { context: "world", what: what() })?;
         begun.finish(self.limit())
     }
 

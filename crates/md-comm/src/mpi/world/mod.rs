@@ -26,11 +26,11 @@ use crate::mpi::p2p::{P2p, Requests};
 use crate::mpi::rma::FlagFirst;
 use crate::mpi::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Scheme, SharedRing, Shm};
 use crate::transport::Transport;
+use crate::world::{from_ordered, ordered};
 use crate::{
     Backend, Buffering, CommError, Exchange, ExchangeSpec, Polling, Rank, Reduction, RingForm, RmaOptions,
     Sizes, World, auto,
 };
-use crate::world::{from_ordered, ordered};
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
 

@@ -11,7 +11,8 @@ use md_comm::{Backend, Blocking};
 
 use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
 use crate::comparison::{
-    Comparison, Control, Interval, Measured, Ranked, RankedBy, SAMPLES_FOR_CONFIDENCE, StrategyReport,
+    Comparison, Control, Interval, Measured, Ranked, RankedBy, SAMPLES_FOR_CONFIDENCE, SMALL_SHARE,
+    StrategyReport,
 };
 use crate::output::screen::significant;
 use crate::report::Strategy;
@@ -35,6 +36,10 @@ const LARGEST_DRIFT: f64 = 0.1;
 const ALWAYS_REBUILDS: &str = "Every step rebuilds its neighbourhood: positions travel with the border (border_s in compare.csv), and the \
      exchange alone is no part of such a step. So strategies are ranked by the step.";
 
+/// The same where it hides.
+const HIDES: &str = "Messages travel while forces are computed (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for \
+     them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.";
+
 /// What makes all numbers less worth.
 fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -54,6 +59,8 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.always_rebuilds() {
         warnings.push(ALWAYS_REBUILDS.to_owned());
+    } else if comparison.ranked_by() == RankedBy::WholeStep {
+        warnings.push(HIDES.to_owned());
     }
     warnings.extend(comparison.controls.iter().filter_map(|control| drift(comparison, control)));
     warnings
@@ -148,9 +155,6 @@ fn baseline<'c>(own: Option<Strategy>, ranking: &[Ranked<'c>]) -> Option<Ranked<
     alike.or_else(|| two_sided.next())
 }
 
-/// Below this share of a step the halo does not matter.
-const SMALL_SHARE: f64 = 0.05;
-
 /// The numbers do not carry one.
 fn no_recommendation(by: RankedBy, best: Ranked, present: Ranked) -> String {
     let smallest = format!("Smallest median: {}", described(by, best));
@@ -165,7 +169,7 @@ fn too_small(by: RankedBy, present: Ranked, best: Ranked) -> Option<String> {
     let share = present.measured.halo_share();
     let fastest = match by {
         RankedBy::Exchange => "The fastest exchange alone",
-        RankedBy::RebuildingStep => "The fastest",
+        RankedBy::WholeStep => "The fastest",
         RankedBy::Step => return None,
     };
     (share < SMALL_SHARE).then(|| {
@@ -238,7 +242,7 @@ fn gain(comparison: &Comparison, best: Ranked, other: Ranked, label: &str) -> St
         )
     };
     let against = format!("Against {label} ({})", other.strategy);
-    if comparison.ranked_by() == RankedBy::RebuildingStep {
+    if comparison.always_rebuilds() {
         return format!("{against}: {in_the_step}.");
     }
     let ratio = other_exchange.median_s / exchange.median_s;
@@ -274,7 +278,7 @@ fn median(by: RankedBy, interval: &Interval) -> String {
 fn per(by: RankedBy) -> &'static str {
     match by {
         RankedBy::Exchange => "",
-        RankedBy::Step | RankedBy::RebuildingStep => " per step",
+        RankedBy::Step | RankedBy::WholeStep => " per step",
     }
 }
 

@@ -190,3 +190,16 @@ fn nothing_or_one_measured() {
     one.rows.push(unavailable(Backend::Shm));
     insta::assert_snapshot!(recommendation(&one), @"Only p2p half direct rect could be measured: there is nothing to compare it with.");
 }
+
+#[test]
+fn a_halo_that_hides_is_judged_by_the_step() {
+    let mut comparison = comparison(&[(Backend::P2p, 12.0, 1.0), (Backend::Shm, 3.0, 1.3)]);
+    for row in &mut comparison.rows {
+        let times = [(Phase::HaloHidden, 5e-4), (Phase::HaloWait, 1e-4), (Phase::Total, 1e-3)];
+        row.measured.as_mut().unwrap().phases = phases(&times);
+    }
+    insta::assert_snapshot!(recommendation(&comparison), @r"
+    Messages travel while forces are computed (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.
+    Two-sided messages win: stay with p2p half direct rect, 1 ms [0.95, 1.05] per step; next is shm half direct rect, 1.3 ms [1.23, 1.37] per step; that is sure.
+    ");
+}

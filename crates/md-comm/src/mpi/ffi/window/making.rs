@@ -179,7 +179,8 @@ fn together<T>(on: &Communicator, mine: Result<T, CommError>, limit: Limit) -> R
     let answer = on.reduce(vec![mine.is_err().into()], Reduction::Highest, Limit { watchdog, ..limit });
     let failed = match (answer, &mine) {
         (Err(CommError::Timeout { context, rank, waited_s, awaited }), Err(reason)) => {
-            let awaited = format!("{awaited}, which have not come out of the call that failed here: {reason}");
+            let awaited =
+                format!("{awaited}, which have not come out of the call that failed here: {reason}");
             return Err(CommError::Timeout { context, rank, waited_s, awaited });
         }
         (answer, _) => answer?,
