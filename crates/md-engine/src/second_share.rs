@@ -58,7 +58,7 @@ mod written {
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(untagged)]
     pub(super) enum Written {
-        Share(f64),
+        Share(#[schemars(range(min = 0, max = 1))] f64),
         Name(Name),
     }
 

@@ -175,7 +175,7 @@ fn expected(kind: &Kind<'_>) -> String {
         Kind::Choice(_) => "a name".to_owned(),
         Kind::Text => "a string".to_owned(),
         Kind::Number => "a number".to_owned(),
-        Kind::NumberOr(names) => format!("a number or {:?}", listed(names.iter().copied())),
+        Kind::NumberOr(names) => format!("a number or {names:?}").replace(['[', ']'], ""),
         Kind::Integer(bounds) => format!("an integer of at least {}", bounds.smallest),
         Kind::Boolean => "true or false".to_owned(),
     }
