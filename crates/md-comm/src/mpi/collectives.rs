@@ -3,7 +3,7 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::negotiation::{Change, LENGTH_BYTES, decode_length, encode_length};
+use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
@@ -11,11 +11,6 @@ use crate::{CommError, Rank};
 const PIECE_BYTES: usize = 1 << 30;
 
 impl Inner {
-    /// What the capacities of some rank need. *Collective.*
-    pub(super) fn agree_on_change(&self, mine: Change) -> Result<Change, CommError> {
-        Ok(Change::from_level(self.highest(mine.level().into())?))
-    }
-
     /// First the length, then the bytes in pieces.
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();

@@ -8,12 +8,17 @@ use super::arena::WindowRequest;
 use super::{Parts, Scheme};
 use crate::error::Refused;
 use crate::ledger::Ledger;
-use crate::negotiation::Change;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Growth, RmaOptions};
 
-/// What the ranks agree on in a negotiation if some buffer is too small; above all levels of [`Change`].
-const NEW_WINDOW: u64 = 3;
+/// What a negotiation changes; the highest of all ranks decides what everybody does.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Nothing,
+    Capacities,
+    /// Some buffer is too small.
+    Window,
+}
 
 /// A context over a window.
 #[derive(Debug)]
@@ -133,25 +138,29 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let Self { parts, scheme, .. } = self;
-        let mine = ledger.change(need);
+        let before = ledger.terms();
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
-        let fits = parts.arena.has_room(ledger.capacities_for(need));
-        let mine = if fits { mine.level().into() } else { NEW_WINDOW };
-        let level = parts.world.highest(mine)?;
-        let change = Change::from_level(level);
-        if change != Change::None {
+        let mine = if !parts.arena.has_room(ledger.capacities_for(need)) {
+            Change::Window
+        } else if ledger.changes(need) {
+            Change::Capacities
+        } else {
+            Change::Nothing
+        };
+        let change = parts.world.highest(mine as u64)?;
+        if change > Change::Nothing as u64 {
             ledger.apply(need);
             edge_words::tell_capacities(&parts.world, ledger, parts.number)?;
             parts.terms = ledger.terms();
         }
-        if level == NEW_WINDOW {
+        if change == Change::Window as u64 {
             parts.renew_window()?;
             self.until_rehearsal = 0;
         }
         *scheme = begin(parts)?;
         self.rehearse_now_and_then(ledger)?;
-        Ok(change.growth())
+        Ok(ledger.growth_since(&before))
     }
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
