@@ -90,7 +90,7 @@ impl Collective {
         let [number] = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
         let (blocks, to, from) = Blocks::new(edges, world.rank);
-        let neighbours = Neighbours::new(&world.data, to, from)?;
+        let neighbours = Neighbours::new(&world.communicator, to, from)?;
         let many = edges.len();
         let packed =
             edges.iter().map(|edge| AlignedBuffer::new(edge.send_capacity)).collect::<Result<_, _>>()?;

@@ -14,7 +14,7 @@ impl Inner {
     /// First the length, then the bytes in pieces.
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();
-        let length = length_from(&self.control.broadcast(root, length, self.limit())?)?;
+        let length = length_from(&self.communicator.broadcast(root, length, self.limit())?)?;
         let no_room = |_| CommError::OutOfMemory { bytes: length };
         if self.rank != root {
             bytes.clear();
@@ -25,7 +25,7 @@ impl Inner {
             let mut mine = Vec::new();
             mine.try_reserve_exact(piece.len()).map_err(no_room)?;
             mine.extend_from_slice(piece);
-            piece.copy_from_slice(&self.control.broadcast(root, mine, self.limit())?);
+            piece.copy_from_slice(&self.communicator.broadcast(root, mine, self.limit())?);
         }
         Ok(())
     }
@@ -49,11 +49,11 @@ impl Inner {
         let senders = if self.rank == root { self.ranks } else { 0 };
         let mut incoming = Transfers::incoming(senders);
         for from in 0..senders {
-            incoming.receive(from, &self.control, from, tag, length_of(from))?;
+            incoming.receive(from, &self.communicator, from, tag, length_of(from))?;
         }
         let mut outgoing = Transfers::outgoing(1);
         outgoing.bytes_mut(0, mine.len())?.copy_from_slice(mine);
-        outgoing.send(0, &self.control, root, tag)?;
+        outgoing.send(0, &self.communicator, root, tag)?;
         self.finish_gather(root, &mut outgoing, &mut incoming)?;
         (0..senders).map(|from| Ok(incoming.bytes(from)?.to_vec())).collect()
     }

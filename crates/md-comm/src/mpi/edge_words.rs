@@ -99,18 +99,18 @@ fn tell_to(
     let mut outgoing = Transfers::outgoing(edges.len());
     let mut incoming = Transfers::incoming(edges.len());
     for (i, edge) in edges.iter().enumerate() {
-        let [send, receive] = along.channels(edge).map(|channel| number.tag(channel));
+        let [send, receive] = along.channels(edge).map(|channel| number.word_tag(channel));
         let [sends, receives] = [along.sends(edge), along.receives(edge)];
         // An answer goes the other way along an edge that has one way only, hence on the same channel.
         let answers = heard == Heard::All && !is_mutual(edges, edge.peer);
         if receives || answers {
             let tag = if receives { receive } else { send };
-            incoming.receive(i, &world.control, edge.peer, tag, LENGTH_BYTES)?;
+            incoming.receive(i, &world.communicator, edge.peer, tag, LENGTH_BYTES)?;
         }
         if sends || answers {
             let tag = if sends { send } else { receive };
             outgoing.bytes_mut(i, LENGTH_BYTES)?.copy_from_slice(&encode_length(word(i)));
-            outgoing.send(i, &world.control, edge.peer, tag)?;
+            outgoing.send(i, &world.communicator, edge.peer, tag)?;
         }
     }
     finish(world, terms, &mut outgoing, &mut incoming)?;

@@ -149,7 +149,7 @@ impl Transport for P2p {
             notice[send_capacity..].copy_from_slice(&encode_length(bytes));
             self.overflow.send(&self.world, &self.terms, edge)?;
         }
-        self.sends[self.current].send(edge.0, &self.world.data, peer, self.number.tag(send_channel))
+        self.sends[self.current].send(edge.0, &self.world.communicator, peer, self.number.tag(send_channel))
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
@@ -221,7 +221,7 @@ impl P2p {
                 let notice = if self.terms.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
                 let most = self.terms.receive_capacity(EdgeId(i)) + notice;
                 let tag = self.number.tag(edge.receive_channel);
-                self.receives.receive(i, &self.world.data, edge.peer, tag, most)?;
+                self.receives.receive(i, &self.world.communicator, edge.peer, tag, most)?;
             }
         }
         Ok(())

@@ -44,19 +44,14 @@ impl<S: Scheme + 'static> OneSided<S> {
             options,
         };
         let mut parts = Parts::open(world, ledger, request)?;
-        match begin(&mut parts) {
+        let scheme = S::open(&mut parts);
+        // Nobody puts before all have opened their first epoch.
+        match scheme.and_then(|scheme| parts.world.barrier().map(|()| scheme)) {
             Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
             Err(error) if error.refused() == Some(Refused::Everywhere) => parts.end().and(Err(error)),
             Err(error) => Err(error),
         }
     }
-}
-
-/// Opens the first epoch; nobody puts before all have done so. *Collective.*
-fn begin<S: Scheme>(parts: &mut Parts) -> Result<S, CommError> {
-    let scheme = S::open(parts)?;
-    parts.world.barrier()?;
-    Ok(scheme)
 }
 
 impl<S: Scheme + 'static> Transport for OneSided<S> {
@@ -158,7 +153,8 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
             parts.renew_window()?;
             self.until_rehearsal = 0;
         }
-        *scheme = begin(parts)?;
+        scheme.reopen(parts)?;
+        parts.world.barrier()?;
         self.rehearse_now_and_then(ledger)?;
         Ok(ledger.growth_since(&before))
     }
@@ -167,6 +163,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         let Self { parts, scheme, .. } = &mut *self;
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
+        scheme.end()?;
         parts.end()
     }
 }
