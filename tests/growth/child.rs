@@ -9,13 +9,17 @@ use md_cli::args::{Cli, Command};
 use md_cli::commands::run;
 use md_cli::early_end::EarlyEnd;
 use md_cli::inputs::Inputs;
-use md_comm::World;
 use md_comm::mpi::{self, MpiWorld};
+use md_comm::{Buffering, CommError, Edge, ExchangeSpec, Flow, Sizes, World};
 
 use crate::counter::{self, Counts};
 
 /// When lists are made anew.
 pub(crate) const POLICIES: [&str; 2] = ["{every=5}", "{displacement=true}"];
+
+/// Negotiations of two-sided messages, in turn of longer lengths and of shorter ones.
+pub(crate) const NEGOTIATIONS: &str = "negotiations";
+const LENGTHS: [usize; 10] = [2000, 1000, 2000, 1000, 2000, 1000, 2000, 1000, 2000, 2000];
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// The set-up and the first steps are in both.
@@ -44,7 +48,12 @@ pub(crate) fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let measured = mpi::start(WATCHDOG).map_err(|error| error.to_string()).and_then(|world| {
-        let measured = POLICIES.iter().try_for_each(|policy| print_cost(&world, policy));
+        let measured = POLICIES.iter().try_for_each(|policy| {
+            let [short, long] = [counts_of(&world, policy, SHORT)?, counts_of(&world, policy, LONG)?];
+            print_cost(policy, LONG - SHORT, short, long);
+            Ok(())
+        });
+        let measured = measured.and_then(|()| negotiate(&world).map_err(|error| error.to_string()));
         if let Err(what) = &measured {
             println!("rank {}: {what}", world.rank());
             world.abort(1);
@@ -54,10 +63,8 @@ pub(crate) fn run() -> ExitCode {
     ExitCode::from(u8::from(measured.is_err()))
 }
 
-/// One line: the policy, and the counts of [`LONG`] - [`SHORT`] steps on this rank.
-fn print_cost(world: &MpiWorld, policy: &str) -> Result<(), String> {
-    let short = counts_of(world, policy, SHORT)?;
-    let long = counts_of(world, policy, LONG)?;
+/// One line: what was counted, so many steps, and what they cost on this rank.
+fn print_cost(counted: &str, steps: u64, short: Counts, long: Counts) {
     let words = [
         long.calls - short.calls,
         long.bytes - short.bytes,
@@ -65,9 +72,29 @@ fn print_cost(world: &MpiWorld, policy: &str) -> Result<(), String> {
         long.message_bytes - short.message_bytes,
     ];
     // In one piece: lines of several ranks come out together.
-    let line = format!("{policy} {} steps {}\n", LONG - SHORT, words.map(|word| word.to_string()).join(" "));
+    let line = format!("{counted} {steps} steps {}\n", words.map(|word| word.to_string()).join(" "));
     print!("{line}");
-    Ok(())
+}
+
+/// Between neighbours on the row.
+fn negotiate(world: &MpiWorld) -> Result<(), CommError> {
+    let (rank, ranks) = (world.rank(), world.ranks());
+    let flow = Flow::Both;
+    let edge = |peer, send_channel| Edge {
+        peer,
+        send_channel,
+        receive_channel: 1 - send_channel,
+        flow,
+        send_capacity: LENGTHS[1],
+    };
+    let edges = vec![edge((rank + 1) % ranks, 0), edge((rank + ranks - 1) % ranks, 1)];
+    let (sizes, buffering) = (Sizes::Fixed, Buffering::Double);
+    let mut exchange = world.open(ExchangeSpec { name: "row", edges, sizes, buffering })?;
+    let before = counter::read().unwrap_or_default();
+    LENGTHS.iter().try_for_each(|&length| exchange.negotiate(&[length; 2]).map(drop))?;
+    let after = counter::read().unwrap_or_default();
+    print_cost(NEGOTIATIONS, LENGTHS.len() as u64, before, after);
+    exchange.finalise()
 }
 
 fn counts_of(world: &MpiWorld, policy: &str, steps: u64) -> Result<Counts, String> {

@@ -47,12 +47,12 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
-/// What a negotiation did.
+/// What a negotiation did to the edges of this rank, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// All capacities sufficed, on all ranks.
+    /// All capacities sufficed.
     Unchanged,
-    /// At least one capacity of some rank has grown.
+    /// At least one capacity has grown.
     Grown,
 }
 

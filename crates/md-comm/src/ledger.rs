@@ -7,8 +7,8 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
-use crate::negotiation::{Change, grown_capacity};
-use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, Traffic};
+use crate::negotiation::grown_capacity;
+use crate::{Arrival, CommError, Edge, EdgeId, ExchangeSpec, Flow, Growth, Rank, Sizes, Traffic};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outgoing {
@@ -198,7 +198,9 @@ impl Deref for Ledger {
 impl Ledger {
     /// Takes note of the capacities that the senders announced for their edges.
     pub(crate) fn learn_capacities(&mut self, capacities: &[usize]) {
-        Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
+        if self.terms.receive_capacity != capacities {
+            Rc::make_mut(&mut self.terms).receive_capacity.copy_from_slice(capacities);
+        }
     }
 
     /// `negotiate`: nothing is in flight, and there is a need for every edge.
@@ -211,11 +213,20 @@ impl Ledger {
         Err(self.misuse(what))
     }
 
-    /// What `need` would change on this rank. Changes nothing.
-    pub(crate) fn change(&self, need: &[usize]) -> Change {
-        let sending = self.with_longest(need).zip(&self.spec().edges).filter(|(_, edge)| edge.flow.sends());
-        let change = sending.map(|(need, edge)| Change::of(self.spec().sizes, edge.send_capacity, need));
-        change.max().unwrap_or(Change::None)
+    /// Whether `need` would change a capacity of this rank.
+    pub(crate) fn changes(&self, need: &[usize]) -> bool {
+        let edges = self.spec().edges.iter().zip(self.capacities_for(need));
+        edges.into_iter().any(|(edge, capacity)| edge.flow.sends() && edge.send_capacity != capacity)
+    }
+
+    /// What has become of capacities since these terms.
+    pub(crate) fn growth_since(&self, before: &Terms) -> Growth {
+        let sent = self.spec.edges.iter().zip(&before.spec.edges);
+        let mut sent = sent.map(|(now, before)| (now.send_capacity, before.send_capacity));
+        let received = self.receive_capacity.iter().zip(&before.receive_capacity);
+        let grown =
+            sent.any(|(now, before)| now > before) || received.into_iter().any(|(now, before)| now > before);
+        if grown { Growth::Grown } else { Growth::Unchanged }
     }
 
     /// What has been needed already counts, whatever the caller expects.
@@ -234,6 +245,9 @@ impl Ledger {
 
     /// Makes `need` valid for the sending edges.
     pub(crate) fn apply(&mut self, need: &[usize]) {
+        if !self.changes(need) {
+            return;
+        }
         let capacities: Vec<usize> = self.capacities_for(need).collect();
         let edges = Rc::make_mut(&mut self.terms).spec.edges.iter_mut().zip(capacities);
         for (edge, capacity) in edges.filter(|(edge, _)| edge.flow.sends()) {

@@ -1,45 +1,6 @@
 //! How capacities change at a negotiation, the same for all transports.
 
-use strum::VariantArray;
-
-use crate::{Growth, Sizes};
-
-/// What one negotiation changes; the maximum over all edges and ranks decides what everybody does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
-pub(crate) enum Change {
-    /// All capacities suffice.
-    None,
-    /// Fixed lengths become shorter: peers must learn it, nothing grows.
-    Length,
-    /// A capacity grows.
-    Capacity,
-}
-
-impl Change {
-    /// What `need` does to one edge.
-    pub(crate) fn of(sizes: Sizes, old: usize, need: usize) -> Self {
-        match sizes {
-            _ if need > old => Self::Capacity,
-            Sizes::Fixed if need < old => Self::Length,
-            Sizes::Fixed | Sizes::Variable => Self::None,
-        }
-    }
-
-    /// As a number that an integer maximum can reduce.
-    pub(crate) fn level(self) -> u8 {
-        self as u8
-    }
-
-    /// The change with this [`Self::level`], or with a higher one.
-    pub(crate) fn from_level(level: u64) -> Self {
-        *Self::VARIANTS.get(level as usize).unwrap_or(&Self::Capacity)
-    }
-
-    /// What `negotiate` returns.
-    pub(crate) fn growth(self) -> Growth {
-        if self == Self::Capacity { Growth::Grown } else { Growth::Unchanged }
-    }
-}
+use crate::Sizes;
 
 /// The capacity after a negotiation. Variable lengths get head-room, max(1.3 need, 2 old), so that a slowly growing
 /// message does not renegotiate every time; a fixed length is exactly what is needed.
@@ -81,22 +42,14 @@ mod tests {
     }
 
     #[test]
-    fn fixed_lengths_follow_exactly_and_a_shrink_is_no_growth() {
+    fn fixed_lengths_follow_exactly() {
         assert_eq!(grown_capacity(Sizes::Fixed, 100, 50), 50);
-        assert_eq!(Change::of(Sizes::Fixed, 100, 50).growth(), Growth::Unchanged);
-        assert_eq!(Change::of(Sizes::Fixed, 100, 150).growth(), Growth::Grown);
+        assert_eq!(grown_capacity(Sizes::Fixed, 100, 150), 150);
     }
 
     #[test]
     fn lengths_round_trip() {
         assert_eq!(decode_length(&encode_length(123_456)), Some(123_456));
         assert_eq!(decode_length(&[1, 2, 3]), None);
-    }
-
-    #[test]
-    fn levels_round_trip() {
-        for &change in Change::VARIANTS {
-            assert_eq!(Change::from_level(change.level().into()), change);
-        }
     }
 }

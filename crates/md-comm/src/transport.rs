@@ -43,7 +43,7 @@ pub(crate) trait Transport {
     /// Releases the receive buffers and prepares the next exchange.
     fn complete(&mut self) -> Result<(), CommError>;
 
-    /// Agrees with the other ranks on capacities for `need`, and books them. *Collective.*
+    /// Agrees with the peers on capacities for `need`, and books them. *Collective.*
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError>;
 
     /// Ends the context, between two exchanges. *Collective.*

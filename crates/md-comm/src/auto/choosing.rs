@@ -191,9 +191,9 @@ impl Auto {
     /// Bytes that all ranks send in an exchange. *Collective.*
     fn bytes(&self, ledger: &Ledger) -> Result<f64, CommError> {
         let sending = ledger.spec().edges.iter().filter(|edge| edge.flow.sends());
-        let mut bytes = [sending.map(|edge| edge.send_capacity as f64).sum()];
-        self.candidates.world().sum(&mut bytes)?;
-        Ok(bytes[0])
+        let mut bytes = [sending.map(|edge| edge.send_capacity as u64).sum()];
+        self.candidates.world().reduce(&mut bytes, Reduction::Sum)?;
+        Ok(bytes[0] as f64)
     }
 
     /// The choice in words.

@@ -1,11 +1,13 @@
 //! What the ranks' times say together: an exchange as seen by a rank that did not have to wait for others.
 
-use crate::{CommError, World};
+use crate::{CommError, Reduction, World};
 
-/// Computes for all.
-const ROOT: usize = 0;
 /// Divides the ranks, in the order of their times.
-const QUARTERS: usize = 4;
+const QUARTERS: u64 = 4;
+/// Of a time as a word that is larger for a longer time: seconds in single precision, which has no sign here.
+const TIME_BITS: u32 = 31;
+/// Longer than any time.
+const NO_TIME: u64 = u64::MAX;
 
 /// What a rank does in an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +20,6 @@ pub(super) enum Role {
     Absent,
 }
 
-impl Role {
-    /// As the first of a rank's numbers.
-    fn code(self) -> f64 {
-        f64::from(self as u8)
-    }
-}
-
 /// One time per exchange from the times that every rank has spent in it, the same number on all. *Collective.*
 ///
 /// A rank that comes late is waited for and hardly waits itself, so its time is that of the transport; a rank that comes
@@ -32,68 +27,97 @@ impl Role {
 /// receive count. Not the very least: among many ranks there are some whose partners are all close by. The lower quartile
 /// over the ranks, then; up to four ranks it is the minimum. Ranks that only send never wait for a message; what sending
 /// costs comes on top of what receiving costs, as it does for a rank that has both to do.
+///
+/// The quartiles are found by halving, bit by bit, from how many ranks have shorter times: what the ranks exchange does not grow
+/// with their number.
 pub(super) fn without_waiting(world: &dyn World, role: Role, mine_s: &[f64]) -> Result<Vec<f64>, CommError> {
-    let mine: Vec<f64> = [role.code()].into_iter().chain(mine_s.iter().copied()).collect();
-    let all: Vec<Vec<f64>> = world
-        .gather(ROOT, bytemuck::cast_slice(&mine))?
-        .iter()
-        .map(|numbers| bytemuck::pod_collect_to_vec(numbers))
-        .collect();
-    let mut agreed = bytemuck::cast_slice(&together(&all)).to_vec();
-    world.broadcast(ROOT, &mut agreed)?;
-    Ok(bytemuck::pod_collect_to_vec(&agreed))
-}
-
-/// Of a row per rank: its role, then its times. Nothing of no rows.
-fn together(rows: &[Vec<f64>]) -> Vec<f64> {
-    let [receiving, sending] = [Role::Receives, Role::SendsOnly].map(|role| {
-        rows.iter().filter(|row| row.first() == Some(&role.code())).map(|row| &row[1..]).collect::<Vec<_>>()
+    let roles = [Role::Receives, Role::SendsOnly];
+    let mut ranks = roles.map(|of| u64::from(role == of));
+    world.reduce(&mut ranks, Reduction::Sum)?;
+    let time = |of: Role, &time_s: &f64| if role == of { word(time_s) } else { NO_TIME };
+    let mine: Vec<u64> =
+        roles.iter().flat_map(|&of| mine_s.iter().map(move |time_s| time(of, time_s))).collect();
+    let places = ranks.map(|ranks| ranks.saturating_sub(1) / QUARTERS);
+    let mut found = vec![0; mine.len()];
+    for bit in (0..TIME_BITS).rev() {
+        let mut shorter: Vec<u64> =
+            mine.iter().zip(&found).map(|(&time, &found)| u64::from(time < found | 1 << bit)).collect();
+        world.reduce(&mut shorter, Reduction::Sum)?;
+        for (i, (found, shorter)) in found.iter_mut().zip(shorter).enumerate() {
+            if shorter <= places[i / mine_s.len()] {
+                *found |= 1 << bit;
+            }
+        }
+    }
+    let [receiving, sending] = [0, 1].map(|of| {
+        let found = &found[of * mine_s.len()..][..mine_s.len()];
+        found.iter().map(|&word| if ranks[of] > 0 { time_of(word) } else { 0.0 }).collect::<Vec<_>>()
     });
-    let count = rows.first().map_or(0, |row| row.len().saturating_sub(1));
-    (0..count).map(|place| lower_quartile(&receiving, place) + lower_quartile(&sending, place)).collect()
+    Ok(receiving.into_iter().zip(sending).map(|(receiving, sending)| receiving + sending).collect())
 }
 
-/// Of the rows at a place; 0 of no rows.
-fn lower_quartile(rows: &[&[f64]], place: usize) -> f64 {
-    let mut values: Vec<f64> = rows.iter().map(|row| row[place]).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len().saturating_sub(1) / QUARTERS).copied().unwrap_or_default()
+fn word(time_s: f64) -> u64 {
+    (time_s.max(0.0) as f32).to_bits().into()
+}
+
+fn time_of(word: u64) -> f64 {
+    f32::from_bits(word as u32).into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::Duration;
 
-    fn row(role: Role, times: &[f64]) -> Vec<f64> {
-        [&[role.code()], times].concat()
+    use super::*;
+    use crate::local;
+
+    /// What all ranks find for these roles and times.
+    fn together(rows: &[(Role, &[f64])]) -> Vec<f64> {
+        let found = local::run(rows.len(), Duration::from_secs(20), |world| {
+            let (role, times) = rows[world.rank()];
+            without_waiting(world, role, times).unwrap()
+        });
+        let found: Vec<_> = found.into_iter().map(Result::unwrap).collect();
+        assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{found:?}");
+        found.into_iter().next().unwrap()
     }
 
     #[test]
     fn of_few_ranks_the_one_that_waits_least_counts() {
-        let rows = [[2.0, 90.0], [80.0, 3.0], [70.0, 60.0]].map(|times| row(Role::Receives, &times));
+        let rows: [(Role, &[f64]); 3] =
+            [(Role::Receives, &[2.0, 90.0]), (Role::Receives, &[80.0, 3.0]), (Role::Receives, &[70.0, 60.0])];
         assert_eq!(together(&rows), [2.0, 3.0]);
-        assert!(together(&[]).is_empty());
+        assert!(together(&[(Role::Receives, &[][..]); 2]).is_empty());
     }
 
     #[test]
     fn of_many_ranks_a_few_with_cheap_partners_do_not() {
-        let rows: Vec<_> = (0..9).map(|rank| row(Role::Receives, &[f64::from(rank)])).collect();
+        let times: Vec<[f64; 1]> = (0..9).map(|rank| [f64::from(rank)]).collect();
+        let rows: Vec<(Role, &[f64])> =
+            times.iter().map(|times| (Role::Receives, times.as_slice())).collect();
         assert_eq!(together(&rows), [2.0]);
     }
 
     #[test]
     fn sending_comes_on_top_of_receiving() {
-        let rows = [
-            row(Role::SendsOnly, &[1.0]),
-            row(Role::Receives, &[5.0]),
-            row(Role::Absent, &[0.0]),
-            row(Role::Receives, &[4.0]),
+        let rows: [(Role, &[f64]); 4] = [
+            (Role::SendsOnly, &[1.0]),
+            (Role::Receives, &[5.0]),
+            (Role::Absent, &[0.0]),
+            (Role::Receives, &[4.0]),
         ];
         assert_eq!(together(&rows), [5.0]);
     }
 
     #[test]
     fn without_messages_there_is_no_time() {
-        assert_eq!(together(&[row(Role::Absent, &[0.1]), row(Role::Absent, &[0.2])]), [0.0]);
+        assert_eq!(together(&[(Role::Absent, &[0.1]), (Role::Absent, &[0.2])]), [0.0]);
+    }
+
+    #[test]
+    fn times_keep_six_digits() {
+        let found = together(&[(Role::Receives, &[1.234_567_8e-6, 0.0, -1.0, 3e9])]);
+        assert!((found[0] / 1.234_567_8e-6 - 1.0).abs() < 1e-7, "{found:?}");
+        assert_eq!(found[1..], [0.0, 0.0, 3e9]);
     }
 }

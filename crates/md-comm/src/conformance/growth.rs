@@ -1,8 +1,10 @@
 //! Capacities that were too small: negotiation makes room and loses nothing.
 
+use std::time::Duration;
+
 use super::player::{Pace, Player};
 use super::script::Rule;
-use super::topology::{balanced, half_shell, ring, torus_by_rank};
+use super::topology::{balanced, chain, half_shell, ring, torus_by_rank};
 use super::{Check, Flaws};
 use crate::{Buffering, CommError, Growth, World};
 
@@ -10,6 +12,8 @@ const ROUNDS: usize = 4;
 const LAST_STEP: u32 = 4;
 /// More exchanges than a transport with a short trial needs to choose between others.
 const SEASON: usize = 12;
+/// By which receivers come late.
+const LATENESS: Duration = Duration::from_millis(3);
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new("a capacity of one byte grows", one_byte),
@@ -17,6 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("several negotiations in a row", several_in_a_row),
     Check::new("growth on one rank only", one_rank_only),
     Check::new("fixed lengths follow, up and down", fixed_lengths),
+    Check::new("a sender does not leave a negotiation before its receiver is in it", sender_first),
     Check::new("a reverse context has the grown capacities", reverse_after_growth),
     Check::new("a reverse context grows by itself", reverse_grows),
     Check::new("a need that fits changes nothing", no_growth),
@@ -77,11 +82,32 @@ fn one_rank_only(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
         let edges = ring(world, world.ranks());
         let mut player = Player::open(world, flaws, edges, Rule::Varying(1), Buffering::Single, 1)?;
         player.only_grower(grower);
+        // Its neighbours see it too.
+        let sees = world.rank() == grower || player.script.edges.iter().any(|edge| edge.peer == grower);
+        let growth = if sees { Growth::Grown } else { Growth::Unchanged };
         for step in 1..=2 {
             player.rounds(1)?;
-            player.negotiate(step, Growth::Grown)?;
+            player.negotiate(step, growth)?;
         }
         player.rounds(ROUNDS)?;
+        player.close()?;
+    }
+    Ok(())
+}
+
+/// Along a one-way chain nobody tells the sender anything by messages of its own.
+fn sender_first(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    for (rule, buffering) in [(Rule::Fixed(1), Buffering::Double), (Rule::Varying(1), Buffering::Single)] {
+        let mut player = Player::open(world, flaws, chain(world), rule, buffering, 1)?;
+        let growth = if player.script.edges.is_empty() { Growth::Unchanged } else { Growth::Grown };
+        for step in 1..=LAST_STEP {
+            player.play()?;
+            if world.rank() > 0 {
+                std::thread::sleep(LATENESS);
+            }
+            player.negotiate(step, growth)?;
+        }
+        player.play()?;
         player.close()?;
     }
     Ok(())

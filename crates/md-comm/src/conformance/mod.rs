@@ -29,7 +29,7 @@ use crate::{CommError, World};
 pub(crate) use fault::Faulty;
 pub use fault::{Call, Delivery, Fault, Then};
 pub use flaws::Flaws;
-#[cfg(feature = "mpi")]
+#[cfg(any(feature = "mpi", test))]
 pub(crate) use random::Random;
 
 /// What a check does on every rank.

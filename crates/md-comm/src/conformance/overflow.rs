@@ -32,11 +32,14 @@ fn open<'w>(
     Ok(player)
 }
 
-/// Negotiates; some rank must have grown.
+/// Negotiates; what has been too long, on this rank or towards it, must have grown.
 fn catch_up(world: &dyn World, player: &mut Player<'_>) -> Result<(), CommError> {
-    let mut outgrown = [f64::from(u8::from(player.has_outgrown()))];
-    world.max(&mut outgrown)?;
-    player.catch_up(if outgrown[0] > 0.0 { Growth::Grown } else { Growth::Unchanged })
+    let towards = |peer| u8::from(player.has_outgrown_towards(|to| to == peer));
+    let mine: Vec<u8> = (0..world.ranks()).map(towards).collect();
+    let all = world.gather_all(&mine)?;
+    let towards_this = all.iter().skip(world.rank()).step_by(world.ranks()).any(|&outgrown| outgrown > 0);
+    let grown = player.has_outgrown() || towards_this;
+    player.catch_up(if grown { Growth::Grown } else { Growth::Unchanged })
 }
 
 fn outgrow(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {

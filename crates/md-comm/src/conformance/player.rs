@@ -226,8 +226,13 @@ impl<'w> Player<'w> {
 
     /// Whether some message of this rank was longer than its edge's capacity.
     pub(super) fn has_outgrown(&self) -> bool {
+        self.has_outgrown_towards(|_| true)
+    }
+
+    /// The same for messages to some of the ranks.
+    pub(super) fn has_outgrown_towards(&self, counts: impl Fn(Rank) -> bool) -> bool {
         let edges = self.exchange.spec().edges.iter().zip(&self.longest_sent);
-        edges.into_iter().any(|(edge, &longest)| longest > edge.send_capacity)
+        edges.into_iter().any(|(edge, &longest)| longest > edge.send_capacity && counts(edge.peer))
     }
 
     /// Negotiates without asking for anything: there is room for all that has been sent so far.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use crate::buffer::AlignedBuffer;
 use crate::ledger::{Ledger, Terms};
-use crate::negotiation::{Change, decode_length, encode_length};
+use crate::negotiation::{decode_length, encode_length};
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Growth};
 
@@ -158,13 +158,10 @@ impl Transport for LocalTransport {
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
-        let mine = ledger.change(need);
-        let change = Change::from_level(self.member.highest(mine.level())?.into());
-        if change != Change::None {
-            ledger.apply(need);
-            self.tell_capacities(ledger)?;
-        }
-        Ok(change.growth())
+        let before = ledger.terms();
+        ledger.apply(need);
+        self.tell_capacities(ledger)?;
+        Ok(ledger.growth_since(&before))
     }
 
     fn finalise(self: Box<Self>) -> Result<(), CommError> {

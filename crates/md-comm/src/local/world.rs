@@ -94,11 +94,6 @@ impl Member {
     pub(super) fn barrier(&self) -> Result<(), CommError> {
         self.gather_all(&[]).map(drop)
     }
-
-    /// The largest `level` of all ranks.
-    pub(super) fn highest(&self, level: u8) -> Result<u8, CommError> {
-        Ok(self.gather_all(&[level])?.into_iter().max().unwrap_or(level))
-    }
 }
 
 impl Kind {

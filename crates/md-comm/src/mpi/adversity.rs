@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::Rank;
 use crate::conformance::Random;
+use crate::mpi::ffi::RANKS_PER_FLUSH;
 
 /// Longest pause between two actions of a protocol.
 const LONGEST_PAUSE_US: usize = 200;
@@ -33,6 +34,14 @@ impl Adversity {
     /// Whether this rank gets no window.
     pub(super) fn refuses_window(self, rank: Rank, ranks: usize) -> bool {
         self == Self::NoWindow && rank + 1 == ranks
+    }
+
+    /// [`RANKS_PER_FLUSH`], or 0 for a flush of each rank that needs one, as only runs on very many ranks have.
+    pub(super) fn ranks_per_flush(self) -> usize {
+        match self {
+            Self::None | Self::NoWindow => RANKS_PER_FLUSH,
+            Self::Rough | Self::FlagFirst => 0,
+        }
     }
 }
 

@@ -20,7 +20,6 @@ use crate::mpi::edge_words::{self, Along};
 use crate::mpi::ffi::{Neighbours, Side};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::world::Inner;
-use crate::negotiation::Change;
 use crate::spin_wait::wait_until;
 use crate::transport::{Poll, Transport};
 use crate::{ALIGNMENT, AlignedBuffer, CommError, Edge, EdgeId, Growth, Rank, Sizes};
@@ -91,7 +90,7 @@ impl Collective {
         let [number] = world.numbers.borrow_mut().take()?;
         let edges = &ledger.spec().edges;
         let (blocks, to, from) = Blocks::new(edges, world.rank);
-        let neighbours = Neighbours::new(&world.data, to, from)?;
+        let neighbours = Neighbours::new(&world.communicator, to, from)?;
         let many = edges.len();
         let packed =
             edges.iter().map(|edge| AlignedBuffer::new(edge.send_capacity)).collect::<Result<_, _>>()?;
@@ -170,12 +169,10 @@ impl Transport for Collective {
     }
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
-        let change = self.world.agree_on_change(ledger.change(need))?;
-        if change != Change::None {
-            ledger.apply(need);
-            self.tell_capacities(ledger)?;
-        }
-        Ok(change.growth())
+        let before = ledger.terms();
+        ledger.apply(need);
+        self.tell_capacities(ledger)?;
+        Ok(ledger.growth_since(&before))
     }
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {

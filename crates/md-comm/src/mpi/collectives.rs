@@ -3,7 +3,7 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
-use crate::negotiation::{Change, LENGTH_BYTES, decode_length, encode_length};
+use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
@@ -11,15 +11,10 @@ use crate::{CommError, Rank};
 const PIECE_BYTES: usize = 1 << 30;
 
 impl Inner {
-    /// What the capacities of some rank need. *Collective.*
-    pub(super) fn agree_on_change(&self, mine: Change) -> Result<Change, CommError> {
-        Ok(Change::from_level(self.highest(mine.level().into())?))
-    }
-
     /// First the length, then the bytes in pieces.
     pub(super) fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let length = encode_length(bytes.len()).to_vec();
-        let length = length_from(&self.control.broadcast(root, length, self.limit())?)?;
+        let length = length_from(&self.communicator.broadcast(root, length, self.limit())?)?;
         let no_room = |_| CommError::OutOfMemory { bytes: length };
         if self.rank != root {
             bytes.clear();
@@ -30,7 +25,7 @@ impl Inner {
             let mut mine = Vec::new();
             mine.try_reserve_exact(piece.len()).map_err(no_room)?;
             mine.extend_from_slice(piece);
-            piece.copy_from_slice(&self.control.broadcast(root, mine, self.limit())?);
+            piece.copy_from_slice(&self.communicator.broadcast(root, mine, self.limit())?);
         }
         Ok(())
     }
@@ -54,11 +49,11 @@ impl Inner {
         let senders = if self.rank == root { self.ranks } else { 0 };
         let mut incoming = Transfers::incoming(senders);
         for from in 0..senders {
-            incoming.receive(from, &self.control, from, tag, length_of(from))?;
+            incoming.receive(from, &self.communicator, from, tag, length_of(from))?;
         }
         let mut outgoing = Transfers::outgoing(1);
         outgoing.bytes_mut(0, mine.len())?.copy_from_slice(mine);
-        outgoing.send(0, &self.control, root, tag)?;
+        outgoing.send(0, &self.communicator, root, tag)?;
         self.finish_gather(root, &mut outgoing, &mut incoming)?;
         (0..senders).map(|from| Ok(incoming.bytes(from)?.to_vec())).collect()
     }

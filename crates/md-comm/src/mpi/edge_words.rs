@@ -10,7 +10,7 @@ use super::world::Inner;
 use crate::ledger::{Ledger, Terms};
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
-use crate::{CommError, Edge, EdgeId};
+use crate::{CommError, Edge, EdgeId, Flow, Rank};
 
 /// Which way the numbers go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +37,41 @@ impl Along {
     }
 }
 
+/// Who hears from whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// Those that a number is for.
+    Receivers,
+    /// Senders too: a peer that has no number for them answers.
+    All,
+}
+
 /// Every sender tells its receiver the edge's capacity. *Collective.*
 pub(super) fn tell_capacities(
     world: &Inner,
     ledger: &mut Ledger,
     number: ContextNumber,
 ) -> Result<(), CommError> {
+    tell_capacities_to(Heard::Receivers, world, ledger, number)
+}
+
+/// The same; nobody comes back before all of its peers have called it, those included that only receive. *Collective.*
+pub(super) fn tell_and_answer(
+    world: &Inner,
+    ledger: &mut Ledger,
+    number: ContextNumber,
+) -> Result<(), CommError> {
+    tell_capacities_to(Heard::All, world, ledger, number)
+}
+
+fn tell_capacities_to(
+    heard: Heard,
+    world: &Inner,
+    ledger: &mut Ledger,
+    number: ContextNumber,
+) -> Result<(), CommError> {
     let edges = &ledger.spec().edges;
-    let capacities = tell(world, ledger, number, Along::Forward, |i| edges[i].send_capacity)?;
+    let capacities = tell_to(heard, world, ledger, number, Along::Forward, |i| edges[i].send_capacity)?;
     ledger.learn_capacities(&capacities);
     Ok(())
 }
@@ -57,17 +84,33 @@ pub(super) fn tell(
     along: Along,
     word: impl Fn(usize) -> usize,
 ) -> Result<Vec<usize>, CommError> {
+    tell_to(Heard::Receivers, world, terms, number, along, word)
+}
+
+fn tell_to(
+    heard: Heard,
+    world: &Inner,
+    terms: &Terms,
+    number: ContextNumber,
+    along: Along,
+    word: impl Fn(usize) -> usize,
+) -> Result<Vec<usize>, CommError> {
     let edges = &terms.spec().edges;
     let mut outgoing = Transfers::outgoing(edges.len());
     let mut incoming = Transfers::incoming(edges.len());
     for (i, edge) in edges.iter().enumerate() {
-        let [send, receive] = along.channels(edge).map(|channel| number.tag(channel));
-        if along.receives(edge) {
-            incoming.receive(i, &world.control, edge.peer, receive, LENGTH_BYTES)?;
+        let [send, receive] = along.channels(edge).map(|channel| number.word_tag(channel));
+        let [sends, receives] = [along.sends(edge), along.receives(edge)];
+        // An answer goes the other way along an edge that has one way only, hence on the same channel.
+        let answers = heard == Heard::All && !is_mutual(edges, edge.peer);
+        if receives || answers {
+            let tag = if receives { receive } else { send };
+            incoming.receive(i, &world.communicator, edge.peer, tag, LENGTH_BYTES)?;
         }
-        if along.sends(edge) {
+        if sends || answers {
+            let tag = if sends { send } else { receive };
             outgoing.bytes_mut(i, LENGTH_BYTES)?.copy_from_slice(&encode_length(word(i)));
-            outgoing.send(i, &world.control, edge.peer, send)?;
+            outgoing.send(i, &world.communicator, edge.peer, tag)?;
         }
     }
     finish(world, terms, &mut outgoing, &mut incoming)?;
@@ -79,6 +122,12 @@ pub(super) fn tell(
         number.ok_or_else(|| terms.mismatch(EdgeId(i), "is no number".to_owned()))
     };
     edges.iter().enumerate().map(number).collect()
+}
+
+/// Whether messages go both ways between this rank and a peer: both find the same.
+fn is_mutual(edges: &[Edge], peer: Rank) -> bool {
+    let has = |goes: fn(Flow) -> bool| edges.iter().any(|edge| edge.peer == peer && goes(edge.flow));
+    has(Flow::sends) && has(Flow::receives)
 }
 
 fn finish(

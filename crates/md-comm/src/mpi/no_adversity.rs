@@ -1,6 +1,7 @@
 //! In place of [`adversity`](super::adversity) outside of tests: nothing happens.
 
 use crate::Rank;
+use crate::mpi::ffi::RANKS_PER_FLUSH;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Adversity;
@@ -8,6 +9,10 @@ pub(crate) struct Adversity;
 impl Adversity {
     pub(super) fn refuses_window(self, _: Rank, _: usize) -> bool {
         false
+    }
+
+    pub(super) fn ranks_per_flush(self) -> usize {
+        RANKS_PER_FLUSH
     }
 }
 

@@ -66,7 +66,7 @@ impl Inner {
             return Ok(node);
         }
         let group = self.rank / ranks_per_node()?;
-        let communicator = self.data.node()?.split(group as std::ffi::c_int)?;
+        let communicator = self.communicator.node()?.split(group as std::ffi::c_int)?;
         let (_, members) = communicator.rank_and_ranks()?;
         let mine = (self.rank as u64).to_ne_bytes().to_vec();
         let all = communicator.gather_all(mine, members, self.limit())?;

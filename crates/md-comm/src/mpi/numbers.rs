@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::{Channel, CommError, MAX_CHANNEL};
 
-/// Tags per context.
-const TAGS_PER_CONTEXT: i32 = MAX_CHANNEL as i32 + 1;
+/// Tags of each kind per context.
+const CHANNELS: i32 = MAX_CHANNEL as i32 + 1;
+/// Messages of exchanges, and the words of negotiations.
+const TAGS_PER_CONTEXT: i32 = 2 * CHANNELS;
 
 /// Number of a context; the same on all ranks because contexts are opened and ended collectively.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +20,12 @@ impl ContextNumber {
     /// The MPI tag of its messages on a channel.
     pub(super) fn tag(self, channel: Channel) -> i32 {
         self.0 * TAGS_PER_CONTEXT + i32::from(channel)
+    }
+
+    /// The MPI tag of what the two ends of an edge tell each other while no exchange is under way; receives for the next
+    /// exchange may be posted already.
+    pub(super) fn word_tag(self, channel: Channel) -> i32 {
+        self.tag(channel) + CHANNELS
     }
 }
 
@@ -32,7 +40,7 @@ pub(crate) struct Numbers {
 impl Numbers {
     /// All numbers whose tags the library can represent.
     pub(super) fn new(largest_tag: i32) -> Self {
-        let largest = ContextNumber((largest_tag - i32::from(MAX_CHANNEL)) / TAGS_PER_CONTEXT);
+        let largest = ContextNumber((largest_tag - (TAGS_PER_CONTEXT - 1)) / TAGS_PER_CONTEXT);
         Self { used: BTreeSet::from([ContextNumber::WORLD]), largest }
     }
 
@@ -66,14 +74,15 @@ mod tests {
         while let Ok([number]) = numbers.take() {
             last = number;
         }
-        assert_eq!(last.tag(MAX_CHANNEL), SMALLEST_UPPER_BOUND);
+        assert_eq!(last.word_tag(MAX_CHANNEL), SMALLEST_UPPER_BOUND);
+        assert_eq!(Numbers::new(i32::MAX).largest.word_tag(MAX_CHANNEL), i32::MAX);
     }
 
     #[test]
     fn released_numbers_come_back() {
         let mut numbers = Numbers::new(SMALLEST_UPPER_BOUND);
         let [first, second] = numbers.take().unwrap();
-        assert_ne!(first.tag(0), second.tag(0));
+        assert!(first.tag(MAX_CHANNEL) < first.word_tag(0) && first.word_tag(MAX_CHANNEL) < second.tag(0));
         numbers.release(&[first]);
         assert_eq!(numbers.take().unwrap(), [first]);
     }

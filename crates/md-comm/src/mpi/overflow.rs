@@ -56,7 +56,7 @@ impl Overflow {
     /// Sends what was packed.
     pub(super) fn send(&mut self, world: &Inner, terms: &Terms, edge: EdgeId) -> Result<(), CommError> {
         let Edge { peer, send_channel, .. } = *terms.edge(edge);
-        self.sends[self.current].send(edge.0, &world.data, peer, self.number.tag(send_channel))
+        self.sends[self.current].send(edge.0, &world.communicator, peer, self.number.tag(send_channel))
     }
 
     /// The edge's message has this length and comes this way.
@@ -69,7 +69,7 @@ impl Overflow {
     ) -> Result<(), CommError> {
         let Edge { peer, receive_channel, .. } = *terms.edge(edge);
         self.expected[edge.0] = Some(bytes);
-        self.receives.receive(edge.0, &world.data, peer, self.number.tag(receive_channel), bytes)
+        self.receives.receive(edge.0, &world.communicator, peer, self.number.tag(receive_channel), bytes)
     }
 
     /// Lets MPI work and hands the edges of finished messages to `done`. Never blocks.

@@ -10,9 +10,10 @@
 //! longer than any message of the edge ([`NOTICE_BYTES`] beyond the capacity, for which the receives have room) and ends
 //! with the true length; the payload follows by [`Overflow`]. Messages that fit carry nothing extra.
 //!
-//! Negotiation: every rank first takes its posted receives back, then a maximum over all ranks tells whether anything
-//! changes. Nobody leaves that collective before everybody has entered it, so that the first message of the new length
-//! cannot meet a receive of the old one; at worst it waits in MPI's queue until the new one is posted.
+//! Negotiation, among neighbours only: every rank first takes its posted receives back, then tells each peer the capacity of
+//! each edge, and waits for its peers' words (a peer that sends it nothing answers with an empty one). So whoever sends the
+//! first message of a new length has heard from its receiver, which has no receive of the old one any more; at worst the message
+//! waits in MPI's queue until the new one is posted.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -23,7 +24,7 @@ use crate::mpi::ffi::{Cancelled, Transfers};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
 use crate::mpi::world::Inner;
-use crate::negotiation::{Change, LENGTH_BYTES, decode_length, encode_length};
+use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Flow, Growth, Sizes};
@@ -148,7 +149,7 @@ impl Transport for P2p {
             notice[send_capacity..].copy_from_slice(&encode_length(bytes));
             self.overflow.send(&self.world, &self.terms, edge)?;
         }
-        self.sends[self.current].send(edge.0, &self.world.data, peer, self.number.tag(send_channel))
+        self.sends[self.current].send(edge.0, &self.world.communicator, peer, self.number.tag(send_channel))
     }
 
     fn initiate(&mut self) -> Result<(), CommError> {
@@ -196,14 +197,12 @@ impl Transport for P2p {
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         self.finish_all_sends()?;
         self.withdraw_receives()?;
-        let change = self.world.agree_on_change(ledger.change(need))?;
-        if change != Change::None {
-            ledger.apply(need);
-            edge_words::tell_capacities(&self.world, ledger, self.number)?;
-            self.terms = ledger.terms();
-        }
+        let before = ledger.terms();
+        ledger.apply(need);
+        edge_words::tell_and_answer(&self.world, ledger, self.number)?;
+        self.terms = ledger.terms();
         self.post_receives()?;
-        Ok(change.growth())
+        Ok(ledger.growth_since(&before))
     }
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
@@ -222,7 +221,7 @@ impl P2p {
                 let notice = if self.terms.spec().sizes == Sizes::Variable { NOTICE_BYTES } else { 0 };
                 let most = self.terms.receive_capacity(EdgeId(i)) + notice;
                 let tag = self.number.tag(edge.receive_channel);
-                self.receives.receive(i, &self.world.data, edge.peer, tag, most)?;
+                self.receives.receive(i, &self.world.communicator, edge.peer, tag, most)?;
             }
         }
         Ok(())

@@ -67,14 +67,14 @@ impl MpiWorld {
 impl Inner {
     fn ranks_on_nodes(&self) -> Result<Vec<usize>, CommError> {
         let lowest = (self.find_node()?.lowest() as u64).to_ne_bytes().to_vec();
-        let all = self.control.gather_all(lowest, self.ranks, self.limit())?;
+        let all = self.communicator.gather_all(lowest, self.ranks, self.limit())?;
         Ok(sizes_of_groups(bytemuck::pod_collect_to_vec::<u8, u64>(&all)))
     }
 
     /// Makes a small window and frees it. *Collective.*
     fn try_window(&self, memory: Memory) -> Result<Result<WindowFacts, String>, CommError> {
         let node: &Node = self.find_node()?;
-        let on = if memory == Memory::Shared { &node.communicator } else { &self.data };
+        let on = if memory == Memory::Shared { &node.communicator } else { &self.communicator };
         let (windows, asserts, limit) = (1, Asserts::Off, self.limit());
         let request = Request { memory, windows, extent: SMALL_BYTES, origins: 0, words: 0, asserts, limit };
         let mut window = match self.make_window(on, request)? {

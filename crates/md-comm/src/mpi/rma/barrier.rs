@@ -59,10 +59,16 @@ impl Scheme for Barrier {
     const BACKEND: Backend = Backend::RmaBarrier;
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
+        let barriers = Barriers::new(&parts.world.communicator)?;
+        let mut scheme = Self { barriers, phase: Phase::Open };
+        scheme.reopen(parts)?;
+        Ok(scheme)
+    }
+
+    /// The communicator stays.
+    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.arena.window.hold_all()?;
-        parts.arena.window.sync()?;
-        let barriers = Barriers::new(&parts.world.data)?;
-        Ok(Self { barriers, phase: Phase::Open })
+        parts.arena.window.sync()
     }
 
     fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
@@ -70,7 +76,7 @@ impl Scheme for Barrier {
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.flush_all()?;
+        parts.arena.window.flush()?;
         parts.jitter.pause();
         // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits here, at most until all
         // ranks have completed the last exchange; entering later, from `next` of this context, could deadlock with a
@@ -92,7 +98,10 @@ impl Scheme for Barrier {
 
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
-        parts.arena.window.unlock_all()?;
+        parts.arena.window.unlock_all()
+    }
+
+    fn end(&mut self) -> Result<(), CommError> {
         self.barriers.free()
     }
 }

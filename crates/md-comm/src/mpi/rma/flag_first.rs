@@ -51,7 +51,7 @@ impl<S: Scheme> Scheme for FlagFirst<S> {
         parts.jitter.linger();
         let sending: Vec<_> = parts.sending().collect();
         sending.into_iter().try_for_each(|edge| self.0.start(parts, edge))?;
-        parts.arena.window.flush_all()
+        parts.arena.window.flush()
     }
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {

@@ -28,13 +28,13 @@ impl Parts {
         if edges.is_empty() {
             return Ok(());
         }
-        self.arena.window.flush_all()?;
+        self.arena.window.flush()?;
         for &edge in edges {
             self.jitter.pause();
             let (flag, place) = (flag(self.sequence, self.length(edge)), place(self, edge));
             self.arena.window.replace(2 * edge.0, flag, place)?;
         }
-        self.arena.window.flush_all()
+        self.arena.window.flush()
     }
 
     /// Tells the senders of messages which buffers are free; `credit`: the word and its place.
@@ -50,7 +50,7 @@ impl Parts {
             let (word, place) = credit(self, edge);
             self.arena.window.replace(2 * edge.0 + 1, word, place)?;
         }
-        self.arena.window.flush_all()
+        self.arena.window.flush()
     }
 
     /// The place of this exchange's flag.

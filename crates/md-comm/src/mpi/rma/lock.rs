@@ -79,7 +79,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
             // What was packed is visible before its arrival is announced.
             parts.arena.window.sync()?;
         } else if HELD {
-            parts.arena.window.flush_all()?;
+            parts.arena.window.flush()?;
         } else {
             parts.arena.window.unlock_all()?;
         }
@@ -99,7 +99,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         }
         if parts.gets() {
             heard.iter().try_for_each(|&i| parts.get(EdgeId(i)))?;
-            parts.arena.window.flush_all()?;
+            parts.arena.window.flush()?;
         } else if !parts.arena.window.is_unified() {
             parts.arena.window.sync()?;
         }

@@ -50,7 +50,7 @@ pub(super) use shm::Shm;
 pub(super) use transport::OneSided;
 
 /// How a window backend synchronises. No method but `poll` of a scheme that is defined by a blocking collective waits
-/// for other ranks; `open` and `close` are *collective*.
+/// for other ranks; `open`, `reopen`, `close` and `end` are *collective*.
 pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// What a scenario calls it.
     const BACKEND: Backend;
@@ -70,8 +70,14 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
         }
     }
 
-    /// Opens the first epoch; the window is new, or `close` was called.
+    /// Opens the first epoch of a new window.
     fn open(parts: &mut Parts) -> Result<Self, CommError>;
+
+    /// The same after `close`; the window may be another one now.
+    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        *self = Self::open(parts)?;
+        Ok(())
+    }
 
     /// Whether the edge's buffer of this exchange may be written.
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError>;
@@ -105,5 +111,10 @@ pub(super) trait Scheme: Sized + std::fmt::Debug {
     /// Ends all epochs and messages; between two exchanges.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         parts.arena.window.unlock_all()
+    }
+
+    /// Gives back what it has beside the window, after the last `close`.
+    fn end(&mut self) -> Result<(), CommError> {
+        Ok(())
     }
 }

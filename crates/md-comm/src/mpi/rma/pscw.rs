@@ -63,12 +63,18 @@ impl Scheme for Pscw {
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         let peers = |edges: Vec<EdgeId>| edges.into_iter().map(|edge| parts.edge(edge).peer).collect();
-        let sources = Group::new(&parts.world.data, peers(parts.receiving().collect()))?;
-        let targets = Group::new(&parts.world.data, peers(parts.sending().collect()))?;
+        let sources = Group::new(&parts.world.communicator, peers(parts.receiving().collect()))?;
+        let targets = Group::new(&parts.world.communicator, peers(parts.sending().collect()))?;
         let mut scheme =
             Self { sources, targets, accessing: false, exposed: false, arrived: false, zeroed: true };
         scheme.expose(parts)?;
         Ok(scheme)
+    }
+
+    /// The groups stay: peers do not change, and to make a group of some ranks takes a table of all.
+    fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        (self.arrived, self.zeroed) = (false, true);
+        self.expose(parts)
     }
 
     /// Blocks until the receivers have posted: the same wait as for a credit.

@@ -107,7 +107,7 @@ impl SharedRing {
         parts.jitter.pause();
         let (word, place) = (2 * self.next.len(), parts.arena.shared.here.word(READ));
         parts.arena.window.replace(word, self.read, place)?;
-        parts.arena.window.flush_all()
+        parts.arena.window.flush()
     }
 
     fn take(

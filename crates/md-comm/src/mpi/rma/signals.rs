@@ -44,7 +44,7 @@ impl Signals {
                 continue;
             }
             let (peer, [_, channel]) = (parts.edge(edge).peer, self.along.channels(parts.edge(edge)));
-            self.coming.receive(edge.0, &parts.world.data, peer, self.number.tag(channel), 0)?;
+            self.coming.receive(edge.0, &parts.world.communicator, peer, self.number.tag(channel), 0)?;
         }
         Ok(())
     }
@@ -58,7 +58,7 @@ impl Signals {
     /// Sends a signal; the last one must have left.
     pub(super) fn raise(&mut self, parts: &Parts, edge: EdgeId) -> Result<(), CommError> {
         let (peer, [channel, _]) = (parts.edge(edge).peer, self.along.channels(parts.edge(edge)));
-        self.leaving.send(edge.0, &parts.world.data, peer, self.number.tag(channel))
+        self.leaving.send(edge.0, &parts.world.communicator, peer, self.number.tag(channel))
     }
 
     /// Edges whose signals have come since the last call.

@@ -8,12 +8,17 @@ use super::arena::WindowRequest;
 use super::{Parts, Scheme};
 use crate::error::Refused;
 use crate::ledger::Ledger;
-use crate::negotiation::Change;
 use crate::transport::{Poll, Transport};
 use crate::{CommError, Edge, EdgeId, Growth, RmaOptions};
 
-/// What the ranks agree on in a negotiation if some buffer is too small; above all levels of [`Change`].
-const NEW_WINDOW: u64 = 3;
+/// What a negotiation changes; the highest of all ranks decides what everybody does.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Nothing,
+    Capacities,
+    /// Some buffer is too small.
+    Window,
+}
 
 /// A context over a window.
 #[derive(Debug)]
@@ -39,19 +44,14 @@ impl<S: Scheme + 'static> OneSided<S> {
             options,
         };
         let mut parts = Parts::open(world, ledger, request)?;
-        match begin(&mut parts) {
+        let scheme = S::open(&mut parts);
+        // Nobody puts before all have opened their first epoch.
+        match scheme.and_then(|scheme| parts.world.barrier().map(|()| scheme)) {
             Ok(scheme) => Ok(Self { parts, scheme, until_rehearsal: 0 }),
             Err(error) if error.refused() == Some(Refused::Everywhere) => parts.end().and(Err(error)),
             Err(error) => Err(error),
         }
     }
-}
-
-/// Opens the first epoch; nobody puts before all have done so. *Collective.*
-fn begin<S: Scheme>(parts: &mut Parts) -> Result<S, CommError> {
-    let scheme = S::open(parts)?;
-    parts.world.barrier()?;
-    Ok(scheme)
 }
 
 impl<S: Scheme + 'static> Transport for OneSided<S> {
@@ -133,31 +133,37 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
 
     fn negotiate(&mut self, ledger: &mut Ledger, need: &[usize]) -> Result<Growth, CommError> {
         let Self { parts, scheme, .. } = self;
-        let mine = ledger.change(need);
+        let before = ledger.terms();
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
-        let fits = parts.arena.has_room(ledger.capacities_for(need));
-        let mine = if fits { mine.level().into() } else { NEW_WINDOW };
-        let level = parts.world.highest(mine)?;
-        let change = Change::from_level(level);
-        if change != Change::None {
+        let mine = if !parts.arena.has_room(ledger.capacities_for(need)) {
+            Change::Window
+        } else if ledger.changes(need) {
+            Change::Capacities
+        } else {
+            Change::Nothing
+        };
+        let change = parts.world.highest(mine as u64)?;
+        if change > Change::Nothing as u64 {
             ledger.apply(need);
             edge_words::tell_capacities(&parts.world, ledger, parts.number)?;
             parts.terms = ledger.terms();
         }
-        if level == NEW_WINDOW {
+        if change == Change::Window as u64 {
             parts.renew_window()?;
             self.until_rehearsal = 0;
         }
-        *scheme = begin(parts)?;
+        scheme.reopen(parts)?;
+        parts.world.barrier()?;
         self.rehearse_now_and_then(ledger)?;
-        Ok(change.growth())
+        Ok(ledger.growth_since(&before))
     }
 
     fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
         let Self { parts, scheme, .. } = &mut *self;
         parts.overflow.finish(&parts.world, &parts.terms)?;
         scheme.close(parts)?;
+        scheme.end()?;
         parts.end()
     }
 }

@@ -23,12 +23,11 @@ pub(crate) struct Inner {
     /// Follows the watchdog of the world that was started first, not those of its duplicates: calls that block end the job,
     /// and what a duplicate is waited for may be left.
     pub(super) call_limit: Option<CallLimit>,
-    /// Messages of exchanges.
-    pub(crate) data: Communicator,
-    /// Capacities and collectives; a duplicate, so that they never match a receive posted for an exchange.
-    pub(crate) control: Communicator,
-    /// Carries nothing, for [`Self::drive_progress`].
-    pub(super) quiet: Communicator,
+    /// For everything but the little that contexts need of their own: tags tell messages of exchanges from those of
+    /// negotiations and gathers.
+    pub(crate) communicator: Communicator,
+    /// Carries nothing, for [`Self::drive_progress`]; one for a world and its duplicates.
+    pub(super) quiet: Rc<Communicator>,
     pub(crate) numbers: RefCell<Numbers>,
     /// The ranks that share memory with this one, once somebody has asked.
     pub(crate) node: OnceCell<Node>,
@@ -50,19 +49,19 @@ impl std::fmt::Debug for Inner {
 impl Inner {
     pub(super) fn new(
         running: Rc<Running>,
-        [data, control, quiet]: [Communicator; 3],
+        communicator: Communicator,
+        quiet: Rc<Communicator>,
         watchdog: Duration,
         call_limit: Option<CallLimit>,
     ) -> Result<Self, CommError> {
-        let (rank, ranks) = data.rank_and_ranks()?;
-        let numbers = RefCell::new(Numbers::new(data.largest_tag()?));
+        let (rank, ranks) = communicator.rank_and_ranks()?;
+        let numbers = RefCell::new(Numbers::new(communicator.largest_tag()?));
         Ok(Self {
             rank,
             ranks,
             watchdog: Cell::new(watchdog),
             call_limit,
-            data,
-            control,
+            communicator,
             quiet,
             numbers,
             node: OnceCell::new(),
@@ -81,7 +80,7 @@ impl Inner {
 
     /// The largest number of all ranks. *Collective.*
     pub(crate) fn highest(&self, number: u64) -> Result<u64, CommError> {
-        Ok(self.control.reduce(vec![number], Reduction::Highest, self.limit())?[0])
+        Ok(self.communicator.reduce(vec![number], Reduction::Highest, self.limit())?[0])
     }
 
     /// [`World::start_max`](crate::World::start_max).
@@ -105,7 +104,7 @@ impl Inner {
 
     /// *Collective.*
     pub(crate) fn barrier(&self) -> Result<(), CommError> {
-        self.control.barrier(self.limit())
+        self.communicator.barrier(self.limit())
     }
 
     pub(crate) fn limit(&self) -> Limit {

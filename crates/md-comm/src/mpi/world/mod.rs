@@ -108,14 +108,14 @@ impl MpiWorld {
         &self.inner
     }
 
-    /// [`World::duplicate`] with this world's backend: a world with communicators of its own. *Collective.*
+    /// [`World::duplicate`] with this world's backend: a world with a communicator of its own. *Collective.*
     ///
     /// # Errors
     /// [`CommError::Mpi`] if a call fails.
     pub fn duplicate(&self) -> Result<Self, CommError> {
-        let Inner { data, control, quiet, running, .. } = &*self.inner;
-        let own = [data.duplicate()?, control.duplicate()?, quiet.duplicate()?];
-        let inner = Inner::new(Rc::clone(running), own, self.inner.watchdog(), None)?;
+        let Inner { communicator, quiet, running, .. } = &*self.inner;
+        let own = communicator.duplicate()?;
+        let inner = Inner::new(Rc::clone(running), own, Rc::clone(quiet), self.inner.watchdog(), None)?;
         Ok(Self { inner: Rc::new(inner), ..self.clone() })
     }
 }
@@ -148,7 +148,7 @@ impl World for MpiWorld {
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.control.gather_all(mine.to_vec(), self.inner.ranks, self.inner.limit())
+        self.inner.communicator.gather_all(mine.to_vec(), self.inner.ranks, self.inner.limit())
     }
 
     fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
@@ -168,7 +168,7 @@ impl World for MpiWorld {
         if self.inner.ranks == 1 {
             return Ok(());
         }
-        let reduced = self.inner.control.reduce(words.to_vec(), how, self.inner.limit())?;
+        let reduced = self.inner.communicator.reduce(words.to_vec(), how, self.inner.limit())?;
         words.copy_from_slice(&reduced);
         Ok(())
     }

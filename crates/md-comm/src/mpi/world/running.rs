@@ -42,7 +42,7 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 }
 
 /// The same in a program that has initialised MPI itself, for the ranks of one of its communicators (an
-/// intracommunicator), which is duplicated three times. *Collective* over the communicator.
+/// intracommunicator), which is duplicated twice. *Collective* over the communicator.
 ///
 /// ```no_run
 /// use md_comm::World;
@@ -86,9 +86,9 @@ fn world_over(
     call_limit: CallLimit,
     watchdog: Duration,
 ) -> Result<MpiWorld, CommError> {
-    let [data, control, quiet] = [(); 3].map(|()| Communicator::duplicate_of(communicator));
-    let communicators = [data?, control?, quiet?];
-    let inner = Rc::new(Inner::new(Rc::new(running), communicators, watchdog, Some(call_limit))?);
+    let [own, quiet] = [(); 2].map(|()| Communicator::duplicate_of(communicator));
+    let inner = Inner::new(Rc::new(running), own?, Rc::new(quiet?), watchdog, Some(call_limit))?;
+    let inner = Rc::new(inner);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
 }

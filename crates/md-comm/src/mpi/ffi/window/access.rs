@@ -60,7 +60,8 @@ impl Window {
             bytes.ok_or_else(|| refused("MPI_Put", format!("origin {i} is shorter than {end}")))?.as_ptr();
         let length = count("MPI_Put", length)?;
         self.origin_busy[i] = true;
-        let Target { raw, member, at } = target;
+        let Target { raw, number, member, at } = target;
+        self.touch(number, to.member);
         // SAFETY: source and target have `length` bytes; the source stays untouched until the put is complete
         // (`origin_busy`); the target is the receiver's buffer, which it does not look at before the arrival.
         // Test: rough, memcheck.
@@ -74,11 +75,12 @@ impl Window {
     pub(crate) fn get(&mut self, i: usize, piece: Range<usize>, from: Place) -> Result<(), CommError> {
         let Range { start, end } = piece;
         let length = end.saturating_sub(start);
-        let Target { raw, member, at } = self.target("MPI_Get", from, length)?;
+        let Target { raw, number, member, at } = self.target("MPI_Get", from, length)?;
         let bytes = self.origin_mut(i, end)?.get_mut(start..);
         let to = bytes.ok_or_else(|| refused("MPI_Get", format!("{start} is behind {end}")))?.as_mut_ptr();
         let length = count("MPI_Get", length)?;
         self.origin_busy[i] = true;
+        self.touch(number, from.member);
         // SAFETY: source and target have `length` bytes; the target is not looked at until the get is complete
         // (`origin_busy`); the source is a buffer that its owner does not write to until it is released.
         // Test: rough, memcheck.
@@ -90,12 +92,13 @@ impl Window {
     /// Atomically replaces a word of a member's part. MPI-3.1 section 11.3.4.
     pub(crate) fn replace(&mut self, i: usize, value: u64, at: Place) -> Result<(), CommError> {
         let peer = at.member;
-        let Target { raw, member, at } = self.target("MPI_Accumulate", at, WORD_BYTES)?;
+        let Target { raw, number, member, at } = self.target("MPI_Accumulate", at, WORD_BYTES)?;
         if self.word_busy[i] {
             return Err(refused("MPI_Accumulate", format!("word {i} is used by a pending call")));
         }
         self.word_busy[i] = true;
         self.words[i] = value;
+        self.touch(number, peer);
         let from = (&raw const self.words[i]).cast();
         let one: c_int = 1;
         // SAFETY: one word is read from `words`, which stays untouched until the call is complete (`word_busy`), and
@@ -122,7 +125,7 @@ impl Window {
 
     fn fetch_and(&self, operation: ffi::MPI_Op, value: u64, at: Place) -> Result<u64, CommError> {
         let peer = at.member;
-        let Target { raw, member, at } = self.target("MPI_Fetch_and_op", at, WORD_BYTES)?;
+        let Target { raw, member, at, .. } = self.target("MPI_Fetch_and_op", at, WORD_BYTES)?;
         let mut result = 0_u64;
         let (from, to) = ((&raw const value).cast(), (&raw mut result).cast());
         // SAFETY: one aligned word inside the window is accessed; both locals live until the flush, which completes it.
@@ -187,9 +190,23 @@ impl Window {
     /// Where an access goes, in MPI's terms.
     fn target(&self, call: &'static str, at: Place, length: usize) -> Result<Target, CommError> {
         let (made, offset) = self.locate(call, at, length)?;
-        let start = made.addresses.get(at.member).copied().unwrap_or(0);
-        let (raw, member) = (made.raw, rank_number(at.member));
-        Ok(Target { raw, member, at: start + offset as ffi::MPI_Aint })
+        let start = made.start_of(at.member)?;
+        let (raw, number, member) = (made.raw, self.number_of(at), rank_number(at.member));
+        Ok(Target { raw, number, member, at: start + offset as ffi::MPI_Aint })
+    }
+
+    /// Something is under way to a member.
+    fn touch(&mut self, number: usize, member: Rank) {
+        // There are as many as neighbours at most.
+        if !self.touched.contains(&(number, member)) {
+            self.touched.push((number, member));
+        }
+    }
+
+    /// Which window of the set a place is in.
+    fn number_of(&self, at: Place) -> usize {
+        // Nearly always there is one window, and nothing to divide.
+        if self.made.len() == 1 { 0 } else { at.offset.checked_div(self.extent).unwrap_or(0) }
     }
 
     /// The MPI window of a place and the offset in it; invariant 1.
@@ -199,8 +216,7 @@ impl Window {
         at: Place,
         length: usize,
     ) -> Result<(&Made, usize), CommError> {
-        // Nearly always there is one window, and nothing to divide.
-        let number = if self.made.len() == 1 { 0 } else { at.offset.checked_div(self.extent).unwrap_or(0) };
+        let number = self.number_of(at);
         let offset = at.offset - number * self.extent;
         let inside = offset.checked_add(length).is_some_and(|end| end <= self.extent);
         match self.made.get(number) {
@@ -229,6 +245,8 @@ impl Window {
 /// Where an access goes.
 struct Target {
     raw: ffi::MPI_Win,
+    /// Of the window in its set.
+    number: usize,
     member: c_int,
     /// Displacement.
     at: ffi::MPI_Aint,

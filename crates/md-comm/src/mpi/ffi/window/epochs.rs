@@ -5,9 +5,13 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 
-use super::super::{Communicator, is_running};
-use super::{Call, Made, Window, check, constants, guarded};
+use super::super::{Communicator, guarded_to, is_running};
+use super::{Call, Made, Window, check, constants, guarded, rank_number};
 use crate::{Asserts, CommError, Rank};
+
+/// In some libraries `MPI_Win_flush_all` sends a message to every rank, all at once, while the flush of one rank takes a round
+/// trip, one after another: as long as that of so many messages.
+pub(crate) const RANKS_PER_FLUSH: usize = 16;
 
 /// What a caller asserts about an epoch that begins or ends; passed to the library only where the options ask for it
 /// (MPI-3.1 section 11.5.5).
@@ -173,13 +177,36 @@ impl Window {
         Ok(())
     }
 
-    /// Everything has arrived at its target (`flush_local` would not say that). MPI-3.1 section 11.5.4.
-    pub(crate) fn flush_all(&mut self) -> Result<(), CommError> {
-        // SAFETY: a valid window; all accesses' memory obeys invariant 2.
-        // Test: paths.
-        self.each(|made| guarded(Call::MPI_Win_flush_all, || unsafe { ffi::MPI_Win_flush_all(made.raw) }))?;
+    /// Everything has arrived at its target (`flush_local` would not say that). Goes to the ranks that something was done to if
+    /// they are few among many. MPI-3.1 section 11.5.4.
+    pub(crate) fn flush(&mut self) -> Result<(), CommError> {
+        let few = self.touched.len() * self.ranks_per_flush < self.members * self.made.len();
+        if few { self.flush_touched() } else { self.flush_all() }?;
         self.completed();
         Ok(())
+    }
+
+    fn flush_all(&self) -> Result<(), CommError> {
+        // SAFETY: a valid window; all accesses' memory obeys invariant 2.
+        // Test: paths.
+        self.each(|made| guarded(Call::MPI_Win_flush_all, || unsafe { ffi::MPI_Win_flush_all(made.raw) }))
+    }
+
+    fn flush_touched(&self) -> Result<(), CommError> {
+        for &(number, member) in &self.touched {
+            let Some(Made { raw, .. }) = self.made.get(number) else { continue };
+            // SAFETY: a valid window and one of its ranks (both were used); all accesses' memory obeys invariant 2.
+            // Test: rough.
+            guarded_to(Call::MPI_Win_flush, member, || unsafe {
+                ffi::MPI_Win_flush(rank_number(member), *raw)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// How many ranks a flush of all may go to for each that needs one; [`RANKS_PER_FLUSH`] if nobody says anything.
+    pub(crate) fn weigh_flushes(&mut self, ranks_per_flush: usize) {
+        self.ranks_per_flush = ranks_per_flush;
     }
 
     /// Makes stores of others visible here and the other way round; only inside passive epochs. `MPI_Win_sync` is no
@@ -195,5 +222,6 @@ impl Window {
     fn completed(&mut self) {
         self.origin_busy.fill(false);
         self.word_busy.fill(false);
+        self.touched.clear();
     }
 }

@@ -1,14 +1,16 @@
 //! Making and ending one MPI window of a set.
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::time::Duration;
 
 use mpi::ffi;
 
-use super::{Call, Memory, check, constants, guarded};
+use super::access::refused;
+use super::{Call, Memory, Window, check, constants, guarded};
 use crate::mpi::ffi::{Communicator, Limit};
-use crate::{ALIGNMENT, AlignedBuffer, CommError, Reduction};
+use crate::{ALIGNMENT, AlignedBuffer, CommError, Rank, Reduction};
 
 /// Memory of ours begins on a page, like the library's own.
 const PAGE_BYTES: usize = 4096;
@@ -22,8 +24,8 @@ pub(super) struct Made {
     pub(super) unified: bool,
     /// The members' parts, for shared memory only.
     pub(super) parts: Vec<*mut u8>,
-    /// What the members' displacements start from, where that is not 0: the addresses of attached memory.
-    pub(super) addresses: Vec<ffi::MPI_Aint>,
+    /// Where attached memory is, of this rank and of those that have told it.
+    pub(super) addresses: BTreeMap<Rank, ffi::MPI_Aint>,
     /// Whether `post` has been called and `test` has not succeeded.
     pub(super) exposed: bool,
     pub(super) memory: Memory,
@@ -53,12 +55,11 @@ impl Made {
                 return Err(error);
             }
         };
-        let (parts, addresses, exposed) = (Vec::new(), Vec::new(), false);
+        let (parts, addresses, exposed) = (Vec::new(), BTreeMap::new(), false);
         let mut made =
             Self { raw, base, unified: false, parts, addresses, exposed, memory, _backing: backing };
         let settled = made.settle(on, extent);
-        let found = together(on, settled, limit).and_then(|address| made.find_addresses(on, address, limit));
-        match found {
+        match together(on, settled, limit) {
             Ok(()) => Ok(made),
             Err(error) => {
                 std::mem::forget(made);
@@ -67,8 +68,8 @@ impl Made {
         }
     }
 
-    /// What each rank does by itself with a new window; its address, where peers must know it.
-    fn settle(&mut self, on: &Communicator, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
+    /// What each rank does by itself with a new window.
+    fn settle(&mut self, on: &Communicator, extent: usize) -> Result<(), CommError> {
         // SAFETY: a valid window; the handler is predefined.
         // Test: suite.
         let code = unsafe { ffi::MPI_Win_set_errhandler(self.raw, ffi::RSMPI_ERRORS_RETURN) };
@@ -80,14 +81,14 @@ impl Made {
         // Test: paths.
         unsafe { self.base.write_bytes(0, extent) };
         match self.memory {
-            Memory::Shared => self.find_parts(on, extent).map(|()| 0),
-            Memory::Attached => self.attach(extent),
-            Memory::Allocated | Memory::Created => Ok(0),
+            Memory::Shared => self.find_parts(on, extent),
+            Memory::Attached => self.attach(on, extent),
+            Memory::Allocated | Memory::Created => Ok(()),
         }
     }
 
-    /// Attaches the memory and says where it is. MPI-3.1 section 11.2.4.
-    pub(super) fn attach(&mut self, extent: usize) -> Result<ffi::MPI_Aint, CommError> {
+    /// Attaches the memory and notes where it is. MPI-3.1 section 11.2.4.
+    pub(super) fn attach(&mut self, on: &Communicator, extent: usize) -> Result<(), CommError> {
         let mut address: ffi::MPI_Aint = 0;
         // SAFETY: the memory has `extent` bytes and is kept by the owner until the window is freed.
         // Test: options.
@@ -96,23 +97,18 @@ impl Made {
             check("MPI_Win_attach", code)?;
             check("MPI_Get_address", ffi::MPI_Get_address(self.base.cast(), &raw mut address))?;
         }
-        Ok(address)
+        let (rank, _) = on.rank_and_ranks()?;
+        self.addresses.insert(rank, address);
+        Ok(())
     }
 
-    /// Learns where the others have attached memory. *Collective.*
-    pub(super) fn find_addresses(
-        &mut self,
-        on: &Communicator,
-        mine: ffi::MPI_Aint,
-        limit: Limit,
-    ) -> Result<(), CommError> {
-        if self.memory == Memory::Attached {
-            let (_, members) = on.rank_and_ranks()?;
-            let all = on.gather_all((mine as i64).to_ne_bytes().to_vec(), members, limit)?;
-            let all = bytemuck::pod_collect_to_vec::<u8, i64>(&all);
-            self.addresses = all.into_iter().map(|address| address as ffi::MPI_Aint).collect();
+    /// What a member's displacements start from.
+    pub(super) fn start_of(&self, member: Rank) -> Result<ffi::MPI_Aint, CommError> {
+        if self.memory != Memory::Attached {
+            return Ok(0);
         }
-        Ok(())
+        let known = self.addresses.get(&member).copied();
+        known.ok_or_else(|| refused("an access", format!("rank {member} has not told where its memory is")))
     }
 
     /// Ends the window, outside of any epoch; nobody accesses it any more. *Collective.* MPI-3.1 section 11.2.5.
@@ -136,15 +132,34 @@ impl Made {
     }
 }
 
+impl Window {
+    /// Where this rank has attached the memory of a window of the set; nothing of windows that are addressed otherwise.
+    pub(crate) fn address(&self, number: usize, own: Rank) -> Option<usize> {
+        self.made.get(number)?.addresses.get(&own).map(|&address| address as usize)
+    }
+
+    /// A peer has told where its memory is.
+    pub(crate) fn learn_address(&mut self, number: usize, of: Rank, address: usize) {
+        if let Some(made) = self.made.get_mut(number) {
+            made.addresses.insert(of, address as ffi::MPI_Aint);
+        }
+    }
+}
+
 /// What the library may assume. Flags are single words written by one rank each, so no order among accumulates is
 /// needed; parts of a shared window on pages of their own can lie next to the rank that reads them.
 pub(super) struct Hints(pub(super) ffi::MPI_Info);
 
 impl Hints {
     pub(super) fn new(memory: Memory) -> Result<Self, CommError> {
-        let for_all: [(&CStr, &CStr); 2] = [(c"same_disp_unit", c"true"), (c"accumulate_ordering", c"none")];
-        let for_shared: [(&CStr, &CStr); 1] = [(c"alloc_shared_noncontig", c"true")];
-        let pairs: &[(&CStr, &CStr)] = if memory == Memory::Shared { &for_shared } else { &for_all };
+        const SAME_SIZE: (&CStr, &CStr) = (c"same_size", c"true");
+        const FOR_ALL: [(&CStr, &CStr); 2] =
+            [(c"same_disp_unit", c"true"), (c"accumulate_ordering", c"none")];
+        let pairs: &[(&CStr, &CStr)] = match memory {
+            Memory::Allocated | Memory::Created => &[FOR_ALL[0], FOR_ALL[1], SAME_SIZE],
+            Memory::Attached => &FOR_ALL,
+            Memory::Shared => &[(c"alloc_shared_noncontig", c"true")],
+        };
         // SAFETY: reading a constant of the C library; the calls copy terminated strings.
         // Test: suite.
         unsafe {

@@ -22,10 +22,10 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 
 pub(crate) use access::Place;
-pub(crate) use epochs::{Assertion, Group};
+pub(crate) use epochs::{Assertion, Group, RANKS_PER_FLUSH};
 
 use super::{Call, Communicator, Limit, byte, check, constants, guarded};
-use crate::{AlignedBuffer, Asserts, CommError};
+use crate::{AlignedBuffer, Asserts, CommError, Rank};
 use making::Made;
 
 /// Where a window's memory comes from.
@@ -80,6 +80,9 @@ pub(crate) struct Window {
     origin_busy: Vec<bool>,
     words: Vec<u64>,
     word_busy: Vec<bool>,
+    /// Window of the set and member, of what is under way.
+    touched: Vec<(usize, Rank)>,
+    ranks_per_flush: usize,
     freed: bool,
     one_thread: PhantomData<*mut ()>,
 }
@@ -111,9 +114,16 @@ impl Window {
             origin_busy: vec![false; origins],
             words: vec![0; words],
             word_busy: vec![false; words],
+            touched: Vec::with_capacity(origins + words),
+            ranks_per_flush: RANKS_PER_FLUSH,
             freed: false,
             one_thread: PhantomData,
         })
+    }
+
+    /// How many windows it consists of.
+    pub(crate) fn many(&self) -> usize {
+        self.made.len()
     }
 
     /// Whether public and private copy are one memory.

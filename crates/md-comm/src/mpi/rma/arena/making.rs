@@ -51,7 +51,8 @@ impl Arena {
         let ring = request.form == Form::SharedRing;
         let senders = (0..edges).filter(|&i| ring && has_buffers(i)).map(|i| sizes.room_in[i]);
         let (mut shared, end) = SharedPart::lay_out(end, buffers, senders);
-        let (window, origins) = make(ends.world, on, request, edges, end)?;
+        let (mut window, origins) = make(ends.world, on, request, edges, end)?;
+        tell_addresses(ends, &mut window, request)?;
         for i in 0..edges {
             credits[i] += origins(i);
             here[i] += origins(i);
@@ -91,9 +92,31 @@ fn make(
     let windows = if per_edge { highest(edges.max(1))? } else { 1 };
     let (asserts, limit) = (options.asserts, world.limit());
     let request = Request { memory, windows, extent, origins: edges, words: 2 * edges + 1, asserts, limit };
-    let window = world.make_window(on, request)?.map_err(|reason| backend.unavailable(reason))?;
+    let mut window = world.make_window(on, request)?.map_err(|reason| backend.unavailable(reason))?;
+    window.weigh_flushes(world.adversity.get().ranks_per_flush());
     let begins: Vec<usize> = (0..windows).map(|i| i * extent + window.misalignment(i)).collect();
     Ok((window, move |edge: usize| begins.get(edge).or(begins.first()).copied().unwrap_or(0)))
+}
+
+/// Memory that was attached is addressed absolutely: both ends of an edge write to each other's. *Collective.*
+fn tell_addresses(
+    ends: &Ends<'_, impl Fn(Rank) -> Rank>,
+    window: &mut Window,
+    request: WindowRequest,
+) -> Result<(), CommError> {
+    if request.memory != Memory::Attached {
+        return Ok(());
+    }
+    let edges = &ends.spec().edges;
+    for number in 0..window.many() {
+        let own = window.address(number, ends.world.rank).unwrap_or_default();
+        for along in [Along::Forward, Along::Backward] {
+            let told = ends.tell(along, &vec![own; edges.len()])?;
+            let told = edges.iter().zip(told).filter(|(edge, _)| along.receives(edge));
+            told.for_each(|(edge, address)| window.learn_address(number, edge.peer, address));
+        }
+    }
+    Ok(())
 }
 
 /// More than a core's own caches hold today (0.25 to 2 MiB).

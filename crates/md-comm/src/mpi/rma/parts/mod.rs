@@ -200,7 +200,7 @@ fn arena(
     request: WindowRequest,
 ) -> Result<Arena, CommError> {
     if request.memory != Memory::Shared {
-        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.data, request);
+        return Arena::new(&Ends { world, terms, number, member: |rank| rank }, &world.communicator, request);
     }
     let node = world.find_node()?;
     let member = |rank| node.member(rank).unwrap_or_default();
