@@ -8,8 +8,8 @@
 #
 # e.g. nodes.sh up 2; nodes.sh run 1 --mca osc pt2pt,sm target/release/md-cli backends; nodes.sh down
 # --rate limits what each node sends (tbf). --delay lets every packet wait in a relay (relay.py), which takes a part of a core.
-# MD_NODES=NAME (default mdnode) makes further sets of nodes beside each other. Needs Linux, root, iproute2 and util-linux; Open MPI
-# or MPICH. (Intel MPI is started as MPICH is, with I_MPI_HYDRA_IFACE=eth0 and FI_PROVIDER=tcp; not tried.)
+# MD_NODES=NAME (default mdnode) makes further sets of nodes beside each other. Needs Linux, root, iproute2 and util-linux. Tried
+# with Open MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18: whose mpirun is on PATH.
 # Exit codes: 2 for wrong arguments, 3 if this machine cannot have nodes, 1 for anything else that fails.
 set -euo pipefail
 
@@ -106,6 +106,7 @@ run() {
         # Every node takes all cores for its own; bound, the first rank of each would sit on the same core.
         options=(--bind-to none --host "${hosts%,}" --mca plm_rsh_agent nodes.sh --mca plm_rsh_no_tree_spawn 1
             --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp --mca pml ob1)
+        [ $((nodes * ranks)) -le "$(nproc)" ] || options+=(--mca mpi_yield_when_idle 1)
     else
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n,"; done
         # Libraries below MPICH would find that the nodes share a machine.
