@@ -1,24 +1,26 @@
 #!/usr/bin/env bash
-# Several nodes on one machine: network namespaces with addresses and host names of their own, joined by a bridge. Messages between
-# ranks on different nodes go through TCP; shared memory ends at the node.
+# Several nodes on one machine: network namespaces with addresses and host names of their own, joined by a bridge in one more
+# namespace. Messages between ranks on different nodes go through TCP; shared memory ends at the node.
 #
 #   nodes.sh up N [--rate 1gbit] [--delay 50us]    make N nodes
 #   nodes.sh run RANKS_PER_NODE [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
-#   nodes.sh down                                  remove them, and leave nothing behind
+#   nodes.sh down                                  remove them with all that runs on them
 #
 # e.g. nodes.sh up 2; nodes.sh run 1 --mca osc pt2pt,sm target/release/md-cli backends; nodes.sh down
-# --rate limits what each node sends (tbf). --delay lets every packet wait in a relay (relay.py), which takes the time of about
-# half a core. Needs Linux, root, iproute2 and util-linux; Open MPI, MPICH or Intel MPI.
+# --rate limits what each node sends (tbf). --delay lets every packet wait in a relay (relay.py), which takes a part of a core.
+# MD_NODES=NAME (default mdnode) makes further sets of nodes beside each other. Needs Linux, root, iproute2 and util-linux. Tried
+# with Open MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18: whose mpirun is on PATH.
+# Exit codes: 2 for wrong arguments, 3 if this machine cannot have nodes, 1 for anything else that fails.
 set -euo pipefail
 
-PREFIX=mdnode
+NAME=${MD_NODES:-mdnode}
+SWITCH=${NAME}0
 NETWORK=10.77.0
-STATE=/run/md-nodes
 HERE=$(cd "$(dirname "$0")" && pwd)
 
 fail() {
     echo "nodes.sh: $1" >&2
-    exit "${2:-3}"
+    exit "${2:-1}"
 }
 
 usage() {
@@ -26,114 +28,111 @@ usage() {
     exit 2
 }
 
-count() {
-    ip netns list | grep -c "^$PREFIX" || true
+# With the switch's; the highest number is the number of nodes.
+namespaces() {
+    ip netns list | grep -o "^$NAME[0-9][0-9]*" || true
 }
 
 check_machine() {
-    [ "$(uname)" = Linux ] || fail "network namespaces are a matter of Linux"
-    [ "$(id -u)" = 0 ] || fail "network namespaces need root: sudo $0 ..."
+    [ "$(uname)" = Linux ] || fail "network namespaces are a matter of Linux" 3
+    [ "$(id -u)" = 0 ] || fail "network namespaces need root: sudo $0 ..." 3
     for tool in ip unshare; do
-        command -v $tool >/dev/null || fail "\`$tool\` is missing: apt-get install iproute2 util-linux"
+        command -v $tool >/dev/null || fail "\`$tool\` is missing: apt-get install iproute2 util-linux" 3
     done
+    unshare --net --uts --mount true 2>/dev/null ||
+        fail "namespaces cannot be made here; a container needs --privileged" 3
 }
 
 up() {
-    local nodes=$1 rate="" delay="" n
+    local nodes=${1:-} rate="" delay="" n
+    [[ $nodes =~ ^[1-9][0-9]?$ ]] || usage
     shift
     while [ $# -gt 0 ]; do
         case $1 in
-        --rate) rate=${2:?} ;;
-        --delay) delay=${2:?} ;;
+        --rate) rate=${2:-} && [ -n "$rate" ] || usage ;;
+        --delay) delay=${2:-} && [ -n "$delay" ] || usage ;;
         *) usage ;;
         esac
         shift 2
     done
-    [[ $nodes =~ ^[1-9][0-9]?$ ]] || usage
-    [ "$(count)" = 0 ] || fail "there are nodes already: nodes.sh down"
-    trap down ERR
-    mkdir -p "$STATE"
-    for n in $(seq "$nodes"); do
-        ip netns add "$PREFIX$n"
+    [ -z "$(namespaces)" ] || fail "there are nodes already: nodes.sh down"
+    trap down EXIT
+    for n in $(seq 0 "$nodes"); do
+        ip netns add "$NAME$n"
     done
     if [ -n "$delay" ]; then
-        python3 "$HERE/relay.py" "$delay" "$nodes" </dev/null >"$STATE/relay.log" 2>&1 &
-        echo $! >"$STATE/relay.pid"
-        for n in $(seq 50); do
-            [ "$(ip -o link | grep -c mdtap)" = "$nodes" ] && break
-            sleep 0.1
-        done
-        for n in $(seq "$nodes"); do
-            ip link set "mdtap$n" netns "$PREFIX$n" name eth0 mtu 9000
-        done
+        ip netns exec "$SWITCH" python3 "$HERE/relay.py" "$delay" "$nodes"
     else
-        ip link add mdbridge type bridge
-        ip link set mdbridge up
-        for n in $(seq "$nodes"); do
-            ip link add "mdveth$n" type veth peer name eth0 netns "$PREFIX$n"
-            ip link set "mdveth$n" master mdbridge up
-        done
+        ip -n "$SWITCH" link add bridge up type bridge
     fi
     for n in $(seq "$nodes"); do
-        ip -n "$PREFIX$n" addr add "$NETWORK.$n/24" dev eth0
-        ip -n "$PREFIX$n" link set eth0 up
-        ip -n "$PREFIX$n" link set lo up
-        [ -z "$rate" ] || tc -n "$PREFIX$n" qdisc add dev eth0 root tbf rate "$rate" burst 64kb latency 50ms
+        if [ -n "$delay" ]; then
+            ip -n "$SWITCH" link set "tap$n" netns "$NAME$n" name eth0 mtu 9000
+        else
+            ip -n "$SWITCH" link add "veth$n" type veth peer name eth0 netns "$NAME$n"
+            ip -n "$SWITCH" link set "veth$n" master bridge up
+        fi
+        ip -n "$NAME$n" addr add "$NETWORK.$n/24" dev eth0
+        ip -n "$NAME$n" link set eth0 up
+        ip -n "$NAME$n" link set lo up
+        [ -z "$rate" ] || tc -n "$NAME$n" qdisc add dev eth0 root tbf rate "$rate" burst 64kb latency 50ms
     done
+    trap - EXIT
 }
 
-# In place of ssh: AGENT [OPTION...] HOST COMMAND...
-write_agent() {
-    cat >"$1" <<EOF
-#!/bin/sh
-while [ "\${1#-}" != "\$1" ]; do shift; done
-node=$PREFIX\${1##*.}; shift
-exec ip netns exec \$node unshare --uts sh -c "hostname \$node; \$*"
-EOF
-    chmod +x "$1"
+# In place of ssh: [OPTION...] HOST COMMAND...
+agent() {
+    unset MD_NODES_AGENT
+    while [ "${1#-}" != "$1" ]; do shift; done
+    on_node "${1##*.}" sh -c "${*:2}"
+}
+
+on_node() {
+    # shellcheck disable=SC2016 # for the inner shell
+    exec ip netns exec "$NAME$1" unshare --uts sh -c 'echo "$0" >/proc/sys/kernel/hostname; exec "$@"' "$NAME$1" "${@:2}"
 }
 
 run() {
-    local ranks=$1 nodes hosts="" options n
+    local ranks=${1:-} nodes hosts="" options n
+    [[ $ranks =~ ^[1-9][0-9]*$ ]] && [ $# -ge 2 ] || usage
     shift
-    nodes=$(count)
+    nodes=$(($(namespaces | wc -l) - 1))
     [ "$nodes" -gt 0 ] || fail "there are no nodes: nodes.sh up 2"
-    agent=$(mktemp)
-    trap 'rm -f "$agent"' EXIT
-    write_agent "$agent"
+    # Found by its name: Open MPI takes what follows a space for an argument.
+    export MD_NODES_AGENT=yes MD_NODES=$NAME PATH=$HERE:$PATH
     if mpirun --version 2>/dev/null | grep -qi "open *mpi\|open-mpi\|openrte"; then
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n:$ranks,"; done
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
         # Every node takes all cores for its own; bound, the first rank of each would sit on the same core.
-        options=(--bind-to none --host "${hosts%,}" --mca plm_rsh_agent "$agent" --mca plm_rsh_no_tree_spawn 1
-            --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp)
+        options=(--bind-to none --host "${hosts%,}" --mca plm_rsh_agent nodes.sh --mca plm_rsh_no_tree_spawn 1
+            --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp --mca pml ob1)
+        [ $((nodes * ranks)) -le "$(nproc)" ] || options+=(--mca mpi_yield_when_idle 1)
     else
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n,"; done
-        options=(-hosts "${hosts%,}" -ppn "$ranks" -n $((nodes * ranks)) -launcher ssh -launcher-exec "$agent" -iface eth0)
+        # Libraries below MPICH would find that the nodes share a machine.
+        export FI_PROVIDER=tcp UCX_TLS=tcp,self
+        options=(-hosts "${hosts%,}" -ppn "$ranks" -n $((nodes * ranks)) -launcher ssh -launcher-exec nodes.sh -iface eth0)
     fi
-    ip netns exec "${PREFIX}1" unshare --uts sh -c 'hostname "$0"; exec mpirun "$@"' "${PREFIX}1" "${options[@]}" "$@"
+    on_node 1 mpirun "${options[@]}" "$@"
 }
 
 down() {
-    local n
-    if [ -e "$STATE/relay.pid" ]; then
-        kill "$(cat "$STATE/relay.pid")" 2>/dev/null || true
-    fi
-    for n in $(ip netns list | grep -o "^$PREFIX[0-9]*"); do
+    local n pids
+    for n in $(namespaces); do
+        pids=$(ip netns pids "$n")
+        # shellcheck disable=SC2086 # a list of numbers
+        [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
         ip netns del "$n"
     done
-    ip link del mdbridge 2>/dev/null || true
-    rm -rf "$STATE"
+    # Of jobs that did not come to their end.
+    rm -rf "${TMPDIR:-/tmp}/ompi.$NAME"[0-9]* /dev/shm/*".$NAME"[0-9]*.*
 }
 
+[ -z "${MD_NODES_AGENT:-}" ] || agent "$@"
 command=${1:-}
-[ $# -gt 0 ] && shift
 case $command in
-up | run | down) check_machine ;;
+up | run | down) shift ;;
 *) usage ;;
 esac
-case $command in
-up) [ $# -ge 1 ] || usage ;;
-run) [ $# -ge 2 ] || usage ;;
-esac
+check_machine
 "$command" "$@"

@@ -14,9 +14,26 @@ pub(crate) fn md_cli() -> PathBuf {
 }
 
 fn build() -> PathBuf {
+    let own = own_program();
+    // With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
+    let mut cargo = cargo("build");
+    cargo.args(["--bin", "md-cli", "--test", &name_of_test(&own)]);
+    let built = cargo.output().expect("cargo starts");
+    assert!(built.status.success(), "{cargo:?}:\n{}", String::from_utf8_lossy(&built.stderr));
+    keep(&own.ancestors().nth(2).expect(PLACE_OF_TESTS).join("md-cli"))
+}
+
+fn own_program() -> PathBuf {
+    std::env::current_exe().expect("a process knows its program")
+}
+
+const PLACE_OF_TESTS: &str = "tests are in target/<profile>/deps";
+
+/// A call of cargo for the workspace with this test's profile, features and target folder.
+pub(crate) fn cargo(command: &str) -> Command {
     // target/debug/deps/this-test
-    let own = std::env::current_exe().expect("a process knows its program");
-    let folder = own.ancestors().nth(2).expect("tests are in target/<profile>/deps");
+    let own = own_program();
+    let folder = own.ancestors().nth(2).expect(PLACE_OF_TESTS);
     let target = folder.parent().expect("the profile's folder is in the target folder");
     let profile = match folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
@@ -24,16 +41,11 @@ fn build() -> PathBuf {
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
-    cargo.args(["build", "--quiet", "--workspace", "--bin", "md-cli", "--profile", profile]);
-    // With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
-    cargo.args(["--test", &name_of_test(&own)]);
-    cargo.arg("--target-dir").arg(target);
+    cargo.args([command, "--quiet", "--workspace", "--profile", profile]).arg("--target-dir").arg(target);
     if cfg!(not(feature = "mpi")) {
         cargo.arg("--no-default-features");
     }
-    let built = cargo.output().expect("cargo starts");
-    assert!(built.status.success(), "{cargo:?}:\n{}", String::from_utf8_lossy(&built.stderr));
-    keep(&folder.join("md-cli"))
+    cargo
 }
 
 /// What stands before the hash in the name of a test's program.

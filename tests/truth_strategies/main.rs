@@ -1,6 +1,7 @@
 //! Every way to move a halo gives the same trajectory, bit for bit. One MPI job per number of ranks
 //! and implementation of windows runs all strategies one after another through the engine. The last line is `N passed, N
-//! failed`. `MD_STRATEGIES=full` runs everything, `each` each option alone; by default a slice. `MD_STRATEGIES_RANKS=2,3`, `MD_STRATEGIES_PATHS=sm,pt2pt`
+//! failed`. `MD_STRATEGIES=full` runs everything, `each` each option alone, `nodes` none (for a launcher
+//! over several nodes); by default a slice. `MD_STRATEGIES_RANKS=2,3`, `MD_STRATEGIES_PATHS=sm,pt2pt`
 //! and `MD_STRATEGIES_ONLY=words` (which a strategy's name must contain) run parts of either.
 #![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
 

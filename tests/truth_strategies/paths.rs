@@ -28,7 +28,7 @@ const NO_SHARED: &str = "shm,hybrid";
 const DEFAULT: Path =
     Path { name: "default path", variables: &[], fewest_ranks: 1, without: "", windows: Windows::Any };
 
-const PATHS: [Path; 4] = [
+const PATHS: [Path; 5] = [
     DEFAULT,
     // Forced osc/rdma refuses a window of one rank.
     Path {
@@ -56,7 +56,16 @@ const PATHS: [Path; 4] = [
         without: NO_SHARED,
         windows: Windows::Any,
     },
+    Path {
+        name: "several nodes",
+        variables: &[("OMPI_MCA_osc", "pt2pt,sm")],
+        fewest_ranks: 2,
+        without: "shm",
+        windows: Windows::Any,
+    },
 ];
+/// Those that are chosen by their variables; the last one needs a launcher of its own.
+const ON_THIS_NODE: usize = 4;
 
 /// Variable with the numbers of ranks to try, separated by commas; by default all of the extent.
 const RANKS: &str = "MD_STRATEGIES_RANKS";
@@ -66,8 +75,9 @@ const PATHS_WANTED: &str = "MD_STRATEGIES_PATHS";
 /// What is run, one job each.
 pub(crate) fn plan(extent: Extent) -> Result<Vec<(&'static Path, usize)>, String> {
     let (default_paths, default_ranks): (&'static [Path], &[usize]) = match extent {
+        Extent::Nodes => (&PATHS[ON_THIS_NODE..], &[2, 4]),
         Extent::Slice => (&PATHS[..1], &[2, 3]),
-        Extent::Each | Extent::Full => (&PATHS, &[1, 2, 3, 4, 8]),
+        Extent::Each | Extent::Full => (&PATHS[..ON_THIS_NODE], &[1, 2, 3, 4, 8]),
     };
     let paths = match list(PATHS_WANTED) {
         Some(words) => paths_named(&words)?,

@@ -62,9 +62,9 @@ pub(crate) fn play_all() -> ExitCode {
 }
 
 fn compare(world: &MpiWorld, name: &str, text: &str, tally: &mut Tally) -> Result<(), String> {
-    let alone = if world.rank() == 0 { Some(on_one_rank(text)?) } else { None };
+    let alone = if world.rank() == 0 { Some(on_threads(1, text, REFERENCE)?) } else { None };
     if let Some(alone) = &alone {
-        let other = on_one_rank(&text.replace("seed = ", "seed = 9"))?;
+        let other = on_threads(1, &text.replace("seed = ", "seed = 9"), REFERENCE)?;
         let differs = identical(&other, alone).err().map(drop);
         tally.count("the comparison sees another seed", differs.ok_or_else(|| "it does not".to_owned()));
     }
@@ -76,7 +76,9 @@ fn compare(world: &MpiWorld, name: &str, text: &str, tally: &mut Tally) -> Resul
         let expected = play(Transport::reference())?;
         if let Some(alone) = &alone {
             let what = format!("{name}, {}, {decomposition}", Transport::reference());
-            tally.count(&what, agrees(&expected, alone));
+            let on_threads = on_threads(world.ranks(), text, decomposition)?;
+            let outcome = agrees(&expected, alone).and_then(|()| identical(&expected, &on_threads));
+            tally.count(&what, outcome);
         }
         for transport in Transport::others() {
             let actual = play(transport)?;
@@ -98,10 +100,10 @@ fn over(
     run(&world, text, decomposition, transport.buffering)
 }
 
-/// The same system without neighbours on other ranks.
-fn on_one_rank(text: &str) -> Result<Outcome, String> {
-    let outcome = local::run(1, WATCHDOG, |world| {
-        run(world, text, REFERENCE, Buffering::Double).map_err(|error| error.to_string())
+/// The same system on ranks that are threads of this process.
+fn on_threads(ranks: usize, text: &str, decomposition: Decomposition) -> Result<Outcome, String> {
+    let outcome = local::run(ranks, WATCHDOG, |world| {
+        run(world, text, decomposition, Buffering::Double).map_err(|error| error.to_string())
     });
     let ended = outcome.into_iter().next().ok_or("no rank")?;
     ended.map_err(|panicked| panicked.to_string())?

@@ -7,6 +7,8 @@ use md_comm::{Backend, Buffering, RmaOptions, WindowKind};
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
+    /// No options, one decomposition: for several nodes.
+    Nodes,
     /// Each option alone, two decompositions, the library's choice of windows, 2 and 3 ranks.
     Slice,
     /// Each option alone, with everything else there is.
@@ -21,9 +23,19 @@ impl Extent {
 
     pub(crate) fn wanted() -> Self {
         match std::env::var(Self::VARIABLE).as_deref() {
+            Ok("nodes") => Self::Nodes,
             Ok("each") => Self::Each,
             Ok("full") => Self::Full,
             _ => Self::Slice,
+        }
+    }
+
+    /// Options of a transport that may differ from their defaults.
+    fn most_changes(self) -> usize {
+        match self {
+            Self::Nodes => 0,
+            Self::Slice | Self::Each => 1,
+            Self::Full => usize::MAX,
         }
     }
 }
@@ -54,6 +66,7 @@ const FULL: &[Decomposition] = &[
 impl Decomposition {
     pub(crate) fn all(extent: Extent) -> &'static [Self] {
         match extent {
+            Extent::Nodes => &SLICE[..1],
             Extent::Slice => SLICE,
             Extent::Each | Extent::Full => FULL,
         }
@@ -110,15 +123,15 @@ impl Transport {
         let runs = move |backend: &&Backend| {
             **backend != Backend::Local && without.split(',').all(|name| name != backend.name())
         };
-        let full = Extent::wanted() == Extent::Full;
+        let most = Extent::wanted().most_changes();
         let options: Vec<RmaOptions> =
-            RmaOptions::combinations().into_iter().filter(|options| full || changes(options) <= 1).collect();
+            RmaOptions::combinations().into_iter().filter(|options| changes(options) <= most).collect();
         let known = Backend::ALL.iter().copied().filter(move |backend| runs(&backend));
         let with_options = known.flat_map(move |backend| {
             let all = options.clone().into_iter().flat_map(move |options| {
                 [Buffering::Double, Buffering::Single].map(|buffering| Self { backend, options, buffering })
             });
-            all.filter(move |transport| full || transport.changes() <= 1)
+            all.filter(move |transport| transport.changes() <= most)
         });
         let allocated_only = std::env::var_os(Self::ALLOCATED_ONLY).is_some();
         let only = std::env::var(Self::ONLY).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
 
-use md_comm::{CommError, World};
+use md_comm::{CommError, CrowdedCores, World};
 
 /// Hardware threads of this machine, those included that the launcher has bound to other ranks.
 pub(crate) fn of_machine() -> usize {
@@ -45,6 +45,16 @@ pub(crate) fn warning(ranks: usize, threads: usize) -> Option<String> {
     (threads > 1).then(|| warning_on(ranks, threads, of_process(), of_machine())).flatten()
 }
 
+/// What to tell about ranks that are bound to the same cores, with so many threads each.
+pub(crate) fn crowding(CrowdedCores { ranks, cores }: CrowdedCores, threads: usize) -> String {
+    let with_threads = if threads > 1 { format!(" with {threads} threads each") } else { String::new() };
+    let the_same = if cores == 1 { "core".to_owned() } else { format!("{cores} cores") };
+    format!(
+        "{ranks} ranks of one machine{with_threads} can use only the same {the_same}: they take turns, which looks like slow \
+         messages; start with `mpirun --bind-to none`"
+    )
+}
+
 fn warning_on(ranks: usize, threads: usize, usable: usize, present: usize) -> Option<String> {
     let all = ranks * threads;
     let takes_turns = "they will take turns";
@@ -82,6 +92,16 @@ mod tests {
         let text = warning_on(1, 2, 1, 2).unwrap();
         assert!(text.starts_with("2 threads, but this process may use only 1 of 2 cores"), "{text}");
         assert!(text.ends_with("`mpirun --bind-to none` or `mpirun --map-by slot:PE=2`"), "{text}");
+    }
+
+    #[test]
+    fn ranks_on_one_core_are_told_how_to_start() {
+        let text = crowding(CrowdedCores { ranks: 2, cores: 1 }, 1);
+        insta::assert_snapshot!(text, @"2 ranks of one machine can use only the same core: they take turns, which looks like slow messages; start with `mpirun --bind-to none`");
+        let text = crowding(CrowdedCores { ranks: 3, cores: 2 }, 4);
+        assert!(
+            text.starts_with("3 ranks of one machine with 4 threads each can use only the same 2 cores: ")
+        );
     }
 
     #[test]

@@ -120,6 +120,8 @@ pub struct RunFacts {
     pub energy: EnergyReport,
     /// What puts the results in doubt, in words.
     pub warnings: Vec<String>,
+    /// What makes ranks take turns on their cores, in words.
+    pub crowding: Option<String>,
     /// RMA component in use, or `none`.
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.

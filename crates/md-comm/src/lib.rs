@@ -78,4 +78,4 @@ pub use library::{Family, Library, Version};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
 pub use refusal::{Refusal, RmaKey};
 pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
-pub use world::{Reduction, World};
+pub use world::{CrowdedCores, Reduction, World};

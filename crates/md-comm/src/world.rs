@@ -4,6 +4,23 @@ use std::time::Duration;
 
 use crate::{CommError, Exchange, ExchangeSpec, Rank, exact_sum};
 
+/// Ranks that the launcher has bound to the same cores of one machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrowdedCores {
+    /// Ranks that can use these cores and no others.
+    pub ranks: usize,
+    /// Cores.
+    pub cores: usize,
+}
+
+impl CrowdedCores {
+    /// Whether several ranks with so many threads each have to take turns. (Cores that are not known are not crowded.)
+    pub fn is_crowded(self, threads: usize) -> bool {
+        let Self { ranks, cores } = self;
+        ranks > 1 && cores > 0 && ranks * threads > cores
+    }
+}
+
 /// All ranks of a run. One value per rank; everything marked *collective* is called by all ranks in the same order.
 ///
 /// What collectives reduce does not depend on the order of the ranks, so that results are bit-identical on all ranks and for
@@ -75,6 +92,14 @@ pub trait World {
     /// The part of the MPI library that moves the data of the window made last on this rank, if one was made.
     fn rma_component(&self) -> Option<String> {
         None
+    }
+
+    /// The cores that most ranks of a machine have to share, each with so many threads, if some can only take turns. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn crowded_cores(&self, _threads: usize) -> Result<Option<CrowdedCores>, CommError> {
+        Ok(None)
     }
 
     /// Combines `words` over the ranks, element by element, as many on each. *Collective.*

@@ -133,6 +133,7 @@ fn facts(
         ended,
         energy_drift_per_atom: drift_per_atom,
         energy,
+        crowding: None,
         rma_component: match parallel.backend {
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()

@@ -40,6 +40,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
         .map(|outputs| (Some(outputs.directory), Some(outputs.writers), Some(RefCell::new(outputs.console))))
         .unwrap_or_default();
     let mut observers = Observers::new(scenario, writers, console.as_ref(), early_end);
+    let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
     let mut simulation = Simulation::new(world, &setup)?;
     early_end.listen();
     simulation.start_measuring()?;
@@ -56,6 +57,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
         let wall_s = timings.phase(Phase::Total).seconds.max;
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
         let facts = facts(world, &simulation, &scenario.parallel, &setup, &summary);
+        let facts = RunFacts { crowding, ..facts };
         let context = context(world, scenario, &setup, done);
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
         let results = Results { timings, ranks, context, facts, could_use };
@@ -159,6 +161,15 @@ impl Results {
         }
         screen.finish()
     }
+}
+
+/// Says so if ranks are bound to the same cores. *Collective.*
+fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
+    let text = world.crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
+    if world.rank() == ROOT {
+        text.iter().for_each(|text| warn(text));
+    }
+    Ok(text)
 }
 
 /// A trajectory of one frame may be what was wanted, but as a rule it is not.

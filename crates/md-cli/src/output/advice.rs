@@ -1,4 +1,5 @@
-//! One line of advice after a run in which ranks waited much for each other, or had very different shares of the particles.
+//! One line of advice after a run in which ranks shared cores, waited much for each other, or had very different shares of the
+//! particles.
 
 use md_engine::{Phase, Spread, Timings};
 
@@ -13,9 +14,12 @@ const MANY_MORE_PERCENT: f64 = 5.0;
 /// So many particles more than the average are no accident of a small system, whatever the times say.
 const FAR_MORE_PERCENT: f64 = 50.0;
 
-/// What to try, if the ranks waited for each other or were unevenly loaded by more than a tenth, or if one of them has far more
+/// What to try, if the ranks shared cores (in the words of the warning), waited for each other or were unevenly loaded by more than a tenth, or if one of them has far more
 /// particles than the average.
-pub fn advice(timings: &Timings) -> Option<String> {
+pub fn advice(timings: &Timings, crowding: Option<&str>) -> Option<String> {
+    if crowding.is_some() {
+        return crowding.map(str::to_owned);
+    }
     let [total_s, wait_s] = [Phase::Total, Phase::HaloWait].map(|phase| timings.phase(phase).seconds.avg);
     let waiting = percent(wait_s, total_s);
     let Spread { avg, max, .. } = timings.work_s;
@@ -64,31 +68,36 @@ mod tests {
         let mut ranks = two_ranks();
         let slow = ranks.iter_mut().max_by(|a, b| a.work_s().total_cmp(&b.work_s())).unwrap();
         slow.owned *= 2;
-        insta::assert_snapshot!(advice(&reduced(&ranks)).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work differently with parallel.partition or parallel.grid");
+        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work differently with parallel.partition or parallel.grid");
     }
 
     #[test]
     fn a_slow_rank_with_as_many_particles_may_have_a_slow_core() {
-        insta::assert_snapshot!(advice(&reduced(&two_ranks())).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work differently with parallel.partition or parallel.grid");
+        insta::assert_snapshot!(advice(&reduced(&two_ranks()), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work differently with parallel.partition or parallel.grid");
     }
 
     #[test]
     fn waiting_without_imbalance_points_at_the_exchange() {
         let [rank, _] = two_ranks();
-        insta::assert_snapshot!(advice(&reduced(&[rank, rank])).unwrap(), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
+        insta::assert_snapshot!(advice(&reduced(&[rank, rank]), None).unwrap(), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
     }
 
     #[test]
     fn a_very_uneven_division_is_told_even_if_it_costs_little() {
         let mut ranks = [two_ranks()[0]; 2];
         (ranks[0].owned, ranks[1].owned) = (849, 15);
-        insta::assert_snapshot!(advice(&reduced(&ranks)).unwrap(), @"one rank has 849 particles, another 15, the average is 432; divide the work differently with parallel.partition or parallel.grid");
+        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"one rank has 849 particles, another 15, the average is 432; divide the work differently with parallel.partition or parallel.grid");
+    }
+
+    #[test]
+    fn shared_cores_explain_everything_else() {
+        assert_eq!(advice(&reduced(&two_ranks()), Some("one core")).unwrap(), "one core");
     }
 
     #[test]
     fn a_good_run_gets_no_advice() {
         let [_, rank] = two_ranks();
-        assert_eq!(advice(&reduced(&[rank, rank])), None);
-        assert_eq!(advice(&Timings::default()), None);
+        assert_eq!(advice(&reduced(&[rank, rank]), None), None);
+        assert_eq!(advice(&Timings::default(), None), None);
     }
 }

@@ -25,7 +25,8 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
         particle_lines(timings),
         check_lines(context, facts),
         choice_lines(&facts.choices),
-        advice(timings).map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
+        advice(timings, facts.crowding.as_deref())
+            .map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
     ]
     .concat()
 }

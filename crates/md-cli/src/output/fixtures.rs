@@ -91,6 +91,7 @@ pub(super) fn facts() -> RunFacts {
         energy_drift_per_atom: -0.0089259,
         energy: EnergyReport::default(),
         warnings: Vec::new(),
+        crowding: None,
         rma_component: "none".to_owned(),
         choices: Vec::new(),
         git: "0123456".to_owned(),

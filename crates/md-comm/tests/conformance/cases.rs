@@ -59,10 +59,19 @@ impl Case {
     }
 }
 
+/// Every backend as it is.
+fn plain() -> Vec<Case> {
+    over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect()
+}
+
+/// Those that can lead from node to node.
+pub(crate) fn between_nodes() -> Vec<Case> {
+    plain().into_iter().filter(|case| case.backend != Backend::Shm).collect()
+}
+
 /// All cases, in the long form or the short one; those that can share a job side by side.
 pub(crate) fn all(full: bool) -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect();
+    let mut cases = plain();
     if full {
         cases.extend(over_mpi().flat_map(all_options));
     } else {

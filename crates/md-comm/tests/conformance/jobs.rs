@@ -2,7 +2,7 @@
 //!
 //! By default every backend runs the suite as it is, with a slice of its options, and with delays and poisoned buffers;
 //! `MD_CONFORMANCE=full` adds every combination of options, over every implementation of windows, and delays and poisoned
-//! buffers over several of them. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of
+//! buffers over several of them; `MD_CONFORMANCE=nodes` is what works between nodes, as it is. `MD_CONFORMANCE_ONLY=words` runs only cases of the suite whose names contain all of
 //! the words: `poisoned` only those with poisoned buffers, `"rma-lock osc/sm"` only those of `rma-lock` (and
 //! `rma-lock-epoch`) over osc/sm. `MD_CONFORMANCE_RANKS=2,3` runs only those with so many ranks,
 //! `MD_CONFORMANCE_LIMIT_S` is the suite's limit in seconds.
@@ -15,7 +15,7 @@ use md_comm::Backend;
 use crate::cases::{self, Case};
 use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, ROLE};
 use crate::launch::{self, Finished};
-use crate::{RANKS, Summary, adverse, batch};
+use crate::{RANKS, Summary, adverse, batch, is_wanted};
 
 /// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries
 /// that spin where there are more ranks than cores need more ([`LIMIT`]).
@@ -33,8 +33,11 @@ pub(crate) const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 /// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
 const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
 pub(crate) fn run_all(summary: &mut Summary) {
-    let alone = this_program().and_then(|program| suite(program, Backend::P2p, 1));
-    summary.record("p2p as a plain process", alone);
+    let over_nodes = is_wanted("nodes");
+    if !over_nodes {
+        let alone = this_program().and_then(|program| suite(program, Backend::P2p, 1));
+        summary.record("p2p as a plain process", alone);
+    }
     if launch::mpirun(1).is_none() {
         println!("skipped: no mpirun");
         if std::env::var("CI").is_ok_and(|ci| ci == "true") {
@@ -50,11 +53,12 @@ pub(crate) fn run_all(summary: &mut Summary) {
     let wanted = |case: &Case| {
         ranks_wanted.contains(&case.ranks) && only.split_whitespace().all(|word| case.name().contains(word))
     };
-    let cases: Vec<Case> = cases::all(full()).into_iter().filter(wanted).collect();
+    let all = if over_nodes { cases::between_nodes() } else { cases::all(full()) };
+    let cases: Vec<Case> = all.into_iter().filter(wanted).collect();
     let together = cases.chunk_by(Case::shares_a_job);
     let jobs: Vec<&[Case]> = together.flat_map(|cases| cases.chunks(cases::MOST_PER_JOB)).collect();
     batch::play_all(summary, &jobs);
-    if only.is_empty() {
+    if only.is_empty() && !over_nodes {
         small_nodes(summary, Backend::Hybrid, Backend::P2p);
         if full() {
             small_nodes(summary, Backend::Auto, Backend::P2p);
@@ -81,7 +85,7 @@ pub(crate) fn suite_limit() -> Duration {
 
 /// Whether the long form of the test was asked for.
 pub(crate) fn full() -> bool {
-    std::env::var("MD_CONFORMANCE").is_ok_and(|mode| mode == "full")
+    is_wanted("full")
 }
 
 /// This machine as several nodes: some edges lead between them with two ranks each, all with one.

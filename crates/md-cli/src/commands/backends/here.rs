@@ -16,7 +16,7 @@ pub(super) fn restrictions(survey: &Survey) -> Vec<(Backend, String)> {
 fn restriction(backend: Backend, survey: &Survey) -> Option<String> {
     match backend {
         Backend::Shm => {
-            refused(survey, "MPI_Win_allocate_shared").or_else(|| several_nodes(survey)).map(|why| not(&why))
+            several_nodes(survey).or_else(|| refused(survey, "MPI_Win_allocate_shared")).map(|why| not(&why))
         }
         Backend::Hybrid => refused(survey, "MPI_Win_allocate_shared").map(|why| not(&why)),
         Backend::RmaFence
@@ -98,6 +98,11 @@ mod tests {
 
     #[test]
     fn on_several_nodes() {
+        let refused = listed(&["MPI_Win_allocate_shared"], &[2, 1]);
+        assert!(
+            refused.starts_with("shm  not available: the ranks are on 2 nodes"),
+            "no option helps: {refused}"
+        );
         insta::assert_snapshot!(listed(&[], &[2, 1]), @"shm  not available: the ranks are on 2 nodes, and shared memory ends at the node; `hybrid` uses it inside nodes");
     }
 

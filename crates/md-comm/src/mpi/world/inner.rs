@@ -90,7 +90,7 @@ impl Inner {
             let what = "a maximum is begun while another is under way".to_owned();
             return Err(CommError::Misuse { context: "world", what });
         }
-        *reducing = Some(self.control.start_reduce(words, Reduction::Highest)?);
+        *reducing = Some(self.communicator.start_reduce(words, Reduction::Highest)?);
         Ok(())
     }
 

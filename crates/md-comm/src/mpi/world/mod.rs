@@ -28,8 +28,8 @@ use crate::mpi::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Scheme
 use crate::transport::Transport;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, Buffering, CommError, Exchange, ExchangeSpec, Polling, Rank, Reduction, RingForm, RmaOptions,
-    Sizes, World, auto,
+    Backend, Buffering, CommError, CrowdedCores, Exchange, ExchangeSpec, Polling, Rank, Reduction, RingForm,
+    RmaOptions, Sizes, World, auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -189,6 +189,10 @@ impl World for MpiWorld {
 
     fn library(&self) -> String {
         self.inner.library().to_owned()
+    }
+
+    fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
+        self.inner.crowded_cores(threads)
     }
 
     fn rma_component(&self) -> Option<String> {
