@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::ledger::{Ledger, Terms};
-use crate::mpi::edge_words::{self, Along};
+use crate::mpi::edge_words::{self, Along, Heard};
 use crate::mpi::ffi::{Neighbours, Side};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::world::Inner;
@@ -104,7 +104,7 @@ impl Collective {
     }
 
     fn tell_capacities(&mut self, ledger: &mut Ledger) -> Result<(), CommError> {
-        edge_words::tell_capacities(&self.world, ledger, self.number)?;
+        edge_words::tell_capacities(&self.world, ledger, self.number, Heard::Receivers)?;
         self.terms = ledger.terms();
         if self.terms.spec().sizes == Sizes::Fixed {
             let capacities = self.terms.edge_ids().map(|edge| self.terms.receive_capacity(edge));

@@ -39,10 +39,10 @@ impl Along {
 
 /// Who hears from whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+pub(super) enum Heard {
     /// Those that a number is for.
     Receivers,
-    /// Senders too: a peer that has no number for them answers.
+    /// Senders too, from peers that have no number for them: nobody goes on before all of its peers have come this far.
     All,
 }
 
@@ -51,27 +51,10 @@ pub(super) fn tell_capacities(
     world: &Inner,
     ledger: &mut Ledger,
     number: ContextNumber,
-) -> Result<(), CommError> {
-    tell_capacities_to(Heard::Receivers, world, ledger, number)
-}
-
-/// The same; nobody comes back before all of its peers have called it, those included that only receive. *Collective.*
-pub(super) fn tell_and_answer(
-    world: &Inner,
-    ledger: &mut Ledger,
-    number: ContextNumber,
-) -> Result<(), CommError> {
-    tell_capacities_to(Heard::All, world, ledger, number)
-}
-
-fn tell_capacities_to(
     heard: Heard,
-    world: &Inner,
-    ledger: &mut Ledger,
-    number: ContextNumber,
 ) -> Result<(), CommError> {
     let edges = &ledger.spec().edges;
-    let capacities = tell_to(heard, world, ledger, number, Along::Forward, |i| edges[i].send_capacity)?;
+    let capacities = tell(world, ledger, number, Along::Forward, heard, |i| edges[i].send_capacity)?;
     ledger.learn_capacities(&capacities);
     Ok(())
 }
@@ -82,17 +65,7 @@ pub(super) fn tell(
     terms: &Terms,
     number: ContextNumber,
     along: Along,
-    word: impl Fn(usize) -> usize,
-) -> Result<Vec<usize>, CommError> {
-    tell_to(Heard::Receivers, world, terms, number, along, word)
-}
-
-fn tell_to(
     heard: Heard,
-    world: &Inner,
-    terms: &Terms,
-    number: ContextNumber,
-    along: Along,
     word: impl Fn(usize) -> usize,
 ) -> Result<Vec<usize>, CommError> {
     let edges = &terms.spec().edges;

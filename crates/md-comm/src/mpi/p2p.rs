@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::ledger::{Ledger, Terms};
-use crate::mpi::edge_words;
+use crate::mpi::edge_words::{self, Heard};
 use crate::mpi::ffi::{Cancelled, Transfers};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
@@ -71,7 +71,7 @@ impl P2p {
     /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
     pub(super) fn open(world: Rc<Inner>, ledger: &mut Ledger, requests: Requests) -> Result<Self, CommError> {
         let [number, overflowing] = world.numbers.borrow_mut().take()?;
-        edge_words::tell_capacities(&world, ledger, number)?;
+        edge_words::tell_capacities(&world, ledger, number, Heard::Receivers)?;
         let terms = ledger.terms();
         let edges = &terms.spec().edges;
         let outgoing = |_| {
@@ -199,7 +199,7 @@ impl Transport for P2p {
         self.withdraw_receives()?;
         let before = ledger.terms();
         ledger.apply(need);
-        edge_words::tell_and_answer(&self.world, ledger, self.number)?;
+        edge_words::tell_capacities(&self.world, ledger, self.number, Heard::All)?;
         self.terms = ledger.terms();
         self.post_receives()?;
         Ok(ledger.growth_since(&before))

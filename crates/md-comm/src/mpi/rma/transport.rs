@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::super::edge_words;
+use super::super::edge_words::{self, Heard};
 use super::super::world::Inner;
 use super::arena::WindowRequest;
 use super::{Parts, Scheme};
@@ -146,7 +146,7 @@ impl<S: Scheme + 'static> Transport for OneSided<S> {
         let change = parts.world.highest(mine as u64)?;
         if change > Change::Nothing as u64 {
             ledger.apply(need);
-            edge_words::tell_capacities(&parts.world, ledger, parts.number)?;
+            edge_words::tell_capacities(&parts.world, ledger, parts.number, Heard::Receivers)?;
             parts.terms = ledger.terms();
         }
         if change == Change::Window as u64 {

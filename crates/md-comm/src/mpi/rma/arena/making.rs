@@ -2,7 +2,7 @@
 
 use crate::ledger::Terms;
 use crate::mpi::edge_words;
-use crate::mpi::edge_words::Along;
+use crate::mpi::edge_words::{Along, Heard};
 use crate::mpi::ffi::{Communicator, Memory, Place, Request, Window};
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::rma::arena::{Arena, Form, HEAD, PAGE_BYTES, WORD_STRIDE, WindowRequest};
@@ -26,7 +26,7 @@ impl<M: Fn(Rank) -> Rank> Ends<'_, M> {
 
     /// What the other ends told; `words` has one for each edge. *Collective.*
     pub(crate) fn tell(&self, along: Along, words: &[usize]) -> Result<Vec<usize>, CommError> {
-        edge_words::tell(self.world, self.terms, self.number, along, |i| words[i])
+        edge_words::tell(self.world, self.terms, self.number, along, Heard::Receivers, |i| words[i])
     }
 
     /// Where the other ends have what is at these offsets here. *Collective.*

@@ -10,7 +10,7 @@ use crate::error::Refused;
 use crate::flag_protocol::{Answer, needs_credit};
 use crate::ledger::{Ledger, Terms};
 use crate::mpi::adversity::Jitter;
-use crate::mpi::edge_words::{self, Along};
+use crate::mpi::edge_words::{self, Along, Heard};
 use crate::mpi::ffi::Memory;
 use crate::mpi::numbers::ContextNumber;
 use crate::mpi::overflow::Overflow;
@@ -72,7 +72,7 @@ impl Parts {
             world.expect_on_node(ledger.spec())?;
         }
         let [number, backward_number, overflowing] = world.numbers.borrow_mut().take()?;
-        edge_words::tell_capacities(&world, ledger, number)?;
+        edge_words::tell_capacities(&world, ledger, number, Heard::Receivers)?;
         let terms = ledger.terms();
         let arena = arena(&world, &terms, number, request).inspect_err(|error| {
             if error.refused() == Some(Refused::Everywhere) {
