@@ -10,7 +10,7 @@ use crate::launch::{Finished, run_with_timeout};
 use crate::{Tally, agreement, program};
 
 /// On a quiet machine each takes a tenth of it.
-const LIMIT: Duration = Duration::from_secs(200);
+const LIMIT: Duration = Duration::from_secs(400);
 /// Exit code of the script where a machine cannot have nodes.
 const IMPOSSIBLE: i32 = 3;
 const DELAY: (&str, Duration) = ("20ms", Duration::from_millis(20));
