@@ -1,16 +1,31 @@
 //! Ranks that a launcher has bound to the same core.
 
 use std::fs;
+use std::process::Command;
 
 use crate::launch;
-use crate::nodes::{finish, output};
+use crate::nodes::{Nodes, finish, output};
 use crate::{MELT, program};
 
 const ADVICE: &str = "2 ranks of one machine can use only the same core: they take turns, which looks like slow messages; \
     start with `mpirun --bind-to none`";
 
-/// Warned of on the error stream, and named as the advice after the run; ranks that are not bound get neither.
+const ON_ONE: &[&str] = &["taskset", "-c", "0"];
+
+/// Ranks of one job, on one core and not bound at all.
 pub(crate) fn on_one_core() -> Result<(), String> {
+    let launcher = || launch::mpirun(2).ok_or("no mpirun");
+    expect(launcher()?, ON_ONE, true)?;
+    expect(launcher()?, &["--bind-to", "none"], false)
+}
+
+/// Ranks that their library takes for ranks of different machines.
+pub(crate) fn of_two_nodes(nodes: &Nodes) -> Result<(), String> {
+    expect(nodes.run(1), ON_ONE, true)
+}
+
+/// Warned of on the error stream, and named as the advice after the run; or neither.
+fn expect(mut launcher: Command, words: &[&str], bound: bool) -> Result<(), String> {
     if !cfg!(target_os = "linux") || std::thread::available_parallelism().map_or(1, usize::from) == 1 {
         println!("skipped: affinities are known on Linux, and a machine of one core leaves no choice");
         return Ok(());
@@ -18,17 +33,14 @@ pub(crate) fn on_one_core() -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = |name: &str| folder.path().join(name);
     fs::write(path("melt.toml"), MELT).map_err(|error| error.to_string())?;
-    for (bound, words) in [(true, &["taskset", "-c", "0"][..]), (false, &["--bind-to", "none"])] {
-        let mut command = launch::mpirun(2).ok_or("no mpirun")?;
-        command.args(words).arg(program::md_cli()).arg("run").arg(path("melt.toml"));
-        let finished = finish(command.arg("--output").arg(path("out")))?;
-        let said = [
-            finished.stderr.contains(&format!("warning: {ADVICE}\n")),
-            finished.stdout.contains(&format!("\nAdvice: {ADVICE}\n")),
-        ];
-        if !finished.succeeded() || said != [bound; 2] {
-            return Err(format!("{words:?}: {said:?}, {}", output(&finished)));
-        }
+    launcher.args(words).arg(program::md_cli()).arg("run").arg(path("melt.toml"));
+    let finished = finish(launcher.arg("--output").arg(path("out")))?;
+    let said = [
+        finished.stderr.contains(&format!("warning: {ADVICE}\n")),
+        finished.stdout.contains(&format!("\nAdvice: {ADVICE}\n")),
+    ];
+    if finished.succeeded() && said == [bound; 2] {
+        return Ok(());
     }
-    Ok(())
+    Err(format!("{words:?}: {said:?}, {}", output(&finished)))
 }

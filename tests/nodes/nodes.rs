@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use md_comm::{World, mpi};
 
 use crate::launch::{Finished, run_with_timeout};
-use crate::{Tally, agreement, program};
+use crate::{Tally, agreement, cores, program};
 
 /// On a quiet machine each takes a tenth of it.
-const LIMIT: Duration = Duration::from_secs(200);
+const LIMIT: Duration = Duration::from_secs(400);
 /// Exit code of the script where a machine cannot have nodes.
 const IMPOSSIBLE: i32 = 3;
 const DELAY: (&str, Duration) = ("20ms", Duration::from_millis(20));
@@ -105,6 +105,7 @@ pub(crate) fn check_all(tally: &mut Tally) {
             tally.count(&format!("{test} over 2 nodes, {ranks} ranks"), played);
         }
     }
+    tally.count("ranks of two nodes on one core are warned of", cores::of_two_nodes(&nodes));
     agreement::check_all(&nodes, tally);
     tally.count("the script", script_holds(nodes));
 }
