@@ -56,7 +56,7 @@ fn a_step_that_nobody_could_foresee_is_dangerous_and_rebuilds() {
     let together = pushed(3);
     assert_eq!((together.dangerous_checks, together.first_dangerous_step), (1, Some(34)), "{together:?}");
     assert!(together.largest_displacement > 1.0);
-    assert_eq!(together.rebuilds, alone.rebuilds);
+    assert_eq!(together.rebuilds + 1, alone.rebuilds, "but for the step in which nobody knew");
 }
 
 /// Energy and pressure after some steps, and the share at the end.
