@@ -32,7 +32,8 @@ use crate::printable::printable;
 use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_threads,
+    end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_interval,
+    warn_of_threads,
 };
 
 pub(crate) use speak::{note, note_particles, warn};
@@ -66,6 +67,7 @@ pub fn main() -> u8 {
             let checked = read_alone(&args.scenario()).and_then(|inputs| {
                 let text = check(&inputs, ranks_to_come(&inputs))?;
                 note_particles(&inputs, Verbosity::Normal);
+                warn_of_interval(&inputs);
                 Ok(text)
             });
             checked.map_or_else(|error| fail_alone(&error), |text| show(&text))
