@@ -184,3 +184,28 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn set_ups_of_the_same_inputs_share_the_particles_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = "2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:velo:R:3\n\
+                    A 1 1 1 0 0 1\nA 3 3 3 0 0 -1\n";
+        std::fs::write(folder.path().join("two.extxyz"), file).unwrap();
+        let text =
+            "[simulation]\nsteps = 1\n[system]\nfile = { path = \"two.extxyz\", format = \"extxyz\" }\n";
+        let name = folder.path().join("two.toml");
+        let inputs = Inputs::from_text(&name.to_string_lossy(), text, Vec::new()).unwrap();
+        let list = |ranks| match of_inputs(&inputs, ranks).unwrap().config.particles {
+            ParticleSource::List { particles, .. } => particles,
+            ParticleSource::Lattice(_) => unreachable!("a file has a list"),
+        };
+        assert!(Arc::ptr_eq(&list(1), &list(2)));
+        assert_eq!(list(1)[1].velocity, [0.0, 0.0, -1.0]);
+    }
+}
