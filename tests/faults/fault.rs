@@ -75,7 +75,8 @@ pub(crate) enum Files {
     None,
 }
 
-fn uses_windows(backend: Backend) -> bool {
+/// Of which the library makes files in shared memory.
+pub(crate) fn uses_windows(backend: Backend) -> bool {
     let messages = [Backend::Local, Backend::P2p, Backend::P2pPersistent, Backend::NeighborCollective];
     !messages.contains(&backend)
 }
