@@ -103,16 +103,6 @@ fn forces_that_would_throw_particles_out_at_once() {
 }
 
 #[test]
-fn a_temperature_that_is_not_a_number() {
-    let workdir = Workdir::new(&MELT.replace("temperature = 1.44", "temperature = 1e308"));
-    for start in starts() {
-        let text = error(&workdir, "run melt.toml", start);
-        let begin = "exit code 2\nerror: the temperature is inf where 1e308 was asked for: ";
-        assert!(text.starts_with(begin), "{text}");
-    }
-}
-
-#[test]
 fn a_limit_on_waiting_that_no_clock_can_hold() {
     let workdir = Workdir::new(&MELT.replace("[output]", "[parallel]\nwatchdog_s = 1e300\n\n[output]"));
     for start in starts() {

@@ -227,16 +227,12 @@ fn forces_has_no_options_that_mean_nothing() {
 #[test]
 fn an_interval_longer_than_the_run_is_a_warning() {
     let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 21 }}\n"));
+    let warning = "warning: `output.trajectory.every` is 21, but the run has 20 steps: no frame after step 0 will be written\n";
+    assert_eq!(workdir.succeed(Start::Plain, "check melt.toml").stderr, warning);
+    assert_eq!(workdir.succeed(Start::Plain, "check melt.toml --steps 21").stderr, "");
     for start in starts() {
         let said = workdir.succeed(start, "run melt.toml --quiet");
-        assert_eq!(
-            (said.stdout.as_str(), said.stderr.as_str()),
-            (
-                "",
-                "warning: `output.trajectory.every` is 21, but the run has 20 steps: no frame after step 0 will be \
-                 written\n"
-            )
-        );
+        assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", warning));
         assert_eq!(workdir.read("out/traj.extxyz").lines().count(), 602);
     }
     assert_eq!(workdir.succeed(Start::Threads(1), "run melt.toml --quiet --steps 21").stderr, "");

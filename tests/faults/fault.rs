@@ -9,6 +9,8 @@ use strum::{IntoStaticStr, VariantArray};
 pub(crate) enum Fault {
     /// A rank is killed.
     KillRank,
+    /// A rank aborts, as the standard library does where there is no memory.
+    AbortRank,
     /// The launcher is killed.
     KillLauncher,
     #[strum(serialize = "sigterm")]
@@ -73,6 +75,12 @@ pub(crate) enum Files {
     None,
 }
 
+/// Of which the library makes files in shared memory.
+pub(crate) fn uses_windows(backend: Backend) -> bool {
+    let messages = [Backend::Local, Backend::P2p, Backend::P2pPersistent, Backend::NeighborCollective];
+    !messages.contains(&backend)
+}
+
 impl Fault {
     pub(crate) fn name(self) -> &'static str {
         self.into()
@@ -111,8 +119,11 @@ impl Fault {
             | Self::Terminate
             | Self::Interrupt
             | Self::HangUp
-            | Self::Removed
-            | Self::NoMemory => Promise::Fails,
+            | Self::Removed => Promise::Fails,
+            Self::AbortRank => Promise::Ends(1, ""),
+            // With windows it may be the library that finds no memory, and says so in its own way.
+            Self::NoMemory if uses_windows(backend) => Promise::Fails,
+            Self::NoMemory => Promise::Ends(1, "memory"),
             Self::FullShm => Promise::EndsSomehow,
         }
     }
@@ -122,7 +133,9 @@ impl Fault {
             Self::ReadOnly | Self::Removed => Files::None,
             Self::FullShm | Self::NoMemory => Files::Readable,
             Self::FullDisk => Files::Rows,
-            Self::KillRank | Self::KillLauncher | Self::HangUp | Self::StopLong => Files::Kept,
+            Self::KillRank | Self::AbortRank | Self::KillLauncher | Self::HangUp | Self::StopLong => {
+                Files::Kept
+            }
             // Those that go on are ended by a signal, too.
             Self::Terminate
             | Self::Interrupt
@@ -145,6 +158,7 @@ impl Fault {
             Self::FullShm => Some("mount -t tmpfs -o size=64k tmpfs /dev/shm && exec \"$@\""),
             Self::ReadOnly => Some("mkdir out && mount -t tmpfs -o ro,size=64k tmpfs out && exec \"$@\""),
             Self::KillRank
+            | Self::AbortRank
             | Self::KillLauncher
             | Self::Terminate
             | Self::Interrupt

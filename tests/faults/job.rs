@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::case::{Case, Row};
 use crate::clock::{self, Jump};
-use crate::fault::{Fault, Files, Promise};
+use crate::fault::{self, Fault, Files, Promise};
 use crate::support::{MELT, Workdir, md_cli};
 
 /// What is promised: so long after the fault everything is over, the watchdog's own limit included.
@@ -89,6 +89,7 @@ impl Job {
         let victim = *ranks.last().ok_or("no rank is running")?;
         match fault {
             Fault::KillRank => signal("KILL", victim),
+            Fault::AbortRank => signal("ABRT", victim),
             Fault::KillLauncher => signal("KILL", launcher),
             Fault::Terminate => signal("TERM", launcher),
             Fault::Interrupt => signal("INT", launcher),
@@ -204,10 +205,12 @@ impl Job {
         Err(format!("the summary of {rows} rows has {steps:?} steps, ended by {ended}"))
     }
 
-    /// Shared memory is the library's; its launcher removes it, unless it was killed itself.
+    /// Shared memory is the library's; its launcher removes it, unless it was killed itself, or a window was in the making.
     fn judge_remains(&self) -> Result<(), String> {
-        let shared = self.workdir.files("shm");
-        if shared.is_empty() || self.case.fault == Fault::KillLauncher {
+        let (shared, Case { fault, backend, .. }) = (self.workdir.files("shm"), self.case);
+        let may_stay =
+            fault == Fault::KillLauncher || (fault == Fault::NoMemory && fault::uses_windows(backend));
+        if shared.is_empty() || may_stay {
             return Ok(());
         }
         Err(format!("left in shared memory: {}", shared.join(" ")))
@@ -278,7 +281,7 @@ impl Job {
     pub(crate) fn said(&self) -> String {
         let bytes = fs::read(self.workdir.path("said")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let own = text.lines().filter(|line| line.starts_with("error"));
+        let own = text.lines().filter(|line| ["error", "memory"].iter().any(|word| line.starts_with(word)));
         own.collect::<Vec<_>>().join("\n")
     }
 }
@@ -308,13 +311,13 @@ impl Case {
         if self.backend == Backend::Local {
             command.args(["--set", &format!("parallel.ranks={}", self.ranks)]);
         }
-        let watched = matches!(
-            self.fault,
-            Fault::StopShort | Fault::StopLong | Fault::StopAll | Fault::Slow | Fault::FullShm
-        );
-        if watched {
-            command.args(["--set", &format!("parallel.watchdog_s={WATCHDOG_S}")]);
-        }
+        let watchdog_s = match self.fault {
+            Fault::StopShort | Fault::StopLong | Fault::StopAll | Fault::Slow | Fault::FullShm => WATCHDOG_S,
+            // Nobody waits long for it in vain, nor in a large set-up by mistake.
+            Fault::NoMemory => START.as_secs() / 2,
+            _ => START.as_secs(),
+        };
+        command.args(["--set", &format!("parallel.watchdog_s={watchdog_s}")]);
         command
     }
 }

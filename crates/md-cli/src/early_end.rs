@@ -5,8 +5,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use md_comm::{CommError, World};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGABRT, SIGINT, SIGTERM};
 use signal_hook::flag;
+
+use crate::error::RUN_FAILED;
 
 /// Ctrl-C, and what launchers and batch systems send.
 const SIGNALS: [Signal; 2] = [
@@ -90,6 +92,15 @@ impl EarlyEnd {
         let signal = SIGNALS.into_iter().zip(came).find(|(_, came)| *came > 0.0);
         Ok(signal.map_or(Ended::WallTime, |(signal, _)| Ended::Signal(signal)))
     }
+}
+
+/// From now on, what aborts ends this process with an exit code, as a failed run; so its launcher ends all ranks with that code. The
+/// standard library aborts where there is no memory for a small block. To be called before MPI starts: libraries leave a handler
+/// alone that is there already, and otherwise have one that ends by the signal.
+pub fn fail_on_abort() {
+    let always = Arc::new(AtomicBool::new(true));
+    // Where the system does not let us, the signal ends the process.
+    let _ = flag::register_conditional_shutdown(SIGABRT, RUN_FAILED.into(), always);
 }
 
 /// A flag that a signal sets.

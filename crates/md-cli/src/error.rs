@@ -133,6 +133,7 @@ impl RunError {
                 | EngineError::BoxTooLarge(_)
                 | EngineError::Particle { .. }
                 | EngineError::Sum { .. }
+                | EngineError::Mass { .. }
                 | EngineError::Temperature { .. }
                 | EngineError::MixedPrecision(_)
                 | EngineError::SinglePrecision,

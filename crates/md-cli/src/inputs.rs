@@ -1,8 +1,10 @@
 //! Reading a scenario and its particle file: rank 0 reads and broadcasts.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use md_comm::World;
+use md_core::Particle;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
@@ -22,6 +24,8 @@ pub struct Inputs {
     pub particles: Option<InputParticles>,
     /// Size of the particle file's text.
     pub particle_bytes: usize,
+    /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
+    pub(crate) list: OnceLock<Arc<[Particle]>>,
 }
 
 impl Inputs {
@@ -109,7 +113,7 @@ impl Inputs {
                 (Some(particles), text.len())
             }
         };
-        Ok(Self { source, scenario, particles, particle_bytes })
+        Ok(Self { source, scenario, particles, particle_bytes, list: OnceLock::new() })
     }
 }
 

@@ -118,7 +118,14 @@ fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, Scen
         return Err(ScenarioError::at(source, "system", "no source of particles", help));
     };
     let spacing = lattice.spacing.or_else(|| lattice.density.map(|density| lattice.kind.spacing(density)));
-    Ok(Lattice::new(lattice.kind, spacing.unwrap_or(1.0), lattice.cells))
+    let made = Lattice::new(lattice.kind, spacing.unwrap_or(1.0), lattice.cells);
+    if made.lengths().iter().all(|length| length.is_finite()) {
+        return Ok(made);
+    }
+    let name = if lattice.density.is_some() { "density" } else { "spacing" };
+    let value = lattice.density.or(lattice.spacing).unwrap_or_default();
+    let message = format!("`system.lattice.{name}` is {value:?}, which makes the box infinitely long");
+    Err(ScenarioError::at(source, &format!("system.lattice.{name}"), message, "a number not far from 1"))
 }
 
 /// What the species without a `fraction` leave to the one that has none.
@@ -145,6 +152,19 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
             let key = if scenario.system.lattice.is_some() { "system.lattice.cells" } else { "system.file" };
             at(key, message.clone(), "a smaller box, nearer to the origin")
         }
+        EngineError::Mass { species, mass, problem } => {
+            let key = format!("species[{species}].mass");
+            at(
+                &key,
+                format!("`{key}` is {mass:?}, but {problem}"),
+                "units in which masses are not far from 1",
+            )
+        }
+        EngineError::Temperature { temperature, problem } => at(
+            "system.temperature",
+            format!("`system.temperature` is {temperature:?}, but {problem}"),
+            "another temperature, or velocities from a file",
+        ),
         EngineError::Grid(error) => match error {
             GridError::BoxTooSmall { dim, .. } => at(
                 "interaction.cutoff",
@@ -162,5 +182,30 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
         },
         // What no key has caused; the enum is non-exhaustive.
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn set_ups_of_the_same_inputs_share_the_particles_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = "2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:velo:R:3\n\
+                    A 1 1 1 0 0 1\nA 3 3 3 0 0 -1\n";
+        std::fs::write(folder.path().join("two.extxyz"), file).unwrap();
+        let text =
+            "[simulation]\nsteps = 1\n[system]\nfile = { path = \"two.extxyz\", format = \"extxyz\" }\n";
+        let name = folder.path().join("two.toml");
+        let inputs = Inputs::from_text(&name.to_string_lossy(), text, Vec::new()).unwrap();
+        let list = |ranks| match of_inputs(&inputs, ranks).unwrap().config.particles {
+            ParticleSource::List { particles, .. } => particles,
+            ParticleSource::Lattice(_) => unreachable!("a file has a list"),
+        };
+        assert!(Arc::ptr_eq(&list(1), &list(2)));
+        assert_eq!(list(1)[1].velocity, [0.0, 0.0, -1.0]);
     }
 }

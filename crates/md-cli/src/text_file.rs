@@ -33,7 +33,7 @@ impl From<String> for Unread {
 }
 
 /// A scenario is written by people.
-const LONGEST_SCENARIO: u64 = 16 << 20;
+pub(crate) const LONGEST_SCENARIO: u64 = 16 << 20;
 
 /// How files begin that are no text: by these bytes.
 const FOREIGN: [(&[u8], &str); 7] = [

@@ -12,8 +12,8 @@ use md_core::{
 
 use crate::error::EngineError;
 use crate::integrator::Integrator;
-use crate::placement;
 use crate::second_share::SecondShare;
+use crate::{initial, placement};
 
 /// Where the particles come from.
 #[derive(Debug, Clone)]
@@ -248,7 +248,10 @@ impl Config {
             return wrong(format!("{masses} masses and {shares} shares for {species} species"));
         }
         self.masses.iter().try_for_each(|&mass| positive("a mass", mass))?;
-        self.temperature.map_or(Ok(()), |temperature| not_negative("the temperature", temperature))?;
+        if let Some(temperature) = self.temperature {
+            not_negative("the temperature", temperature)?;
+            initial::check_temperature(self, temperature)?;
+        }
         not_negative("the displacement", self.displacement)?;
         positive("the cutoff", self.forces.cutoff())?;
         let lengths = self.domain().lengths;

@@ -50,16 +50,23 @@ pub enum EngineError {
         /// Of what.
         what: &'static str,
     },
-    /// Velocities that do not have the temperature asked for.
-    #[error(
-        "the temperature is {found:.3e} where {asked:?} was asked for: for numbers like these, the temperature or a mass is too \
-         large or too small, or there is one particle alone"
-    )]
+    /// A mass for which no velocities can be drawn.
+    #[error("the mass of species {} is {mass:?}, but {problem}", .species + 1)]
+    Mass {
+        /// Its species, from 0.
+        species: usize,
+        /// The mass.
+        mass: f64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A temperature for which no velocities can be drawn.
+    #[error("the temperature is {temperature:?}, but {problem}")]
     Temperature {
         /// What was asked for.
-        asked: f64,
-        /// What the velocities have.
-        found: f64,
+        temperature: f64,
+        /// What is wrong with it.
+        problem: String,
     },
     /// A total energy that has changed by more than is allowed.
     #[error(
@@ -181,6 +188,7 @@ impl EngineError {
             | Self::BoxTooLarge(_)
             | Self::Particle { .. }
             | Self::Sum { .. }
+            | Self::Mass { .. }
             | Self::Temperature { .. }
             | Self::Drift { .. }
             | Self::Exchange(_)

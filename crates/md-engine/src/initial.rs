@@ -5,11 +5,11 @@ use md_comm::{Rank, World};
 use md_core::exact_sum::ExactSum;
 use md_core::grid::add;
 use md_core::lattice::Lattice;
-use md_core::observables::{degrees_of_freedom, twice_kinetic_energy};
+use md_core::observables::degrees_of_freedom;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
-use crate::config::ParticleSource;
+use crate::config::{Config, ParticleSource};
 use crate::decomposition::Division;
 use crate::error::EngineError;
 use crate::setup::Setup;
@@ -113,19 +113,36 @@ fn draw_velocities(
     let [twice_kinetic] = sum_exactly("kinetic energy", [twice_kinetic], world)?;
     let degrees = degrees_of_freedom(setup.atoms(), dimension);
     velocities::rescale(particles, twice_kinetic, temperature, degrees);
-    check_temperature(twice_kinetic_energy(particles, masses) / degrees, temperature, world)
+    Ok(())
 }
 
-/// What was drawn must have the temperature asked for: sums that overflow or vanish lose it. *Collective.*
-fn check_temperature(of_rank: f64, asked: f64, world: &dyn World) -> Result<(), EngineError> {
-    const ROUNDING: f64 = 1e-6;
-    let mut found = [of_rank];
-    world.sum(&mut found)?;
-    let [found] = found;
-    if (found - asked).abs() <= ROUNDING * asked {
-        return Ok(());
+/// Whether velocities of a temperature can be drawn: sums and squares of them must be numbers with enough digits.
+pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(), EngineError> {
+    /// Terms of exact sums are multiples of 2^-64 = 5e-20.
+    const LEAST_MASS: f64 = 1e-12;
+    /// Exact sums stay below 2^63 = 9e18.
+    const MOST_MASS_OF_ALL: f64 = 4e18;
+    /// Squares of velocities are numbers for all such masses.
+    const LEAST: f64 = 1e-280;
+    const MOST: f64 = 1e280;
+    let atoms = config.particles.len();
+    if atoms < 2 {
+        let problem = "one particle alone has none".to_owned();
+        return Err(EngineError::Temperature { temperature, problem });
     }
-    Err(EngineError::Temperature { asked, found })
+    if temperature != 0.0 && !(LEAST..=MOST).contains(&temperature) {
+        let problem = format!("velocities can be drawn for 0 and from {LEAST:e} to {MOST:e} only");
+        return Err(EngineError::Temperature { temperature, problem });
+    }
+    // No memory holds more particles than that.
+    let most = (MOST_MASS_OF_ALL / atoms as f64).max(1.0);
+    let fault = config.masses.iter().position(|mass| !(LEAST_MASS..=most).contains(mass));
+    fault.map_or(Ok(()), |species| {
+        let problem = format!(
+            "velocities of a temperature can be drawn for masses from {LEAST_MASS:e} to {most:.1e} only ({atoms} particles)"
+        );
+        Err(EngineError::Mass { species, mass: config.masses[species], problem })
+    })
 }
 
 /// Sums over all ranks without rounding. *Collective.*
@@ -156,7 +173,6 @@ mod tests {
     use md_core::{CellGrid, PartitionKind};
 
     use super::*;
-    use crate::Config;
 
     /// Every rank has cells everywhere.
     #[derive(Debug)]
@@ -202,6 +218,36 @@ mod tests {
             let mut scattered = setup(PartitionKind::Stripe, 5, displacement);
             scattered.division.partition = Arc::new(Scattered { ranks: 5 });
             assert_eq!(of_all_ranks(&scattered), expected, "{displacement}");
+        }
+    }
+
+    #[test]
+    fn the_temperature_is_exact_for_all_that_is_accepted() {
+        let accepted = |temperature, masses: [f64; 2]| {
+            let mut setup = setup(PartitionKind::Rect, 1, 0.0);
+            let config = &mut setup.config;
+            (config.temperature, config.masses, config.shares) =
+                (Some(temperature), masses.into(), vec![0.5; 2]);
+            check_temperature(config, temperature).map(|()| setup)
+        };
+        let most = 4e18 / 2016.0;
+        for masses in [[1e-12, 1e-12], [1e-12, most], [most, most], [1.0, 3.0]] {
+            for temperature in [1e-280, 1e-3, 1.0, 1e280] {
+                let setup = accepted(temperature, masses).unwrap();
+                let all = of_all_ranks(&setup);
+                let twice_kinetic = |particle: &Particle| {
+                    let squares = particle.velocity.map(|v| v * v);
+                    setup.config.masses[particle.species as usize] * squares.iter().sum::<f64>()
+                };
+                let found = all.iter().map(twice_kinetic).sum::<f64>() / (3.0 * (2016.0 - 1.0));
+                assert!((found / temperature - 1.0).abs() < 1e-9, "{temperature:e} {masses:?}: {found:e}");
+            }
+        }
+        for (temperature, masses) in [(1e281, [1.0; 2]), (5e-324, [1.0; 2])] {
+            assert!(matches!(accepted(temperature, masses), Err(EngineError::Temperature { .. })));
+        }
+        for masses in [[1.0, 1e-13], [1.0, 1.01 * most]] {
+            assert!(matches!(accepted(1.0, masses), Err(EngineError::Mass { species: 1, .. })));
         }
     }
 }

@@ -20,7 +20,8 @@ use crate::output::warnings::warnings;
 use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
 use crate::report::{RunContext, RunFacts, Strategy};
 use crate::scenario::{Parallel, Scenario, effective_toml};
-use crate::session::{note, note_particles};
+use crate::session::{note, note_particles, warn};
+use crate::text_file::LONGEST_SCENARIO;
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -51,11 +52,24 @@ fn output_directory<'n>(
     let path = &inputs.scenario.output.directory;
     let effective = effective_toml(&found_from_anywhere(inputs));
     let directory = OutputDirectory::create_replacing(path, results, &inputs_read, effective.as_bytes())?;
+    length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
     }
     note_particles(inputs, verbosity);
     Ok(directory)
+}
+
+/// An effective scenario has more text than one with defaults left out.
+fn length_warning(bytes: u64) -> Option<String> {
+    (bytes >= LONGEST_SCENARIO).then(|| {
+        format!(
+            "the effective scenario in the output directory has {} MB, and none of more than {} MB is read: to repeat the run, \
+             keep your own",
+            bytes >> 20,
+            LONGEST_SCENARIO >> 20
+        )
+    })
 }
 
 /// The scenario with a particle file that is found wherever the scenario stands.
@@ -68,6 +82,15 @@ fn found_from_anywhere(inputs: &Inputs) -> Scenario {
         path.clone_into(&mut file.path);
     }
     scenario
+}
+
+/// A trajectory of one frame may be what was wanted, but as a rule it is not.
+pub(crate) fn interval_warning(scenario: &Scenario) -> Option<String> {
+    let steps = scenario.simulation.steps;
+    let every = scenario.output.trajectory.as_ref().map(|it| it.every).filter(|every| *every > steps)?;
+    Some(format!(
+        "`output.trajectory.every` is {every}, but the run has {steps} steps: no frame after step 0 will be written"
+    ))
 }
 
 fn species_labels(scenario: &Scenario, masses: &[f64]) -> Vec<SpeciesLabel> {
@@ -127,7 +150,7 @@ fn facts(
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy, setup.config.max_drift),
+        warnings: warnings(&neighborhood, &energy, setup),
         neighborhood,
         lost_particles: 0,
         ended,
@@ -151,5 +174,18 @@ fn facts(
         },
         choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effective_scenario_that_cannot_be_read_is_a_warning() {
+        assert_eq!(length_warning(16_777_215), None);
+        let expected = "the effective scenario in the output directory has 40 MB, and none of more than 16 MB is read: to repeat \
+                        the run, keep your own";
+        assert_eq!(length_warning(42_000_000).as_deref(), Some(expected));
     }
 }

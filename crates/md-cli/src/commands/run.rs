@@ -7,7 +7,9 @@ use md_engine::{
     Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo, Timings,
 };
 
-use super::{ROOT, RunSummary, context, facts, open_on_root, output_directory, species_labels};
+use super::{
+    ROOT, RunSummary, context, facts, interval_warning, open_on_root, output_directory, species_labels,
+};
 use crate::args::RunArgs;
 use crate::cores;
 use crate::early_end::{EarlyEnd, Ended};
@@ -23,7 +25,7 @@ use crate::output::{
     Verbosity,
 };
 use crate::report::{RunContext, RunFacts};
-use crate::scenario::{Scenario, Trajectory};
+use crate::scenario::Scenario;
 use crate::session::warn;
 use crate::{memory, setup};
 
@@ -110,7 +112,7 @@ impl Outputs {
             let labels = species_labels(scenario, &setup.config.masses);
             TrajectoryWriter::create(&directory, &trajectory.path, frame_box, &labels)
         });
-        warn_of_interval(scenario);
+        interval_warning(scenario).iter().for_each(|text| warn(text));
         let mut screen = Screen::stdout(verbosity);
         screen.print(&thermo_header());
         Ok(Self {
@@ -170,17 +172,6 @@ fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>,
         text.iter().for_each(|text| warn(text));
     }
     Ok(text)
-}
-
-/// A trajectory of one frame may be what was wanted, but as a rule it is not.
-fn warn_of_interval(scenario: &Scenario) {
-    let steps = scenario.simulation.steps;
-    if let Some(Trajectory { every, .. }) = scenario.output.trajectory.as_ref().filter(|it| it.every > steps)
-    {
-        warn(&format!(
-            "`output.trajectory.every` is {every}, but the run has {steps} steps: no frame after step 0 will be written"
-        ));
-    }
 }
 
 /// What looks at the run, on all ranks; there is something to write and show to on rank 0 alone.

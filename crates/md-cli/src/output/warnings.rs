@@ -1,6 +1,6 @@
 //! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
 
-use md_engine::{EnergyReport, NeighborReport};
+use md_engine::{EnergyReport, NeighborReport, Setup};
 
 use super::screen::significant;
 use super::statistics::percent;
@@ -10,12 +10,15 @@ const DIGITS: usize = 3;
 
 /// Of the mean kinetic energy: larger changes of the total energy come from more than the cutoff and rounding.
 const LARGEST_CHANGE: f64 = 0.03;
-/// Of the potential's unit: changes of a system at rest that are rounding.
+/// Of the potential's unit: energies of a system at rest that are rounding.
 const ROUNDING: f64 = 1e-6;
 
 /// Everything that puts the results of a run in doubt.
-pub fn warnings(neighborhood: &NeighborReport, energy: &EnergyReport, max_drift: Option<f64>) -> Vec<String> {
-    [dangers(neighborhood), drift(energy, max_drift)].into_iter().flatten().collect()
+pub fn warnings(neighborhood: &NeighborReport, energy: &EnergyReport, setup: &Setup) -> Vec<String> {
+    [dangers(neighborhood), drift(energy, setup.config.max_drift), standstill(energy, setup)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// As soon as it is seen, once: a neighbourhood that may lack pairs.
@@ -52,6 +55,25 @@ fn drift(report: &EnergyReport, max_drift: Option<f64>) -> Option<String> {
             significant(percent(largest_change, mean_kinetic), DIGITS),
             100.0 * LARGEST_CHANGE,
             max_drift.map_or(" (`simulation.max_drift` makes this an error)", |_| ""),
+        )
+    })
+}
+
+/// Steps so short that positions are the same after them.
+fn standstill(report: &EnergyReport, setup: &Setup) -> Option<String> {
+    /// Most coordinates are larger than this part of the box.
+    const SMALL: f64 = 1.0 / 64.0;
+    let config = &setup.config;
+    let lightest = config.masses.iter().copied().fold(f64::INFINITY, f64::min);
+    let longest = setup.domain.lengths.into_iter().fold(0.0, f64::max);
+    let step = config.timestep * (2.0 * report.mean_kinetic / lightest).sqrt();
+    let moves = step > f64::EPSILON * SMALL * longest;
+    (!moves && report.mean_kinetic > ROUNDING).then(|| {
+        format!(
+            "`simulation.timestep` is {:?}: in a step a particle moves by {}, which is lost in the rounding of its coordinates \
+             (double precision), so nothing moves; the time step is too small",
+            config.timestep,
+            significant(step, DIGITS),
         )
     })
 }

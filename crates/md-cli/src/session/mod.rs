@@ -24,7 +24,7 @@ use crate::args::{Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, check::check};
 use crate::cores;
-use crate::early_end::EarlyEnd;
+use crate::early_end::{EarlyEnd, fail_on_abort};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
@@ -32,7 +32,8 @@ use crate::printable::printable;
 use crate::scenario::schema;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_threads,
+    end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_interval,
+    warn_of_threads,
 };
 
 pub(crate) use speak::{note, note_particles, warn};
@@ -42,6 +43,7 @@ const LONGEST_PLAIN: usize = 200;
 
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {
+    fail_on_abort();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
@@ -65,6 +67,7 @@ pub fn main() -> u8 {
             let checked = read_alone(&args.scenario()).and_then(|inputs| {
                 let text = check(&inputs, ranks_to_come(&inputs))?;
                 note_particles(&inputs, Verbosity::Normal);
+                warn_of_interval(&inputs);
                 Ok(text)
             });
             checked.map_or_else(|error| fail_alone(&error), |text| show(&text))

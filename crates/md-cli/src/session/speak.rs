@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use md_comm::{World, launch};
 
+use crate::commands::interval_warning;
 use crate::cores;
 use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
@@ -110,6 +111,13 @@ pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
     if is_first_process() && verbosity == Verbosity::Normal {
         let notes = inputs.particles.iter().flat_map(|particles| &particles.notes);
         notes.for_each(|text| note(&printable(text)));
+    }
+}
+
+/// As `run` does, on the first process.
+pub(super) fn warn_of_interval(inputs: &Inputs) {
+    if is_first_process() {
+        interval_warning(&inputs.scenario).iter().for_each(|text| warn(text));
     }
 }
 

@@ -9,7 +9,7 @@ use crate::input::{InputError, InputParticles, Problem};
 use crate::inputs::Inputs;
 use crate::scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name_of};
 
-/// Particles and masses.
+/// Particles and masses. The particles are made once: the scenario differs from that of the inputs in the division of work at most.
 ///
 /// # Errors
 /// Masses, boundaries or velocities that contradict each other.
@@ -21,6 +21,10 @@ pub(super) fn particles(
     let source = &inputs.source;
     check_boundary(source, scenario, file)?;
     let masses = masses(source, scenario, file)?;
+    let (origin, lengths) = (file.origin, file.lengths);
+    if let Some(particles) = inputs.list.get().cloned() {
+        return Ok((ParticleSource::List { origin, lengths, particles }, masses));
+    }
     let velocities = match scenario.system.temperature {
         // They are drawn.
         Some(_) => Vec::new(),
@@ -32,8 +36,8 @@ pub(super) fn particles(
         position: file.positions[index],
         velocity: velocities.get(index).copied().unwrap_or_default(),
     };
-    let particles = (0..file.ids.len()).map(particle).collect();
-    Ok((ParticleSource::List { origin: file.origin, lengths: file.lengths, particles }, masses))
+    let particles = inputs.list.get_or_init(|| (0..file.ids.len()).map(particle).collect()).clone();
+    Ok((ParticleSource::List { origin, lengths, particles }, masses))
 }
 
 /// Whether something says how the particles move.

@@ -4,12 +4,12 @@
 //! call lasts for longer than the limit, it says so and ends the job. Costs two stores per call.
 
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::ffi;
-use crate::monitor::{Monitor, Standstill};
+pub(super) use crate::monitor::CallLimit;
+use crate::monitor::{CallWord, Monitor, Standstill, call_in, peer_in};
 use crate::{CommError, Rank};
 
 /// Exit code of a job that is ended because a call has not come back: communication broke.
@@ -50,68 +50,15 @@ pub(super) enum Call {
     MPI_Fetch_and_op,
 }
 
-/// Which call the process is in: in the low bits the call, 0 for none; then the rank it concerns, plus 1; and a number that
-/// no two calls in a row have in common. One word per process, as there is one MPI per process.
-#[derive(Debug, Default)]
-struct CallWord(AtomicU64);
-
+/// One word per process, as there is one MPI per process. Only the thread that calls MPI stores.
 static CURRENT: CallWord = CallWord(AtomicU64::new(0));
-
-const CALL_BITS: u32 = 8;
-const PEER_BITS: u32 = 24;
-const NUMBER: u64 = 1 << (CALL_BITS + PEER_BITS);
-
-impl CallWord {
-    /// Enters a call. Only the thread that calls MPI stores; nothing else is published with the word.
-    fn enter(&self, call: Call, peer: Option<Rank>) {
-        let peer = peer.map_or(0, |peer| (peer as u64 + 1) % (1 << PEER_BITS));
-        self.0.store(self.0.load(Ordering::Relaxed) | peer << CALL_BITS | call as u64, Ordering::Relaxed);
-    }
-
-    fn leave(&self) {
-        let number = self.0.load(Ordering::Relaxed) / NUMBER;
-        self.0.store(number.wrapping_add(1).wrapping_mul(NUMBER), Ordering::Relaxed);
-    }
-
-    fn pulse(&self) -> Option<u64> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|word| call_in(*word).is_some())
-    }
-}
-
-fn call_in(word: u64) -> Option<Call> {
-    Call::from_repr(word as u8)
-}
-
-fn peer_in(word: u64) -> Option<Rank> {
-    ((word % NUMBER) >> CALL_BITS).checked_sub(1).map(|peer| peer as Rank)
-}
 
 /// Makes a call under the watchdog; `peer` is the rank it concerns, if it is a single one.
 pub(super) fn watched<T>(call: Call, peer: Option<Rank>, make: impl FnOnce() -> T) -> T {
-    CURRENT.enter(call, peer);
+    CURRENT.enter(call as u8, peer);
     let made = make();
     CURRENT.leave();
     made
-}
-
-/// How long calls may last.
-#[derive(Debug, Clone)]
-pub(super) struct CallLimit(Arc<AtomicU64>);
-
-impl CallLimit {
-    pub(super) fn new(limit: Duration) -> Self {
-        let own = Self(Arc::default());
-        own.set(limit);
-        own
-    }
-
-    pub(super) fn set(&self, limit: Duration) {
-        self.0.store(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Ordering::Relaxed))
-    }
 }
 
 /// Watches over this process's calls until it is dropped.
@@ -122,7 +69,7 @@ pub(super) fn start(rank: Rank, limit: &CallLimit) -> Monitor {
 
 /// What is to be said of a call that has not come back.
 fn late(rank: Rank, Standstill { pulse, waited }: Standstill) -> CommError {
-    let context = call_in(pulse).map_or("MPI", Into::into);
+    let context = Call::from_repr(call_in(pulse)).map_or("MPI", Into::into);
     let awaited = peer_in(pulse).map_or_else(|| "the other ranks".to_owned(), |peer| format!("rank {peer}"));
     CommError::Timeout { context, rank, waited_s: waited.as_secs_f64(), awaited }
 }
@@ -147,19 +94,19 @@ mod tests {
     fn a_call_has_a_pulse_of_its_own() {
         let word = CallWord::default();
         assert_eq!(word.pulse(), None);
-        word.enter(Call::MPI_Win_fence, None);
+        word.enter(Call::MPI_Win_fence as u8, None);
         let first = word.pulse();
         word.leave();
         assert_eq!(word.pulse(), None);
-        word.enter(Call::MPI_Win_fence, None);
+        word.enter(Call::MPI_Win_fence as u8, None);
         assert!(first.is_some() && word.pulse().is_some() && first != word.pulse());
     }
 
     #[test]
     fn the_report_names_rank_call_peer_and_seconds() {
         let word = CallWord::default();
-        let said = |call, peer| {
-            word.enter(call, peer);
+        let said = |call: Call, peer| {
+            word.enter(call as u8, peer);
             let pulse = word.pulse().unwrap();
             word.leave();
             late(3, Standstill { pulse, waited: Duration::from_secs(60) }).to_string()

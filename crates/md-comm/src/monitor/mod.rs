@@ -4,11 +4,19 @@
 //! working thread counts, and a second thread looks whether it still does. If the count has stood still for too long,
 //! that thread does what is left to do and ends the job; it must not call MPI for anything else.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(loom)]
+#[cfg(test)]
+mod loom_model;
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only calls of MPI are watched"))]
+mod words;
+
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
+
+pub use words::Heartbeat;
+#[cfg(feature = "mpi")]
+pub(crate) use words::{CallLimit, CallWord, call_in, peer_in};
 
 /// Looks per limit.
 const LOOKS: u32 = 20;
@@ -41,23 +49,6 @@ impl WaitingTime {
         self.waited += (now - self.looked).min(LONGEST_LOOK);
         self.looked = now;
         self.waited
-    }
-}
-
-/// A sign of life: to be given wherever the working thread comes along. Costs one atomic store.
-#[derive(Debug, Clone, Default)]
-pub struct Heartbeat(Arc<AtomicU64>);
-
-impl Heartbeat {
-    /// Gives a sign.
-    pub fn beat(&self) {
-        // One thread counts; nothing else is published with this number.
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    }
-
-    /// Signs given so far.
-    pub fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -121,7 +112,8 @@ impl Drop for Monitor {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 
