@@ -75,12 +75,6 @@ pub(crate) enum Files {
     None,
 }
 
-/// Of which the library makes files in shared memory.
-pub(crate) fn uses_windows(backend: Backend) -> bool {
-    let messages = [Backend::Local, Backend::P2p, Backend::P2pPersistent, Backend::NeighborCollective];
-    !messages.contains(&backend)
-}
-
 impl Fault {
     pub(crate) fn name(self) -> &'static str {
         self.into()
@@ -121,8 +115,6 @@ impl Fault {
             | Self::HangUp
             | Self::Removed => Promise::Fails,
             Self::AbortRank => Promise::Ends(1, ""),
-            // With windows it may be the library that finds no memory, and says so in its own way.
-            Self::NoMemory if uses_windows(backend) => Promise::Fails,
             Self::NoMemory => Promise::Ends(1, "memory"),
             Self::FullShm => Promise::EndsSomehow,
         }

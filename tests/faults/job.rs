@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::case::{Case, Row};
 use crate::clock::{self, Jump};
-use crate::fault::{self, Fault, Files, Promise};
+use crate::fault::{Fault, Files, Promise};
 use crate::support::{MELT, Workdir, md_cli};
 
 /// What is promised: so long after the fault everything is over, the watchdog's own limit included.
@@ -205,12 +205,10 @@ impl Job {
         Err(format!("the summary of {rows} rows has {steps:?} steps, ended by {ended}"))
     }
 
-    /// Shared memory is the library's; its launcher removes it, unless it was killed itself, or a window was in the making.
+    /// Shared memory is the library's; its launcher removes it, unless it was killed itself.
     fn judge_remains(&self) -> Result<(), String> {
-        let (shared, Case { fault, backend, .. }) = (self.workdir.files("shm"), self.case);
-        let may_stay =
-            fault == Fault::KillLauncher || (fault == Fault::NoMemory && fault::uses_windows(backend));
-        if shared.is_empty() || may_stay {
+        let shared = self.workdir.files("shm");
+        if shared.is_empty() || self.case.fault == Fault::KillLauncher {
             return Ok(());
         }
         Err(format!("left in shared memory: {}", shared.join(" ")))

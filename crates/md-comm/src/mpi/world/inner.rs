@@ -124,8 +124,11 @@ impl Inner {
     /// Looks whether there is room before the library is called, which maps the parts of all ranks of a node: if that fails on one
     /// of them, the others never come out of the call, and what was made in shared memory stays there. *Collective.*
     fn expect_room(&self, request: &Request) -> Result<(), CommError> {
+        /// More than an allocator may have left over from before, without asking the system (32 MiB in glibc).
+        const ASKS_THE_SYSTEM: usize = 33 << 20;
         let bytes = request.windows.saturating_mul(request.extent).saturating_mul(self.find_node()?.size());
-        Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| CommError::OutOfMemory { bytes })
+        let mut room = Vec::<u8>::new();
+        room.try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).map_err(|_| CommError::OutOfMemory { bytes })
     }
 }
 
