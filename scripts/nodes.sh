@@ -93,7 +93,7 @@ on_node() {
 }
 
 run() {
-    local ranks=${1:-} nodes hosts="" options n
+    local ranks=${1:-} nodes hosts="" options base n
     [[ $ranks =~ ^[1-9][0-9]*$ ]] && [ $# -ge 2 ] || usage
     shift
     nodes=$(($(namespaces | wc -l) - 1))
@@ -103,9 +103,12 @@ run() {
     if mpirun --version 2>/dev/null | grep -qi "open *mpi\|open-mpi\|openrte"; then
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n:$ranks,"; done
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        # A folder per job: the nodes share /tmp, and a job may begin while the last one is removing its folder.
+        base=$(mktemp -d "${TMPDIR:-/tmp}/$NAME-XXXXXX")
         # Every node takes all cores for its own; bound, the first rank of each would sit on the same core.
         options=(--bind-to none --host "${hosts%,}" --mca plm_rsh_agent nodes.sh --mca plm_rsh_no_tree_spawn 1
-            --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp --mca pml ob1)
+            --mca orte_tmpdir_base "$base" --mca oob_tcp_if_include eth0
+            --mca btl_tcp_if_include eth0 --mca btl self,vader,tcp --mca pml ob1)
         [ $((nodes * ranks)) -le "$(nproc)" ] || options+=(--mca mpi_yield_when_idle 1)
     else
         for n in $(seq "$nodes"); do hosts+="$NETWORK.$n,"; done
@@ -125,7 +128,7 @@ down() {
         ip netns del "$n"
     done
     # Of jobs that did not come to their end.
-    rm -rf "${TMPDIR:-/tmp}/ompi.$NAME"[0-9]* /dev/shm/*".$NAME"[0-9]*.*
+    rm -rf "${TMPDIR:-/tmp}/$NAME-"* /dev/shm/*".$NAME"[0-9]*.*
 }
 
 [ -z "${MD_NODES_AGENT:-}" ] || agent "$@"

@@ -131,8 +131,9 @@ fn tampered(workdir: &Workdir, script: &str) -> String {
     said.stderr
 }
 
+/// A particle as given, and another one: one alone has no temperature.
 fn extxyz(cells: &str) -> String {
-    format!("1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\n{cells}\n")
+    format!("2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\n{cells}\nA 5.0 5.0 5.0\n")
 }
 
 /// Neither removed nor written over, whatever its name and however it is reached.
@@ -303,10 +304,7 @@ fn the_effective_scenario_finds_its_particles_from_anywhere() {
     let workdir = Workdir::new(MELT);
     fs::create_dir_all(workdir.path("deep/data")).unwrap();
     workdir.write("deep/scenario.toml", &from_file("data/start.extxyz"));
-    workdir.write(
-        "deep/data/start.extxyz",
-        &extxyz("A 1.0 1.0 1.0").replace("1\n", "2\n").replace("A 1.0", "A 5.0 5.0 5.0\nA 1.0"),
-    );
+    workdir.write("deep/data/start.extxyz", &extxyz("A 1.0 1.0 1.0"));
     workdir.succeed(ONE_RANK, "run deep/scenario.toml --quiet");
     fs::create_dir(workdir.path("elsewhere")).unwrap();
     fs::copy(workdir.path("out/scenario.toml"), workdir.path("elsewhere/again.toml")).unwrap();

@@ -398,7 +398,7 @@ fn ranks_per_node_that_are_no_number() {
     ");
     assert_snapshot!(error(&workdir, "run melt.toml --set parallel.second_share=1.5", Start::Threads(1)), @r"
     exit code 2
-    error: × `parallel.second_share` must be from 0 to 1, found 1.5
+    error: × `parallel.second_share` must be from 0 to 1 or "auto", found 1.5
        ╭─[command line:1:29]
      1 │ --set parallel.second_share=1.5
        ·                             ───

@@ -58,7 +58,8 @@ fn the_trajectory_must_not_replace_the_particle_file() {
     );
     let workdir = Workdir::new(&format!("{scenario}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
     std::fs::create_dir(workdir.path("out")).unwrap();
-    let start = "1\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nA 1.0 1.0 1.0\n";
+    let start =
+        "2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nA 1.0 1.0 1.0\nA 5.0 5.0 5.0\n";
     workdir.write("out/traj.extxyz", start);
     assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &[Start::Threads(1)]), @r"
     exit code 2
