@@ -396,7 +396,7 @@ fn ranks_per_node_that_are_no_number() {
        ╰────
       help: seconds, the default is 60.0
     ");
-    assert_snapshot!(error(&workdir, "run melt.toml --set parallel.second_share=1.5", Start::Threads(1)), @r"
+    assert_snapshot!(error(&workdir, "run melt.toml --set parallel.second_share=1.5", Start::Threads(1)), @r#"
     exit code 2
     error: × `parallel.second_share` must be from 0 to 1 or "auto", found 1.5
        ╭─[command line:1:29]
@@ -404,7 +404,7 @@ fn ranks_per_node_that_are_no_number() {
        ·                             ───
        ╰────
       help: 0.5 leaves half the inner pairs for the time when forces travel home
-    ");
+    "#);
 }
 
 /// What `check` promises is what a run takes, within 30 %.
