@@ -144,7 +144,8 @@ impl PairWork {
         let total: usize = groups[..inner].iter().map(pairs).sum();
         let mut left = (share * total as f64) as usize;
         for group in groups[..inner].iter_mut().rev() {
-            let own_cells_only = runs(group).iter().all(|run| run.end as usize <= owned);
+            let is_owned = |run: &Range<u32>| run.end as usize <= owned;
+            let own_cells_only = (group.a as usize) < owned && runs(group).iter().all(is_owned);
             if own_cells_only && pairs(group) <= left {
                 left -= pairs(group);
                 group.region = Region::InnerSecond;
