@@ -154,8 +154,6 @@ fn inner_work_is_cut_around_the_boundary() {
         let mut counts = [0; Region::ALL.len()];
         for (group, runs) in pairs.iter() {
             counts[group.region as usize] += runs.iter().map(Range::len).sum::<usize>();
-            let has_ghosts = runs.iter().any(|run| run.end as usize > plan.owned.len());
-            assert!(group.region != Region::InnerSecond || !has_ghosts);
         }
         counts
     };
@@ -167,4 +165,22 @@ fn inner_work_is_cut_around_the_boundary() {
     assert!(first + second == inner && first > 0, "images are met in the first part");
     let full = PairWork::new(&plan, &grid, Shell::Full, 0.5);
     assert!(full.iter().all(|(group, _)| group.region != Region::InnerSecond), "no forces travel home");
+}
+
+/// With every shell, also where the first cell of a pair is an image.
+#[test]
+fn the_second_part_of_the_inner_work_touches_owned_cells_only() {
+    let partition: Partition = Arc::new(Rect { grid: [2, 1, 1] });
+    let grid = grid([8, 4, 4], Boundary::Periodic);
+    for (shell, pattern) in shells_and_patterns() {
+        let plan = plan(&grid, &partition, shell, pattern, 0);
+        let mut pairs = PairWork::new(&plan, &grid, shell, 1.0);
+        let owned = plan.owned.len();
+        for (group, runs) in pairs.iter().filter(|(group, _)| group.region == Region::InnerSecond) {
+            let last = runs.iter().map(|run| run.end as usize).max().unwrap();
+            assert!((group.a as usize) < owned && last <= owned, "{shell:?} {pattern:?}");
+        }
+        pairs.set_second_share(0.25, &plan);
+        assert_eq!(pairs, PairWork::new(&plan, &grid, shell, 0.25), "cut anew: {shell:?} {pattern:?}");
+    }
 }
