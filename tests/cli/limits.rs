@@ -380,13 +380,20 @@ fn ranks_per_node_that_are_no_number() {
         return;
     }
     let workdir = Workdir::new(MELT);
-    let mut command = workdir.command(Start::Plain, "run melt.toml --quiet --set parallel.backend=shm");
-    command.env("MD_RANKS_PER_NODE", "abc");
-    let said = Said::of(command);
-    assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
-    assert_snapshot!(said.stderr, @r#"
-    error: MD_RANKS_PER_NODE is "abc"; it must be a number of ranks from 1, or not be set
-    "#);
+    let expected =
+        "error: MD_RANKS_PER_NODE is \"abc\"; it must be a number of ranks from 1, or not be set\n";
+    for arguments in [
+        "run melt.toml --quiet --set parallel.backend=shm",
+        "run melt.toml --quiet --set parallel.backend=p2p",
+        "compare melt.toml --backends p2p,hybrid --steps 5 --repeat 1",
+        "backends",
+    ] {
+        let mut command = workdir.command(Start::Plain, arguments);
+        command.env("MD_RANKS_PER_NODE", "abc");
+        let said = Said::of(command);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{arguments}: {said:?}");
+        assert!(said.stderr.starts_with(expected), "{arguments}: {said:?}");
+    }
     assert_snapshot!(error(&workdir, "run melt.toml --set parallel.watchdog_s=nan", Start::Threads(1)), @r"
     exit code 2
     error: × `parallel.watchdog_s` must be a finite number above 0, found nan
@@ -405,6 +412,27 @@ fn ranks_per_node_that_are_no_number() {
        ╰────
       help: 0.5 leaves half the inner pairs for the time when forces travel home
     "#);
+}
+
+#[test]
+fn overrides_that_toml_cannot_hold_are_shown_as_they_are() {
+    let workdir = Workdir::new(MELT);
+    for (key, value, expected) in [
+        ("system.lattice.cells", "[18446744073709551615,1,1]", "an array of 3"),
+        ("simulation.timestep", "1e400x", "a number"),
+        ("neighbor.rebuild", "{every=18446744073709551615}", "a table"),
+    ] {
+        let said = error(&workdir, &format!("run melt.toml --set {key}={value}"), Start::Threads(1));
+        let message = format!(
+            "exit code 2\nerror: × `{key}` must be {expected}, found {value}, which is no TOML value or too large for one"
+        );
+        assert!(flat(&said).starts_with(&flat(&message)), "{said}");
+    }
+}
+
+/// On one line, whatever the width of the terminal.
+fn flat(text: &str) -> String {
+    text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What `check` promises is what a run takes, within 30 %.

@@ -75,7 +75,7 @@ fn full_disk_at_the_first_frame() {
     for ranks in [1, 3] {
         let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
         let limited = format!(
-            "ulimit -f 2; trap '' XFSZ; exec \"$md\" run melt.toml --quiet \
+            "ulimit -f 2; exec \"$md\" run melt.toml --quiet \
              --set parallel.backend=local --set parallel.ranks={ranks}"
         );
         let said = Said::of(workdir.shell(&limited));
@@ -94,7 +94,7 @@ fn no_more_space_in_mid_run() {
     for ranks in [1, 3] {
         let workdir = Workdir::new(&MELT.replace("every = 7", "every = 1"));
         let limited = format!(
-            "ulimit -f 1; trap '' XFSZ; exec \"$md\" run melt.toml --quiet \
+            "ulimit -f 1; exec \"$md\" run melt.toml --quiet \
              --set parallel.backend=local --set parallel.ranks={ranks}"
         );
         let said = Said::of(workdir.shell(&limited));
@@ -124,8 +124,7 @@ fn no_more_space_in_mid_run_under_mpirun() {
         "{}trajectory = {{ path = \"traj.extxyz\", every = 1 }}\n",
         MELT.replace("steps = 20", "steps = 100000")
     ));
-    let limited =
-        "ulimit -f 8192; trap '' XFSZ; exec \"$md\" run melt.toml --quiet --set parallel.backend=p2p";
+    let limited = "ulimit -f 8192; exec \"$md\" run melt.toml --quiet --set parallel.backend=p2p";
     let mut command = workdir.under_mpirun(2, "bash".as_ref());
     command.args(["-c", limited]).env("md", crate::support::md_cli());
     let said = Said::of(command);

@@ -2,7 +2,7 @@
 //! and parameters beyond the range of numbers.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use crate::support::{MELT, Start, Workdir, error, error_everywhere, starts};
+use crate::support::{MELT, Start, Workdir, error, error_everywhere, from_file, starts};
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::Value;
 
@@ -122,6 +122,15 @@ fn a_temperature_that_numbers_cannot_hold() {
             assert!(said.code == Some(2) && said.stderr.contains(&expected), "{mass}: {said:?}");
         }
     }
+    let cold = "check melt.toml --set species[0].mass=1e300 --set system.temperature=0";
+    assert_eq!(workdir.call(Start::Threads(1), cold).code, Some(0), "no velocities are drawn");
+    let file = Workdir::new(&from_file("heavy.extxyz"));
+    let particles = "A 1 1 1 1e300\nA 3 3 3 1e300\n";
+    let header = "Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:masses:R:1";
+    file.write("heavy.extxyz", &format!("2\n{header}\n{particles}"));
+    let said = file.call(Start::Threads(1), "check melt.toml");
+    let expected = "× the mass of species 1 in the particle file is 1e300, but velocities of a temperature";
+    assert!(said.code == Some(2) && said.stderr.contains(expected), "{said:?}");
     let temperature = "run melt.toml --set species[0].mass=1 --set system.temperature=1e308";
     assert_snapshot!(error_everywhere(&workdir, temperature, &starts()), @r"
     exit code 2

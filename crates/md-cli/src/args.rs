@@ -119,7 +119,7 @@ pub struct RunArgs {
     /// End the run in order after this time, H:M:S or seconds
     #[arg(long, value_name = "TIME", value_parser = wall_time)]
     pub wall_time: Option<Duration>,
-    /// Print nothing but errors
+    /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
     /// Progress bar on standard error
@@ -136,7 +136,7 @@ pub struct ForcesArgs {
     /// The scenario.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Print nothing but errors
+    /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
 }
@@ -168,7 +168,7 @@ pub struct CompareArgs {
     /// Longest wait for other ranks before a strategy counts as hanging
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = positive_seconds)]
     pub timeout: f64,
-    /// Print nothing but errors
+    /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
 }

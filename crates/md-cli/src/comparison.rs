@@ -230,7 +230,13 @@ impl Comparison {
 
     /// Whether a halo that is worth looking at travels beside forces.
     pub fn hides_much(&self) -> bool {
-        let hides = |measured: &Measured| measured.phases[Phase::HaloHidden as usize] > 0.0;
+        /// Of a step: less is the time between two looks at the clock.
+        const LEAST_HIDDEN: f64 = 0.01;
+        let hides = |measured: &Measured| {
+            let [hidden_s, total_s] =
+                [Phase::HaloHidden, Phase::Total].map(|phase| measured.phases[phase as usize]);
+            hidden_s > LEAST_HIDDEN * total_s
+        };
         self.valid().any(|Ranked { measured, .. }| hides(measured) && measured.halo_share() >= SMALL_SHARE)
     }
 

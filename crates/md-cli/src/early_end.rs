@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use md_comm::{CommError, World};
-use signal_hook::consts::{SIGABRT, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGABRT, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::error::RUN_FAILED;
@@ -95,12 +95,14 @@ impl EarlyEnd {
 }
 
 /// From now on, what aborts ends this process with an exit code, as a failed run; so its launcher ends all ranks with that code. The
-/// standard library aborts where there is no memory for a small block. To be called before MPI starts: libraries leave a handler
-/// alone that is there already, and otherwise have one that ends by the signal.
-pub fn fail_on_abort() {
+/// standard library aborts where there is no memory for a small block. And a file that would grow beyond the limit on the size of files
+/// is an error of the write, not a signal that ends the process without a word. To be called before MPI starts: libraries leave a
+/// handler alone that is there already, and otherwise have one that ends by the signal.
+pub fn fail_in_order() {
     let always = Arc::new(AtomicBool::new(true));
-    // Where the system does not let us, the signal ends the process.
+    // Where the system does not let us, the signals end the process.
     let _ = flag::register_conditional_shutdown(SIGABRT, RUN_FAILED.into(), always);
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 /// A flag that a signal sets.

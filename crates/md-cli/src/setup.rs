@@ -154,6 +154,13 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
         }
         EngineError::Mass { species, mass, problem } => {
             let key = format!("species[{species}].mass");
+            if !source.gives("species") {
+                let message = format!(
+                    "the mass of species {} in the particle file is {mass:?}, but {problem}",
+                    species + 1
+                );
+                return at("system.file", message, "units in which masses are not far from 1");
+            }
             at(
                 &key,
                 format!("`{key}` is {mass:?}, but {problem}"),

@@ -42,8 +42,10 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
             particles.iter().map(wrap).filter(|particle| owned(&particle.position)).collect()
         }
     };
-    if let Some(temperature) = setup.config.temperature {
-        draw_velocities(&mut particles, setup, temperature, world)?;
+    match setup.config.temperature {
+        Some(0.0) => particles.velocity.iter_mut().for_each(|column| column.fill(0.0)),
+        Some(temperature) => draw_velocities(&mut particles, setup, temperature, world)?,
+        None => (),
     }
     Ok(particles)
 }
@@ -126,11 +128,14 @@ pub(crate) fn check_temperature(config: &Config, temperature: f64) -> Result<(),
     const LEAST: f64 = 1e-280;
     const MOST: f64 = 1e280;
     let atoms = config.particles.len();
+    if temperature == 0.0 {
+        return Ok(());
+    }
     if atoms < 2 {
         let problem = "one particle alone has none".to_owned();
         return Err(EngineError::Temperature { temperature, problem });
     }
-    if temperature != 0.0 && !(LEAST..=MOST).contains(&temperature) {
+    if !(LEAST..=MOST).contains(&temperature) {
         let problem = format!("velocities can be drawn for 0 and from {LEAST:e} to {MOST:e} only");
         return Err(EngineError::Temperature { temperature, problem });
     }

@@ -241,7 +241,9 @@ impl Interaction for PairForces {
 
     fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
         let flights = context.halo.take_flights();
-        if let Some(share) = self.second_share.choose(context.pairs.second_share(), flights) {
+        if self.overlap == Overlap::On
+            && let Some(share) = self.second_share.choose(context.pairs.second_share(), flights)
+        {
             context.pairs.set_second_share(share, context.plan);
         }
         let (system, particles) = system(context, &*self.potential);

@@ -1,8 +1,10 @@
 //! `md-cli check`: everything that `run` checks before it starts, and the effective scenario.
 
+use crate::commands::length_warning;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::effective_toml;
+use crate::session::warn;
 use crate::{memory, setup};
 
 /// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
@@ -12,5 +14,7 @@ use crate::{memory, setup};
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let setup = setup::of_inputs(inputs, ranks)?;
     memory::expect(inputs, &setup, memory::available(ranks))?;
-    Ok(effective_toml(&inputs.scenario) + "\n" + &memory::remark(inputs, &setup))
+    let effective = effective_toml(&inputs.scenario);
+    length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
+    Ok(effective + "\n" + &memory::remark(inputs, &setup))
 }

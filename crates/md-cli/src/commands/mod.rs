@@ -13,6 +13,7 @@ use md_comm::{Backend, World};
 use md_core::observables::SystemSums;
 use md_engine::{Setup, Simulation};
 
+use crate::cores;
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
@@ -61,15 +62,23 @@ fn output_directory<'n>(
 }
 
 /// An effective scenario has more text than one with defaults left out.
-fn length_warning(bytes: u64) -> Option<String> {
+pub(crate) fn length_warning(bytes: u64) -> Option<String> {
     (bytes >= LONGEST_SCENARIO).then(|| {
         format!(
-            "the effective scenario in the output directory has {} MB, and none of more than {} MB is read: to repeat the run, \
-             keep your own",
+            "the effective scenario is {} MB long, and none of more than {} MB is read: to repeat the run, keep your own",
             bytes >> 20,
             LONGEST_SCENARIO >> 20
         )
     })
+}
+
+/// Says so if ranks are bound to the same cores. *Collective.*
+pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
+    let text = world.crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
+    if world.rank() == ROOT {
+        text.iter().for_each(|text| warn(text));
+    }
+    Ok(text)
 }
 
 /// The scenario with a particle file that is found wherever the scenario stands.
@@ -184,8 +193,7 @@ mod tests {
     #[test]
     fn an_effective_scenario_that_cannot_be_read_is_a_warning() {
         assert_eq!(length_warning(16_777_215), None);
-        let expected = "the effective scenario in the output directory has 40 MB, and none of more than 16 MB is read: to repeat \
-                        the run, keep your own";
+        let expected = "the effective scenario is 40 MB long, and none of more than 16 MB is read: to repeat the run, keep your own";
         assert_eq!(length_warning(42_000_000).as_deref(), Some(expected));
     }
 }

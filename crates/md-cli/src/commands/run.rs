@@ -9,6 +9,7 @@ use md_engine::{
 
 use super::{
     ROOT, RunSummary, context, facts, interval_warning, open_on_root, output_directory, species_labels,
+    warn_of_crowding,
 };
 use crate::args::RunArgs;
 use crate::cores;
@@ -163,15 +164,6 @@ impl Results {
         }
         screen.finish()
     }
-}
-
-/// Says so if ranks are bound to the same cores. *Collective.*
-fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Option<String>, RunError> {
-    let text = world.crowded_cores(threads)?.map(|crowded| cores::crowding(crowded, threads));
-    if world.rank() == ROOT {
-        text.iter().for_each(|text| warn(text));
-    }
-    Ok(text)
 }
 
 /// What looks at the run, on all ranks; there is something to write and show to on rank 0 alone.

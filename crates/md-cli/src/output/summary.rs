@@ -120,7 +120,8 @@ impl Summary<'_> {
         let EnergyReport { largest_change, mean_kinetic, .. } = self.facts.energy;
         map.serialize_entry("largest_energy_change_per_atom", &largest_change)?;
         map.serialize_entry("mean_kinetic_per_atom", &mean_kinetic)?;
-        map.serialize_entry("warnings", &self.facts.warnings)
+        let warnings: Vec<&String> = self.facts.crowding.iter().chain(&self.facts.warnings).collect();
+        map.serialize_entry("warnings", &warnings)
     }
 }
 

@@ -152,8 +152,14 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
         (Kind::Integer(bounds), Value::Integer(1..)) => format!("an integer up to {}", bounds.largest),
         _ => expected(kind),
     };
-    let message =
-        format!("`{path}` must be {expected}, found {}", large.map_or_else(|| found(value), str::to_owned));
+    // An override that was to be no string.
+    let begins_a_value =
+        |text: &&str| text.starts_with(|first: char| first.is_ascii_digit() || "[{+-".contains(first));
+    let is_no_toml = |text: &&str| begins_a_value(text) && text.parse::<Value>().is_err();
+    let unread = value.as_str().filter(is_no_toml);
+    let unread = unread.map(|text| format!("{text}, which is no TOML value or too large for one"));
+    let found = large.map(str::to_owned).or(unread).unwrap_or_else(|| found(value));
+    let message = format!("`{path}` must be {expected}, found {found}");
     let help = match kind {
         Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),

@@ -24,7 +24,7 @@ use crate::args::{Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::compare::{Choices, Threads, compare};
 use crate::commands::{self, check::check};
 use crate::cores;
-use crate::early_end::{EarlyEnd, fail_on_abort};
+use crate::early_end::{EarlyEnd, fail_in_order};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
@@ -43,7 +43,7 @@ const LONGEST_PLAIN: usize = 200;
 
 /// Runs the program and returns its exit code.
 pub fn main() -> u8 {
-    fail_on_abort();
+    fail_in_order();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {

@@ -8,8 +8,8 @@ use md_comm::{Backend, World};
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
 use crate::args::CompareArgs;
-use crate::commands::backends;
 use crate::commands::compare::{Choices, Processes, compare};
+use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 
@@ -42,7 +42,8 @@ fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
     const WATCHDOG: Duration = Duration::from_secs(60);
     match md_comm::mpi::start(WATCHDOG) {
         Ok(world) => {
-            let result = work(&world);
+            let checked = md_comm::mpi::check_environment().map_err(RunError::Communication);
+            let result = checked.and_then(|()| work(&world));
             end(&world, result)
         }
         Err(error) => fail_alone(&RunError::Communication(error)),
@@ -59,6 +60,7 @@ pub(super) fn compare_over_mpi(
         if world.rank() == 0 {
             warn_of_threads(1, &inputs);
         }
+        warn_of_crowding(world, inputs.scenario.parallel.threads)?;
         let world = world.clone().with_between_nodes(inputs.scenario.parallel.between_nodes)?;
         compare(&Processes(&world), &inputs, args, choices)
     })

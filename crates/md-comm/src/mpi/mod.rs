@@ -29,5 +29,6 @@ mod world;
 pub use ::mpi as rsmpi;
 #[cfg(feature = "conformance")]
 pub use adversity::Adversity;
+pub use node::check_environment;
 pub use survey::{Survey, WindowFacts, WindowSurvey};
 pub use world::{MpiWorld, abort, start, start_with};

@@ -59,6 +59,14 @@ fn ranks_per_node() -> Result<usize, CommError> {
     })
 }
 
+/// Whether the environment says something that can be meant; of interest where the first node is looked for late, or never.
+///
+/// # Errors
+/// [`CommError::Environment`].
+pub fn check_environment() -> Result<(), CommError> {
+    ranks_per_node().map(drop)
+}
+
 impl Inner {
     /// The node, found when first asked for. *Collective.*
     pub(super) fn find_node(&self) -> Result<&Node, CommError> {

@@ -5,7 +5,7 @@ use md_core::Shell;
 use md_engine::Phase;
 
 use super::recommendation;
-use crate::comparison::{Comparison, Control};
+use crate::comparison::{Comparison, Control, RankedBy};
 use crate::output::compare::fixtures::{comparison, phases, strategy, unavailable};
 
 /// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
@@ -198,6 +198,11 @@ fn a_halo_that_hides_is_judged_by_the_step() {
         let times = [(Phase::HaloHidden, 5e-4), (Phase::HaloWait, 1e-4), (Phase::Total, 1e-3)];
         row.measured.as_mut().unwrap().phases = phases(&times);
     }
+    let mut without_overlap = comparison.clone();
+    for row in &mut without_overlap.rows {
+        row.measured.as_mut().unwrap().phases[Phase::HaloHidden as usize] = 1e-7;
+    }
+    assert_eq!(without_overlap.ranked_by(), RankedBy::Exchange);
     insta::assert_snapshot!(recommendation(&comparison), @r"
     Messages travel while forces are computed (halo_hidden_s in compare.csv), and the exchange alone is not what a step pays for them. So strategies are ranked by the step; with `overlap = false` they are ranked by the exchange.
     Two-sided messages win: stay with p2p half direct rect, 1 ms [0.95, 1.05] per step; next is shm half direct rect, 1.3 ms [1.23, 1.37] per step; that is sure.
