@@ -7,8 +7,9 @@
 //! A policy that looks at displacements needs the largest over all ranks in every step. Waiting for it would cost a step of few
 //! particles a large part of its time. So a rank waits only where the answer may be "rebuild": where the largest displacement of the step
 //! before, plus twice what it has grown by in any step lately, is more than half the skin. Otherwise the answer arrives while
-//! forces are computed, and the next step reads it. The decisions are those of a rank that always waits, as long as nobody doubles
-//! the speed of the fastest within a step; if somebody does, the next step sees it, counts it as dangerous and rebuilds.
+//! forces are computed, and the next step reads it. The decisions are those of a rank that always waits, as long as nobody becomes
+//! twice as fast as the fastest was in the first step after the rebuild (which is what the largest displacement has grown by then);
+//! if somebody does, the next step sees it, counts it as dangerous and rebuilds.
 
 use crate::integrate::largest_displacement2;
 use crate::particles::Particles;
