@@ -124,7 +124,9 @@ impl FieldExchange {
     fn send_next(&mut self, selections: &[StageSelections], view: &mut HaloView) -> Result<(), EngineError> {
         if self.direction == Direction::ScatterAdd && self.sent > 0 {
             let owned = view.particles.owned();
-            self.add_up(self.stage_in_flight(), selections, &(owned..view.particles.len()), view);
+            let (number, ghosts) = (self.stage_in_flight(), owned..view.particles.len());
+            self.add_images(number, selections, &ghosts, view);
+            self.add_messages(number, selections, &ghosts, view);
         }
         self.sent += 1;
         let number = self.stage_in_flight();
@@ -267,19 +269,20 @@ impl FieldExchange {
             if number < self.stage_in_flight() {
                 self.send_next(selections, view)?;
             }
+            // A stage's messages carry nothing for its own images, so these need not wait.
+            self.add_images(number, selections, &owned, view);
             let (context, collected) = (&mut self.contexts[number], &mut self.collected[number]);
             view.clock.time(Phase::HaloWait, || {
                 collect_arrivals(context, collected)?;
                 Ok::<_, EngineError>(context.complete()?)
             })?;
-            self.add_up(number, selections, &owned, view);
+            self.add_messages(number, selections, &owned, view);
         }
         Ok(())
     }
 
-    /// Adds what has come back in a stage to the particles among `onto`: first that of images, then the messages, in the
-    /// order of the edges.
-    fn add_up(
+    /// Adds what the images of a stage have to the particles among `onto`; to be called before [`Self::add_messages`].
+    fn add_images(
         &self,
         number: usize,
         selections: &[StageSelections],
@@ -287,11 +290,24 @@ impl FieldExchange {
         view: &mut HaloView,
     ) {
         let HaloView { particles, cells, plan, threads, clock, .. } = view;
-        let StageSelections { images, edges } = &selections[number];
         clock.time(Phase::ForceReturn, || {
-            let images = Images { stage: &plan.stages[number], selection: images, cells };
+            let selection = &selections[number].images;
+            let images = Images { stage: &plan.stages[number], selection, cells };
             images.scatter_add(&self.fields, onto, particles, threads);
-            for (selection, message) in edges.iter().zip(&self.collected[number]) {
+        });
+    }
+
+    /// Adds the messages that have come back in a stage to the particles among `onto`, in the order of the edges.
+    fn add_messages(
+        &self,
+        number: usize,
+        selections: &[StageSelections],
+        onto: &Range<usize>,
+        view: &mut HaloView,
+    ) {
+        let HaloView { particles, clock, .. } = view;
+        clock.time(Phase::ForceReturn, || {
+            for (selection, message) in selections[number].edges.iter().zip(&self.collected[number]) {
                 if !selection.is_empty() {
                     halo::add_fields(bytemuck::cast_slice(message), &self.fields, selection, onto, particles);
                 }
