@@ -5,8 +5,9 @@
 #   Miri                 the unsafe-free parts and their threads: flag protocol, `local`, ledger (needs nightly with miri)
 #   ThreadSanitizer      the same with the whole conformance suite on `local` (needs nightly with rust-src: without a
 #                        standard library built for it, its own channels are reported)
-#   AddressSanitizer     the same, allocations and leaks included, on `local` (needs nightly)
-#   valgrind memcheck    the suite over windows and over shared memory, 2 ranks: no error below a function of md-comm
+#   AddressSanitizer     all unit tests and the suite on `local`, leaks included; the suite over messages, windows and shared
+#                        memory, 2 ranks (the compiler at hand will do: RUSTC_BOOTSTRAP lets it take the option)
+#   valgrind memcheck    the same with 2 ranks: no error below a function of md-comm
 #
 # Not run: helgrind and drd do not know the locks of Rust's standard library (futexes), and no tool sees races between
 # processes: for those there are the models of flags and rings (`make loom`).
@@ -54,9 +55,25 @@ under_tsan() {
         cargo +nightly test -Zbuild-std -p md-comm --no-default-features --lib --test conformance --target "$host"
 }
 
+# asan COMMAND...: a command of cargo for md-comm. A test asks for more memory than there is.
+asan() {
+    CARGO_TARGET_DIR="$target/asan" RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
+        ASAN_OPTIONS=allocator_may_return_null=1 cargo "$@" -p md-comm --target "$host"
+}
+
 under_asan() {
-    CARGO_TARGET_DIR="$target/asan" RUSTFLAGS="-Zsanitizer=address" \
-        cargo +nightly test -p md-comm --no-default-features --lib --test conformance --target "$host"
+    asan test --no-default-features --lib --test conformance
+}
+
+# under_asan_mpi PROGRAM BACKEND: the MPI library keeps memory to its end.
+under_asan_mpi() {
+    ASAN_OPTIONS=detect_leaks=0 MD_COMM_TEST_ROLE=suite MD_COMM_TEST_BACKEND=$2 timeout 600 scripts/mpirun.sh 2 "$1"
+}
+
+# The conformance program that a command of cargo builds.
+conformance_of() {
+    "$@" --test conformance --no-run --message-format=json 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*conformance-[^"]*\)".*/\1/p'
 }
 
 # Errors below MPI_Init are the library's own.
@@ -84,10 +101,17 @@ if nightly_has rust-src; then
 else
     skip ThreadSanitizer "rustup component add --toolchain nightly rust-src"
 fi
-if nightly_has rust-std; then check AddressSanitizer under_asan; else skip AddressSanitizer "rustup toolchain install nightly"; fi
+check AddressSanitizer under_asan
+if command -v mpirun >/dev/null; then
+    program=$(conformance_of asan test)
+    for backend in "${backends[@]}"; do
+        check "AddressSanitizer, $backend on 2 ranks" under_asan_mpi "$program" "$backend"
+    done
+else
+    skip "AddressSanitizer over MPI" "needs mpirun"
+fi
 if command -v valgrind >/dev/null && command -v mpirun >/dev/null; then
-    program=$(cargo test -p md-comm --test conformance --no-run --message-format=json 2>/dev/null |
-        sed -n 's/.*"executable":"\([^"]*conformance-[^"]*\)".*/\1/p')
+    program=$(conformance_of cargo test -p md-comm)
     for backend in "${backends[@]}"; do
         check "memcheck, $backend on 2 ranks" under_memcheck "$program" "$backend"
     done

@@ -22,6 +22,8 @@ const START: Duration = Duration::from_secs(60);
 /// For the watchdog of ranks that wait for one that is stopped, and for how long that is.
 const WATCHDOG_S: u64 = 3;
 const SHORT_STOP: Duration = Duration::from_millis(1000);
+/// Between SIGTERM and SIGKILL, in seconds: Open MPI's own second is little on a machine that has other work.
+const GRACE: &str = "3";
 const STOP_OF_ALL: Duration = Duration::from_secs(WATCHDOG_S + 2);
 /// A rank that runs a hundredth of the time.
 const PULSES: usize = 20;
@@ -74,6 +76,7 @@ impl Job {
         if case.fault == Fault::ClockJump {
             clock::control(&mut command, &workdir.path(""))?;
         }
+        command.env("OMPI_MCA_odls_base_sigkill_timeout", GRACE);
         let launcher = command.spawn().unwrap();
         Ok(Self { case, workdir, launcher })
     }
