@@ -359,6 +359,35 @@ fn numbers_beyond_toml() {
 
     For more information, try '--help'.
     ");
+    let digits = "7".repeat(120);
+    let text = at_once(&workdir, &format!("check melt.toml --set simulation.steps={digits}"));
+    assert_snapshot!(text, @r"
+    exit code 2
+    error: × `simulation.steps` must be an integer of at least 1, found 77777777777777777777...7777777777
+      │ (120 digits), which is no TOML value or too large for one
+       ╭─[command line:1:24]
+     1 │ --set simulation.steps=777777777777777777777777777777777777777777777777777777777777...
+       ·                        ──────────────────────────────┬─────────────────────────────
+       ·                                                      ╰── expected an integer of at least 1
+       ╰────
+      help: `simulation.steps`: Number of time steps.
+    ");
+    let mass = |mass: &str| format!("[[species]]\nname = \"A\"\nmass = {mass}\n[output]");
+    let file = Workdir::new(&from_file("a.extxyz").replace("[output]", &mass("1e300")));
+    let header = "Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:masses:R:1";
+    file.write("a.extxyz", &format!("1\n{header}\nA 1 1 1 1e120\n"));
+    assert_snapshot!(at_once(&file, "check melt.toml"), @r#"
+    exit code 2
+    error: × mass 10000000000000000000...0000000000 (301 digits) of species 1 contradicts
+      │ 10000000000000000000...0000000000 (121 digits) in the file
+        ╭─[melt.toml:11:8]
+     10 │ name = "A"
+     11 │ mass = 1e300
+        ·        ─────
+     12 │ [output]
+        ╰────
+      help: remove one of the two
+    "#);
     let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 18446744073709551615"));
     assert_snapshot!(at_once(&workdir, "check melt.toml"), @r"
     exit code 2

@@ -280,6 +280,19 @@ fn a_particle_behind_a_wall() {
 }
 
 #[test]
+fn velocities_beyond_the_range_of_numbers() {
+    assert_snapshot!(run_after("3 0.0 0.0 -0.5", "3 0.0 1e200 -0.5"), @r"
+    exit code 2
+    error: start.data:25: particle 3: v_y is 1e200, beyond 1e140: its square is hardly a number
+    ");
+    let slower = workdir("", "3 0.0 0.0 -0.5", "3 0.0 -2e140 -0.5");
+    let text = error(&slower, "forces melt.toml", Start::Threads(1));
+    assert!(text.contains("error: start.data:25: particle 3: v_y is -2e140, beyond 1e140: "), "{text}");
+    // They are drawn.
+    slower.succeed(Start::Threads(1), "run melt.toml --set system.temperature=1.0");
+}
+
+#[test]
 fn coordinates_that_would_lose_their_digits() {
     assert_snapshot!(run_after("3 1 1.0 4.0 1.0", "3 1 1.0 1e17 1.0"), @r"
     exit code 2
@@ -341,7 +354,7 @@ fn pair_coefficients_of_a_data_file() {
     let workdir = workdir("", ATOMS, &two);
     let start = Start::Threads(1);
     let notes = workdir.succeed(start, "run melt.toml").stderr;
-    assert_snapshot!(notes, @"note: epsilon and sigma are those of the file");
+    assert_snapshot!(notes, @"note: epsilon, sigma and the cutoff are those of the file");
     let effective = workdir.read("out/scenario.toml");
     for part in [
         "[[species]]\nname = \"A\"\nepsilon = 1.0\nsigma = 1.0\n\n[[species]]\nname = \"B\"\nepsilon = 0.5\nsigma = 0.88\n",
@@ -353,14 +366,18 @@ fn pair_coefficients_of_a_data_file() {
     let thermo = workdir.read("out/thermo.csv");
     workdir.write("effective.toml", &effective);
     let notes = workdir.succeed(start, "run effective.toml").stderr;
-    assert_eq!(notes, "note: the pair coefficients of the file are left out: the scenario has [[species]]\n");
+    assert_eq!(
+        notes,
+        "note: the pair coefficients and cutoffs of the file are left out: the scenario has [[species]]\n"
+    );
     assert_eq!(workdir.read("out/thermo.csv"), thermo);
     workdir.write("start.data", &two.replace("0.88 2.6", "0.88 2.5"));
     assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
     exit code 2
     error: start.data: its pair coefficients cannot be used: the cutoffs 2.6 and 2.5 differ, but all pairs have the same one: give `interaction.cutoff`
     ");
-    workdir.succeed(start, "run melt.toml --set interaction.cutoff=2.5");
+    let notes = workdir.succeed(start, "run melt.toml --set interaction.cutoff=2.5").stderr;
+    assert_snapshot!(notes, @"note: epsilon and sigma are those of the file; its cutoffs are left out: the scenario has `interaction.cutoff`");
     workdir.write("start.data", &two.replace("# lj/cut", "# eam"));
     assert_snapshot!(error(&workdir, "run melt.toml", start), @r"
     exit code 2

@@ -124,6 +124,21 @@ fn a_temperature_that_numbers_cannot_hold() {
     }
     let cold = "check melt.toml --set species[0].mass=1e300 --set system.temperature=0";
     assert_eq!(workdir.call(Start::Threads(1), cold).code, Some(0), "no velocities are drawn");
+    let unused =
+        melt_with("[[species]]\nname = \"A\"\n[[species]]\nname = \"B\"\nmass = 1e300\nfraction = 0.0");
+    assert_snapshot!(error(&unused, "run melt.toml", Start::Threads(1)), @r#"
+    exit code 2
+    error: × `species[1].mass` is 1e300, but velocities of a temperature can be drawn for masses from 1e-12
+      │ to 6.7e15 only (600 particles)
+        ╭─[melt.toml:13:8]
+     12 │ name = "B"
+     13 │ mass = 1e300
+        ·        ─────
+     14 │ fraction = 0.0
+        ╰────
+      help: no particle is of this species (`fraction = 0`): leave it out, or give it a mass not far
+            from 1
+    "#);
     let file = Workdir::new(&from_file("heavy.extxyz"));
     let particles = "A 1 1 1 1e300\nA 3 3 3 1e300\n";
     let header = "Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:masses:R:1";
@@ -168,26 +183,61 @@ fn a_time_step_in_which_nothing_moves() {
         let summary = workdir.read("out/summary.json");
         assert!(summary.contains("`simulation.timestep` is 1e-300: "), "{summary}");
     }
+    let partly = workdir.succeed(Start::Threads(1), "run melt.toml --quiet --set simulation.timestep=1e-16");
+    let warning = "warning: `simulation.timestep` is 1e-16: in a step a particle moves by 2.08e-16, which is lost in the rounding \
+                   of its coordinates (double precision), so particles far from the origin move by wrong distances or not at \
+                   all; the time step is too small\n";
+    assert_eq!(partly.stderr, warning);
     assert_eq!(
         workdir.succeed(Start::Threads(1), "run melt.toml --quiet --set simulation.timestep=1e-12").stderr,
         ""
     );
 }
 
+/// A lattice at rest has no forces to speak of, and stays where it is; two particles that attract each other should move.
+#[test]
+fn a_time_step_in_which_nothing_starts_to_move() {
+    let cold = melt_with("").read("melt.toml").replace("temperature = 1.44", "temperature = 0.0");
+    let lattice = Workdir::new(&cold);
+    let step = "--set simulation.timestep=1e-16";
+    assert_eq!(lattice.succeed(Start::Threads(1), &format!("run melt.toml --quiet {step}")).stderr, "");
+    let pair = Workdir::new(&from_file("pair.extxyz").replace("temperature = 1.44\n", ""));
+    let header = "Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:velo:R:3";
+    pair.write("pair.extxyz", &format!("2\n{header}\nA 4 4 4 0 0 0\nA 5.2 4 4 0 0 0\n"));
+    for start in starts() {
+        let said = pair.succeed(start, &format!("run melt.toml --quiet {step}"));
+        assert!(said.stderr.contains("so nothing moves; the time step is too small\n"), "{said:?}");
+        assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
+    }
+    assert_eq!(pair.succeed(Start::Threads(1), "run melt.toml --quiet").stderr, "");
+}
+
 #[test]
 fn parameters_that_numbers_cannot_hold() {
     let workdir = melt_with("[[species]]\nname = \"A\"\nepsilon = 1e300");
-    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r"
+    assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
     exit code 2
-    error: × melt.toml: epsilon must be 0 or from 1e-50 to 1e50, sigma from 1e-15 to 1e15: beyond, their
-      │ products and powers are no numbers any more
-      help: other parameters of pairs
-    ");
-    for value in ["epsilon=1e-300", "epsilon=1e60", "sigma=1e-30", "sigma=1e30"] {
-        let workdir = melt_with("[[species]]\nname = \"A\"");
-        let said =
-            workdir.call(Start::Threads(1), &format!("run melt.toml --quiet --set species[0].{value}"));
-        assert!(said.code == Some(2) && said.stderr.contains("epsilon must be 0 or"), "{value}: {said:?}");
+    error: × `species[0].epsilon` is 1e300, but its powers and products are numbers from 1e-50 to 1e50 only
+        ╭─[melt.toml:11:11]
+     10 │ name = "A"
+     11 │ epsilon = 1e300
+        ·           ─────
+     12 │ 
+        ╰────
+      help: units in which it is not far from 1
+    "#);
+    let workdir = melt_with("[[species]]\nname = \"A\"");
+    let ranges =
+        [("epsilon", ["1e-300", "1e60"], "1e-50 to 1e50"), ("sigma", ["1e-40", "1e30"], "1e-15 to 1e15")];
+    for (key, values, range) in ranges {
+        for value in values {
+            let said =
+                workdir.call(Start::Threads(1), &format!("check melt.toml --set species[0].{key}={value}"));
+            let expected = format!(
+                "× `species[0].{key}` is {value}, but its powers and products are numbers from {range}"
+            );
+            assert!(said.code == Some(2) && said.stderr.contains(&expected), "{value}: {said:?}");
+        }
     }
     let workdir = melt_with("");
     let arguments = "run melt.toml --set system.lattice.density=1e-40";

@@ -116,6 +116,9 @@ impl Fault {
             | Self::Removed => Promise::Fails,
             Self::AbortRank => Promise::Ends(1, ""),
             Self::NoMemory => Promise::Ends(1, "memory"),
+            Self::FullShm if matches!(backend, Backend::Shm | Backend::Hybrid) => {
+                Promise::Ends(1, "bytes, but /dev/shm has ")
+            }
             Self::FullShm => Promise::EndsSomehow,
         }
     }

@@ -156,5 +156,13 @@ fn a_bound_rank_is_told_how_to_start() {
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.stderr.contains("this process may use only 1 of"), "{said:?}");
         assert!(said.stderr.contains("`mpirun --bind-to none`"), "{said:?}");
+        let ranks =
+            "taskset -c 0 \"$md\" run melt.toml --quiet --set parallel.backend=local --set parallel.ranks=2";
+        let said = crate::support::Said::of(workdir.shell(ranks));
+        let expected = format!(
+            "warning: 2 ranks in one process, but it may use only 1 of {cores} cores: they will take turns, which looks like \
+             slow messages; start it with more cores (`taskset`, the limits of a job or a container)\n"
+        );
+        assert_eq!((said.code, said.stderr), (Some(0), expected));
     }
 }

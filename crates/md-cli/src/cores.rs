@@ -42,7 +42,7 @@ pub(crate) fn share_of_ranks(world: &dyn World, alike: usize) -> Result<usize, C
 
 /// What to tell a user who runs `ranks` ranks with `threads` threads each in this process, if that is too much for it.
 pub(crate) fn warning(ranks: usize, threads: usize) -> Option<String> {
-    (threads > 1).then(|| warning_on(ranks, threads, of_process(), of_machine())).flatten()
+    warning_on(ranks, threads, of_process(), of_machine())
 }
 
 /// What to tell about ranks that are bound to the same cores, with so many threads each.
@@ -56,18 +56,30 @@ pub(crate) fn crowding(CrowdedCores { ranks, cores }: CrowdedCores, threads: usi
 }
 
 fn warning_on(ranks: usize, threads: usize, usable: usize, present: usize) -> Option<String> {
-    let all = ranks * threads;
+    /// Ranks per core beyond what is of use to try out a division.
+    const MOST_ON_TRIAL: usize = 8;
+    let (all, is_bound) = (ranks * threads, usable < present);
     let takes_turns = "they will take turns";
-    if all <= usable {
+    let what = match (ranks, threads) {
+        (1, _) => format!("{all} threads"),
+        (_, 1) => format!("{ranks} ranks in one process"),
+        _ => format!("{ranks} ranks with {threads} threads each in one process"),
+    };
+    if all <= usable || (threads == 1 && !is_bound && ranks <= MOST_ON_TRIAL * usable) {
         None
-    } else if usable < present {
+    } else if !is_bound {
         Some(format!(
-            "{all} threads, but this process may use only {usable} of {present} cores, as a rule because the launcher has \
-             bound it to them: {takes_turns}; start with `mpirun --bind-to none` or `mpirun --map-by slot:PE={threads}`"
+            "{what} on {present} cores: {takes_turns}; more threads than cores are slower than fewer"
+        ))
+    } else if ranks > 1 {
+        Some(format!(
+            "{what}, but it may use only {usable} of {present} cores: {takes_turns}, which looks like slow messages; start it \
+             with more cores (`taskset`, the limits of a job or a container)"
         ))
     } else {
         Some(format!(
-            "{all} threads on {present} cores: {takes_turns}; more threads than cores are slower than fewer"
+            "{what}, but this process may use only {usable} of {present} cores, as a rule because the launcher has bound it to \
+             them: {takes_turns}; start with `mpirun --bind-to none` or `mpirun --map-by slot:PE={threads}`"
         ))
     }
 }
@@ -106,7 +118,22 @@ mod tests {
 
     #[test]
     fn too_many_threads_take_turns() {
-        let text = warning_on(2, 2, 2, 2).unwrap();
+        let text = warning_on(1, 4, 2, 2).unwrap();
         assert!(text.starts_with("4 threads on 2 cores: they will take turns"), "{text}");
+        let text = warning_on(2, 2, 2, 2).unwrap();
+        assert!(
+            text.starts_with("2 ranks with 2 threads each in one process on 2 cores: they will"),
+            "{text}"
+        );
+        assert_eq!(warning_on(16, 1, 2, 2), None, "to try out a division");
+        let text = warning_on(64, 1, 2, 2).unwrap();
+        insta::assert_snapshot!(text, @"64 ranks in one process on 2 cores: they will take turns; more threads than cores are slower than fewer");
+    }
+
+    #[test]
+    fn ranks_as_threads_on_too_few_cores_are_told() {
+        let text = warning_on(2, 1, 1, 2).unwrap();
+        insta::assert_snapshot!(text, @"2 ranks in one process, but it may use only 1 of 2 cores: they will take turns, which looks like slow messages; start it with more cores (`taskset`, the limits of a job or a container)");
+        assert_eq!(warning_on(2, 1, 2, 4), None);
     }
 }

@@ -146,7 +146,9 @@ impl RunError {
             Self::Engine(_)
             | Self::NoRoom { .. }
             | Self::Output(_)
-            | Self::Communication(CommError::OutOfMemory { .. }) => RUN_FAILED,
+            | Self::Communication(CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. }) => {
+                RUN_FAILED
+            }
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
             Self::Signalled { signal, .. } => signal.exit_code,

@@ -2,6 +2,8 @@
 
 /// The longest line of a message, in characters.
 const LONGEST: usize = 600;
+/// The longest number: no f64 needs more digits to be told from all others.
+const LONGEST_NUMBER: usize = 40;
 
 /// The same without characters that act on a terminal: they are escaped as in TOML. Line ends and tabs stay.
 pub(crate) fn escaped(text: &str) -> String {
@@ -22,10 +24,28 @@ fn acts(letter: char) -> bool {
     turns || (letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
-/// A message as it is printed: [`escaped`], and no line longer than a few lines of a terminal.
+/// A message as it is printed: [`escaped`], no line longer than a few lines of a terminal, no number longer than a person reads.
 pub(crate) fn printable(message: &str) -> String {
-    let lines: Vec<String> = message.split('\n').map(|line| escaped(&shortened(line))).collect();
+    let lines: Vec<String> =
+        message.split('\n').map(|line| escaped(&shortened(&with_short_numbers(line)))).collect();
     lines.join("\n")
+}
+
+/// The same with long rows of digits cut as long lines are, and counted.
+fn with_short_numbers(line: &str) -> String {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let parts = line.as_bytes().chunk_by(|a, b| is_digit(a) == is_digit(b));
+    let mut start = 0;
+    let shorten = |part: &[u8]| {
+        let text = &line[start..start + part.len()];
+        start += part.len();
+        if part.len() <= LONGEST_NUMBER || !part.iter().all(is_digit) {
+            return text.to_owned();
+        }
+        let (head, tail) = (&text[..LONGEST_NUMBER / 2], &text[part.len() - LONGEST_NUMBER / 4..]);
+        format!("{head}...{tail} ({} digits)", part.len())
+    };
+    parts.map(shorten).collect()
 }
 
 /// A long line without its middle.
@@ -46,6 +66,14 @@ mod tests {
         let text = "a\u{1b}]0;title\u{7}b\r\u{9b}2J\u{202e}\tc\nd";
         assert_eq!(escaped(text), "a\\u001b]0;title\\u0007b\\u000d\\u009b2J\\u202e\tc\nd");
         assert_eq!(printable(text), escaped(text));
+    }
+
+    #[test]
+    fn long_numbers_lose_their_middle() {
+        let kept = format!("mass {:?}, {}, x", 0.1, "7".repeat(LONGEST_NUMBER));
+        assert_eq!(printable(&kept), kept);
+        let text = format!("mass {}.5 ä", 1e300);
+        assert_eq!(printable(&text), "mass 10000000000000000000...0000000000 (301 digits).5 ä");
     }
 
     #[test]

@@ -161,11 +161,13 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
                 );
                 return at("system.file", message, "units in which masses are not far from 1");
             }
-            at(
-                &key,
-                format!("`{key}` is {mass:?}, but {problem}"),
-                "units in which masses are not far from 1",
-            )
+            let is_unused = scenario.species[*species].fraction == Some(0.0);
+            let help = if is_unused {
+                "no particle is of this species (`fraction = 0`): leave it out, or give it a mass not far from 1"
+            } else {
+                "units in which masses are not far from 1"
+            };
+            at(&key, format!("`{key}` is {mass:?}, but {problem}"), help)
         }
         EngineError::Temperature { temperature, problem } => at(
             "system.temperature",

@@ -88,6 +88,17 @@ pub enum CommError {
         /// Size of the buffer.
         bytes: usize,
     },
+    /// Shared memory is too small for the messages of a node.
+    #[error(
+        "out of shared memory: the messages of this node's ranks need {bytes} bytes, but /dev/shm has {free} free; give it more \
+         (`--shm-size` of a container), or take a backend without shared windows, such as `p2p`"
+    )]
+    OutOfSharedMemory {
+        /// What they need.
+        bytes: usize,
+        /// What there is.
+        free: u64,
+    },
     /// Communication could not be set up.
     #[error("communication could not be set up: {0}")]
     Setup(String),
@@ -109,7 +120,9 @@ impl CommError {
     pub(crate) fn refused(&self) -> Option<Refused> {
         match self {
             Self::Unavailable { .. } => Some(Refused::Everywhere),
-            Self::Mpi { .. } | Self::OutOfMemory { .. } => Some(Refused::Here),
+            Self::Mpi { .. } | Self::OutOfMemory { .. } | Self::OutOfSharedMemory { .. } => {
+                Some(Refused::Here)
+            }
             Self::Setup(_) => Some(Refused::Elsewhere),
             Self::CapacityExceeded { .. }
             | Self::Misuse { .. }

@@ -44,7 +44,7 @@ impl<I: Interaction> Simulation<'_, I> {
     }
 
     /// Ends the run if a particle would be thrown further than the cutoff by its present force. *Collective.*
-    pub(crate) fn check_overlaps(&self) -> Result<(), EngineError> {
+    pub(crate) fn check_overlaps(&mut self) -> Result<(), EngineError> {
         let cutoff = self.interaction.cutoff();
         let lightest = self.setup.config.masses.iter().copied().fold(f64::INFINITY, f64::min);
         let timestep = self.timestep();
@@ -52,6 +52,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let worst = largest_force(&self.state.particles);
         let mut largest = [worst.map_or(0.0, |(_, force)| force)];
         self.world.max(&mut largest)?;
+        self.energy.first_force = largest[0];
         if largest[0] <= limit {
             return Ok(());
         }

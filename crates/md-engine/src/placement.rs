@@ -25,11 +25,23 @@ pub(crate) fn check(particles: &[Particle], species: usize, domain: &Domain) -> 
 
 /// Checks velocities that are taken as they are.
 pub(crate) fn check_velocities(particles: &[Particle], dimension: Dimension) -> Result<(), EngineError> {
+    /// Squares of faster ones, times a mass, are hardly numbers: those of the highest temperature are as fast.
+    const FASTEST: f64 = 1e140;
     let fault = |&Particle { velocity, .. }: &Particle| {
         let infinite = (0..3).find(|&dim| !velocity[dim].is_finite());
+        let too_fast = (0..3).find(|&dim| velocity[dim].abs() > FASTEST).map(|dim| {
+            format!(
+                "v_{} is {:?}, beyond {FASTEST:e}: its square is hardly a number",
+                axis(dim),
+                velocity[dim]
+            )
+        });
         let across = (dimension == Dimension::Two && velocity[2] != 0.0)
             .then(|| format!("v_z is {:?}, but in 2D nothing moves in z: it must be 0", velocity[2]));
-        infinite.map(|dim| format!("v_{} is {:?}, not a number", axis(dim), velocity[dim])).or(across)
+        infinite
+            .map(|dim| format!("v_{} is {:?}, not a number", axis(dim), velocity[dim]))
+            .or(too_fast)
+            .or(across)
     };
     let found = particles.iter().find_map(|particle| Some((particle.id, fault(particle)?)));
     found.map_or(Ok(()), |(id, problem)| {

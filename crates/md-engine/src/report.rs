@@ -59,6 +59,10 @@ pub struct EnergyReport {
     pub largest_change: f64,
     /// Mean kinetic energy per atom.
     pub mean_kinetic: f64,
+    /// Largest force on a particle at the start.
+    pub first_force: f64,
+    /// Time of the last, \[time\].
+    pub time: f64,
     first_total: f64,
     looks: u64,
 }
@@ -70,6 +74,7 @@ impl EnergyReport {
             self.first_total = thermo.total_per_atom;
         }
         self.looks += 1;
+        self.time = thermo.time;
         self.drift = thermo.total_per_atom - self.first_total;
         self.largest_change = self.largest_change.max(self.drift.abs());
         self.mean_kinetic += (thermo.kinetic_per_atom - self.mean_kinetic) / self.looks as f64;

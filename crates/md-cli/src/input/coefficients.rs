@@ -21,8 +21,10 @@ pub fn adopt(
     if coefficients.is_empty() && other_pair_style.is_none() {
         return Ok(());
     }
+    let has_cutoffs = coefficients.values().any(|own| own.cutoff.is_some());
     if let Some(reason) = own_parameters(source, scenario) {
-        notes.push(format!("the pair coefficients of the file are left out: {reason}"));
+        let what = if has_cutoffs { " and cutoffs" } else { "" };
+        notes.push(format!("the pair coefficients{what} of the file are left out: {reason}"));
         return Ok(());
     }
     let used = match other_pair_style {
@@ -33,7 +35,14 @@ pub fn adopt(
     };
     let used = used.and_then(|()| fault(scenario).map_or(Ok(()), Err));
     used.map_err(|reason| Here { file: name, line: None }.error(Problem::Coefficients { reason }))?;
-    notes.push("epsilon and sigma are those of the file".to_owned());
+    let what = match (has_cutoffs, source.gives("interaction.cutoff")) {
+        (false, _) => "epsilon and sigma are those of the file",
+        (true, true) => {
+            "epsilon and sigma are those of the file; its cutoffs are left out: the scenario has `interaction.cutoff`"
+        }
+        (true, false) => "epsilon, sigma and the cutoff are those of the file",
+    };
+    notes.push(what.to_owned());
     Ok(())
 }
 

@@ -59,19 +59,28 @@ fn drift(report: &EnergyReport, max_drift: Option<f64>) -> Option<String> {
     })
 }
 
-/// Steps so short that positions are the same after them.
+/// Steps so short that some positions, or all, are the same after them.
 fn standstill(report: &EnergyReport, setup: &Setup) -> Option<String> {
-    /// Most coordinates are larger than this part of the box.
+    /// Most coordinates are larger than this part of the farthest.
     const SMALL: f64 = 1.0 / 64.0;
-    let config = &setup.config;
+    let &EnergyReport { mean_kinetic, first_force, time, .. } = report;
+    let (config, domain) = (&setup.config, &setup.domain);
     let lightest = config.masses.iter().copied().fold(f64::INFINITY, f64::min);
-    let longest = setup.domain.lengths.into_iter().fold(0.0, f64::max);
-    let step = config.timestep * (2.0 * report.mean_kinetic / lightest).sqrt();
-    let moves = step > f64::EPSILON * SMALL * longest;
-    (!moves && report.mean_kinetic > ROUNDING).then(|| {
+    let ends = (0..domain.dimension.count()).flat_map(|dim| [domain.origin[dim], domain.upper(dim)]);
+    let farthest = ends.map(f64::abs).fold(0.0, f64::max);
+    // What is at rest cannot become faster than this while its forces stay as they are.
+    let speed = (2.0 * mean_kinetic / lightest).sqrt().max(first_force / lightest * time);
+    let (step, rounding) = (config.timestep * speed, f64::EPSILON * farthest);
+    let should_move = time > 0.0 && mean_kinetic.max(first_force) > ROUNDING;
+    (should_move && step < rounding).then(|| {
+        let outcome = if step <= SMALL * rounding {
+            "nothing moves"
+        } else {
+            "particles far from the origin move by wrong distances or not at all"
+        };
         format!(
             "`simulation.timestep` is {:?}: in a step a particle moves by {}, which is lost in the rounding of its coordinates \
-             (double precision), so nothing moves; the time step is too small",
+             (double precision), so {outcome}; the time step is too small",
             config.timestep,
             significant(step, DIGITS),
         )

@@ -56,10 +56,11 @@ fn push_line(shown: &mut String, line: &str, part: Range<usize>) -> Range<usize>
     let ending = &line[content.len()..];
     let part = part.start.min(content.len())..part.end.min(content.len());
     let (mut first, mut last, mut end) = (0, content.len(), part.end);
-    if content.len() > LONGEST {
+    let is_long_number = part.len() > AROUND && content[part.clone()].bytes().all(is_of_number);
+    if content.len() > LONGEST || is_long_number {
         first = boundary(content, part.start.saturating_sub(AROUND));
         end = boundary(content, part.end.min(part.start + AROUND));
-        last = boundary(content, (end + AROUND).min(content.len()));
+        last = if is_long_number { end } else { boundary(content, (end + AROUND).min(content.len())) };
     }
     shown.push_str(if first > 0 { "..." } else { "" });
     shown.push_str(&escaped(&content[first..part.start]));
@@ -70,6 +71,10 @@ fn push_line(shown: &mut String, line: &str, part: Range<usize>) -> Range<usize>
     shown.push_str(if last < content.len() { "..." } else { "" });
     shown.push_str(ending);
     place
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || b"+-._eE".contains(&byte)
 }
 
 /// The nearest border of a character at or before an index.

@@ -1,6 +1,7 @@
 //! What is wrong with a scenario, before it is known where in the text that stands; and checks that several tables share.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use super::path::KeyPath;
 use super::wording::float;
@@ -87,6 +88,19 @@ pub(super) fn not_negative(path: &str, value: f64, help: &str) -> Checked {
     }
     let message = format!("`{path}` must be a finite number of at least 0, found {}", float(value));
     Err(Finding::new(path, message, help))
+}
+
+/// Refuses a number other than 0 whose powers and products are beyond the range of numbers.
+pub(super) fn within(path: &str, value: f64, range: &RangeInclusive<f64>) -> Checked {
+    if value == 0.0 || range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (range.start(), range.end());
+    let message = format!(
+        "`{path}` is {}, but its powers and products are numbers from {least:e} to {most:e} only",
+        float(value)
+    );
+    Err(Finding::new(path, message, "units in which it is not far from 1"))
 }
 
 /// Refuses 0.

@@ -8,10 +8,10 @@ use md_core::potential::{self, LennardJones, Mixing, Morse, Shift, SpeciesPair, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, not_negative, positive};
+use super::finding::{Checked, Finding, not_negative, positive, within};
 use super::schema::lift_kind;
 use super::species::Species;
-use super::wording::{listed, nearest};
+use super::wording::{float, listed, nearest};
 use super::{ScenarioError, ScenarioSource};
 
 /// `[interaction]`
@@ -162,11 +162,13 @@ pub(super) fn check(interaction: &Interaction, species: &[Species]) -> Checked {
     }
     match &interaction.kind {
         PotentialKind::LennardJones { pair, .. } => {
+            species.iter().enumerate().try_for_each(|(index, own)| {
+                check_well(&format!("species[{index}]"), own.epsilon, own.sigma, "the default is 1.0")
+            })?;
             check_names(pair.iter().map(|pair| &pair.species), species)?;
             let help = "parameters of this pair, in place of the mixed ones";
             pair.iter().enumerate().try_for_each(|(index, pair)| {
-                not_negative(&format!("interaction.pair[{index}].epsilon"), pair.epsilon, help)?;
-                positive(&format!("interaction.pair[{index}].sigma"), pair.sigma, help)
+                check_well(&format!("interaction.pair[{index}]"), pair.epsilon, pair.sigma, help)
             })
         }
         PotentialKind::Morse { depth, alpha, r0, pair } => {
@@ -180,10 +182,27 @@ pub(super) fn check(interaction: &Interaction, species: &[Species]) -> Checked {
     }
 }
 
+fn check_well(table: &str, epsilon: f64, sigma: f64, help: &str) -> Checked {
+    let [epsilon_key, sigma_key] = ["epsilon", "sigma"].map(|key| format!("{table}.{key}"));
+    not_negative(&epsilon_key, epsilon, help)?;
+    within(&epsilon_key, epsilon, &Well::EPSILONS)?;
+    positive(&sigma_key, sigma, help)?;
+    within(&sigma_key, sigma, &Well::SIGMAS)
+}
+
 fn check_morse(table: &str, depth: f64, alpha: f64, r0: f64) -> Checked {
-    not_negative(&format!("{table}.depth"), depth, "the depth of the well, for example 1.0")?;
-    positive(&format!("{table}.alpha"), alpha, "the inverse width of the well, for example 6.0")?;
-    positive(&format!("{table}.r0"), r0, "the distance of the minimum, for example 1.0")
+    let [depth_key, alpha_key, r0_key] = ["depth", "alpha", "r0"].map(|key| format!("{table}.{key}"));
+    not_negative(&depth_key, depth, "the depth of the well, for example 1.0")?;
+    within(&depth_key, depth, &potential::MorsePair::DEPTHS)?;
+    positive(&alpha_key, alpha, "the inverse width of the well, for example 6.0")?;
+    positive(&r0_key, r0, "the distance of the minimum, for example 1.0")?;
+    let (steepness, most) = (alpha * r0, potential::MorsePair::STEEPEST);
+    if steepness <= most {
+        return Ok(());
+    }
+    let message = format!("`{alpha_key}` times `r0` is {}, more than {most:?}", float(steepness));
+    Err(Finding::new(alpha_key, message, "a wider well: beyond, its powers are no numbers any more")
+        .or_at(r0_key))
 }
 
 /// `epsilon` and `sigma` of species would be ignored by other potentials than Lennard-Jones.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use schemars::Schema;
+use schemars::transform::{RecursiveTransform, Transform};
 use serde_json::{Value as Json, json};
 use toml::Table;
 
@@ -46,6 +47,13 @@ pub(super) fn lift_kind(schema: &mut Schema) {
         None => {
             schema.insert("properties".to_owned(), json!({ KIND: kind }));
         }
+    }
+}
+
+/// Sentences go on where the lines of a comment end: whoever shows them breaks them elsewhere.
+fn join_lines(schema: &mut Schema) {
+    if let Some(Json::String(text)) = schema.get_mut("description") {
+        *text = text.split("\n\n").map(|part| part.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
     }
 }
 
@@ -98,7 +106,9 @@ pub(super) struct Bounds {
 impl ModelSchema {
     /// Derives the schema.
     pub(super) fn new() -> Self {
-        Self(schemars::schema_for!(Scenario).to_value())
+        let mut schema = schemars::schema_for!(Scenario);
+        RecursiveTransform(join_lines).transform(&mut schema);
+        Self(schema.to_value())
     }
 
     /// The place of the whole scenario.
@@ -148,7 +158,7 @@ impl<'s> Node<'s> {
         parts.flat_map(|part| strings(part.get("required"))).collect()
     }
 
-    /// What the documentation says about this place: its first sentence.
+    /// What the documentation says about this place: its first paragraph.
     pub(super) fn description(self) -> &'s str {
         let texts = [self.own, self.target()];
         let text = texts.iter().find_map(|node| node.get("description")).and_then(Json::as_str);

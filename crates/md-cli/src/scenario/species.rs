@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, not_negative, positive};
+use super::finding::{Checked, Finding, positive};
 use super::system::System;
 use super::wording::float;
 
@@ -54,8 +54,6 @@ pub(super) fn check(species: &[Species], system: &System) -> Checked {
         if let Some(mass) = own.mass {
             positive(&format!("species[{index}].mass"), mass, "the default is 1.0")?;
         }
-        not_negative(&format!("species[{index}].epsilon"), own.epsilon, "the default is 1.0")?;
-        positive(&format!("species[{index}].sigma"), own.sigma, "the default is 1.0")?;
     }
     check_fractions(species, system)
 }

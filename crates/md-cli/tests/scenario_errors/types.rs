@@ -153,3 +153,11 @@ fn dimension_too_large() {
      help: `simulation.dimension`: 2 (one layer in z, no motion in z) or 3.
     "#);
 }
+
+/// Whatever the lines of the comments are that they are made of.
+#[test]
+fn explanations_break_at_the_edge_only() {
+    let text = error_after("threads = 1", "threads = 1\nsecond_share = true");
+    let whole = "while positions travel. The order of the sums follows from it,\n";
+    assert!(text.contains(whole), "{text}");
+}

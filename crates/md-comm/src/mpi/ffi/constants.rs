@@ -25,10 +25,13 @@ mod raw {
         pub(crate) safe fn mdc_mode_nostore() -> c_int;
         /// `MPI_MODE_NOPUT`.
         pub(crate) safe fn mdc_mode_noput() -> c_int;
+        /// Bytes that are free in `/dev/shm`; the highest number where there is no such folder.
+        pub(crate) safe fn mdc_free_shared_memory() -> u64;
         pub(super) fn mdc_is_unified(window: ffi::MPI_Win, unified: *mut c_int) -> c_int;
     }
 }
 
+pub(in crate::mpi) use raw::mdc_free_shared_memory as free_shared_memory;
 pub(super) use raw::{
     mdc_mode_nocheck as mode_nocheck, mdc_mode_noprecede as mode_noprecede, mdc_mode_noput as mode_noput,
     mdc_mode_nostore as mode_nostore, mdc_mode_nosucceed as mode_nosucceed, mdc_no_op as no_op,

@@ -1,6 +1,8 @@
 /* Constants of MPI that bindgen cannot see (macros with casts, addresses of globals) or whose names and types differ
- * between libraries, as functions. Compiled with the same MPI as mpi-sys. */
+ * between libraries, as functions, and what the system says of shared memory. Compiled with the same MPI as mpi-sys. */
 #include <mpi.h>
+#include <stdint.h>
+#include <sys/statvfs.h>
 
 MPI_Op mdc_replace(void) { return MPI_REPLACE; }
 MPI_Op mdc_no_op(void) { return MPI_NO_OP; }
@@ -17,4 +19,10 @@ int mdc_is_unified(MPI_Win window, int *unified) {
     int code = MPI_Win_get_attr(window, MPI_WIN_MODEL, &model, &found);
     *unified = code == MPI_SUCCESS && found && *model == MPI_WIN_UNIFIED;
     return code;
+}
+
+/* Bytes that are free in /dev/shm; UINT64_MAX where there is no such folder. */
+uint64_t mdc_free_shared_memory(void) {
+    struct statvfs system;
+    return statvfs("/dev/shm", &system) == 0 ? (uint64_t)system.f_bavail * system.f_frsize : UINT64_MAX;
 }

@@ -31,6 +31,7 @@ use mpi::ffi;
 use super::guard::{Call, watched};
 use crate::{CommError, Rank};
 pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
+pub(super) use constants::free_shared_memory;
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
 pub(super) use window::{Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Window};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::Refused;
 use crate::library::Library;
 use crate::mpi::adversity::Adversity;
-use crate::mpi::ffi::{self, Communicator, Limit, Reducing, Request, Window};
+use crate::mpi::ffi::{self, Communicator, Limit, Memory, Reducing, Request, Window, free_shared_memory};
 use crate::mpi::guard::CallLimit;
 use crate::mpi::node::Node;
 use crate::mpi::numbers::Numbers;
@@ -128,7 +128,23 @@ impl Inner {
         const ASKS_THE_SYSTEM: usize = 33 << 20;
         let bytes = request.windows.saturating_mul(request.extent).saturating_mul(self.find_node()?.size());
         let mut room = Vec::<u8>::new();
-        room.try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).map_err(|_| CommError::OutOfMemory { bytes })
+        room.try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).map_err(|_| CommError::OutOfMemory { bytes })?;
+        if request.memory == Memory::Shared { self.expect_shared_memory(bytes) } else { Ok(()) }
+    }
+
+    /// The library puts shared windows into `/dev/shm`, unless it is told another folder.
+    fn expect_shared_memory(&self, parts: usize) -> Result<(), CommError> {
+        /// Of Open MPI's osc/sm.
+        const OTHER_FOLDER: &str = "OMPI_MCA_osc_sm_backing_directory";
+        /// What the library needs for itself: a little for each rank, and Open MPI wants a twentieth to stay free.
+        const PER_RANK: usize = 4096;
+        let own = self.find_node()?.size() * PER_RANK;
+        let bytes = (parts + own).saturating_add(parts / 20);
+        let free = free_shared_memory();
+        if bytes as u64 <= free || std::env::var_os(OTHER_FOLDER).is_some() {
+            return Ok(());
+        }
+        Err(CommError::OutOfSharedMemory { bytes, free })
     }
 }
 

@@ -17,6 +17,7 @@ use crate::force::{PairLoop, PairSums};
 use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::f64::consts::PI;
+use std::ops::RangeInclusive;
 
 /// Depth and diameter of one pair's potential well.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,10 +29,14 @@ pub struct Well {
 }
 
 impl Well {
-    /// Whether constants, mixed ones too, and pair terms neither overflow nor vanish.
+    /// Depths, but for 0, with which constants, mixed ones too, and pair terms neither overflow nor vanish.
+    pub const EPSILONS: RangeInclusive<f64> = 1e-50..=1e50;
+    /// Diameters with which they do not.
+    pub const SIGMAS: RangeInclusive<f64> = 1e-15..=1e15;
+
     fn is_in_range(self) -> bool {
         let Self { epsilon, sigma } = self;
-        (epsilon == 0.0 || (1e-50..=1e50).contains(&epsilon.abs())) && (1e-15..=1e15).contains(&sigma)
+        (epsilon == 0.0 || Self::EPSILONS.contains(&epsilon.abs())) && Self::SIGMAS.contains(&sigma)
     }
 }
 

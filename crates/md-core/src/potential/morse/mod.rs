@@ -16,6 +16,7 @@ use crate::force::{PairLoop, PairSums};
 use crate::simd::Arithmetic;
 use pulp::Simd;
 use std::f64::consts::PI;
+use std::ops::RangeInclusive;
 
 /// Parameters of one pair of species.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,8 +40,12 @@ pub struct Morse {
     constants: PairTable<Constants>,
 }
 
-/// Of alpha r0: e^2 is a number at any distance, also in masked lanes.
-const STEEPEST: f64 = 300.0;
+impl MorsePair {
+    /// Depths, but for 0, with which constants and pair terms neither overflow nor vanish.
+    pub const DEPTHS: RangeInclusive<f64> = 1e-50..=1e40;
+    /// Of alpha r0: e^2 is a number at any distance, also in masked lanes.
+    pub const STEEPEST: f64 = 300.0;
+}
 
 impl Morse {
     /// For so many species, every pair of which is in `pairs`: there is no rule for mixing.
@@ -55,13 +60,14 @@ impl Morse {
         shift: Shift,
     ) -> Result<Self, PotentialError> {
         let pairs = PairTable::new(species, pairs, |_, _| None)?;
-        let is_valid = |MorsePair { alpha, r0, .. }| alpha > 0.0 && r0 > 0.0 && alpha * r0 <= STEEPEST;
+        let is_valid =
+            |MorsePair { alpha, r0, .. }| alpha > 0.0 && r0 > 0.0 && alpha * r0 <= MorsePair::STEEPEST;
         if !pairs.iter().all(is_valid) {
             return Err(PotentialError::OutOfRange(
                 "alpha and r0 must be positive, their product at most 300",
             ));
         }
-        if !pairs.iter().all(|pair| pair.depth == 0.0 || (1e-50..=1e40).contains(&pair.depth.abs())) {
+        if !pairs.iter().all(|pair| pair.depth == 0.0 || MorsePair::DEPTHS.contains(&pair.depth.abs())) {
             return Err(PotentialError::OutOfRange("the depth must be 0 or from 1e-50 to 1e40"));
         }
         let constants = pairs.map(|pair| constants(pair, cutoff, shift));

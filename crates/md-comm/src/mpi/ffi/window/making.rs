@@ -247,17 +247,22 @@ fn make(
             Memory::Shared => ffi::MPI_Win_allocate_shared(size, unit, hints.0, on.raw, place, window),
         }
     });
-    made.map_err(|error| explained(memory, error))?;
+    made.map_err(|error| explained(on, memory, extent, error))?;
     Ok((raw, base))
 }
 
 /// What the library does not say by itself.
-fn explained(memory: Memory, error: CommError) -> CommError {
-    if !memory.is_ours() {
-        return error;
-    }
+fn explained(on: &Communicator, memory: Memory, extent: usize, error: CommError) -> CommError {
     let CommError::Mpi { call, message } = error else { return error };
-    let why = "Open MPI's osc/sm has only windows that it allocates, osc/rdma none of a single rank; try \
-               `window = \"allocate\"`, or another component with `--mca osc`";
+    let (free, ranks) = (constants::free_shared_memory(), on.rank_and_ranks().map_or(1, |(_, ranks)| ranks));
+    let why = if memory.is_ours() {
+        "Open MPI's osc/sm has only windows that it allocates, osc/rdma none of a single rank; try `window = \"allocate\"`, \
+         or another component with `--mca osc`"
+            .to_owned()
+    } else if free < extent.saturating_mul(ranks) as u64 {
+        format!("/dev/shm has only {free} bytes free; give it more, by `--shm-size` of a container")
+    } else {
+        return CommError::Mpi { call, message };
+    };
     CommError::Mpi { call, message: format!("{message} ({why})") }
 }
