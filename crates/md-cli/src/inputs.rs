@@ -1,4 +1,4 @@
-//! Reading a scenario and its particle file: rank 0 reads and broadcasts.
+//! Reading a scenario and its particle file: rank 0 reads, and each rank keeps its share of the particles.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -8,12 +8,12 @@ use md_core::Particle;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
-use crate::input::{self, InputParticles};
-use crate::memory;
-use crate::scenario::{self, InputFormat, Scenario, ScenarioSource};
-use crate::text_file::{TextFile, Unread};
+use crate::input::{self, InputParticles, Source};
+use crate::scenario::{self, InputFile, InputFormat, Scenario, ScenarioSource};
+use crate::setup;
+use crate::text_file::{read_scenario, told};
 
-/// Everything a run starts from, the same on all ranks.
+/// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// The scenario's text and overrides.
@@ -22,8 +22,6 @@ pub struct Inputs {
     pub scenario: Scenario,
     /// The particle file, where there is one.
     pub particles: Option<InputParticles>,
-    /// Size of the particle file's text.
-    pub particle_bytes: usize,
     /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
     pub(crate) list: OnceLock<Arc<[Particle]>>,
 }
@@ -34,31 +32,15 @@ impl Inputs {
     /// # Errors
     /// An unreadable file, a fault in the scenario or in the particle file.
     pub fn read(args: &ScenarioArgs) -> Result<Self, RunError> {
-        Self::with(args, read_text)
+        Self::with(args, None)
     }
 
-    /// In a world of ranks: rank 0 reads, the others receive what it has read, or its error. *Collective.*
+    /// In a world of ranks: rank 0 reads, and each rank keeps a part of the particles; an error is one of all. *Collective.*
     ///
     /// # Errors
-    /// As [`Inputs::read`], the same on all ranks; communication.
+    /// As [`Inputs::read`], and particles that cannot be where they are; the same on all ranks. Communication.
     pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
-        Self::with(args, |path, kind| {
-            let mut message = Vec::new();
-            if world.rank() == 0 {
-                let (text, mark) = match read_text(path, kind) {
-                    Ok(text) => (text, b'+'),
-                    Err(RunError::Unreadable { reason, .. }) => (reason, b'-'),
-                    Err(other) => return Err(other),
-                };
-                message = text.into_bytes();
-                message.push(mark);
-            }
-            world.broadcast(0, &mut message)?;
-            let is_text = message.pop() == Some(b'+');
-            // No copy of what may be large.
-            let text = String::from_utf8(message).unwrap_or_default();
-            if is_text { Ok(text) } else { Err(unreadable(path, text)) }
-        })
+        Self::with(args, Some(world))
     }
 
     /// Path of the particle file, where there is one.
@@ -72,77 +54,52 @@ impl Inputs {
     /// # Errors
     /// As [`Inputs::read`].
     pub fn from_text(name: &str, text: &str, overrides: Vec<String>) -> Result<Self, RunError> {
-        Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, read_text)
+        Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, None)
     }
 
-    fn with(
-        args: &ScenarioArgs,
-        read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
-    ) -> Result<Self, RunError> {
-        let name = args.scenario.display().to_string();
-        let source = ScenarioSource {
-            name,
-            text: read(&args.scenario, TextFile::Scenario)?,
-            overrides: args.overrides(),
-        };
-        Self::load(source, read)
+    fn with(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let (path, name) = (&args.scenario, args.scenario.display().to_string());
+        let text = told(world, path, || read_scenario(path).map(Some))?.unwrap_or_default();
+        Self::load(ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
-    fn load(
-        source: ScenarioSource,
-        read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
-    ) -> Result<Self, RunError> {
-        let mut scenario = scenario::load(&source)?;
-        let (particles, particle_bytes) = match &scenario.system.file {
-            None => (None, 0),
-            Some(file) => {
-                let path = beside(Path::new(&source.name), &file.path);
-                let (name, text) = (path.display().to_string(), read(&path, TextFile::Particles)?);
-                expect_room_to_parse(&path, &text)?;
-                let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
-                let mut particles = match file.format {
-                    InputFormat::LammpsData => input::lammps_data::parse(&name, &text)?,
-                    InputFormat::Extxyz => input::extxyz::parse_frame(&name, &text, &species, file.frame)?,
-                };
-                input::adopt(&name, &mut particles, &source, &mut scenario)?;
-                if particles.has_velocities() && scenario.system.temperature.is_some() {
-                    let note =
-                        "the velocities of the file are replaced: the scenario has `system.temperature`";
-                    particles.notes.push(note.to_owned());
-                }
-                (Some(particles), text.len())
-            }
+    fn load(source: ScenarioSource, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let scenario = scenario::load(&source)?;
+        let mut inputs = Self { source, scenario, particles: None, list: OnceLock::new() };
+        if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
+            let name = path.display().to_string();
+            inputs.read_particles(&file, &Source::file(&name, &path, world))?;
+        }
+        Ok(inputs)
+    }
+
+    fn read_particles(&mut self, file: &InputFile, text: &Source<'_>) -> Result<(), RunError> {
+        let Self { source, scenario, .. } = self;
+        let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
+        let mut particles = match file.format {
+            InputFormat::LammpsData => input::lammps_data::read(text)?,
+            InputFormat::Extxyz => input::extxyz::read(text, &species, file.frame)?,
         };
-        Ok(Self { source, scenario, particles, particle_bytes, list: OnceLock::new() })
+        input::adopt(text.name(), &mut particles, source, scenario)?;
+        if particles.has_velocities() && scenario.system.temperature.is_some() {
+            let note = "the velocities of the file are replaced: the scenario has `system.temperature`";
+            particles.notes.push(note.to_owned());
+        }
+        let is_shared = particles.share.is_some();
+        self.particles = Some(particles);
+        if !is_shared {
+            return Ok(());
+        }
+        // What only the rank that keeps a particle can find out; everything else all ranks find out when they set up.
+        let fault = match setup::of_scenario(self, &self.scenario, text.ranks()) {
+            Err(RunError::Input(error)) => Err(error),
+            _ => Ok(()),
+        };
+        text.agree(fault)
     }
 }
 
 /// A path given in a scenario: relative to the scenario's folder.
 fn beside(scenario: &Path, path: &str) -> PathBuf {
     scenario.parent().unwrap_or(Path::new("")).join(path)
-}
-
-fn read_text(path: &Path, kind: TextFile) -> Result<String, RunError> {
-    kind.read(path).map_err(|error| match error {
-        Unread::Because(reason) => unreadable(path, reason),
-        Unread::NoRoom(bytes) => no_room(path, bytes),
-    })
-}
-
-/// Particles in the making take more than their text. Asked for at once, what is missing is an error; later it would be a
-/// signal.
-fn expect_room_to_parse(path: &Path, text: &str) -> Result<(), RunError> {
-    /// Fields, records and particles, each while it grows.
-    const BYTES_PER_LINE: usize = 320;
-    let lines = text.bytes().filter(|&byte| byte == b'\n').count();
-    let room = Vec::<u8>::new().try_reserve_exact(lines.saturating_mul(BYTES_PER_LINE));
-    room.map_err(|_| no_room(path, text.len() as u64))
-}
-
-fn no_room(path: &Path, bytes: u64) -> RunError {
-    RunError::NoRoom { path: path.display().to_string(), size: memory::in_words(bytes as f64) }
-}
-
-fn unreadable(path: &Path, reason: String) -> RunError {
-    RunError::Unreadable { path: path.display().to_string(), reason }
 }
