@@ -103,3 +103,140 @@ impl Inputs {
 fn beside(scenario: &Path, path: &str) -> PathBuf {
     scenario.parent().unwrap_or(Path::new("")).join(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+    use md_comm::local;
+    use md_core::Particle;
+    use md_engine::{FirstOfAll, RowVector, Share, Simulation};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    const ATOMS: usize = 120;
+    const RANKS: usize = 3;
+
+    /// Particle files of both formats whose ids are in no order.
+    fn files() -> [(&'static str, String); 2] {
+        let id = |index: usize| 1 + 3 * (index * 77 % ATOMS);
+        let place = |index: usize| [index % 6, index / 6 % 5, index / 30].map(|cell| 1.6 * cell as f64 + 0.5);
+        let row = |index: usize| {
+            let [x, y, z] = place(index);
+            (format!("{x} {y} {z}"), format!("{} 0.5 0.25", id(index) as f64 / 64.0))
+        };
+        let all = || (0..ATOMS).map(|index| (id(index), row(index)));
+        let positions: String = all().map(|(id, (position, _))| format!("{id} 1 {position}\n")).collect();
+        let velocities: String =
+            all().rev().map(|(id, (_, velocity))| format!("{id} {velocity}\n")).collect();
+        let rows: String =
+            all().map(|(id, (position, velocity))| format!("{id} A {position} {velocity}\n")).collect();
+        let data = format!(
+            "title\n{ATOMS} atoms\n1 atom types\n0 10 xlo xhi\n0 10 ylo yhi\n0 10 zlo zhi\nVelocities\n\n{velocities}\n\
+             Atoms\n\n{positions}"
+        );
+        let properties = "id:I:1:species:S:1:pos:R:3:velo:R:3";
+        let extxyz = format!("{ATOMS}\nLattice=\"10 0 0 0 10 0 0 0 10\" Properties={properties}\n{rows}");
+        [("lammps-data", data), ("extxyz", extxyz)]
+    }
+
+    fn scenario(format: &str, file: &str) -> (TempDir, ScenarioArgs) {
+        let folder = tempfile::tempdir().unwrap();
+        let text =
+            format!("[system]\nfile = {{ path = \"p\", format = \"{format}\" }}\n[simulation]\nsteps = 1\n");
+        let path = folder.path().join("s.toml");
+        std::fs::write(&path, text).unwrap();
+        std::fs::write(folder.path().join("p"), file).unwrap();
+        let cli = Cli::parse_from(["md-cli".as_ref(), "check".as_ref(), path.as_os_str()]);
+        let Command::Check(args) = cli.command else { panic!("another command") };
+        (folder, args.scenario())
+    }
+
+    fn on_all_ranks<T: Send>(work: impl Fn(&dyn World) -> T + Sync) -> Vec<T> {
+        local::run(RANKS, Duration::from_secs(60), work).into_iter().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn one_rank_keeps_each_particle_and_its_owner_gets_it() {
+        for (format, file) in files() {
+            let (_folder, args) = scenario(format, &file);
+            let alone = Inputs::read(&args).unwrap();
+            let listed = |inputs: &Inputs| -> Vec<(Particle, u32, u32)> {
+                let file = inputs.particles.as_ref().unwrap();
+                let lines = file.lines.iter().map(|lines| (lines.position, lines.velocity));
+                let all = inputs.list.get().unwrap().iter().zip(lines);
+                all.map(|(&particle, (position, velocity))| (particle, position, velocity)).collect()
+            };
+            let set_up = |inputs: &Inputs| setup::of_inputs(inputs, RANKS).unwrap();
+            let setup = set_up(&alone);
+            let played = on_all_ranks(|world| {
+                let inputs = Inputs::read_on_first_rank(&args, world).unwrap();
+                let own = set_up(&inputs);
+                assert_eq!(own.estimated_bytes(), setup.estimated_bytes());
+                let rows = |setup| Simulation::new(world, setup).unwrap().rows(RowVector::Velocity).unwrap();
+                assert_eq!(rows(&own), rows(&setup));
+                inputs
+            });
+            let first = FirstOfAll { id: 1, z: 0.5 };
+            for inputs in &played {
+                let particles = inputs.particles.as_ref().unwrap();
+                assert_eq!(particles.share, Some(Share { atoms: ATOMS as u64, first }));
+                assert!((30..=50).contains(&particles.ids.len()), "{}", particles.ids.len());
+            }
+            let mut kept = played.iter().flat_map(listed).collect::<Vec<_>>();
+            kept.sort_by_key(|(particle, ..)| particle.id);
+            assert_eq!(kept, listed(&alone));
+        }
+    }
+
+    #[test]
+    fn what_one_rank_finds_all_ranks_say() {
+        let [(_, data), (_, extxyz)] = files();
+        let changed = |text: &str, from: &str, to: &str| {
+            assert!(text.contains(from), "nothing to replace: {from}");
+            text.replacen(from, to, 1)
+        };
+        let last_row = extxyz.lines().last().unwrap();
+        let faults = [
+            (
+                "extxyz",
+                changed(&extxyz, last_row, &last_row.replace(" A ", " B ")),
+                "p:122: there is no species `B`",
+            ),
+            ("extxyz", changed(&extxyz, "\n232 A", "\n1 A"), "p:4: id 1 is given twice, first in line 3"),
+            (
+                "extxyz",
+                changed(&extxyz, "\n232 A 2.1", "\n232 A 2e17"),
+                "p:4: particle 232: x is 2e17, more than",
+            ),
+            ("extxyz", changed(&extxyz, "\n232 A", "\n2.5 A"), "p:4: `2.5` is not an integer (column id)"),
+            (
+                "lammps-data",
+                changed(&data, "\n232 1", "\n1 1"),
+                "p:133: id 1 is given twice, first in line 132",
+            ),
+            (
+                "lammps-data",
+                changed(&data, "\n1 0.015625", "\n2 0.015625"),
+                "a velocity for id 2, but there is no such",
+            ),
+            (
+                "lammps-data",
+                changed(&data, "\n1 0.015625", "\n4 0.015625"),
+                "id 4 is given twice, first in line ",
+            ),
+        ];
+        for (format, file, expected) in faults {
+            let (_folder, args) = scenario(format, &file);
+            let alone = Inputs::read(&args).and_then(|inputs| setup::of_inputs(&inputs, 1)).unwrap_err();
+            let alone = alone.to_string();
+            assert!(alone.contains(expected), "{alone}");
+            for said in on_all_ranks(|world| Inputs::read_on_first_rank(&args, world).unwrap_err()) {
+                assert_eq!((said.to_string(), said.exit_code()), (alone.clone(), 2));
+            }
+        }
+    }
+}
