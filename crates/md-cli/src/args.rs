@@ -37,7 +37,7 @@ pub enum Command {
 
 const COMPARE_HELP: &str = "\
 Strategies are all combinations of the chosen backends, shells, exchanges and partitions. Each is first checked: the \
-forces of the initial state, after every ghost has been overwritten, must be those of a serial calculation to 1e-10 of \
+forces of the initial state, after every ghost has been overwritten, must be those of a calculation without a halo to 1e-10 of \
 their rms, in mixed precision to 1e-4. (Rounding differs by about 1e-13, because the sums are in another order; a message that is missing, stale or \
 mistaken for another shows at 1e-3 and more. For the check the sites of a lattice are displaced, as a perfect lattice has \
 no forces.)

@@ -1,4 +1,4 @@
-//! Reading a scenario and its particle file: rank 0 reads and broadcasts.
+//! Reading a scenario and its particle file: rank 0 reads, and each rank keeps its share of the particles.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -8,12 +8,12 @@ use md_core::Particle;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
-use crate::input::{self, InputParticles};
-use crate::memory;
-use crate::scenario::{self, InputFormat, Scenario, ScenarioSource};
-use crate::text_file::{TextFile, Unread};
+use crate::input::{self, InputParticles, Source};
+use crate::scenario::{self, InputFile, InputFormat, Scenario, ScenarioSource};
+use crate::setup;
+use crate::text_file::{read_scenario, told};
 
-/// Everything a run starts from, the same on all ranks.
+/// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// The scenario's text and overrides.
@@ -22,8 +22,6 @@ pub struct Inputs {
     pub scenario: Scenario,
     /// The particle file, where there is one.
     pub particles: Option<InputParticles>,
-    /// Size of the particle file's text.
-    pub particle_bytes: usize,
     /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
     pub(crate) list: OnceLock<Arc<[Particle]>>,
 }
@@ -34,31 +32,15 @@ impl Inputs {
     /// # Errors
     /// An unreadable file, a fault in the scenario or in the particle file.
     pub fn read(args: &ScenarioArgs) -> Result<Self, RunError> {
-        Self::with(args, read_text)
+        Self::with(args, None)
     }
 
-    /// In a world of ranks: rank 0 reads, the others receive what it has read, or its error. *Collective.*
+    /// In a world of ranks: rank 0 reads, and each rank keeps a part of the particles; an error is one of all. *Collective.*
     ///
     /// # Errors
-    /// As [`Inputs::read`], the same on all ranks; communication.
+    /// As [`Inputs::read`], and particles that cannot be where they are; the same on all ranks. Communication.
     pub fn read_on_first_rank(args: &ScenarioArgs, world: &dyn World) -> Result<Self, RunError> {
-        Self::with(args, |path, kind| {
-            let mut message = Vec::new();
-            if world.rank() == 0 {
-                let (text, mark) = match read_text(path, kind) {
-                    Ok(text) => (text, b'+'),
-                    Err(RunError::Unreadable { reason, .. }) => (reason, b'-'),
-                    Err(other) => return Err(other),
-                };
-                message = text.into_bytes();
-                message.push(mark);
-            }
-            world.broadcast(0, &mut message)?;
-            let is_text = message.pop() == Some(b'+');
-            // No copy of what may be large.
-            let text = String::from_utf8(message).unwrap_or_default();
-            if is_text { Ok(text) } else { Err(unreadable(path, text)) }
-        })
+        Self::with(args, Some(world))
     }
 
     /// Path of the particle file, where there is one.
@@ -72,48 +54,48 @@ impl Inputs {
     /// # Errors
     /// As [`Inputs::read`].
     pub fn from_text(name: &str, text: &str, overrides: Vec<String>) -> Result<Self, RunError> {
-        Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, read_text)
+        Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, None)
     }
 
-    fn with(
-        args: &ScenarioArgs,
-        read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
-    ) -> Result<Self, RunError> {
-        let name = args.scenario.display().to_string();
-        let source = ScenarioSource {
-            name,
-            text: read(&args.scenario, TextFile::Scenario)?,
-            overrides: args.overrides(),
-        };
-        Self::load(source, read)
+    fn with(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let (path, name) = (&args.scenario, args.scenario.display().to_string());
+        let text = told(world, path, || read_scenario(path).map(Some))?.unwrap_or_default();
+        Self::load(ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
-    fn load(
-        source: ScenarioSource,
-        read: impl Fn(&Path, TextFile) -> Result<String, RunError>,
-    ) -> Result<Self, RunError> {
-        let mut scenario = scenario::load(&source)?;
-        let (particles, particle_bytes) = match &scenario.system.file {
-            None => (None, 0),
-            Some(file) => {
-                let path = beside(Path::new(&source.name), &file.path);
-                let (name, text) = (path.display().to_string(), read(&path, TextFile::Particles)?);
-                expect_room_to_parse(&path, &text)?;
-                let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
-                let mut particles = match file.format {
-                    InputFormat::LammpsData => input::lammps_data::parse(&name, &text)?,
-                    InputFormat::Extxyz => input::extxyz::parse_frame(&name, &text, &species, file.frame)?,
-                };
-                input::adopt(&name, &mut particles, &source, &mut scenario)?;
-                if particles.has_velocities() && scenario.system.temperature.is_some() {
-                    let note =
-                        "the velocities of the file are replaced: the scenario has `system.temperature`";
-                    particles.notes.push(note.to_owned());
-                }
-                (Some(particles), text.len())
-            }
+    fn load(source: ScenarioSource, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let scenario = scenario::load(&source)?;
+        let mut inputs = Self { source, scenario, particles: None, list: OnceLock::new() };
+        if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
+            let name = path.display().to_string();
+            inputs.read_particles(&file, &Source::file(&name, &path, world))?;
+        }
+        Ok(inputs)
+    }
+
+    fn read_particles(&mut self, file: &InputFile, text: &Source<'_>) -> Result<(), RunError> {
+        let Self { source, scenario, .. } = self;
+        let species: Vec<String> = scenario.species.iter().map(|s| s.name.clone()).collect();
+        let mut particles = match file.format {
+            InputFormat::LammpsData => input::lammps_data::read(text)?,
+            InputFormat::Extxyz => input::extxyz::read(text, &species, file.frame)?,
         };
-        Ok(Self { source, scenario, particles, particle_bytes, list: OnceLock::new() })
+        input::adopt(text.name(), &mut particles, source, scenario)?;
+        if particles.has_velocities() && scenario.system.temperature.is_some() {
+            let note = "the velocities of the file are replaced: the scenario has `system.temperature`";
+            particles.notes.push(note.to_owned());
+        }
+        let is_shared = particles.share.is_some();
+        self.particles = Some(particles);
+        if !is_shared {
+            return Ok(());
+        }
+        // What only the rank that keeps a particle can find out; everything else all ranks find out when they set up.
+        let fault = match setup::of_scenario(self, &self.scenario, text.ranks()) {
+            Err(RunError::Input(error)) => Err(error),
+            _ => Ok(()),
+        };
+        text.agree(fault)
     }
 }
 
@@ -122,27 +104,139 @@ fn beside(scenario: &Path, path: &str) -> PathBuf {
     scenario.parent().unwrap_or(Path::new("")).join(path)
 }
 
-fn read_text(path: &Path, kind: TextFile) -> Result<String, RunError> {
-    kind.read(path).map_err(|error| match error {
-        Unread::Because(reason) => unreadable(path, reason),
-        Unread::NoRoom(bytes) => no_room(path, bytes),
-    })
-}
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
 
-/// Particles in the making take more than their text. Asked for at once, what is missing is an error; later it would be a
-/// signal.
-fn expect_room_to_parse(path: &Path, text: &str) -> Result<(), RunError> {
-    /// Fields, records and particles, each while it grows.
-    const BYTES_PER_LINE: usize = 320;
-    let lines = text.bytes().filter(|&byte| byte == b'\n').count();
-    let room = Vec::<u8>::new().try_reserve_exact(lines.saturating_mul(BYTES_PER_LINE));
-    room.map_err(|_| no_room(path, text.len() as u64))
-}
+    use clap::Parser;
+    use md_comm::local;
+    use md_core::Particle;
+    use md_engine::{FirstOfAll, RowVector, Share, Simulation};
+    use tempfile::TempDir;
 
-fn no_room(path: &Path, bytes: u64) -> RunError {
-    RunError::NoRoom { path: path.display().to_string(), size: memory::in_words(bytes as f64) }
-}
+    use super::*;
+    use crate::args::{Cli, Command};
 
-fn unreadable(path: &Path, reason: String) -> RunError {
-    RunError::Unreadable { path: path.display().to_string(), reason }
+    const ATOMS: usize = 120;
+    const RANKS: usize = 3;
+
+    /// Particle files of both formats whose ids are in no order.
+    fn files() -> [(&'static str, String); 2] {
+        let id = |index: usize| 1 + 3 * (index * 77 % ATOMS);
+        let place = |index: usize| [index % 6, index / 6 % 5, index / 30].map(|cell| 1.6 * cell as f64 + 0.5);
+        let row = |index: usize| {
+            let [x, y, z] = place(index);
+            (format!("{x} {y} {z}"), format!("{} 0.5 0.25", id(index) as f64 / 64.0))
+        };
+        let all = || (0..ATOMS).map(|index| (id(index), row(index)));
+        let positions: String = all().map(|(id, (position, _))| format!("{id} 1 {position}\n")).collect();
+        let velocities: String =
+            all().rev().map(|(id, (_, velocity))| format!("{id} {velocity}\n")).collect();
+        let rows: String =
+            all().map(|(id, (position, velocity))| format!("{id} A {position} {velocity}\n")).collect();
+        let data = format!(
+            "title\n{ATOMS} atoms\n1 atom types\n0 10 xlo xhi\n0 10 ylo yhi\n0 10 zlo zhi\nVelocities\n\n{velocities}\n\
+             Atoms\n\n{positions}"
+        );
+        let properties = "id:I:1:species:S:1:pos:R:3:velo:R:3";
+        let extxyz = format!("{ATOMS}\nLattice=\"10 0 0 0 10 0 0 0 10\" Properties={properties}\n{rows}");
+        [("lammps-data", data), ("extxyz", extxyz)]
+    }
+
+    fn scenario(format: &str, file: &str) -> (TempDir, ScenarioArgs) {
+        let folder = tempfile::tempdir().unwrap();
+        let text =
+            format!("[system]\nfile = {{ path = \"p\", format = \"{format}\" }}\n[simulation]\nsteps = 1\n");
+        let path = folder.path().join("s.toml");
+        std::fs::write(&path, text).unwrap();
+        std::fs::write(folder.path().join("p"), file).unwrap();
+        let cli = Cli::parse_from(["md-cli".as_ref(), "check".as_ref(), path.as_os_str()]);
+        let Command::Check(args) = cli.command else { panic!("another command") };
+        (folder, args.scenario())
+    }
+
+    fn on_all_ranks<T: Send>(work: impl Fn(&dyn World) -> T + Sync) -> Vec<T> {
+        local::run(RANKS, Duration::from_secs(60), work).into_iter().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn one_rank_keeps_each_particle_and_its_owner_gets_it() {
+        for (format, file) in files() {
+            let (_folder, args) = scenario(format, &file);
+            let alone = Inputs::read(&args).unwrap();
+            let listed = |inputs: &Inputs| -> Vec<(Particle, u32, u32)> {
+                let file = inputs.particles.as_ref().unwrap();
+                let lines = file.lines.iter().map(|lines| (lines.position, lines.velocity));
+                let all = inputs.list.get().unwrap().iter().zip(lines);
+                all.map(|(&particle, (position, velocity))| (particle, position, velocity)).collect()
+            };
+            let set_up = |inputs: &Inputs| setup::of_inputs(inputs, RANKS).unwrap();
+            let setup = set_up(&alone);
+            let played = on_all_ranks(|world| {
+                let inputs = Inputs::read_on_first_rank(&args, world).unwrap();
+                let own = set_up(&inputs);
+                assert_eq!(own.estimated_bytes(), setup.estimated_bytes());
+                let rows = |setup| Simulation::new(world, setup).unwrap().rows(RowVector::Velocity).unwrap();
+                assert_eq!(rows(&own), rows(&setup));
+                inputs
+            });
+            let first = FirstOfAll { id: 1, z: 0.5 };
+            for inputs in &played {
+                let particles = inputs.particles.as_ref().unwrap();
+                assert_eq!(particles.share, Some(Share { atoms: ATOMS as u64, first }));
+                assert!((30..=50).contains(&particles.ids.len()), "{}", particles.ids.len());
+            }
+            let mut kept = played.iter().flat_map(listed).collect::<Vec<_>>();
+            kept.sort_by_key(|(particle, ..)| particle.id);
+            assert_eq!(kept, listed(&alone));
+        }
+    }
+
+    #[test]
+    fn what_one_rank_finds_all_ranks_say() {
+        let [(_, data), (_, extxyz)] = files();
+        let changed = |text: &str, from: &str, to: &str| {
+            assert!(text.contains(from), "nothing to replace: {from}");
+            text.replacen(from, to, 1)
+        };
+        let last_row = extxyz.lines().last().unwrap();
+        let faults = [
+            (
+                "extxyz",
+                changed(&extxyz, last_row, &last_row.replace(" A ", " B ")),
+                "p:122: there is no species `B`",
+            ),
+            ("extxyz", changed(&extxyz, "\n232 A", "\n1 A"), "p:4: id 1 is given twice, first in line 3"),
+            (
+                "extxyz",
+                changed(&extxyz, "\n232 A 2.1", "\n232 A 2e17"),
+                "p:4: particle 232: x is 2e17, more than",
+            ),
+            ("extxyz", changed(&extxyz, "\n232 A", "\n2.5 A"), "p:4: `2.5` is not an integer (column id)"),
+            (
+                "lammps-data",
+                changed(&data, "\n232 1", "\n1 1"),
+                "p:133: id 1 is given twice, first in line 132",
+            ),
+            (
+                "lammps-data",
+                changed(&data, "\n1 0.015625", "\n2 0.015625"),
+                "a velocity for id 2, but there is no such",
+            ),
+            (
+                "lammps-data",
+                changed(&data, "\n1 0.015625", "\n4 0.015625"),
+                "id 4 is given twice, first in line ",
+            ),
+        ];
+        for (format, file, expected) in faults {
+            let (_folder, args) = scenario(format, &file);
+            let alone = Inputs::read(&args).and_then(|inputs| setup::of_inputs(&inputs, 1)).unwrap_err();
+            let alone = alone.to_string();
+            assert!(alone.contains(expected), "{alone}");
+            for said in on_all_ranks(|world| Inputs::read_on_first_rank(&args, world).unwrap_err()) {
+                assert_eq!((said.to_string(), said.exit_code()), (alone.clone(), 2));
+            }
+        }
+    }
 }

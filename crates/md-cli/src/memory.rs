@@ -45,7 +45,7 @@ pub fn expect_on_all(world: &dyn World, inputs: &Inputs, setup: &Setup) -> Resul
 /// # Errors
 /// A system that is too large, at its key.
 pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
-    let needed = estimate(inputs, setup);
+    let needed = setup.estimated_bytes();
     let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
     let key = if inputs.scenario.system.file.is_some() { "system.file" } else { "system.lattice.cells" };
     let here = format!("there are {} of memory per rank here", in_words(available));
@@ -60,23 +60,18 @@ pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<
     Err(ScenarioError::at(&inputs.source, key, message, help).into())
 }
 
-/// Bytes that a rank needs, with the particle file, whose text or content every rank holds.
-fn estimate(inputs: &Inputs, setup: &Setup) -> f64 {
-    setup.estimated_bytes() + inputs.particle_bytes as f64
-}
-
 /// What `check` says about it.
-pub(crate) fn remark(inputs: &Inputs, setup: &Setup) -> String {
-    format!("# needs about {} of memory per rank\n", in_words(estimate(inputs, setup)))
+pub(crate) fn remark(setup: &Setup) -> String {
+    format!("# needs about {} of memory per rank\n", in_words(setup.estimated_bytes()))
 }
 
-/// Makes sure that a file can be held in memory before it is read.
+/// Makes sure that each rank can hold its part of a file before it is read: particles take no less than their text.
 ///
 /// # Errors
 /// Its size and that of the memory, in words.
-pub(crate) fn expect_file(bytes: u64) -> Result<(), String> {
-    let available = available(1).unwrap_or(f64::INFINITY);
-    if bytes as f64 <= available {
+pub(crate) fn expect_file(bytes: u64, ranks: usize) -> Result<(), String> {
+    let available = available(ranks).unwrap_or(f64::INFINITY);
+    if bytes as f64 / ranks as f64 <= available {
         return Ok(());
     }
     let [size, there] = [bytes as f64, available].map(in_words);

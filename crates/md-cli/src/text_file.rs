@@ -5,32 +5,10 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use md_comm::World;
+
+use crate::error::RunError;
 use crate::memory;
-
-/// What a file is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TextFile {
-    /// A scenario. It may also come from the standard input, or from another file that is open already
-    /// (`/dev/stdin`, `/dev/fd/63` of a shell's `<(...)`).
-    Scenario,
-    /// Particles. They must be in a file.
-    Particles,
-}
-
-/// Why a file has not been read.
-#[derive(Debug)]
-pub(crate) enum Unread {
-    /// For this reason.
-    Because(String),
-    /// There was no room for so many bytes.
-    NoRoom(u64),
-}
-
-impl From<String> for Unread {
-    fn from(reason: String) -> Self {
-        Self::Because(reason)
-    }
-}
 
 /// A scenario is written by people.
 pub(crate) const LONGEST_SCENARIO: u64 = 16 << 20;
@@ -46,40 +24,112 @@ const FOREIGN: [(&[u8], &str); 7] = [
     (b"\xfe\xff", "it is UTF-16: save it as UTF-8"),
 ];
 
-impl TextFile {
-    /// The text of a file, or why there is none. A byte order mark is left out.
-    pub(crate) fn read(self, path: &Path) -> Result<String, Unread> {
-        let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
-        if let Some(other) = irregular(metadata.file_type()).filter(|_| !self.takes(path)) {
-            return Err(format!("it is {other}, not a regular file").into());
-        }
-        let most = match self {
-            Self::Scenario => LONGEST_SCENARIO,
-            Self::Particles => u64::MAX,
-        };
-        let mut bytes = Vec::new();
-        if self == Self::Particles && metadata.is_file() {
-            let size = metadata.len();
-            memory::expect_file(size)?;
-            let room = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size + 1).is_ok());
-            if !room {
-                return Err(Unread::NoRoom(size));
+/// The text of a scenario, or why there is none. A byte order mark is left out. It may also come from the standard input, or from
+/// another file that is open already (`/dev/stdin`, `/dev/fd/63` of a shell's `<(...)`), which somebody writes to.
+pub(crate) fn read_scenario(path: &Path) -> Result<String, String> {
+    let is_open =
+        path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd");
+    let (file, _) = open(path, if is_open { Kinds::Any } else { Kinds::Regular })?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_SCENARIO).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 == LONGEST_SCENARIO {
+        return Err(format!("it is longer than {} MB, which no scenario is", LONGEST_SCENARIO >> 20));
+    }
+    decoded(bytes, 0)
+}
+
+/// What rank 0 reads, or why it cannot, on all ranks; `None` is the end. *Collective.*
+///
+/// # Errors
+/// [`RunError::Unreadable`], the same on all ranks; communication.
+pub(crate) fn told(
+    world: Option<&dyn World>,
+    path: &Path,
+    read: impl FnOnce() -> Result<Option<String>, String>,
+) -> Result<Option<String>, RunError> {
+    let read = match world {
+        None => read(),
+        Some(world) => {
+            let mut message = Vec::new();
+            if world.rank() == 0 {
+                let (text, mark) = match read() {
+                    Ok(Some(text)) => (text, b'+'),
+                    Ok(None) => (String::new(), b'.'),
+                    Err(reason) => (reason, b'-'),
+                };
+                message = text.into_bytes();
+                message.push(mark);
+            }
+            world.broadcast(0, &mut message)?;
+            let mark = message.pop();
+            let text = String::from_utf8(message).unwrap_or_default();
+            match mark {
+                Some(b'+') => Ok(Some(text)),
+                Some(b'-') => Err(text),
+                _ => Ok(None),
             }
         }
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        file.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        if bytes.len() as u64 == most {
-            return Err(format!("it is longer than {} MB, which no scenario is", most >> 20).into());
-        }
-        Ok(decoded(bytes)?)
+    };
+    read.map_err(|reason| RunError::Unreadable { path: path.display().to_string(), reason })
+}
+
+/// The text of a particle file, piece by piece; each holds whole lines.
+pub(crate) struct Blocks {
+    file: File,
+    /// The beginning of a line.
+    rest: Vec<u8>,
+}
+
+impl Blocks {
+    const BYTES: u64 = 1 << 20;
+    const LONGEST_LINE: usize = 64 << 20;
+
+    /// A file of particles for so many ranks.
+    pub(crate) fn open(path: &Path, ranks: usize) -> Result<Self, String> {
+        let (file, size) = open(path, Kinds::Regular)?;
+        memory::expect_file(size, ranks)?;
+        Ok(Self { file, rest: Vec::new() })
     }
 
-    /// Files that are open already have somebody who writes to them.
-    fn takes(self, path: &Path) -> bool {
-        let is_open = path == Path::new("/dev/stdin")
-            || path.starts_with("/dev/fd")
-            || path.starts_with("/proc/self/fd");
-        self == Self::Scenario && is_open
+    /// The next piece after so many lines, or why there is none. A byte order mark is left out.
+    pub(crate) fn next(&mut self, lines: usize) -> Result<Option<String>, String> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        loop {
+            let known = bytes.len();
+            let mut part = (&self.file).take(Self::BYTES);
+            part.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            if bytes.len() == known {
+                break;
+            }
+            if let Some(end) = bytes[known..].iter().rposition(|&byte| byte == b'\n') {
+                self.rest = bytes.split_off(known + end + 1);
+                break;
+            }
+            if bytes.len() > Self::LONGEST_LINE {
+                decoded(bytes, lines)?;
+                let (line, most) = (lines + 1, Self::LONGEST_LINE >> 20);
+                return Err(format!("line {line} is longer than {most} MB, which no line of particles is"));
+            }
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        decoded(bytes, lines).map(Some)
+    }
+}
+
+/// What may be read.
+enum Kinds {
+    Regular,
+    Any,
+}
+
+/// An open file and its size.
+fn open(path: &Path, kinds: Kinds) -> Result<(File, u64), String> {
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    match (kinds, irregular(metadata.file_type())) {
+        (Kinds::Regular, Some(other)) => Err(format!("it is {other}, not a regular file")),
+        _ => Ok((File::open(path).map_err(|error| error.to_string())?, metadata.len())),
     }
 }
 
@@ -96,17 +146,22 @@ fn irregular(kind: FileType) -> Option<&'static str> {
     }
 }
 
-fn decoded(bytes: Vec<u8>) -> Result<String, String> {
-    if let Some((_, what)) = FOREIGN.iter().find(|(start, _)| bytes.starts_with(start)) {
+/// Bytes that follow so many lines as text.
+fn decoded(bytes: Vec<u8>, lines: usize) -> Result<String, String> {
+    if let Some((_, what)) = FOREIGN.iter().find(|(start, _)| lines == 0 && bytes.starts_with(start)) {
         return Err((*what).to_owned());
     }
-    let line = |index: usize, bytes: &[u8]| 1 + bytes[..index].iter().filter(|&&byte| byte == b'\n').count();
+    let line =
+        |index: usize, bytes: &[u8]| lines + 1 + bytes[..index].iter().filter(|&&byte| byte == b'\n').count();
     match String::from_utf8(bytes) {
         Ok(text) => match text.find('\0') {
             Some(index) => {
                 Err(format!("line {} holds a NUL byte: it is no text", line(index, text.as_bytes())))
             }
-            None => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+            None => Ok(match text.strip_prefix('\u{feff}') {
+                Some(rest) if lines == 0 => rest.to_owned(),
+                _ => text,
+            }),
         },
         Err(error) => {
             let (index, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
@@ -122,12 +177,38 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_named() {
-        let fault = |bytes: &[u8]| decoded(bytes.to_vec()).unwrap_err();
+        let fault = |bytes: &[u8]| decoded(bytes.to_vec(), 0).unwrap_err();
         assert_eq!(fault(b"\x1f\x8b\x08\0"), "it is compressed by gzip: decompress it first");
         assert_eq!(fault(b"\xff\xfea\0"), "it is UTF-16: save it as UTF-8");
         assert_eq!(fault(b"a\0b\0"), "line 1 holds a NUL byte: it is no text");
         let latin = fault(b"title = 'a'\n# \xe4\n");
         assert_eq!(latin, "line 2 is not UTF-8 (byte 0xe4): save it as UTF-8, it may be Latin-1");
-        assert_eq!(decoded(b"\xef\xbb\xbfa = 1".to_vec()).as_deref(), Ok("a = 1"));
+        assert_eq!(decoded(b"\xef\xbb\xbfa = 1".to_vec(), 0).as_deref(), Ok("a = 1"));
+    }
+
+    #[test]
+    fn blocks_are_whole_lines_and_count_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        let lines: Vec<String> = (0..300_000).map(|line| format!("{line} and more\n")).collect();
+        let text = format!("\u{feff}{}the end", lines.concat());
+        fs::write(&path, &text).unwrap();
+        let read = |path: &Path| {
+            let (mut blocks, mut lines) = (Blocks::open(path, 1).unwrap(), 0);
+            std::iter::from_fn(move || {
+                let block = blocks.next(lines).transpose()?;
+                lines += block.as_ref().map_or(0, |block| block.lines().count());
+                Some(block)
+            })
+        };
+        let whole: Vec<String> = read(&path).map(Result::unwrap).collect();
+        assert!(whole.len() > 4 && whole[..whole.len() - 1].iter().all(|block| block.ends_with('\n')));
+        assert_eq!(whole.concat(), text[3..]);
+        fs::write(&path, format!("{}\0", lines.concat())).unwrap();
+        let fault = read(&path).find_map(Result::err).unwrap();
+        assert_eq!(fault, "line 300001 holds a NUL byte: it is no text");
+        fs::write(&path, " ".repeat(Blocks::LONGEST_LINE + 1)).unwrap();
+        let fault = Blocks::open(&path, 1).unwrap().next(0).unwrap_err();
+        assert_eq!(fault, "line 1 is longer than 64 MB, which no line of particles is");
     }
 }

@@ -75,6 +75,23 @@ pub(crate) fn gather_all<T: Pod>(mine: &[T], world: &dyn World) -> Result<Vec<T>
     Ok(bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::cast_slice(mine))?))
 }
 
+/// Shows all ranks what each of them has, one rank after the other, so that none has it all at once. *Collective.*
+///
+/// # Errors
+/// Communication.
+pub fn for_each_rank<T: Pod>(
+    mine: &[T],
+    world: &dyn World,
+    mut visit: impl FnMut(&[T]),
+) -> Result<(), EngineError> {
+    for rank in 0..world.ranks() {
+        let mut bytes = if rank == world.rank() { bytemuck::cast_slice(mine).to_vec() } else { Vec::new() };
+        world.broadcast(rank, &mut bytes)?;
+        visit(&bytemuck::pod_collect_to_vec::<u8, T>(&bytes));
+    }
+    Ok(())
+}
+
 /// A few of all ranks' lost particles, by id, the same on all ranks.
 fn gather_examples(mine: &[LostParticle], world: &dyn World) -> Result<Vec<LostParticle>, EngineError> {
     let mut words = [[0.0; WORDS]; EXAMPLES];

@@ -26,16 +26,36 @@ pub enum ParticleSource {
         origin: [f64; 3],
         /// Lengths of the box, \[length\].
         lengths: [f64; 3],
-        /// The particles, with ids of their own; shared, because every rank takes its own out of all.
+        /// The particles, with ids of their own: all, of which every rank takes its own, or a share of them.
         particles: Arc<[Particle]>,
+        /// Of a share what all ranks know of all; each particle is in the share of one rank, whoever will own it.
+        share: Option<Share>,
     },
+}
+
+/// What all ranks know of particles of which each of them has a share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// Particles in all shares.
+    pub atoms: u64,
+    /// In two dimensions all lie in one plane with this one.
+    pub first: FirstOfAll,
+}
+
+/// The particle with the lowest id of all shares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FirstOfAll {
+    /// Its id.
+    pub id: u64,
+    /// Where it lies along z, \[length\].
+    pub z: f64,
 }
 
 impl ParticleSource {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Lattice(lattice) => lattice.len(),
-            Self::List { particles, .. } => particles.len() as u64,
+            Self::List { particles, share, .. } => share.map_or(particles.len() as u64, |share| share.atoms),
         }
     }
 }
@@ -267,8 +287,10 @@ impl Config {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }
         match &self.particles {
-            ParticleSource::List { particles, .. } => {
-                placement::check(particles, species, &self.domain())?;
+            ParticleSource::List { particles, share, .. } => {
+                let own = || particles.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
+                let first = share.map_or_else(own, |share| Some(share.first));
+                placement::check(particles, first, species, &self.domain())?;
                 match self.temperature {
                     Some(_) => Ok(()),
                     None => placement::check_velocities(particles, self.dimension),

@@ -9,6 +9,7 @@ use md_core::observables::degrees_of_freedom;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
+use crate::checks::for_each_rank;
 use crate::config::{Config, ParticleSource};
 use crate::decomposition::Division;
 use crate::error::EngineError;
@@ -34,12 +35,24 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
             };
             here.map(particle).collect()
         }
-        ParticleSource::List { particles, .. } => {
-            let wrap = |&particle: &Particle| {
+        ParticleSource::List { particles, share, .. } => {
+            let wrap = |particle: Particle| {
                 let position = setup.domain.wrap_position(particle.position);
                 Particle { position, ..particle }
             };
-            particles.iter().map(wrap).filter(|particle| owned(&particle.position)).collect()
+            let mut own = Vec::new();
+            let mut take = |particles: &mut dyn Iterator<Item = Particle>| {
+                own.extend(particles.map(wrap).filter(|particle| owned(&particle.position)));
+            };
+            match share {
+                None => take(&mut particles.iter().copied()),
+                Some(_) => {
+                    let mine: Vec<_> = particles.iter().map(words).collect();
+                    for_each_rank(&mine, world, |words| take(&mut words.iter().map(particle)))?;
+                    own.sort_unstable_by_key(|particle| particle.id);
+                }
+            }
+            own.into_iter().collect()
         }
     };
     match setup.config.temperature {
@@ -48,6 +61,18 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
         None => (),
     }
     Ok(particles)
+}
+
+/// A particle as it is sent.
+pub(crate) fn words(&Particle { id, species, position, velocity }: &Particle) -> [u64; 8] {
+    let ([x, y, z], [u, v, w]) = (position.map(f64::to_bits), velocity.map(f64::to_bits));
+    [id, species.into(), x, y, z, u, v, w]
+}
+
+/// A particle that was sent.
+pub(crate) fn particle(&[id, species, x, y, z, u, v, w]: &[u64; 8]) -> Particle {
+    let [position, velocity] = [[x, y, z], [u, v, w]].map(|vector| vector.map(f64::from_bits));
+    Particle { id, species: species as u32, position, velocity }
 }
 
 /// The lattice sites that may lie, displaced, in cells of a rank.

@@ -54,6 +54,7 @@ mod memory;
 mod observer;
 mod placement;
 mod rebuild;
+mod reference;
 pub mod report;
 mod second_share;
 mod setup;
@@ -61,8 +62,12 @@ mod simulation;
 mod state;
 mod timing;
 
+pub use checks::for_each_rank;
 pub use clock::Phase;
-pub use config::{Config, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, TailCorrection};
+pub use config::{
+    Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Share,
+    TailCorrection,
+};
 pub use decomposition::{Decomposition, Division};
 pub use error::{Attribute, EngineError, Scope};
 pub use frozen::FrozenHalo;
@@ -70,6 +75,7 @@ pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
+pub use reference::forces_without_halo;
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 pub use second_share::SecondShare;
 pub use setup::Setup;

@@ -162,15 +162,22 @@ impl<I: Interaction> Simulation<'_, I> {
     /// # Errors
     /// Communication.
     pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
-        self.complete_step()?;
-        let State { particles, domain, .. } = &self.state;
-        let mine = (0..particles.owned()).map(|index| row(particles, index, vector, domain));
-        let mine: Vec<ParticleRow> = mine.collect();
+        let mine = self.rows(vector)?;
         let all = self.world.gather(FIRST_RANK, bytemuck::cast_slice(&mine))?;
         let unpack = |bytes: &Vec<u8>| bytemuck::pod_collect_to_vec::<_, ParticleRow>(bytes);
         let mut rows: Vec<ParticleRow> = all.iter().flat_map(unpack).collect();
         rows.sort_unstable_by_key(|row| row.id);
         Ok(rows)
+    }
+
+    /// This rank's particles.
+    ///
+    /// # Errors
+    /// Those of the integrator.
+    pub fn rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
+        self.complete_step()?;
+        let State { particles, domain, .. } = &self.state;
+        Ok((0..particles.owned()).map(|index| row(particles, index, vector, domain)).collect())
     }
 
     /// What contexts that choose their transports by themselves have chosen.

@@ -16,7 +16,7 @@ const GHOST: f64 = 100.0;
 const CELL: f64 = 225.0;
 /// Bytes per particle and further thread: reactions.
 const THREAD: f64 = 30.0;
-/// Bytes per particle of a list, which every rank holds whole, as it was read and as it was given to the engine.
+/// Bytes per particle of a list, as it was read and as it was given to the engine.
 const LISTED: f64 = 200.0;
 
 impl Setup {
@@ -27,13 +27,13 @@ impl Setup {
         let atoms = self.atoms() as f64;
         let per_cell = atoms / self.division.grid.len() as f64;
         let threads = self.config.parallel.threads.saturating_sub(1) as f64;
-        let per_particle = PARTICLE + self.bytes_of_lists() + THREAD * threads;
         let listed = match self.config.particles {
-            ParticleSource::List { .. } => LISTED * atoms,
+            ParticleSource::List { .. } => LISTED,
             ParticleSource::Lattice(_) => 0.0,
         };
+        let per_particle = PARTICLE + self.bytes_of_lists() + THREAD * threads + listed;
         let cells = (own + ghosts) * CELL;
-        PROCESS + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells + listed
+        PROCESS + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells
     }
 
     /// Cells of a rank in the middle.

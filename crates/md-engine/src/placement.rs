@@ -3,19 +3,24 @@
 use md_core::grid::axis;
 use md_core::{Boundary, Dimension, Domain, Particle};
 
+use crate::config::FirstOfAll;
 use crate::error::{Attribute, EngineError};
 
 /// So many boxes away from the box, wrapping loses half of a coordinate's digits.
 const FARTHEST_BOXES: f64 = 1e6;
 
 /// Checks ids, species, positions, and velocities where they are kept.
-pub(crate) fn check(particles: &[Particle], species: usize, domain: &Domain) -> Result<(), EngineError> {
+pub(crate) fn check(
+    particles: &[Particle],
+    first: Option<FirstOfAll>,
+    species: usize,
+    domain: &Domain,
+) -> Result<(), EngineError> {
     check_ids(particles)?;
-    let plane = particles.first();
     for particle in particles {
         check_species(particle, species)?;
         let fault = (0..3).find_map(|dim| position_fault(particle.position[dim], dim, domain));
-        let fault = fault.or_else(|| plane.and_then(|first| plane_fault(particle, first, domain)));
+        let fault = fault.or_else(|| first.and_then(|first| plane_fault(particle, first, domain)));
         if let Some(problem) = fault {
             return Err(EngineError::Particle { id: particle.id, attribute: Attribute::Position, problem });
         }
@@ -90,11 +95,10 @@ fn position_fault(x: f64, dim: usize, domain: &Domain) -> Option<String> {
 }
 
 /// All particles of a 2D simulation have the same z.
-fn plane_fault(particle: &Particle, first: &Particle, domain: &Domain) -> Option<String> {
-    let ([_, _, z], [_, _, plane]) = (particle.position, first.position);
-    (domain.dimension == Dimension::Two && z != plane).then(|| {
-        format!("z is {z:?}, but {plane:?} of particle {}: in 2D all particles lie in one plane", first.id)
-    })
+fn plane_fault(particle: &Particle, first: FirstOfAll, domain: &Domain) -> Option<String> {
+    let ([_, _, z], FirstOfAll { id, z: plane }) = (particle.position, first);
+    (domain.dimension == Dimension::Two && z != plane)
+        .then(|| format!("z is {z:?}, but {plane:?} of particle {id}: in 2D all particles lie in one plane"))
 }
 
 /// Coordinates must have digits left for distances within the cutoff.

@@ -16,5 +16,5 @@ pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     memory::expect(inputs, &setup, memory::available(ranks))?;
     let effective = effective_toml(&inputs.scenario);
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
-    Ok(effective + "\n" + &memory::remark(inputs, &setup))
+    Ok(effective + "\n" + &memory::remark(&setup))
 }

@@ -80,6 +80,8 @@ pub enum Problem {
     Coefficients { reason: String },
     #[error("particle {id}: {problem}")]
     Particle { id: u64, problem: String },
+    #[error("{0}")]
+    Told(String),
     #[error("the box must have a positive edge along {axis}, found {length:?}")]
     Box { axis: char, length: f64 },
 }

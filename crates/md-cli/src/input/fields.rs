@@ -1,7 +1,9 @@
 //! Lines and their fields.
 
 use super::error::{Here, InputError, Problem};
+use super::source::Source;
 use super::{InputParticles, ParticleLines};
+use crate::error::RunError;
 
 /// Names of the axes in messages.
 pub(super) const AXES: [char; 3] = ['x', 'y', 'z'];
@@ -16,9 +18,18 @@ pub(super) struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
+    /// Of a file.
+    pub(super) fn new(file: &'t str, number: usize, text: &'t str) -> Self {
+        Self { here: Here { file, line: Some(number) }, text: text.trim() }
+    }
+
     /// The fields, separated by white space.
     pub(super) fn fields(self) -> Vec<&'t str> {
-        self.text.split_whitespace().collect()
+        /// As many as most lines have: one allocation.
+        const USUAL: usize = 16;
+        let mut fields = Vec::with_capacity(USUAL);
+        fields.extend(self.text.split_whitespace());
+        fields
     }
 
     /// A finite number.
@@ -79,7 +90,7 @@ impl<'t> Line<'t> {
 }
 
 /// One particle and the line it comes from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Record {
     /// Line, from 1.
     pub(super) line: usize,
@@ -89,39 +100,47 @@ pub(super) struct Record {
     pub(super) kind: u32,
     /// Position.
     pub(super) position: [f64; 3],
+    /// Velocity, where it stands in the same line.
+    pub(super) velocity: [f64; 3],
+    /// Momentum, where it stands in the same line.
+    pub(super) momentum: [f64; 3],
 }
 
-/// Sorts by id and refuses an id that stands twice.
-pub(super) fn sort_by_id(file: &str, records: &mut [Record]) -> Result<(), InputError> {
+/// Sorts by id and refuses an id that stands twice. *Collective.*
+pub(super) fn sorted_by_id(source: &Source<'_>, mut records: Vec<Record>) -> Result<Vec<Record>, RunError> {
     records.sort_unstable_by_key(|record| (record.id, record.line));
-    let twice = records.windows(2).find(|pair| pair[0].id == pair[1].id);
-    twice.map_or(Ok(()), |pair| {
+    let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id);
+    let first = twice.min_by_key(|pair| pair[1].line).map_or(Ok(()), |pair| {
         let problem = Problem::DuplicateId { id: pair[0].id, first: pair[0].line };
-        Err(Here { file, line: Some(pair[1].line) }.error(problem))
-    })
+        Err(Here { file: source.name, line: Some(pair[1].line) }.error(problem))
+    });
+    source.agree(first)?;
+    Ok(records)
 }
 
-/// Refuses a text whose last field may be cut; what to do if it is follows the message.
-pub(super) fn check_end(file: &str, text: &str, otherwise: String) -> Result<(), InputError> {
-    let last = text.lines().last().unwrap_or_default();
-    if text.ends_with(char::is_whitespace) || last.contains('#') {
-        return Ok(());
-    }
-    let field = last.split_whitespace().last().unwrap_or_default().to_owned();
-    Err(Here { file, line: Some(text.lines().count()) }.error(Problem::NoNewline { field, otherwise }))
+/// A line's number as it is kept.
+pub(super) fn line_number(line: usize) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX)
 }
 
-/// Sorted records as arrays; box, masses and velocities are left empty.
-pub(super) fn particles(records: &[Record]) -> InputParticles {
+/// This rank's sorted records, of so many on all ranks, as arrays; box, masses and velocities are left empty. *Collective.*
+pub(super) fn particles(
+    source: &Source<'_>,
+    records: &[Record],
+    atoms: u64,
+) -> Result<InputParticles, RunError> {
     let lines = |record: &Record| {
-        let line = u32::try_from(record.line).unwrap_or(u32::MAX);
+        let line = line_number(record.line);
         ParticleLines { position: line, velocity: line }
     };
-    InputParticles {
+    let mut particles = InputParticles {
         lines: records.iter().map(lines).collect(),
         ids: records.iter().map(|record| record.id).collect(),
         types: records.iter().map(|record| record.kind).collect(),
         positions: records.iter().map(|record| record.position).collect(),
+        largest_type: records.iter().map(|record| record.kind).max().unwrap_or_default(),
         ..InputParticles::default()
-    }
+    };
+    source.share(atoms, &mut particles)?;
+    Ok(particles)
 }

@@ -1,19 +1,22 @@
 //! Particle files: every reader returns the same thing.
 //!
-//! Readers work on text, not on files, since under MPI only rank 0 reads.
+//! Readers look at lines one after the other, twice: at first at what stands where, then at the particles.
 
 mod coefficients;
 mod error;
 pub mod extxyz;
 mod fields;
 pub mod lammps_data;
+mod source;
 
 use std::collections::BTreeMap;
 
 pub use coefficients::adopt;
 pub use error::{InputError, Problem};
+use md_engine::Share;
+pub(crate) use source::Source;
 
-/// Particles as a file gives them.
+/// Particles as a file gives them; of ranks that read it together, those that one of them keeps until each particle goes to its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputParticles {
     /// Lower corner of the box.
@@ -25,16 +28,20 @@ pub struct InputParticles {
     /// Masses from the file by type number - 1, `None` for a type that the file has none for (then the scenario's species
     /// give them).
     pub masses: Vec<Option<f64>>,
+    /// Of particles that several ranks keep, what all know of all; else the following are all.
+    pub share: Option<Share>,
+    /// The largest type number, of all particles.
+    pub largest_type: u32,
     /// Global ids (from 1, unique, sorted ascending).
     pub ids: Vec<u64>,
     /// Type numbers from 1, per particle.
     pub types: Vec<u32>,
     /// Positions per particle.
     pub positions: Vec<[f64; 3]>,
-    /// Velocities per particle; empty when the file has none.
-    pub velocities: Vec<[f64; 3]>,
-    /// Momenta per particle; empty when the file has none.
-    pub momenta: Vec<[f64; 3]>,
+    /// Velocities per particle, if the file has some.
+    pub velocities: Option<Vec<[f64; 3]>>,
+    /// Momenta per particle, if the file has some.
+    pub momenta: Option<Vec<[f64; 3]>>,
     /// Lennard-Jones parameters of a LAMMPS data file by pair of types.
     pub coefficients: BTreeMap<TypePair, PairCoefficients>,
     /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
@@ -71,6 +78,6 @@ pub struct ParticleLines {
 impl InputParticles {
     /// Whether anything says how the particles move.
     pub fn has_velocities(&self) -> bool {
-        !(self.velocities.is_empty() && self.momenta.is_empty())
+        self.velocities.is_some() || self.momenta.is_some()
     }
 }

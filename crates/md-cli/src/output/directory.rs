@@ -9,7 +9,7 @@ use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
-use crate::text_file::TextFile;
+use crate::text_file::read_scenario;
 
 /// A file with a fixed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +198,7 @@ impl OutputDirectory {
 
 /// The file name of the trajectory that a scenario asks for.
 fn trajectory_of(scenario: &Path) -> Option<String> {
-    let scenario: toml::Table = TextFile::Scenario.read(scenario).ok()?.parse().ok()?;
+    let scenario: toml::Table = read_scenario(scenario).ok()?.parse().ok()?;
     let path = scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?;
     Path::new(path).file_name().is_some_and(|name| name == path).then(|| path.to_owned())
 }

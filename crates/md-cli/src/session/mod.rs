@@ -128,7 +128,7 @@ fn compute(args: &ScenarioArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(),
         _ => match read_alone(args) {
             Err(error) => fail_alone(&error),
             Ok(inputs) if inputs.scenario.parallel.backend == Backend::Local => over_threads(&inputs, work),
-            Ok(inputs) => over_mpi(|_| Ok(inputs.clone()), work),
+            Ok(inputs) => over_mpi(|_| Ok(inputs), work),
         },
     }
 }
@@ -147,7 +147,7 @@ fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
             {
                 over_threads(&inputs, |world, inputs| compare(&Threads(world), inputs, args, choices))
             }
-            Ok(inputs) => compare_over_mpi(|_| Ok(inputs.clone()), args, choices),
+            Ok(inputs) => compare_over_mpi(|_| Ok(inputs), args, choices),
         },
     }
 }

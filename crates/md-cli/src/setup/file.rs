@@ -1,5 +1,8 @@
 //! The particles of a file as the engine takes them, and whether they agree with the scenario.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use md_core::{Boundary, Particle};
 use md_engine::{Attribute, EngineError, ParticleSource};
 
@@ -21,23 +24,35 @@ pub(super) fn particles(
     let source = &inputs.source;
     check_boundary(source, scenario, file)?;
     let masses = masses(source, scenario, file)?;
-    let (origin, lengths) = (file.origin, file.lengths);
-    if let Some(particles) = inputs.list.get().cloned() {
-        return Ok((ParticleSource::List { origin, lengths, particles }, masses));
-    }
+    let particles = match inputs.list.get().cloned() {
+        Some(particles) => particles,
+        None => {
+            let made = list(inputs, scenario, file, &masses)?;
+            inputs.list.get_or_init(|| made).clone()
+        }
+    };
+    let &InputParticles { origin, lengths, share, .. } = file;
+    Ok((ParticleSource::List { origin, lengths, particles, share }, masses))
+}
+
+fn list(
+    inputs: &Inputs,
+    scenario: &Scenario,
+    file: &InputParticles,
+    masses: &[f64],
+) -> Result<Arc<[Particle]>, InputError> {
+    // They are drawn where there is a temperature.
     let velocities = match scenario.system.temperature {
-        // They are drawn.
-        Some(_) => Vec::new(),
-        None => velocities(inputs, file, &masses)?,
+        Some(_) => None,
+        None => velocities(inputs, file, masses)?,
     };
     let particle = |index: usize| Particle {
         id: file.ids[index],
         species: file.types[index] - 1,
         position: file.positions[index],
-        velocity: velocities.get(index).copied().unwrap_or_default(),
+        velocity: velocities.as_ref().map_or([0.0; 3], |velocities| velocities[index]),
     };
-    let particles = inputs.list.get_or_init(|| (0..file.ids.len()).map(particle).collect()).clone();
-    Ok((ParticleSource::List { origin, lengths, particles }, masses))
+    Ok((0..file.ids.len()).map(particle).collect())
 }
 
 /// Whether something says how the particles move.
@@ -109,13 +124,13 @@ fn masses(
     file: &InputParticles,
 ) -> Result<Vec<f64>, ScenarioError> {
     let species = scenario.species.len();
-    let types = file.types.iter().map(|&kind| kind as usize).max().unwrap_or(0).max(file.masses.len());
+    let types = (file.largest_type as usize).max(file.masses.len());
     if types > species {
         let message = format!("the file has {types} atom types, the scenario {species} species");
         let help = "give one [[species]] per atom type, in order";
         return Err(ScenarioError::at(source, "species", message, help));
     }
-    let moves_by_momentum = file.velocities.is_empty() && !file.momenta.is_empty();
+    let moves_by_momentum = file.velocities.is_none() && file.momenta.is_some();
     let choose = |index: usize| {
         let (own, in_file) = (scenario.species[index].mass, file.masses.get(index).copied().flatten());
         let key = format!("species[{index}].mass");
@@ -137,17 +152,24 @@ fn masses(
 }
 
 /// Velocities of the file, or what its momenta make of them. Where it has both, they must agree.
-fn velocities(inputs: &Inputs, file: &InputParticles, masses: &[f64]) -> Result<Vec<[f64; 3]>, InputError> {
+fn velocities<'f>(
+    inputs: &Inputs,
+    file: &'f InputParticles,
+    masses: &[f64],
+) -> Result<Option<Cow<'f, [[f64; 3]]>>, InputError> {
     let mass = |index: usize| masses[file.types[index] as usize - 1];
-    let momenta = || file.momenta.iter().copied().enumerate();
-    if file.velocities.is_empty() {
-        return Ok(momenta().map(|(index, momentum)| momentum.map(|p| p / mass(index))).collect());
-    }
-    let contradicts = |&(index, momentum): &(usize, [f64; 3])| {
-        (0..3).any(|dim| !agree(mass(index) * file.velocities[index][dim], momentum[dim]))
+    let (velocities, momenta) = match (&file.velocities, &file.momenta) {
+        (velocities, None) => return Ok(velocities.as_ref().map(Cow::from)),
+        (None, Some(momenta)) => {
+            let moved = momenta.iter().enumerate();
+            return Ok(Some(moved.map(|(index, momentum)| momentum.map(|p| p / mass(index))).collect()));
+        }
+        (Some(velocities), Some(momenta)) => (velocities, momenta),
     };
-    let Some((index, momentum)) = momenta().find(contradicts) else { return Ok(file.velocities.clone()) };
-    let (velocity, mass) = (file.velocities[index], mass(index));
+    let contradicts =
+        |&index: &usize| (0..3).any(|dim| !agree(mass(index) * velocities[index][dim], momenta[index][dim]));
+    let Some(index) = (0..momenta.len()).find(contradicts) else { return Ok(Some(velocities.into())) };
+    let (velocity, momentum, mass) = (velocities[index], momenta[index], mass(index));
     let problem = format!(
         "its velocity is {velocity:?} and its mass {mass}, but its momentum {momentum:?}; keep one of the two columns"
     );

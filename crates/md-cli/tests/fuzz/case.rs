@@ -157,7 +157,7 @@ fn at(setup: &Setup, rows: &[ParticleRow]) -> Result<Setup, String> {
     let mut config = setup.config.clone();
     let particles = rows.iter().map(place).collect();
     let Domain { origin, lengths, .. } = setup.domain;
-    config.particles = ParticleSource::List { origin, lengths, particles };
+    config.particles = ParticleSource::List { origin, lengths, particles, share: None };
     Setup::new(config, setup.ranks).map_err(|error| format!("particles of a run are refused: {error}"))
 }
 

@@ -67,13 +67,14 @@ pub fn compare(
         timeout,
     };
     let ranks_per_core = ranks_per_core(agreement)?;
+    // What cannot be computed or written is found out first, before old results are removed and new ones computed.
+    let setup = reference::setup(inputs, agreement.ranks())?;
     let open = || {
-        // What cannot be computed or written is found out first, before old results are removed and new ones computed.
-        let setup = reference::setup(inputs)?;
-        let results = open_results(inputs, args, &strategies, ranks_per_core)?;
-        Ok::<_, RunError>((results, Reference::compute(inputs, &setup)?))
+        memory::expect(inputs, &setup, memory::of_machine())?;
+        Ok::<_, RunError>(open_results(inputs, args, &strategies, ranks_per_core)?)
     };
-    let (results, reference) = open_on_root(agreement, open)?.unzip();
+    let results = open_on_root(agreement, open)?;
+    let reference = Reference::compute(agreement, inputs, &setup)?;
     let available = memory::available_to_all(agreement)?;
     let mut trials = Trials::new(transports, inputs, sampling, available, results.clone(), reference);
     let monitor = results.as_ref().map(|results| watch(results, &trials, transports.end_job()));

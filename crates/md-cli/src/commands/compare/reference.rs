@@ -1,25 +1,21 @@
-//! The forces every strategy must give: computed once, on rank 0 alone, by other means.
+//! The forces every strategy must give, computed once by other means: each rank's particles are shown to all ranks, which add up the
+//! forces on their own, without lists, halo or transport.
 //!
-//! Other means: one rank, so that nothing is exchanged; full shell, so that no force returns; every pair of particles
-//! where there are few enough. The bound on the difference is 1e-10 of the rms force: sums in another order differ by
+//! The bound on the difference is 1e-10 of the rms force: sums in another order differ by
 //! about 1e-13, and a message that is missing, stale or mistaken for another shows at 1e-3 and more. (A flipped bit among
 //! the last twenty of a coordinate would pass; that all transports agree bit by bit is for the tests of md to show.)
 //! Mixed precision differs by some 1e-6, so its bound is 1e-4; the reference is computed in double.
 
-use std::time::Duration;
-
-use md_comm::{Backend, CommError, World, local};
-use md_core::Shell;
-use md_core::force::{MethodKind, Precision};
-use md_core::halo::ExchangePattern;
+use md_comm::monitor::Heartbeat;
+use md_comm::{Reduction, World};
+use md_core::force::Precision;
 use md_core::partition::PartitionKind;
-use md_engine::{RowVector, Setup, Simulation};
+use md_engine::{ParticleRow, Setup, for_each_rank, forces_without_halo};
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::Parallel;
-use crate::{memory, setup};
-use md_engine::ParticleRow;
+use crate::setup;
 
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
@@ -29,95 +25,111 @@ fn force_bound(precision: Precision) -> f64 {
     }
 }
 
-/// Up to this many particles all pairs are computed.
-const DIRECT_SUM_LIMIT: u64 = 4000;
-
 /// The rms force is taken to be at least this share of the potential's unit of force: in a perfect lattice from a file there is none
 /// but rounding.
 const LEAST_FORCE: f64 = 1e-3;
 
-/// One rank never waits.
-const WATCHDOG: Duration = Duration::from_secs(3600);
-
-/// Forces of the displaced initial state.
+/// Forces of the displaced initial state; no rank has all.
 #[derive(Debug)]
 pub(super) struct Reference {
-    /// By id.
+    /// Of some particles, by id.
     rows: Vec<ParticleRow>,
+    /// Number of all particles.
+    atoms: u64,
     /// The rms force.
     scale: f64,
     /// See [`force_bound`].
     bound: f64,
 }
 
-/// The initial state on one rank, which has the memory of this machine to itself meanwhile.
+/// The initial state, divided as any number of ranks can divide it.
 ///
 /// # Errors
-/// As [`setup::of_scenario`] and [`memory::expect`].
-pub(super) fn setup(inputs: &Inputs) -> Result<Setup, RunError> {
+/// As [`setup::of_scenario`].
+pub(super) fn setup(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
     let mut scenario = inputs.scenario.clone();
-    scenario.parallel = Parallel {
-        backend: Backend::Local,
-        shell: Shell::Full,
-        exchange: ExchangePattern::Direct,
-        partition: PartitionKind::Rect,
-        ..Parallel::default()
-    };
+    scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
     scenario.neighbor.precision = Precision::Double;
-    let setup = setup::of_scenario(inputs, &scenario, 1)?;
-    memory::expect(inputs, &setup, memory::of_machine())?;
-    Ok(setup)
+    setup::of_scenario(inputs, &scenario, ranks)
 }
 
 impl Reference {
-    /// Computes the forces of a [`setup()`]. Not collective.
+    /// Computes the forces of a [`setup()`]. *Collective.*
     ///
     /// # Errors
-    /// As [`Simulation::new`].
-    pub(super) fn compute(inputs: &Inputs, setup: &Setup) -> Result<Self, RunError> {
+    /// Communication.
+    pub(super) fn compute(world: &dyn World, inputs: &Inputs, setup: &Setup) -> Result<Self, RunError> {
         let scenario = &inputs.scenario;
-        let mut setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
-        setup.config.neighbor.method =
-            if setup.atoms() <= DIRECT_SUM_LIMIT { MethodKind::DirectSum } else { MethodKind::Cells };
-        let ended = local::run(1, WATCHDOG, |world| forces(world, &setup));
-        let rows = ended.into_iter().next().unwrap_or_else(|| Ok(Ok(Vec::new())));
-        let rows = rows.map_err(|panic| CommError::Setup(panic.to_string()))??;
-        let bound = force_bound(scenario.neighbor.precision);
-        Ok(Self::new(rows, LEAST_FORCE * scenario.interaction.force_unit(&scenario.species), bound))
+        let setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
+        let least_force = LEAST_FORCE * scenario.interaction.force_unit(&scenario.species);
+        let rows = forces_without_halo(world, &setup)?;
+        Self::new(world, rows, least_force, force_bound(scenario.neighbor.precision))
     }
 
-    fn new(mut rows: Vec<ParticleRow>, least_force: f64, bound: f64) -> Self {
+    fn new(
+        world: &dyn World,
+        mut rows: Vec<ParticleRow>,
+        least_force: f64,
+        bound: f64,
+    ) -> Result<Self, RunError> {
         rows.sort_by_key(|row| row.id);
         let squares: f64 = rows.iter().flat_map(|row| row.vector).map(|force| force * force).sum();
-        let scale = (squares / rows.len().max(1) as f64).sqrt().max(least_force);
-        Self { rows, scale, bound }
+        let mut sums = [squares, rows.len() as f64];
+        world.sum(&mut sums)?;
+        let [squares, atoms] = sums;
+        let scale = (squares / atoms.max(1.0)).sqrt().max(least_force);
+        Ok(Self { rows, atoms: atoms as u64, scale, bound })
     }
 
     /// Number of particles.
     pub(super) fn atoms(&self) -> u64 {
-        self.rows.len() as u64
+        self.atoms
     }
 
-    /// Compares forces in any order with the reference.
+    /// Compares forces on this rank's particles, whichever they are, with the reference. What is wrong, in words, is the same on all
+    /// ranks. *Collective.*
     ///
     /// # Errors
-    /// What is wrong with them, in words.
-    pub(super) fn check(&self, mut rows: Vec<ParticleRow>) -> Result<(), String> {
-        rows.sort_by_key(|row| row.id);
-        if !rows.iter().map(|row| row.id).eq(self.rows.iter().map(|row| row.id)) {
-            return Err(format!("{} particles, not the {} of the reference", rows.len(), self.rows.len()));
+    /// Communication.
+    pub(super) fn check(
+        &self,
+        world: &dyn World,
+        heartbeat: &Heartbeat,
+        rows: &[ParticleRow],
+    ) -> Result<Result<(), String>, RunError> {
+        let (mut is_found, mut worst) = (vec![false; self.rows.len()], (0.0, 0));
+        for_each_rank(rows, world, |rows| {
+            heartbeat.beat();
+            for row in rows {
+                let Ok(index) = self.rows.binary_search_by_key(&row.id, |reference| reference.id) else {
+                    continue;
+                };
+                is_found[index] = true;
+                let difference = self.difference(row, &self.rows[index]);
+                if (difference, row.id) >= worst {
+                    worst = (difference, row.id);
+                }
+            }
+        })?;
+        let mut counts =
+            [rows.len(), is_found.iter().filter(|&&is_found| is_found).count()].map(|n| n as f64);
+        world.sum(&mut counts)?;
+        if counts != [self.atoms as f64; 2] {
+            return Ok(Err(format!("{} particles, not the {} of the reference", counts[0], self.atoms)));
         }
-        let worst =
-            rows.iter().zip(&self.rows).map(|(row, reference)| (row.id, self.difference(row, reference)));
-        let (id, difference) = worst.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0));
-        if difference <= self.bound {
-            return Ok(());
-        }
-        Err(format!(
-            "wrong forces: that on particle {id} differs by {difference:.1e} of the rms force from the serial one \
-             (bound {:.0e})",
-            self.bound
-        ))
+        let mut largest = [worst.0];
+        world.max(&mut largest)?;
+        let mut id = [if largest == [worst.0] { worst.1 } else { 0 }];
+        world.reduce(&mut id, Reduction::Highest)?;
+        Ok(if largest[0] <= self.bound {
+            Ok(())
+        } else {
+            Err(format!(
+                "wrong forces: that on particle {} differs by {:.1e} of the rms force from that of the reference \
+                 (bound {:.0e})",
+                id[0], largest[0], self.bound
+            ))
+        })
     }
 
     fn difference(&self, row: &ParticleRow, reference: &ParticleRow) -> f64 {
@@ -128,15 +140,12 @@ impl Reference {
     }
 }
 
-fn forces(world: &dyn World, setup: &Setup) -> Result<Vec<ParticleRow>, RunError> {
-    let mut simulation = Simulation::new(world, setup)?;
-    let rows = simulation.gather_rows(RowVector::Force)?;
-    simulation.finalise()?;
-    Ok(rows)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use md_comm::local;
+
     use super::*;
 
     fn rows(forces: &[[f64; 3]]) -> Vec<ParticleRow> {
@@ -144,25 +153,37 @@ mod tests {
         (1..).zip(forces).map(row).collect()
     }
 
+    /// What two ranks say of these forces, each having the reference of one half and the forces of the other.
+    fn check(reference: &[[f64; 3]], found: &[[f64; 3]]) -> Result<(), String> {
+        let ended = local::run(2, Duration::from_secs(20), |world| {
+            let half = |rows: Vec<ParticleRow>, wanted: usize| {
+                rows.into_iter().filter(|row| row.id as usize % 2 == wanted).collect::<Vec<_>>()
+            };
+            let own = half(rows(reference), world.rank());
+            let reference = Reference::new(world, own, LEAST_FORCE, force_bound(Precision::Double)).unwrap();
+            let found = half(rows(found), 1 - world.rank());
+            reference.check(world, &Heartbeat::default(), &found).unwrap()
+        });
+        let mut said = ended.into_iter().map(Result::unwrap);
+        let first = said.next().unwrap();
+        assert!(said.all(|other| other == first));
+        first
+    }
+
     #[test]
     fn rounding_passes_and_a_missing_force_does_not() {
-        let reference = Reference::new(
-            rows(&[[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]]),
-            LEAST_FORCE,
-            force_bound(Precision::Double),
+        let reference = [[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]];
+        assert_eq!(check(&reference, &[[3.0, 0.0, 1e-13], [0.0, 4.0, 0.0]]), Ok(()));
+        insta::assert_snapshot!(check(&reference, &[[3.0, 0.0, 0.0], [0.0; 3]]).unwrap_err(), @"wrong forces: that on particle 2 differs by 1.1e0 of the rms force from that of the reference (bound 1e-10)");
+        assert!(check(&reference, &[[3.0, 0.0, 0.0], [f64::NAN; 3]]).is_err());
+        assert_eq!(
+            check(&reference, &[[3.0, 0.0, 0.0]]).unwrap_err(),
+            "1 particles, not the 2 of the reference"
         );
-        let mut right = rows(&[[3.0, 0.0, 1e-13], [0.0, 4.0, 0.0]]);
-        right.reverse();
-        assert_eq!(reference.check(right), Ok(()));
-        insta::assert_snapshot!(reference.check(rows(&[[3.0, 0.0, 0.0], [0.0; 3]])).unwrap_err(), @"wrong forces: that on particle 2 differs by 1.1e0 of the rms force from the serial one (bound 1e-10)");
-        assert!(reference.check(rows(&[[3.0, 0.0, 0.0], [f64::NAN; 3]])).is_err());
-        assert!(reference.check(rows(&[[3.0, 0.0, 0.0]])).is_err());
     }
 
     #[test]
     fn a_perfect_lattice_is_compared_with_the_unit_of_force() {
-        let reference =
-            Reference::new(rows(&[[1e-15, 0.0, 0.0]]), LEAST_FORCE, force_bound(Precision::Double));
-        assert_eq!(reference.check(rows(&[[-1e-15, 0.0, 0.0]])), Ok(()));
+        assert_eq!(check(&[[1e-15, 0.0, 0.0]], &[[-1e-15, 0.0, 0.0]]), Ok(()));
     }
 }

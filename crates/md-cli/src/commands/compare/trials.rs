@@ -74,8 +74,7 @@ pub(super) struct Trials<'c> {
     pub(super) heartbeat: Heartbeat,
     /// On rank 0.
     results: Option<Arc<Mutex<Results>>>,
-    /// On rank 0.
-    reference: Option<Reference>,
+    reference: Reference,
     /// Bytes that each rank can have; `None` where nothing tells.
     available: Option<f64>,
     candidates: Vec<Candidate<'c>>,
@@ -84,14 +83,14 @@ pub(super) struct Trials<'c> {
 }
 
 impl<'c> Trials<'c> {
-    /// Without candidates yet; results and reference are for rank 0.
+    /// Without candidates yet; results are for rank 0.
     pub(super) fn new(
         transports: &'c dyn Transports,
         inputs: &'c Inputs,
         sampling: Sampling,
         available: Option<f64>,
         results: Option<Arc<Mutex<Results>>>,
-        reference: Option<Reference>,
+        reference: Reference,
     ) -> Self {
         let (heartbeat, candidates, warned) = (Heartbeat::default(), Vec::new(), false);
         Self { transports, inputs, sampling, heartbeat, results, reference, available, candidates, warned }
@@ -166,7 +165,7 @@ impl<'c> Trials<'c> {
 
     /// Of a strategy that cannot be.
     fn context_without_setup(&self, strategy: Strategy) -> RunContext {
-        let atoms = self.reference.as_ref().map_or(0, Reference::atoms);
+        let atoms = self.reference.atoms();
         let (agreement, scenario) = (self.transports.agreement(), &self.inputs.scenario);
         RunContext { strategy, atoms, ..context_without_setup(agreement, scenario, self.sampling.steps) }
     }
@@ -194,19 +193,16 @@ impl<'c> Trials<'c> {
             let setup = subject.setup.displaced(diameter);
             Subject { setup: &setup, ..subject }.simulate(heartbeat, |simulation| {
                 simulation.recompute_from_fresh_halo()?;
-                Ok(simulation.gather_rows(RowVector::Force)?)
+                Ok(simulation.rows(RowVector::Force)?)
             })
         })?;
         let Some(rows) = rows else { return Ok(false) };
-        let judged = self.reference.as_ref().map_or(Ok(()), |reference| reference.check(rows));
-        let mut wrong = [f64::from(u8::from(judged.is_err()))];
-        self.transports.agreement().max(&mut wrong)?;
-        let is_right = wrong[0] == 0.0;
+        let judged = self.reference.check(self.transports.agreement(), &self.heartbeat, &rows)?;
         if let Some(results) = &self.results {
-            lock(results).entries[number].correct = Some(is_right);
+            lock(results).entries[number].correct = Some(judged.is_ok());
         }
-        if !is_right {
-            let note = judged.err().unwrap_or_default();
+        let is_right = judged.is_ok();
+        if let Err(note) = judged {
             self.leave_out(number, Exclusion { status: Status::Wrong, note });
         }
         Ok(is_right)

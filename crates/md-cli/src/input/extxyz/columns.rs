@@ -18,9 +18,12 @@ pub(super) struct Columns {
     species: Option<usize>,
     kind: Option<usize>,
     id: Option<usize>,
-    velocity: Option<usize>,
-    momentum: Option<usize>,
-    mass: Option<usize>,
+    /// First column of velocities.
+    pub(super) velocity: Option<usize>,
+    /// First column of momenta.
+    pub(super) momentum: Option<usize>,
+    /// Column of masses.
+    pub(super) mass: Option<usize>,
     /// Names that mean nothing here.
     pub(super) unknown: Vec<String>,
 }
@@ -77,6 +80,11 @@ impl Columns {
             return Err(missing("`species` or `type`", "species:S:1"));
         }
         Ok(self)
+    }
+
+    /// The id of a row, if it can be read: without such a column, its place among the rows.
+    pub(super) fn plain_id(&self, line: Line<'_>, order: u64) -> Option<u64> {
+        self.id.map_or(Some(order), |column| line.text.split_whitespace().nth(column)?.parse().ok())
     }
 
     /// The id of a row, if there is such a column.

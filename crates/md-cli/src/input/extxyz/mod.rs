@@ -8,9 +8,13 @@
 mod columns;
 mod comment;
 
+use std::ops::Range;
+
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line, Record};
+use super::source::{Overview, Source};
+use crate::error::RunError;
 use columns::Columns;
 use comment::Comment;
 
@@ -20,7 +24,7 @@ const PARTICLES: &str = "particles";
 ///
 /// # Errors
 /// The first fault, with its line and text.
-pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticles, InputError> {
+pub fn parse(name: &str, text: &str, species: &[String]) -> Result<InputParticles, RunError> {
     parse_frame(name, text, species, None)
 }
 
@@ -33,43 +37,43 @@ pub fn parse_frame(
     text: &str,
     species: &[String],
     wanted: Option<u64>,
-) -> Result<InputParticles, InputError> {
-    let whole = Here { file: name, line: None };
-    if text.trim().is_empty() {
-        return Err(whole.error(Problem::Empty));
-    }
-    let (starts, missing) = frame_starts(name, text)?;
-    let (count, number) = (starts.len() as u64, wanted.unwrap_or(starts.len() as u64));
-    let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-    let Some(start) = index.and_then(|index| starts.get(index)) else {
-        return Err(whole.error(Problem::NoFrame { number, count }));
-    };
-    let is_cut = number == count && number > 1 && missing > 0;
-    if is_cut {
-        let (promised, whole) = (start.promised, number - 1);
-        let problem = Problem::CutFrame { number, promised, found: promised.saturating_sub(missing), whole };
-        return Err(Here { file: name, line: Some(text.lines().count()) }.error(problem));
-    }
-    let mut lines = text[start.offset..].lines().enumerate().map(|(index, text)| Line {
-        here: Here { file: name, line: Some(start.line + index + 1) },
-        text: text.trim(),
-    });
-    let first = lines.next().ok_or_else(|| whole.error(Problem::Empty))?;
-    let second = lines.next().ok_or_else(|| {
-        let expected = "line 2 with `Lattice=\"...\"` and `Properties=...`".to_owned();
-        whole.error(Problem::Missing { what: "the comment line".to_owned(), expected })
-    })?;
+) -> Result<InputParticles, RunError> {
+    read(&Source::given(name, text), species, wanted)
+}
+
+/// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
+///
+/// # Errors
+/// As [`parse_frame`], the same on all ranks; a file that cannot be read; communication.
+pub(crate) fn read(
+    source: &Source<'_>,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<InputParticles, RunError> {
+    let frames = Frames::find(source, wanted)?;
+    let (text, second) = frames.check(source.name, wanted)?;
+    let second = Line { here: second, text };
     let comment = Comment::parse(second)?;
     let columns = Columns::parse(second, &comment)?;
-    let rows = rows(first, lines, start.promised, number)?;
-    let mut particles = read(name, &rows, &columns, species)?;
+    let Frames { count, frame: Frame { number, promised, .. }, overview, .. } = &frames;
+    frames.frame.check_rows(source.name)?;
+    let mut rows = Rows::new(source, &columns, species, source.expect_room(*promised, overview)?);
+    let own_lines = frames.frame.rows();
+    source.lines(|number, raw| {
+        if own_lines.contains(&number) && rows.fault.is_none() {
+            let line = Line::new(source.name, number, raw);
+            rows.fault = rows.read(line, (number - own_lines.start) as u64 + 1).err();
+        }
+        Ok(())
+    })?;
+    let mut particles = rows.particles(*promised)?;
     (particles.origin, particles.lengths) = comment.region(second)?;
     particles.periodic = comment.periodic(second)?;
     if !columns.unknown.is_empty() {
         let names = columns.unknown.join(", ");
         particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
     }
-    if count > 1 {
+    if *count > 1 {
         let step = comment.get("Step").map_or_else(String::new, |step| format!(" (step {step})"));
         particles.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
     }
@@ -81,43 +85,138 @@ pub fn parse_frame(
                 number - 1
             ),
         };
-        fields::check_end(name, text, otherwise)?;
+        overview.check_end(source.name, otherwise)?;
     }
     Ok(particles)
 }
 
-/// Where a frame begins.
-struct FrameStart {
-    /// Lines before it.
+/// One frame, as far as its lines have been looked at.
+#[derive(Default)]
+struct Frame {
+    /// From 1.
+    number: u64,
+    /// Its first line.
     line: usize,
-    /// Bytes before it.
-    offset: usize,
-    /// Its number of particles.
+    /// Its number of particles, as its first line has it.
     promised: u64,
+    /// Its second line.
+    comment: Option<String>,
+    /// Lines with particles.
+    found: u64,
+    /// Whether a line without any came before all were there.
+    is_broken: bool,
 }
 
-/// All frames, and the lines that the last one lacks; what follows a frame must be nothing or the next one, else its count is wrong.
-fn frame_starts(file: &str, text: &str) -> Result<(Vec<FrameStart>, u64), InputError> {
-    let mut starts: Vec<FrameStart> = Vec::new();
-    let (mut offset, mut still_to_come) = (0, 0_u64);
-    for (index, raw) in text.split_inclusive('\n').enumerate() {
-        let line = Line { here: Here { file, line: Some(index + 1) }, text: raw.trim() };
-        if still_to_come > 0 {
-            still_to_come -= 1;
-        } else if starts.is_empty() || !line.text.is_empty() {
-            let promised = match starts.last() {
-                Some(&FrameStart { promised, .. }) if line.text.parse::<u64>().is_err() => {
-                    let text = line.text.to_owned();
-                    return Err(line.here.error(Problem::TooMany { what: PARTICLES, promised, text }));
-                }
-                _ => particle_count(line)?,
-            };
-            starts.push(FrameStart { line: index, offset, promised });
-            still_to_come = promised.saturating_add(1);
-        }
-        offset += raw.len();
+/// What a first look at all lines finds.
+#[derive(Default)]
+struct Frames {
+    overview: Overview,
+    /// Frames that have begun.
+    count: u64,
+    /// The wanted one, or the last so far.
+    frame: Frame,
+    /// Particles of the last.
+    promised: u64,
+    /// Lines that the last still lacks.
+    missing: u64,
+}
+
+impl Frames {
+    /// What follows a frame must be nothing or the next one, else its count is wrong.
+    fn find(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, RunError> {
+        let mut frames = Self::default();
+        source.lines(|number, raw| {
+            frames.overview.note(raw);
+            frames.note(Line::new(source.name, number, raw), number, wanted)
+        })?;
+        Ok(frames)
     }
-    Ok((starts, still_to_come))
+
+    fn note(&mut self, line: Line<'_>, number: usize, wanted: Option<u64>) -> Result<(), InputError> {
+        if self.missing > 0 {
+            self.missing -= 1;
+            if self.frame.number == self.count {
+                self.frame.note(line.text);
+            }
+            return Ok(());
+        }
+        if line.text.is_empty() {
+            return Ok(());
+        }
+        if self.count == 0 && number > 1 {
+            let first = Line { here: Here { line: Some(1), ..line.here }, text: "" };
+            particle_count(first)?;
+        }
+        if self.count > 0 && line.text.parse::<u64>().is_err() {
+            let (promised, text) = (self.promised, line.text.to_owned());
+            return Err(line.here.error(Problem::TooMany { what: PARTICLES, promised, text }));
+        }
+        (self.promised, self.count) = (particle_count(line)?, self.count + 1);
+        self.missing = self.promised.saturating_add(1);
+        if wanted.is_none_or(|wanted| self.count <= wanted) {
+            let (number, line, promised) = (self.count, number, self.promised);
+            self.frame = Frame { number, line, promised, ..Frame::default() };
+        }
+        Ok(())
+    }
+
+    /// The comment line of the wanted frame, if that is there, and its place.
+    fn check<'f>(&'f self, file: &'f str, wanted: Option<u64>) -> Result<(&'f str, Here<'f>), InputError> {
+        let (whole, Self { overview, count, frame, missing, .. }) = (Here { file, line: None }, self);
+        if !overview.has_words {
+            return Err(whole.error(Problem::Empty));
+        }
+        let number = wanted.unwrap_or(*count);
+        if number == 0 || frame.number != number {
+            return Err(whole.error(Problem::NoFrame { number, count: *count }));
+        }
+        if number == *count && number > 1 && *missing > 0 {
+            let found = frame.promised.saturating_sub(*missing);
+            let last = Here { file, line: Some(overview.lines) };
+            return Err(last.error(frame.cut(found)));
+        }
+        let comment = frame.comment.as_deref().ok_or_else(|| {
+            let expected = "line 2 with `Lattice=\"...\"` and `Properties=...`".to_owned();
+            whole.error(Problem::Missing { what: "the comment line".to_owned(), expected })
+        })?;
+        Ok((comment, Here { file, line: Some(frame.line + 1) }))
+    }
+}
+
+impl Frame {
+    /// Takes down the next line of its own.
+    fn note(&mut self, text: &str) {
+        if self.comment.is_none() {
+            self.comment = Some(text.to_owned());
+        } else {
+            self.is_broken |= text.is_empty();
+            self.found += u64::from(!self.is_broken);
+        }
+    }
+
+    /// The lines of its particles.
+    fn rows(&self) -> Range<usize> {
+        let start = self.line + 2;
+        start..start + self.found as usize
+    }
+
+    /// Whether all particles are there.
+    fn check_rows(&self, file: &str) -> Result<(), InputError> {
+        let &Self { number, line, promised, found, .. } = self;
+        if found == promised {
+            return Ok(());
+        }
+        let last = if found == 0 { line } else { self.rows().end - 1 };
+        Err(Here { file, line: Some(last) }.error(match number {
+            1 => Problem::Truncated { what: PARTICLES, promised, found },
+            _ => self.cut(found),
+        }))
+    }
+
+    fn cut(&self, found: u64) -> Problem {
+        let &Self { number, promised, .. } = self;
+        Problem::CutFrame { number, promised, found, whole: number - 1 }
+    }
 }
 
 fn particle_count(line: Line<'_>) -> Result<u64, InputError> {
@@ -130,63 +229,61 @@ fn particle_count(line: Line<'_>) -> Result<u64, InputError> {
     }
 }
 
-/// The lines of the particles of frame `number`.
-fn rows<'t>(
-    first: Line<'t>,
-    mut lines: impl Iterator<Item = Line<'t>>,
-    promised: u64,
-    number: u64,
-) -> Result<Vec<Line<'t>>, InputError> {
-    // Not reserved ahead: the count may be nonsense.
-    let mut rows = Vec::new();
-    while (rows.len() as u64) < promised {
-        match lines.next() {
-            Some(line) if !line.text.is_empty() => rows.push(line),
-            _ => {
-                let last = rows.last().map_or(first.here, |line| line.here);
-                let found = rows.len() as u64;
-                return Err(last.error(match number {
-                    1 => Problem::Truncated { what: PARTICLES, promised, found },
-                    _ => Problem::CutFrame { number, promised, found, whole: number - 1 },
-                }));
-            }
-        }
-    }
-    Ok(rows)
+/// This rank's particles so far.
+struct Rows<'r> {
+    source: &'r Source<'r>,
+    columns: &'r Columns,
+    species: &'r [String],
+    records: Vec<Record>,
+    masses: Masses,
+    /// The first that this rank has found.
+    fault: Option<InputError>,
 }
 
-fn read(
-    name: &str,
-    rows: &[Line<'_>],
-    columns: &Columns,
-    species: &[String],
-) -> Result<InputParticles, InputError> {
-    let mut records = Vec::with_capacity(rows.len());
-    let mut masses = Masses(vec![None; species.len()]);
-    for (line, order) in rows.iter().zip(1..) {
+impl<'r> Rows<'r> {
+    fn new(source: &'r Source<'r>, columns: &'r Columns, species: &'r [String], room: usize) -> Self {
+        let (records, masses) = (Vec::with_capacity(room), Masses(vec![None; species.len()]));
+        Self { source, columns, species, records, masses, fault: None }
+    }
+
+    /// Reads a row, the first being number 1. All ranks look at masses: which is the first of its species?
+    fn read(&mut self, line: Line<'_>, order: u64) -> Result<(), InputError> {
+        let Self { source, columns, species, .. } = *self;
+        let is_own = source.keeps(|| columns.plain_id(line, order));
+        if !is_own && columns.mass.is_none() {
+            return Ok(());
+        }
         let fields = line.fields();
         if fields.len() != columns.width {
             return Err(line.columns(fields.len(), &format!("{} as `Properties` says", columns.width)));
         }
-        let kind = columns.kind(*line, &fields, species)?;
-        masses.note(*line, columns.mass(*line, &fields, kind)?, kind, species)?;
-        records.push(Record {
-            line: line.here.line.unwrap_or_default(),
-            id: columns.id(*line, &fields)?.unwrap_or(order),
-            kind,
-            position: columns.position(*line, &fields)?,
-        });
+        let kind = columns.kind(line, &fields, species)?;
+        self.masses.note(line, columns.mass(line, &fields, kind)?, kind, species)?;
+        if is_own {
+            self.records.push(Record {
+                line: line.here.line.unwrap_or_default(),
+                id: columns.id(line, &fields)?.unwrap_or(order),
+                kind,
+                position: columns.position(line, &fields)?,
+                velocity: columns.velocity(line, &fields)?.unwrap_or_default(),
+                momentum: columns.momentum(line, &fields)?.unwrap_or_default(),
+            });
+        }
+        Ok(())
     }
-    fields::sort_by_id(name, &mut records)?;
-    let mut particles = fields::particles(&records);
-    let first = rows.first().and_then(|line| line.here.line).unwrap_or_default();
-    for line in records.iter().filter_map(|record| rows.get(record.line - first)) {
-        let fields = line.fields();
-        particles.velocities.extend(columns.velocity(*line, &fields)?);
-        particles.momenta.extend(columns.momentum(*line, &fields)?);
+
+    /// The particles of all rows. *Collective.*
+    fn particles(self, atoms: u64) -> Result<InputParticles, RunError> {
+        let Self { source, columns, records, masses, fault, .. } = self;
+        source.agree(fault.map_or(Ok(()), Err))?;
+        let records = fields::sorted_by_id(source, records)?;
+        let vectors = |vector: fn(&Record) -> [f64; 3]| records.iter().map(vector).collect();
+        let velocities = columns.velocity.is_some().then(|| vectors(|record| record.velocity));
+        let momenta = columns.momentum.is_some().then(|| vectors(|record| record.momentum));
+        let masses = masses.0.into_iter().map(|found| found.map(|(mass, _)| mass)).collect();
+        let particles = fields::particles(source, &records, atoms)?;
+        Ok(InputParticles { velocities, momenta, masses, ..particles })
     }
-    particles.masses = masses.0.into_iter().map(|found| found.map(|(mass, _)| mass)).collect();
-    Ok(particles)
 }
 
 /// Per type, the mass and the line it comes from.

@@ -33,7 +33,8 @@ fn a_small_file_is_read_and_sorted_by_id() {
         ids: vec![1, 2, 3],
         types: vec![1, 1, 2],
         positions: vec![[-4.0, 1.0, 0.0], [4.0, 0.0, 1.0], [1.0, 2.0, 2.0]],
-        velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]],
+        velocities: Some(vec![[1.0, 0.0, 0.0], [0.0, 0.0, -0.0015], [0.0, 1.0, 0.0]]),
+        largest_type: 2,
         notes: vec![UNUSED.to_owned()],
         lines: [4, 5, 3].map(|line| ParticleLines { position: line, velocity: line }).to_vec(),
         ..InputParticles::default()
@@ -87,7 +88,7 @@ fn periodic_faces_and_momenta_are_read() {
         let text = SMALL.replace("Time", &format!("pbc={text} Time")).replace("velo", "momenta");
         let particles = parse("a", &text, &species()).unwrap();
         assert_eq!(particles.periodic, Some(periodic));
-        assert_eq!((particles.momenta.len(), particles.velocities.len()), (3, 0));
+        assert_eq!((particles.momenta.map(|momenta| momenta.len()), particles.velocities), (Some(3), None));
     }
     let found = message(&SMALL.replace("Time", "pbc=\"T T\" Time"));
     assert!(found.ends_with("`pbc` is `T T`, expected one T or F per axis: `pbc=\"T T T\"`"), "{found}");
@@ -105,7 +106,7 @@ fn a_last_number_that_may_be_cut_is_refused() {
 fn properties_default_to_species_and_position() {
     let particles = parse("a", "2\nlattice='5 0 0 0 5 0 0 0 5'\nB 1 2 3\nA 0 0 0\n", &species()).unwrap();
     assert_eq!((particles.ids, particles.types), (vec![1, 2], vec![2, 1]));
-    assert!(particles.velocities.is_empty());
+    assert!(particles.velocities.is_none());
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) struct Header {
 
 /// What the lines said so far.
 #[derive(Default)]
-struct Draft {
+pub(super) struct Draft {
     atoms: Option<u64>,
     types: Option<u32>,
     bounds: [Option<(f64, f64)>; 3],
@@ -29,33 +29,6 @@ struct Draft {
 pub(super) const KEYWORDS: [&str; 5] = ["atoms", "types", "xhi", "yhi", "zhi"];
 
 const FORMS: &str = "the header has `N atoms`, `N atom types`, `LO HI xlo xhi`, the same for y and z";
-
-impl Header {
-    /// Reads the lines before the first section.
-    pub(super) fn parse(whole: Here<'_>, lines: &[Line<'_>]) -> Result<Self, InputError> {
-        let mut draft = Draft::default();
-        for line in lines {
-            draft.read(*line)?;
-        }
-        let missing = |what: &str| {
-            whole
-                .error(Problem::Missing { what: format!("header line `{what}`"), expected: FORMS.to_owned() })
-        };
-        let mut header = Self {
-            atoms: draft.atoms.ok_or_else(|| missing("N atoms"))?,
-            types: draft.types.ok_or_else(|| missing("N atom types"))?,
-            origin: [0.0; 3],
-            lengths: [0.0; 3],
-        };
-        for (axis, name) in AXES.into_iter().enumerate() {
-            let (low, high) =
-                draft.bounds[axis].ok_or_else(|| missing(&format!("LO HI {name}lo {name}hi")))?;
-            header.origin[axis] = low;
-            header.lengths[axis] = high - low;
-        }
-        Ok(header)
-    }
-}
 
 /// A title or a comment of the header may name the units, as LAMMPS's `write_data` does: others than ours would give a
 /// run without sense.
@@ -76,7 +49,29 @@ pub(super) fn check_units(here: Here<'_>, remark: &str) -> Result<(), InputError
 }
 
 impl Draft {
-    fn read(&mut self, line: Line<'_>) -> Result<(), InputError> {
+    /// What the lines before the first section have said.
+    pub(super) fn finished(&self, whole: Here<'_>) -> Result<Header, InputError> {
+        let missing = |what: &str| {
+            whole
+                .error(Problem::Missing { what: format!("header line `{what}`"), expected: FORMS.to_owned() })
+        };
+        let mut header = Header {
+            atoms: self.atoms.ok_or_else(|| missing("N atoms"))?,
+            types: self.types.ok_or_else(|| missing("N atom types"))?,
+            origin: [0.0; 3],
+            lengths: [0.0; 3],
+        };
+        for (axis, name) in AXES.into_iter().enumerate() {
+            let (low, high) =
+                self.bounds[axis].ok_or_else(|| missing(&format!("LO HI {name}lo {name}hi")))?;
+            header.origin[axis] = low;
+            header.lengths[axis] = high - low;
+        }
+        Ok(header)
+    }
+
+    /// Reads one of them.
+    pub(super) fn read(&mut self, line: Line<'_>) -> Result<(), InputError> {
         let fields = line.fields();
         match fields.as_slice() {
             [count, "atoms"] => store(&mut self.atoms, line, count_of(line, count)?),

@@ -8,10 +8,12 @@ mod sections;
 
 use std::collections::BTreeMap;
 
+use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line};
-use super::{InputParticles, fields::Record};
-use header::Header;
+use super::source::{Overview, Source};
+use crate::error::RunError;
+use header::{Draft, Header};
 
 /// The sections that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
@@ -35,80 +37,217 @@ impl Section {
             Self::Velocities => "Velocities",
         }
     }
+
+    /// What its lines are in messages.
+    fn content(self) -> &'static str {
+        match self {
+            Self::Masses => "masses",
+            Self::PairCoeffs | Self::PairIjCoeffs => "pairs of types",
+            Self::Atoms => "atoms",
+            Self::Velocities => "velocities",
+        }
+    }
+
+    /// Lines that it must have.
+    fn promised(self, header: &Header) -> u64 {
+        let types = u64::from(header.types);
+        match self {
+            Self::Masses | Self::PairCoeffs => types,
+            Self::PairIjCoeffs => types * (types + 1) / 2,
+            Self::Atoms | Self::Velocities => header.atoms,
+        }
+    }
 }
 
-/// Lines of one section, and where it begins.
-struct Content<'t> {
-    heading: Here<'t>,
+/// A section, as far as its lines have been looked at.
+struct Content {
+    section: Section,
+    /// Line of its heading.
+    heading: usize,
     /// What the heading's comment says: the style of atoms or pairs.
-    style: &'t str,
-    lines: Vec<Line<'t>>,
+    style: String,
+    promised: u64,
+    /// Lines that are not empty.
+    found: u64,
+    /// The last of them.
+    last: usize,
+    /// The first one too many.
+    excess: Option<(usize, String)>,
+    /// The others, if they are no particles.
+    kept: Vec<(usize, String)>,
 }
 
-type Sections<'t> = BTreeMap<Section, Content<'t>>;
+impl Content {
+    fn new(section: Section, heading: usize, style: &str, promised: u64) -> Self {
+        let (style, excess, kept) = (style.to_owned(), None, Vec::new());
+        Self { section, heading, style, promised, found: 0, last: heading, excess, kept }
+    }
+
+    /// Takes down the next line.
+    fn note(&mut self, number: usize, text: &str) {
+        let is_kept = !matches!(self.section, Section::Atoms | Section::Velocities);
+        if self.found == self.promised {
+            self.excess = Some((number, text.to_owned()));
+        } else if self.found < self.promised && is_kept {
+            self.kept.push((number, text.to_owned()));
+        }
+        (self.found, self.last) = (self.found + 1, number);
+    }
+
+    /// Takes down a line that is plainly one of the particles; most lines are.
+    fn notes_plainly(&mut self, number: usize, raw: &str) -> bool {
+        let is_bulk = matches!(self.section, Section::Atoms | Section::Velocities);
+        let is_plain =
+            is_bulk && self.found < self.promised && raw.starts_with(|first: char| first.is_ascii_digit());
+        if is_plain {
+            (self.found, self.last) = (self.found + 1, number);
+        }
+        is_plain
+    }
+
+    fn lines<'c>(&'c self, file: &'c str) -> impl Iterator<Item = Line<'c>> {
+        let line = move |(number, text): &'c (usize, String)| Line::new(file, *number, text);
+        self.kept.iter().map(line)
+    }
+
+    fn check_count(&self, file: &str) -> Result<(), InputError> {
+        let &Self { promised, found, .. } = self;
+        let what = self.section.content();
+        if found < promised {
+            let last = Here { file, line: Some(self.last) };
+            return Err(last.error(Problem::Truncated { what, promised, found }));
+        }
+        self.excess.clone().map_or(Ok(()), |(number, text)| {
+            Err(Here { file, line: Some(number) }.error(Problem::TooMany { what, promised, text }))
+        })
+    }
+}
 
 /// Reads a data file; `name` is for messages.
 ///
 /// # Errors
 /// The first fault, with its line and text.
-pub fn parse(name: &str, text: &str) -> Result<InputParticles, InputError> {
-    let whole = Here { file: name, line: None };
-    if text.trim().is_empty() {
-        return Err(whole.error(Problem::Empty));
-    }
-    let (header_lines, sections) = split(name, text)?;
-    let header = Header::parse(whole, &header_lines)?;
-    let masses = match sections.get(&Section::Masses) {
-        Some(content) => sections::masses(content, header.types)?,
-        None => Vec::new(),
-    };
-    let Some(content) = sections.get(&Section::Atoms) else {
+pub fn parse(name: &str, text: &str) -> Result<InputParticles, RunError> {
+    read(&Source::given(name, text))
+}
+
+/// Reads this rank's particles of a data file. *Collective.*
+///
+/// # Errors
+/// As [`parse`], the same on all ranks; a file that cannot be read; communication.
+pub(crate) fn read(source: &Source<'_>) -> Result<InputParticles, RunError> {
+    let file = source.name;
+    let (header, layout) = Layout::find(source)?;
+    let section = |section: Section| layout.sections.get(&section);
+    let masses = section(Section::Masses)
+        .map_or(Ok(Vec::new()), |content| sections::masses(content, file, header.types))?;
+    let Some(atoms) = section(Section::Atoms) else {
         let expected = format!("a section `Atoms # atomic` with {} lines", header.atoms);
-        return Err(whole.error(Problem::Missing { what: "section `Atoms`".to_owned(), expected }));
+        let problem = Problem::Missing { what: "section `Atoms`".to_owned(), expected };
+        return Err(Here { file, line: None }.error(problem).into());
     };
-    let mut records: Vec<Record> = sections::atoms(content, &header)?;
-    fields::sort_by_id(name, &mut records)?;
-    let mut particles = fields::particles(&records);
-    if let Some(content) = sections.get(&Section::Velocities) {
-        sections::velocities(content, &mut particles)?;
-    }
-    for section in [Section::PairCoeffs, Section::PairIjCoeffs] {
-        if let Some(content) = sections.get(&section) {
-            sections::coefficients(content, section, header.types, &mut particles)?;
+    let velocities = section(Section::Velocities);
+    [Some(atoms), velocities].into_iter().flatten().try_for_each(|content| content.check_count(file))?;
+    let mut particles = particles(source, &header, &layout)?;
+    for kind in [Section::PairCoeffs, Section::PairIjCoeffs] {
+        if let Some(content) = section(kind) {
+            sections::coefficients(content, file, header.types, &mut particles)?;
         }
     }
-    fields::check_end(name, text, String::new())?;
+    layout.overview.check_end(file, String::new())?;
     Ok(InputParticles { origin: header.origin, lengths: header.lengths, masses, ..particles })
 }
 
-/// Cuts the file at its section headings: lines that begin with a letter.
-fn split<'t>(file: &'t str, text: &'t str) -> Result<(Vec<Line<'t>>, Sections<'t>), InputError> {
-    let mut header = Vec::new();
-    let mut sections = Sections::new();
-    let mut current = None;
-    for (index, raw) in text.lines().enumerate() {
-        let here = Here { file, line: Some(index + 1) };
-        let (content, comment) =
-            if index == 0 { ("", raw) } else { raw.split_once('#').unwrap_or((raw, "")) };
-        if current.is_none() {
+/// This rank's particles, with velocities if there are some. *Collective.*
+fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<InputParticles, RunError> {
+    let section = |section: Section| layout.sections.get(&section);
+    let lines_of = |content: Option<&Content>| content.map_or(0..0, |it| it.heading + 1..it.last + 1);
+    let [of_atoms, of_velocities] = [Section::Atoms, Section::Velocities].map(|it| lines_of(section(it)));
+    let room = source.expect_room(header.atoms, &layout.overview)?;
+    let (mut records, mut velocities, mut fault) = (Vec::with_capacity(room), Vec::new(), None);
+    source.lines(|number, raw| {
+        let is_atom = of_atoms.contains(&number);
+        if fault.is_some() || !(is_atom || of_velocities.contains(&number)) {
+            return Ok(());
+        }
+        let line = Line::new(source.name, number, uncommented(raw).0);
+        let id = || line.text.split_whitespace().next()?.parse().ok();
+        if !line.text.is_empty() && source.keeps(id) {
+            fault = match is_atom {
+                true => sections::atom(line, header.types).map(|atom| records.push(atom)).err(),
+                false => sections::velocity(line).map(|velocity| velocities.push(velocity)).err(),
+            };
+        }
+        Ok(())
+    })?;
+    source.agree(fault.map_or(Ok(()), Err))?;
+    let records = fields::sorted_by_id(source, records)?;
+    let mut particles = fields::particles(source, &records, header.atoms)?;
+    if section(Section::Velocities).is_some() {
+        source.agree(sections::give_velocities(source.name, velocities, &mut particles))?;
+    }
+    Ok(particles)
+}
+
+/// What a first look at all lines finds.
+#[derive(Default)]
+struct Layout {
+    overview: Overview,
+    draft: Draft,
+    /// From the first section on.
+    header: Option<Header>,
+    sections: BTreeMap<Section, Content>,
+    current: Option<Section>,
+}
+
+impl Layout {
+    fn find(source: &Source<'_>) -> Result<(Header, Self), RunError> {
+        let (mut layout, whole) = (Self::default(), Here { file: source.name, line: None });
+        source
+            .lines(|number, raw| layout.note(Here { file: source.name, line: Some(number) }, number, raw))?;
+        if !layout.overview.has_words {
+            return Err(whole.error(Problem::Empty).into());
+        }
+        let header = layout.header.map_or_else(|| layout.draft.finished(whole), Ok)?;
+        Ok((header, layout))
+    }
+
+    /// Takes down the next line; lines that begin with a letter are headings.
+    fn note(&mut self, here: Here<'_>, number: usize, raw: &str) -> Result<(), InputError> {
+        self.overview.note(raw);
+        let content = self.current.and_then(|section| self.sections.get_mut(&section));
+        if content.is_some_and(|content| content.notes_plainly(number, raw)) {
+            return Ok(());
+        }
+        let (content, comment) = if number == 1 { ("", raw) } else { uncommented(raw) };
+        if self.current.is_none() {
             header::check_units(here, comment)?;
         }
         let line = Line { here, text: content.trim() };
         if line.text.is_empty() {
-            continue;
+            return Ok(());
         }
-        if line.text.starts_with(char::is_alphabetic) && !is_damaged_row(line, current) {
-            let (section, style) = (heading(line, comment.trim())?, comment.trim());
-            if sections.insert(section, Content { heading: here, style, lines: Vec::new() }).is_some() {
+        if line.text.starts_with(char::is_alphabetic) && !is_damaged_row(line, self.current) {
+            let section = heading(line, comment.trim())?;
+            let header = self.header.map_or_else(|| self.draft.finished(Here { line: None, ..here }), Ok)?;
+            let content = Content::new(section, number, comment.trim(), section.promised(&header));
+            if self.sections.insert(section, content).is_some() {
                 return Err(here.error(Problem::Twice { what: format!("section `{}`", section.name()) }));
             }
-            current = Some(section);
-        } else {
-            let content = current.and_then(|section| sections.get_mut(&section));
-            content.map_or(&mut header, |content| &mut content.lines).push(line);
+            (self.header, self.current) = (Some(header), Some(section));
+            return Ok(());
         }
+        match self.current.and_then(|section| self.sections.get_mut(&section)) {
+            Some(content) => content.note(number, line.text),
+            None => self.draft.read(line)?,
+        }
+        Ok(())
     }
-    Ok((header, sections))
+}
+
+/// A line's content and its comment.
+fn uncommented(line: &str) -> (&str, &str) {
+    line.split_once('#').unwrap_or((line, ""))
 }
 
 /// Whether a line that begins with a letter is no heading but a row with a damaged first column: of a section, where

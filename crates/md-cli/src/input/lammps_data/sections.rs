@@ -1,9 +1,8 @@
 //! The sections of a data file.
 
-use super::header::Header;
 use super::{Content, Section};
-use crate::input::error::{InputError, Problem};
-use crate::input::fields::{Line, Record};
+use crate::input::error::{Here, InputError, Problem};
+use crate::input::fields::{Line, Record, line_number};
 use crate::input::{InputParticles, PairCoefficients, TypePair};
 
 const ATOM: &str = "an atom: id type x y z [ix iy iz]";
@@ -11,10 +10,10 @@ const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";
 
 /// Masses by type number - 1.
-pub(super) fn masses(content: &Content<'_>, types: u32) -> Result<Vec<Option<f64>>, InputError> {
-    check_count(content, Section::Masses, types.into())?;
+pub(super) fn masses(content: &Content, file: &str, types: u32) -> Result<Vec<Option<f64>>, InputError> {
+    content.check_count(file)?;
     let mut masses = vec![None; types as usize];
-    for line in &content.lines {
+    for line in content.lines(file) {
         let fields = line.fields();
         let [kind, text] = fields.as_slice() else {
             return Err(line.columns(fields.len(), MASS));
@@ -31,16 +30,8 @@ pub(super) fn masses(content: &Content<'_>, types: u32) -> Result<Vec<Option<f64
     Ok(masses)
 }
 
-/// Atoms in the order of the file.
-pub(super) fn atoms(content: &Content<'_>, header: &Header) -> Result<Vec<Record>, InputError> {
-    let records: Result<Vec<Record>, InputError> =
-        content.lines.iter().map(|line| atom(*line, header.types)).collect();
-    // A truncated file usually ends amid a line; the counts say more than the half line does.
-    check_count(content, Section::Atoms, header.atoms)?;
-    records
-}
-
-fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
+/// One atom.
+pub(super) fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
     let fields = line.fields();
     let (id, kind, position, images) = match fields.as_slice() {
         [id, kind, x, y, z] => (id, kind, [*x, *y, *z], None),
@@ -55,59 +46,72 @@ fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
         id: line.id(id, ATOM)?,
         kind: line.kind(kind, types, ATOM)?,
         position: line.vector(&position, ATOM)?,
+        ..Record::default()
     })
 }
 
+/// One line of velocities.
+pub(super) struct Velocity {
+    id: u64,
+    line: usize,
+    vector: [f64; 3],
+}
+
+/// One velocity.
+pub(super) fn velocity(line: Line<'_>) -> Result<Velocity, InputError> {
+    let fields = line.fields();
+    let [id, vector @ ..] = fields.as_slice() else {
+        return Err(line.columns(fields.len(), VELOCITY));
+    };
+    if vector.len() != 3 {
+        return Err(line.columns(fields.len(), VELOCITY));
+    }
+    let (id, vector) = (line.id(id, VELOCITY)?, line.vector(vector, VELOCITY)?);
+    Ok(Velocity { id, line: line.here.line.unwrap_or_default(), vector })
+}
+
 /// Gives the particles, which are sorted by id, their velocities.
-pub(super) fn velocities(content: &Content<'_>, particles: &mut InputParticles) -> Result<(), InputError> {
+pub(super) fn give_velocities(
+    file: &str,
+    mut rows: Vec<Velocity>,
+    particles: &mut InputParticles,
+) -> Result<(), InputError> {
     let InputParticles { ids, velocities, lines, .. } = particles;
-    check_count(content, Section::Velocities, ids.len() as u64)?;
-    velocities.resize(ids.len(), [0.0; 3]);
-    // 0 stands for none yet.
-    lines.iter_mut().for_each(|lines| lines.velocity = 0);
-    for line in &content.lines {
-        let fields = line.fields();
-        let [id, vector @ ..] = fields.as_slice() else {
-            return Err(line.columns(fields.len(), VELOCITY));
-        };
-        if vector.len() != 3 {
-            return Err(line.columns(fields.len(), VELOCITY));
-        }
-        let id = line.id(id, VELOCITY)?;
-        let index = ids.binary_search(&id).map_err(|_| line.here.error(Problem::UnknownId { id }))?;
-        let number = line.here.line.and_then(|line| u32::try_from(line).ok()).unwrap_or(u32::MAX);
-        match std::mem::replace(&mut lines[index].velocity, number) {
-            0 => velocities[index] = line.vector(vector, VELOCITY)?,
-            first => return Err(line.here.error(Problem::DuplicateId { id, first: first as usize })),
+    let velocities = velocities.insert(vec![[0.0; 3]; ids.len()]);
+    rows.sort_unstable_by_key(|row| (row.id, row.line));
+    let (mut before, mut index, mut faults) = (None, 0, Vec::new());
+    for &Velocity { id, line, vector } in &rows {
+        index += ids[index..].iter().take_while(|own| **own < id).count();
+        match before.replace((id, line)) {
+            Some((same, first)) if same == id => faults.push((line, Problem::DuplicateId { id, first })),
+            _ if ids.get(index) != Some(&id) => faults.push((line, Problem::UnknownId { id })),
+            _ => (velocities[index], lines[index].velocity) = (vector, line_number(line)),
         }
     }
-    Ok(())
+    let first = faults.into_iter().min_by_key(|(line, _)| *line);
+    first.map_or(Ok(()), |(line, problem)| Err(Here { file, line: Some(line) }.error(problem)))
 }
 
 /// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs` (`type type epsilon sigma
 /// [cutoff]`).
 pub(super) fn coefficients(
-    content: &Content<'_>,
-    section: Section,
+    content: &Content,
+    file: &str,
     types: u32,
     particles: &mut InputParticles,
 ) -> Result<(), InputError> {
     if content.style != "lj/cut" {
-        particles.other_pair_style = Some(content.style.to_owned());
+        particles.other_pair_style = Some(content.style.clone());
         return Ok(());
     }
-    let promised = match section {
-        Section::PairIjCoeffs => u64::from(types) * (u64::from(types) + 1) / 2,
-        Section::PairCoeffs | Section::Masses | Section::Atoms | Section::Velocities => types.into(),
-    };
-    check_count(content, section, promised)?;
-    let columns = content.lines.first().map_or(0, |line| line.fields().len());
-    for line in &content.lines {
+    content.check_count(file)?;
+    let columns = content.lines(file).next().map_or(0, |line| line.fields().len());
+    for line in content.lines(file) {
         let fields = line.fields();
         if fields.len() != columns {
             return Err(line.columns(fields.len(), &format!("{columns} as in the first line")));
         }
-        let (pair, read) = coefficients_of_pair(*line, section, types)?;
+        let (pair, read) = coefficients_of_pair(line, content.section, types)?;
         if particles.coefficients.insert(pair, read).is_some() {
             let what = format!("the pair of types {} and {}", pair[0], pair[1]);
             return Err(line.here.error(Problem::Twice { what }));
@@ -134,22 +138,4 @@ fn coefficients_of_pair(
     };
     let (first, last) = (kinds.first().copied().unwrap_or(1), kinds.last().copied().unwrap_or(1));
     Ok(([first.min(last), first.max(last)], PairCoefficients { epsilon, sigma, cutoff }))
-}
-
-fn check_count(content: &Content<'_>, section: Section, promised: u64) -> Result<(), InputError> {
-    let what = match section {
-        Section::Masses => "masses",
-        Section::PairCoeffs | Section::PairIjCoeffs => "pairs of types",
-        Section::Atoms => "atoms",
-        Section::Velocities => "velocities",
-    };
-    let found = content.lines.len() as u64;
-    if found < promised {
-        let last = content.lines.last().map_or(content.heading, |line| line.here);
-        return Err(last.error(Problem::Truncated { what, promised, found }));
-    }
-    match usize::try_from(promised).ok().and_then(|promised| content.lines.get(promised)) {
-        Some(line) => Err(line.here.error(Problem::TooMany { what, promised, text: line.text.to_owned() })),
-        None => Ok(()),
-    }
 }

@@ -53,7 +53,8 @@ fn a_small_file_is_read_and_sorted_by_id() {
         ids: vec![1, 2, 3],
         types: vec![2, 1, 1],
         positions: vec![[0.5, -4.0, 1.0], [9.0, 4.0, 0.0], [1.0, 2.0, 2.0]],
-        velocities: vec![[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -0.0015, 0.0]],
+        velocities: Some(vec![[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -0.0015, 0.0]]),
+        largest_type: 2,
         lines: [(20, 26), (21, 25), (19, 27)]
             .map(|(position, velocity)| ParticleLines { position, velocity })
             .to_vec(),
@@ -68,7 +69,7 @@ fn masses_and_velocities_may_be_left_out() {
     let (atoms, velocities) = (SMALL.find("Atoms").unwrap(), SMALL.find("Velocities").unwrap());
     let text = format!("{}{}", &SMALL[..start], &SMALL[atoms..velocities]);
     let particles = parse("data.lammps", &text).unwrap();
-    assert!(particles.masses.is_empty() && particles.velocities.is_empty());
+    assert!(particles.masses.is_empty() && particles.velocities.is_none());
     assert_eq!(particles.ids, [1, 2, 3]);
 }
 
@@ -82,7 +83,7 @@ fn a_last_number_that_may_be_cut_is_refused() {
 
 #[test]
 fn windows_line_ends_are_read() {
-    assert_eq!(parse("a", &SMALL.replace('\n', "\r\n")), parse("a", SMALL));
+    assert_eq!(parse("a", &SMALL.replace('\n', "\r\n")).unwrap(), parse("a", SMALL).unwrap());
 }
 
 /// With every first text replaced by the second the message contains the third.

@@ -1,0 +1,99 @@
+//! Forces without a halo, by which exchanges are judged: each rank looks at the particles of all ranks, one rank's after the other's.
+
+use std::collections::{BTreeMap, HashMap};
+
+use md_comm::World;
+use md_core::grid::{Cell, add};
+use md_core::{Particle, Shell};
+
+use crate::checks::for_each_rank;
+use crate::config::Forces;
+use crate::error::EngineError;
+use crate::initial::{self, particle, words};
+use crate::report::ParticleRow;
+use crate::setup::Setup;
+
+/// The forces on this rank's particles in the initial state, by plain loops over all pairs of adjacent cells. Nothing is exchanged but whole
+/// ranks' particles, which no rank keeps. *Collective.*
+///
+/// # Errors
+/// [`EngineError::Config`] where the forces are not a potential's; communication.
+pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<ParticleRow>, EngineError> {
+    let Forces::Pairs(potential) = &setup.config.forces else {
+        return Err(EngineError::Config("there is no pair potential".to_owned()));
+    };
+    let (grid, cutoff2) = (&setup.division.grid, potential.cutoff().powi(2));
+    let particles = initial::particles(setup, world)?;
+    let own: Vec<Particle> = (0..particles.owned()).map(|index| particles.get(index)).collect();
+    let mut members = BTreeMap::<Cell, Vec<usize>>::new();
+    for (index, particle) in own.iter().enumerate() {
+        members.entry(grid.cell_of(particle.position)).or_default().push(index);
+    }
+    // By cell: own particles in adjacent cells, and where the cell's image beside them lies.
+    let mut adjacent = HashMap::<Cell, Vec<(&[usize], [f64; 3])>>::new();
+    for (&cell, members) in &members {
+        let cells = Shell::Full.offsets(setup.domain.dimension).into_iter().chain([[0; 3]]);
+        for (primary, shift) in cells.filter_map(|offset| grid.wrap(add(cell, offset))) {
+            let shift = [0, 1, 2].map(|dim| f64::from(shift[dim]) * setup.domain.lengths[dim]);
+            adjacent.entry(primary).or_default().push((members, shift));
+        }
+    }
+    let mut forces = vec![[0.0; 3]; own.len()];
+    let mut add_forces = |other: Particle| {
+        let beside = adjacent.get(&grid.cell_of(other.position)).into_iter().flatten();
+        for (index, shift) in beside.flat_map(|(members, shift)| members.iter().map(move |&i| (i, shift))) {
+            let Particle { id, species, position, .. } = own[index];
+            let d = [0, 1, 2].map(|dim| position[dim] - (other.position[dim] + shift[dim]));
+            let r2 = d.iter().map(|d| d * d).sum::<f64>();
+            if r2 < cutoff2 && id != other.id {
+                let term = potential.term(species as usize, other.species as usize, r2);
+                forces[index].iter_mut().zip(d).for_each(|(force, d)| *force += term.force_over_r * d);
+            }
+        }
+    };
+    let mine: Vec<_> = own.iter().map(words).collect();
+    for_each_rank(&mine, world, |words| words.iter().map(particle).for_each(&mut add_forces))?;
+    let row = |(&Particle { id, species, position, .. }, vector): (&Particle, [f64; 3])| ParticleRow {
+        id,
+        kind: species + 1,
+        position,
+        vector,
+        ..ParticleRow::default()
+    };
+    Ok(own.iter().zip(forces).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_comm::local;
+    use md_core::lattice::{Lattice, LatticeKind};
+    use md_core::potential::LennardJones;
+
+    use super::*;
+    use crate::{Config, RowVector, Simulation};
+
+    /// The smallest box has a particle within the cutoff of several images of another.
+    #[test]
+    fn they_are_those_of_a_simulation() {
+        for (cells, ranks) in [([2, 2, 2], 1), ([4, 5, 6], 3)] {
+            let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, cells);
+            let mut config = Config::new(lattice, LennardJones::reduced(2.5)).displaced(1.0);
+            config.parallel.partition = md_core::PartitionKind::Stripe;
+            let setup = Setup::new(config, ranks).unwrap();
+            let ended = local::run(ranks, Duration::from_secs(60), |world| {
+                let mut rows = forces_without_halo(world, &setup).unwrap();
+                let mut expected = Simulation::new(world, &setup).unwrap().rows(RowVector::Force).unwrap();
+                [&mut rows, &mut expected].into_iter().for_each(|rows| rows.sort_by_key(|row| row.id));
+                assert_eq!(rows.len(), expected.len());
+                for (row, expected) in rows.iter().zip(&expected) {
+                    assert_eq!((row.id, row.kind), (expected.id, expected.kind));
+                    let difference = (0..3).map(|dim| (row.vector[dim] - expected.vector[dim]).abs());
+                    assert!(difference.fold(0.0, f64::max) < 1e-9, "{row:?} {expected:?}");
+                }
+            });
+            ended.into_iter().for_each(|ended| ended.unwrap());
+        }
+    }
+}
