@@ -5,15 +5,20 @@
  *
  * usage: mpirun -n 2 overlap STEPS POSITION_BYTES FORCE_BYTES FIRST_US BOUNDARY_US SECOND_US CHUNK_BYTES TEST_US...
  * Messages are cut into chunks of CHUNK_BYTES, or not at all if that is 0.
- * Turns: the messages alone, the work alone, both without a call in between, and with MPI_Testall every TEST_US.
+ * Turns: the messages alone, the work alone, both without a call in between, and with MPI_Testall every TEST_US: from between
+ * the work, or, if TEST_US is negative, from a second thread, which sleeps for so long in between (then the library is started
+ * with MPI_THREAD_MULTIPLE; that thread sleeps for good in all other turns).
  * prints: mode,step_us,hidden_percent (of the time of the messages alone); medians over the turns, of the slower rank */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TURNS = 15, TAG = 1, LEGS = 2, MOST_CHUNKS = 64, MOST_MODES = 12 };
-enum { ALONE = -2, WORK = -1 };
+/* Turns that call nothing in between; other numbers are TEST_US. */
+enum { ALONE = 1000000, WORK, QUIET };
 
 typedef struct {
     int bytes, chunk, peer, requested;
@@ -24,6 +29,39 @@ typedef struct {
 typedef struct {
     double first, boundary, second;
 } Parts;
+
+/* What the second thread looks after, while `lock` is not taken by the first. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t begun = PTHREAD_COND_INITIALIZER;
+static Leg *driven = NULL;
+static int pause_us = 0;
+
+static void *drive(void *unused) {
+    for (;;) {
+        int done = 0, pause;
+        pthread_mutex_lock(&lock);
+        while (!driven) pthread_cond_wait(&begun, &lock);
+        MPI_Testall(driven->requested, driven->requests, &done, MPI_STATUSES_IGNORE);
+        if (done) driven = NULL;
+        pause = pause_us;
+        pthread_mutex_unlock(&lock);
+        if (!done) usleep(pause);
+    }
+    return unused;
+}
+
+static void leave_to_thread(Leg *leg, int us) {
+    pthread_mutex_lock(&lock);
+    driven = leg, pause_us = us;
+    pthread_cond_signal(&begun);
+    pthread_mutex_unlock(&lock);
+}
+
+static void take_back(void) {
+    pthread_mutex_lock(&lock);
+    driven = NULL;
+    pthread_mutex_unlock(&lock);
+}
 
 static double rounds_per_second = 0;
 static volatile double sink = 1;
@@ -68,15 +106,16 @@ static void step(int mode, Parts parts, Leg legs[LEGS]) {
         work(parts.first + parts.boundary + parts.second, 0, NULL);
         return;
     }
-    double every = mode > 0 ? mode * 1e-6 : 0;
-    double busy = mode == ALONE ? 0 : 1;
-    start(&legs[0]);
-    work(busy * parts.first, every, &legs[0]);
-    MPI_Waitall(legs[0].requested, legs[0].requests, MPI_STATUSES_IGNORE);
-    work(busy * parts.boundary, 0, NULL);
-    start(&legs[1]);
-    work(busy * parts.second, every, &legs[1]);
-    MPI_Waitall(legs[1].requested, legs[1].requests, MPI_STATUSES_IGNORE);
+    double every = mode > 0 && mode < ALONE ? mode * 1e-6 : 0;
+    double seconds[LEGS] = {parts.first, parts.second};
+    for (int i = 0; i < LEGS; i++) {
+        start(&legs[i]);
+        if (mode < 0) leave_to_thread(&legs[i], -mode);
+        if (mode != ALONE) work(seconds[i], every, &legs[i]);
+        if (mode < 0) take_back();
+        MPI_Waitall(legs[i].requested, legs[i].requests, MPI_STATUSES_IGNORE);
+        if (mode != ALONE && i == 0) work(parts.boundary, 0, NULL);
+    }
 }
 
 static int compare(const void *a, const void *b) {
@@ -90,8 +129,12 @@ static double median(double values[TURNS]) {
 }
 
 int main(int argc, char **argv) {
-    int rank, ranks;
-    MPI_Init(&argc, &argv);
+    int rank, ranks, threaded = 0, level;
+    for (int i = 8; i < argc; i++) threaded |= atoi(argv[i]) < 0;
+    MPI_Init_thread(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    pthread_t driver;
+    if (threaded && level < MPI_THREAD_MULTIPLE) MPI_Abort(MPI_COMM_WORLD, 3);
+    if (threaded) pthread_create(&driver, NULL, drive, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int fixed = 8;
     if (ranks != 2 || argc < fixed || argc - fixed + 3 > MOST_MODES) {
@@ -108,7 +151,7 @@ int main(int argc, char **argv) {
         memset(legs[i].out, 1, legs[i].bytes), memset(legs[i].in, 0, legs[i].bytes);
     }
     Parts parts = {atof(argv[4]) * 1e-6, atof(argv[5]) * 1e-6, atof(argv[6]) * 1e-6};
-    int modes[MOST_MODES] = {ALONE, WORK, 0}, count = 3;
+    int modes[MOST_MODES] = {ALONE, WORK, QUIET}, count = 3;
     for (int i = fixed; i < argc; i++) modes[count++] = atoi(argv[i]);
     calibrate();
     static double times[MOST_MODES][TURNS];
@@ -128,7 +171,8 @@ int main(int argc, char **argv) {
         printf("messages alone,%.1f,\nwork alone,%.1f,\n", alone * 1e6, busy * 1e6);
         for (int m = 2; m < count; m++) {
             double both = median(times[m]);
-            if (modes[m]) printf("test every %d us", modes[m]); else printf("no calls");
+            if (modes[m] == QUIET) printf("no calls");
+            else printf(modes[m] > 0 ? "test every %d us" : "thread, pauses of %d us", abs(modes[m]));
             printf(",%.1f,%.0f\n", both * 1e6, 100 * (1 - (both - busy) / alone));
         }
     }

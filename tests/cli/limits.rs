@@ -432,6 +432,15 @@ fn ranks_per_node_that_are_no_number() {
        ╰────
       help: seconds, the default is 60.0
     ");
+    assert_snapshot!(error(&workdir, "run melt.toml --set parallel.chunk=0", Start::Threads(1)), @r#"
+    exit code 2
+    error: × `parallel.chunk` must be at least 1, found 0
+       ╭─[command line:1:22]
+     1 │ --set parallel.chunk=0
+       ·                      ─
+       ╰────
+      help: bytes per piece, such as 32768; "off" sends whole messages, "auto" cuts them between nodes
+    "#);
     assert_snapshot!(error(&workdir, "run melt.toml --set parallel.second_share=1.5", Start::Threads(1)), @r#"
     exit code 2
     error: × `parallel.second_share` must be from 0 to 1 or "auto", found 1.5

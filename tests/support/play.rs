@@ -79,7 +79,7 @@ pub(super) fn play_over_mpi(world: &md_comm::mpi::MpiWorld, words: &[String]) ->
         let inputs = Inputs::read_on_first_rank(&scenario_of(&command), world)?;
         let parallel = &inputs.scenario.parallel;
         world.set_watchdog(Duration::from_secs_f64(parallel.watchdog_s));
-        let world = world.clone().with_between_nodes(parallel.between_nodes)?;
+        let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
         let world = world.with_backend(parallel.backend)?.with_options(parallel.rma.options())?;
         compute(&world, &inputs, &command)
     };

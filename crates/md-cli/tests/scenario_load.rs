@@ -133,6 +133,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     [parallel]
     backend = "local"
     between_nodes = "p2p"
+    chunk = "auto"
     shell = "half"
     exchange = "direct"
     partition = "rect"

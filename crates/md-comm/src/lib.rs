@@ -42,6 +42,7 @@ mod auto;
 mod backend;
 mod buffer;
 mod choice;
+mod chunk;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
@@ -71,6 +72,7 @@ pub use auto::Trials;
 pub use backend::{Backend, Blocking, Purpose};
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
+pub use chunk::Chunk;
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
 pub use known_problems::{KnownProblem, known_problems};

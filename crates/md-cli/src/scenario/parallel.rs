@@ -1,7 +1,8 @@
 //! `[parallel]`: ranks, partition and halo exchange. `[parallel.rma]`: options of the one-sided backends.
 
 use md_comm::{
-    Asserts, Backend, Buffering, Operation, Polling, RingForm, RmaKey, RmaOptions, WindowCount, WindowKind,
+    Asserts, Backend, Buffering, Chunk, Operation, Polling, RingForm, RmaKey, RmaOptions, WindowCount,
+    WindowKind,
 };
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
@@ -23,6 +24,9 @@ pub struct Parallel {
     /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes. Any backend over MPI but `shm`,
     /// `hybrid` and `auto`.
     pub between_nodes: Backend,
+    /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes of the pieces that each step's messages are sent in,
+    /// "off" for none, or "auto": 32768 between nodes, none inside a node. Results do not depend on it.
+    pub chunk: Chunk,
     /// Which neighbouring cells are imported, and who computes a pair across ranks.
     pub shell: Shell,
     /// One stage with up to 26 partners, or three stages with two each.
@@ -55,6 +59,7 @@ impl Default for Parallel {
         Self {
             backend: Backend::default(),
             between_nodes: Backend::P2p,
+            chunk: Chunk::default(),
             shell: Shell::default(),
             exchange: ExchangePattern::default(),
             partition: PartitionKind::default(),
@@ -133,6 +138,7 @@ impl Rma {
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_between_nodes(parallel.between_nodes)?;
+    check_chunk(parallel.chunk)?;
     check_rma(parallel)?;
     check_grid(parallel, simulation)?;
     check_ranks(parallel)?;
@@ -172,6 +178,12 @@ fn check_between_nodes(backend: Backend) -> Checked {
     let help = format!("available: {}", listed(able));
     let message = format!("`{KEY} = {:?}` cannot move messages between nodes by itself", backend.name());
     Err(Finding::new(KEY, message, help))
+}
+
+fn check_chunk(chunk: Chunk) -> Checked {
+    let help =
+        "bytes per piece, such as 32768; \"off\" sends whole messages, \"auto\" cuts them between nodes";
+    if let Chunk::Bytes(bytes) = chunk { at_least_one("parallel.chunk", bytes, help) } else { Ok(()) }
 }
 
 fn check_grid(parallel: &Parallel, simulation: &Simulation) -> Checked {

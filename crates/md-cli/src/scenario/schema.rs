@@ -88,6 +88,8 @@ pub(super) enum Kind<'s> {
     NumberOr(Vec<&'s str>),
     /// An integer.
     Integer(Bounds),
+    /// That, or one of these names.
+    IntegerOr(Bounds, Vec<&'s str>),
     /// `true` or `false`.
     Boolean,
 }
@@ -173,10 +175,11 @@ impl<'s> Node<'s> {
     /// What may stand here.
     pub(super) fn kind(self) -> Kind<'s> {
         let target = self.target();
-        if let (true, names) = (type_name(target) == "number", self.other_names())
-            && !names.is_empty()
-        {
-            return Kind::NumberOr(names);
+        let names = self.other_names();
+        match type_name(target) {
+            "number" if !names.is_empty() => return Kind::NumberOr(names),
+            "integer" if !names.is_empty() => return Kind::IntegerOr(bounds(target), names),
+            _ => (),
         }
         let choices = choices(target);
         if !choices.is_empty() {

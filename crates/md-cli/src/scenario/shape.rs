@@ -77,13 +77,15 @@ impl Walk<'_> {
             (Kind::Choice(names), Value::String(name)) if !names.contains(&name.as_str()) => {
                 self.findings.push(unknown_name(path, name, names));
             }
-            (Kind::NumberOr(names), Value::String(name)) if !names.contains(&name.as_str()) => {
+            (Kind::NumberOr(names) | Kind::IntegerOr(_, names), Value::String(name))
+                if !names.contains(&name.as_str()) =>
+            {
                 self.findings.push(wrong_type(path, &kind, value, node));
             }
-            (Kind::Choice(_) | Kind::Text | Kind::NumberOr(_), Value::String(_))
+            (Kind::Choice(_) | Kind::Text | Kind::NumberOr(_) | Kind::IntegerOr(..), Value::String(_))
             | (Kind::Number | Kind::NumberOr(_), Value::Float(_) | Value::Integer(_))
             | (Kind::Boolean, Value::Boolean(_)) => {}
-            (Kind::Integer(bounds), Value::Integer(number))
+            (Kind::Integer(bounds) | Kind::IntegerOr(bounds, _), Value::Integer(number))
                 if u64::try_from(*number).is_ok_and(|n| n <= bounds.fits) => {}
             _ => self.findings.push(wrong_type(path, &kind, value, node)),
         }
@@ -148,7 +150,9 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let large =
         value.as_str().filter(|text| text.parse::<u128>().is_ok_and(|number| i64::try_from(number).is_err()));
     let expected = match (kind, value) {
-        (Kind::Integer(bounds), _) if large.is_some() => format!("an integer up to {}", bounds.largest),
+        (Kind::Integer(bounds) | Kind::IntegerOr(bounds, _), _) if large.is_some() => {
+            format!("an integer up to {}", bounds.largest)
+        }
         (Kind::Integer(bounds), Value::Integer(1..)) => format!("an integer up to {}", bounds.largest),
         _ => expected(kind),
     };
@@ -163,12 +167,16 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let help = match kind {
         Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
-        Kind::Array(_) | Kind::Text | Kind::Number | Kind::NumberOr(_) | Kind::Integer(_) | Kind::Boolean => {
-            match node.description() {
-                "" => format!("give {expected}"),
-                description => format!("`{path}`: {description}"),
-            }
-        }
+        Kind::Array(_)
+        | Kind::Text
+        | Kind::Number
+        | Kind::NumberOr(_)
+        | Kind::Integer(_)
+        | Kind::IntegerOr(..)
+        | Kind::Boolean => match node.description() {
+            "" => format!("give {expected}"),
+            description => format!("`{path}`: {description}"),
+        },
     };
     Finding::new(path.clone(), message, help).label(format!("expected {expected}"))
 }
@@ -183,6 +191,9 @@ fn expected(kind: &Kind<'_>) -> String {
         Kind::Number => "a number".to_owned(),
         Kind::NumberOr(names) => format!("a number or {names:?}").replace(['[', ']'], ""),
         Kind::Integer(bounds) => format!("an integer of at least {}", bounds.smallest),
+        Kind::IntegerOr(bounds, names) => {
+            format!("an integer of at least {} or {names:?}", bounds.smallest).replace(['[', ']'], "")
+        }
         Kind::Boolean => "true or false".to_owned(),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn over_mpi(
             warn_of_threads(1, &inputs);
         }
         let parallel = &inputs.scenario.parallel;
-        let world = world.clone().with_between_nodes(parallel.between_nodes)?;
+        let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
         match parallel.backend {
             // Under a launcher with one rank: any transport is as good.
             Backend::Local => work(&world, &inputs),
@@ -61,7 +61,8 @@ pub(super) fn compare_over_mpi(
             warn_of_threads(1, &inputs);
         }
         warn_of_crowding(world, inputs.scenario.parallel.threads)?;
-        let world = world.clone().with_between_nodes(inputs.scenario.parallel.between_nodes)?;
+        let parallel = &inputs.scenario.parallel;
+        let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
         compare(&Processes(&world), &inputs, args, choices)
     })
 }

@@ -52,6 +52,24 @@ fn ranks_of_another_backend() {
 }
 
 #[test]
+fn another_word_for_chunk() {
+    assert_snapshot!(error_of_backend("backend = \"local\"\nchunk = \"on\""), @r#"
+     × `parallel.chunk` must be an integer of at least 1 or "auto", "off", found the string "on"
+       ╭─[melt.toml:43:9]
+    42 │ backend = "local"
+    43 │ chunk = "on"
+       ·         ──┬─
+       ·           ╰── expected an integer of at least 1 or "auto", "off"
+    44 │ shell = "half"
+       ╰────
+     help: `parallel.chunk`: For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes
+           of the pieces that each step's messages are sent in,
+           "off" for none, or "auto": 32768 between nodes, none inside a node. Results do not depend
+           on it.
+    "#);
+}
+
+#[test]
 fn zero_ranks() {
     assert_snapshot!(error_of_backend("backend = \"local\"\nranks = 0"), @r#"
      × `parallel.ranks` must be at least 1, found 0

@@ -10,6 +10,9 @@
 //! longer than any message of the edge ([`NOTICE_BYTES`] beyond the capacity, for which the receives have room) and ends
 //! with the true length; the payload follows by [`Overflow`]. Messages that fit carry nothing extra.
 //!
+//! Messages of known length may go in pieces ([`Chunk`]), below the limit from which on the library waits for the receiver: then
+//! they move although nobody calls it. Both ends find the same pieces, because they have agreed on the length.
+//!
 //! Negotiation, among neighbours only: every rank first takes its posted receives back, then tells each peer the capacity of
 //! each edge, and waits for its peers' words (a peer that sends it nothing answers with an empty one). So whoever sends the
 //! first message of a new length has heard from its receiver, which has no receive of the old one any more; at worst the message
@@ -27,7 +30,7 @@ use crate::mpi::world::Inner;
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::transport::{Poll, Transport};
-use crate::{CommError, Edge, EdgeId, Flow, Growth, Sizes};
+use crate::{Chunk, CommError, Edge, EdgeId, ExchangeSpec, Flow, Growth, Sizes};
 
 /// How much longer than the capacity a notice is.
 const NOTICE_BYTES: usize = LENGTH_BYTES;
@@ -45,6 +48,23 @@ pub(crate) enum Requests {
 impl Requests {
     fn prepare(self, transfers: Transfers) -> Transfers {
         if self == Self::Persistent { transfers.persistent() } else { transfers }
+    }
+}
+
+/// Bytes of a piece, per edge; the same at both ends, because being on one node is mutual. Messages of variable length go whole:
+/// their receivers do not know how many pieces there are. *Collective.*
+fn most_per_piece(world: &Inner, spec: &ExchangeSpec, chunk: Chunk) -> Result<Vec<usize>, CommError> {
+    const WHOLE: usize = usize::MAX;
+    let all = |bytes| Ok(vec![bytes; spec.edges.len()]);
+    match chunk {
+        _ if spec.sizes == Sizes::Variable => all(WHOLE),
+        Chunk::Off => all(WHOLE),
+        Chunk::Bytes(bytes) => all(bytes.max(1)),
+        Chunk::Auto => {
+            let node = world.find_node()?;
+            let here = |edge: &Edge| node.member(edge.peer).is_some();
+            Ok(spec.edges.iter().map(|edge| if here(edge) { WHOLE } else { Chunk::BETWEEN_NODES }).collect())
+        }
     }
 }
 
@@ -69,19 +89,25 @@ pub(super) struct P2p {
 
 impl P2p {
     /// Opens the context: the peers learn the capacities and every receive is posted. *Collective.*
-    pub(super) fn open(world: Rc<Inner>, ledger: &mut Ledger, requests: Requests) -> Result<Self, CommError> {
+    pub(super) fn open(
+        world: Rc<Inner>,
+        ledger: &mut Ledger,
+        requests: Requests,
+        chunk: Chunk,
+    ) -> Result<Self, CommError> {
         let [number, overflowing] = world.numbers.borrow_mut().take()?;
         edge_words::tell_capacities(&world, ledger, number, Heard::Receivers)?;
         let terms = ledger.terms();
         let edges = &terms.spec().edges;
+        let chunks = most_per_piece(&world, terms.spec(), chunk)?;
         let outgoing = |_| {
-            let mut sends = requests.prepare(Transfers::outgoing(edges.len()));
+            let mut sends = requests.prepare(Transfers::outgoing(edges.len()).in_pieces(&chunks));
             let mut capacities = edges.iter().map(|edge| edge.send_capacity).enumerate();
             capacities.try_for_each(|(i, capacity)| sends.bytes_mut(i, capacity).map(drop))?;
             Ok(sends)
         };
         let sends = (0..terms.spec().buffering.count()).map(outgoing).collect::<Result<_, CommError>>()?;
-        let receives = requests.prepare(Transfers::incoming(edges.len()));
+        let receives = requests.prepare(Transfers::incoming(edges.len()).in_pieces(&chunks));
         let [completed_receives, ready] = [0; 2].map(|_| VecDeque::with_capacity(edges.len()));
         let overflow = Overflow::new(overflowing, &terms);
         let mut context =

@@ -68,7 +68,7 @@ fn job(first: &Case, cases: &[Case]) -> Result<Job, String> {
     let mut command = under_launcher(first.ranks)?;
     command.envs(first.variables());
     command.env(EXPECTED_RANKS, first.ranks.to_string()).env(BACKEND, first.backend.name());
-    let options: Vec<_> = cases.iter().map(|case| case.options.to_string()).collect();
+    let options: Vec<_> = cases.iter().map(Case::options_text).collect();
     command.env(OPTIONS, options.join(OPTIONS_END));
     // The first has the whole limit, for the start, each of the others half of it.
     let limit = suite_limit() * u32::try_from(cases.len() + 1).unwrap_or(u32::MAX) / 2;

@@ -1,6 +1,6 @@
 //! What the suite is run on over MPI: backends, options, numbers of ranks, implementations of windows.
 
-use md_comm::{Backend, RmaOptions, WindowKind};
+use md_comm::{Backend, Chunk, RmaOptions, WindowKind};
 
 use crate::child::{ADVERSITY, ROUGH};
 use crate::jobs::over_mpi;
@@ -21,11 +21,15 @@ pub(crate) const OSC_PT2PT: Path = (
 /// Implementations of windows.
 const WINDOW_PATHS: [Path; 3] = [("osc/rdma", &[("OMPI_MCA_osc", "rdma")]), OSC_SM, OSC_PT2PT];
 
+/// Messages in pieces of one byte, of a few, and of a number that divides lengths which occur in the suite.
+const PIECES: [usize; 3] = [1, 7, 64];
+
 /// One run of the suite.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) backend: Backend,
     pub(crate) options: RmaOptions,
+    pub(crate) chunk: Chunk,
     pub(crate) ranks: usize,
     /// `None`: what the library takes by default.
     pub(crate) path: Option<Path>,
@@ -35,15 +39,26 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn plain(backend: Backend, ranks: usize) -> Self {
-        Self { backend, options: RmaOptions::default(), ranks, path: None, rough: false }
+        let (options, chunk) = (RmaOptions::default(), Chunk::default());
+        Self { backend, options, chunk, ranks, path: None, rough: false }
     }
 
     pub(crate) fn name(&self) -> String {
-        let options = self.options.to_string();
+        let options = self.options_text();
         let parts = [self.backend.name(), &options, self.path.map_or("", |(name, _)| name)];
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let circumstances = if self.rough { ", delays and poisoned buffers" } else { "" };
         format!("{}, {} ranks{circumstances}", parts.join(", "), self.ranks)
+    }
+
+    /// As [`options::apply`] reads it.
+    pub(crate) fn options_text(&self) -> String {
+        match self.chunk {
+            Chunk::Bytes(bytes) => {
+                format!("{}{bytes} {}", options::CHUNK, self.options).trim_end().to_owned()
+            }
+            Chunk::Auto | Chunk::Off => self.options.to_string(),
+        }
     }
 
     /// Whether they differ in their options only.
@@ -64,6 +79,17 @@ fn plain() -> Vec<Case> {
     over_mpi().flat_map(|backend| RANKS.map(|ranks| Case::plain(backend, ranks))).collect()
 }
 
+/// The same, and two-sided messages in pieces; from persistent requests in the long form only.
+fn plain_and_in_pieces(full: bool) -> Vec<Case> {
+    let in_pieces = |case: Case| {
+        let is_cut = case.backend == Backend::P2p || (full && case.backend == Backend::P2pPersistent);
+        let pieces = PIECES.into_iter().filter(move |_| is_cut);
+        let cut = pieces.map(move |bytes| Case { chunk: Chunk::Bytes(bytes), ..case });
+        std::iter::once(case).chain(cut)
+    };
+    plain().into_iter().flat_map(in_pieces).collect()
+}
+
 /// Those that can lead from node to node.
 pub(crate) fn between_nodes() -> Vec<Case> {
     plain().into_iter().filter(|case| case.backend != Backend::Shm).collect()
@@ -71,7 +97,7 @@ pub(crate) fn between_nodes() -> Vec<Case> {
 
 /// All cases, in the long form or the short one; those that can share a job side by side.
 pub(crate) fn all(full: bool) -> Vec<Case> {
-    let mut cases = plain();
+    let mut cases = plain_and_in_pieces(full);
     if full {
         cases.extend(over_mpi().flat_map(all_options));
     } else {

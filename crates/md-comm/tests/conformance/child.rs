@@ -19,7 +19,7 @@ pub(crate) const ROLE: &str = "MD_COMM_TEST_ROLE";
 pub(crate) const EXPECTED_RANKS: &str = "MD_COMM_TEST_RANKS";
 /// Variable that tells a child the backend (default: `p2p`).
 pub(crate) const BACKEND: &str = "MD_COMM_TEST_BACKEND";
-/// Variable that tells a child the options of a one-sided backend (default: none set); the suite is run on each of several
+/// Variable that tells a child options of the backend (default: none set); the suite is run on each of several
 /// sets.
 pub(crate) const OPTIONS: &str = "MD_COMM_TEST_OPTIONS";
 /// Stands between two sets of options.
@@ -79,7 +79,7 @@ fn suite() -> Result<ExitCode, CommError> {
     }
     let mut failed = false;
     for options in std::env::var(OPTIONS).unwrap_or_default().split(OPTIONS_END) {
-        let world = world.clone().with_options(options::parse(options)?)?;
+        let world = options::apply(world.clone(), options)?;
         let begun = Instant::now();
         let outcome = describe(&run_suite(&world));
         failed |= outcome.is_err();

@@ -1,7 +1,9 @@
-//! Options of one-sided backends as text, for a variable of the environment, and the combinations that are tried.
+//! Options of backends as text, for a variable of the environment, and the combinations that are tried.
 
+use md_comm::mpi::MpiWorld;
 use md_comm::{
-    Asserts, Backend, Buffering, CommError, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind,
+    Asserts, Backend, Buffering, Chunk, CommError, Operation, Polling, RingForm, RmaOptions, WindowCount,
+    WindowKind,
 };
 
 /// Every value of every option with a backend where it matters, and pairs that touch the same code.
@@ -36,6 +38,17 @@ pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
         *options != RmaOptions::default() && backend.refuses(options, Buffering::Double).is_ok()
     });
     all
+}
+
+/// Before the bytes of a piece.
+pub(crate) const CHUNK: &str = "chunk=";
+
+/// The world with the options in a text such as `chunk=64 window=create`; the chunk comes first.
+pub(crate) fn apply(world: MpiWorld, text: &str) -> Result<MpiWorld, CommError> {
+    let Some(text) = text.strip_prefix(CHUNK) else { return world.with_options(parse(text)?) };
+    let (bytes, options) = text.split_once(' ').unwrap_or((text, ""));
+    let bytes = bytes.parse().map_err(|error| CommError::Setup(format!("{bytes} bytes: {error}")))?;
+    world.with_chunk(Chunk::Bytes(bytes)).with_options(parse(options)?)
 }
 
 /// The options in a text such as `window=create asserts=on`.

@@ -1,18 +1,29 @@
 //! Point-to-point requests together with the buffers they use.
 //!
-//! Invariant: while `requests[i]` is active (`pending[i]`), `buffers[i]` is neither moved in memory, resized, nor handed out. (Moving
-//! the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
+//! A message travels as one request, or as several in a row, one per piece of its buffer: they have one tag and do not overtake
+//! each other (MPI-3.1 section 3.5), so that both ends find the same pieces if they agree on the size.
+//!
+//! Invariant: while a request of message `i` is active (`under_way[i] > 0`), `buffers[i]` is neither moved in memory, resized, nor
+//! handed out. (Moving the `Transfers` value moves only the vectors' headers, not the blocks MPI points to.)
 #![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
 
 use std::ffi::c_int;
+use std::iter::repeat_n;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::time::Duration;
 
 use mpi::ffi;
 
+use self::persistent::Envelope;
 use crate::mpi::ffi::{Communicator, blank_status, byte, check, count, error_text, is_running, null_request};
 use crate::spin_wait::SpinWait;
 use crate::{AlignedBuffer, CommError, Rank};
+
+mod persistent;
+
+/// More of one message would cost the library more than they could gain: it looks through all that is under way.
+const MOST_PIECES: usize = 64;
 
 /// Which way the messages of a set go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +37,17 @@ enum Way {
 pub(crate) struct Transfers {
     way: Way,
     buffers: Vec<AlignedBuffer>,
+    /// Per message: most bytes of a piece.
+    chunks: Vec<usize>,
+    /// Per message: requests that are active.
+    under_way: Vec<usize>,
+    /// Per message: bytes received so far.
+    received: Vec<usize>,
+    /// Per message: its first request, up to that of the next.
+    first: Vec<usize>,
     requests: Vec<ffi::MPI_Request>,
+    /// Per request: its message.
+    messages: Vec<usize>,
     /// Which requests are active: an idle persistent one is not null either.
     pending: Vec<bool>,
     /// What the persistent requests are for; `None`: every message has a request of its own.
@@ -52,7 +73,12 @@ impl Transfers {
         Self {
             way,
             buffers: vec![AlignedBuffer::default(); many],
+            chunks: vec![usize::MAX; many],
+            under_way: vec![0; many],
+            received: vec![0; many],
+            first: (0..=many).collect(),
             requests: vec![null_request(); many],
+            messages: (0..many).collect(),
             pending: vec![false; many],
             kept: None,
             active: 0,
@@ -62,8 +88,14 @@ impl Transfers {
         }
     }
 
+    /// The same with messages in pieces of at most so many bytes (at least 1) each, or of more where that made too many.
+    pub(crate) fn in_pieces(mut self, chunks: &[usize]) -> Self {
+        self.chunks.copy_from_slice(chunks);
+        self
+    }
+
     pub(crate) fn is_active(&self, i: usize) -> bool {
-        self.pending[i]
+        self.under_way[i] > 0
     }
 
     pub(crate) fn any_active(&self) -> bool {
@@ -92,8 +124,7 @@ impl Transfers {
         tag: c_int,
     ) -> Result<(), CommError> {
         self.expect_inactive(i)?;
-        let length = count("MPI_Isend", self.buffers[i].bytes().len())?;
-        self.begin(i, length, on, to, tag)
+        self.begin(i, on, to, tag)
     }
 
     /// Posts a receive of up to `most` bytes. MPI-3.1 section 3.7.2.
@@ -105,33 +136,62 @@ impl Transfers {
         tag: c_int,
         most: usize,
     ) -> Result<(), CommError> {
-        let length = count("MPI_Irecv", most)?;
         self.bytes_mut(i, most)?;
-        self.begin(i, length, on, from, tag)
+        self.begin(i, on, from, tag)
     }
 
-    /// Sends or receives into the buffer, which has `length` bytes and no message under way.
-    fn begin(
-        &mut self,
-        i: usize,
-        length: c_int,
-        on: &Communicator,
-        peer: Rank,
-        tag: c_int,
-    ) -> Result<(), CommError> {
-        let start = self.buffers[i].bytes_mut().as_mut_ptr();
-        let envelope = Envelope { start, length, peer: peer as c_int, tag, on: on.raw };
-        if self.kept.is_some() { self.start_kept(i, envelope) } else { self.start_new(i, envelope) }?;
-        self.pending[i] = true;
-        self.active += 1;
+    /// Sends or receives the buffer, which has no message under way, piece by piece.
+    fn begin(&mut self, i: usize, on: &Communicator, peer: Rank, tag: c_int) -> Result<(), CommError> {
+        let call = if self.way == Way::Out { "MPI_Isend" } else { "MPI_Irecv" };
+        let whole = self.buffers[i].bytes_mut();
+        let (start, bytes) = (whole.as_mut_ptr(), whole.len());
+        let chunk = self.chunks[i].max(bytes.div_ceil(MOST_PIECES));
+        let pieces = bytes.div_ceil(chunk).max(1);
+        self.make_room(i, pieces);
+        self.received[i] = 0;
+        for piece in 0..pieces {
+            let offset = piece * chunk;
+            let length = count(call, chunk.min(bytes - offset))?;
+            let start = start.wrapping_add(offset);
+            let envelope = Envelope { start, length, peer: peer as c_int, tag, on: on.raw };
+            let request = self.first[i] + piece;
+            if self.kept.is_some() {
+                self.start_kept(request, envelope)
+            } else {
+                self.start_new(request, envelope)
+            }?;
+            self.pending[request] = true;
+            self.under_way[i] += 1;
+            self.active += 1;
+        }
         Ok(())
     }
 
-    /// Starts the message with a request of its own.
-    fn start_new(&mut self, i: usize, envelope: Envelope) -> Result<(), CommError> {
+    /// At least so many requests for a message. Requests are handles: they may be moved while they are active.
+    fn make_room(&mut self, i: usize, pieces: usize) {
+        let Range { start, end } = self.requests_of(i);
+        let more = pieces.saturating_sub(end - start);
+        if more == 0 {
+            return;
+        }
+        self.requests.splice(end..end, repeat_n(null_request(), more));
+        self.messages.splice(end..end, repeat_n(i, more));
+        self.pending.splice(end..end, repeat_n(false, more));
+        self.kept.iter_mut().for_each(|kept| drop(kept.splice(end..end, repeat_n(None, more))));
+        self.first[i + 1..].iter_mut().for_each(|first| *first += more);
+        self.finished.resize(self.requests.len(), 0);
+        self.statuses.resize(self.requests.len(), blank_status());
+    }
+
+    fn requests_of(&self, i: usize) -> Range<usize> {
+        self.first[i]..self.first[i + 1]
+    }
+
+    /// Starts the piece with a request of its own.
+    fn start_new(&mut self, request: usize, envelope: Envelope) -> Result<(), CommError> {
         let Envelope { start, length, peer, tag, on } = envelope;
-        let (start, request) = (start.cast(), &raw mut self.requests[i]);
-        // SAFETY: the buffer has `length` bytes and obeys this type's invariant until the request is over.
+        let (start, request) = (start.cast(), &raw mut self.requests[request]);
+        // SAFETY: the buffer has `length` bytes from `start` and obeys this type's invariant until the request is over.
         // Test: suite, memcheck.
         let (call, code) = unsafe {
             match self.way {
@@ -175,12 +235,16 @@ impl Transfers {
         self.check_some(code, many)?;
         self.active -= many;
         for entry in 0..many {
-            let i = self.finished[entry] as usize;
-            self.pending[i] = false;
+            let request = self.finished[entry] as usize;
+            let i = self.messages[request];
+            self.pending[request] = false;
+            self.under_way[i] -= 1;
             if self.way == Way::In {
                 self.set_received_length(i, entry)?;
             }
-            done(i);
+            if self.under_way[i] == 0 {
+                done(i);
+            }
         }
         Ok(())
     }
@@ -195,7 +259,7 @@ impl Transfers {
         })
     }
 
-    /// Cuts the buffer to what arrived.
+    /// Cuts the buffer to what arrived, when all has.
     fn set_received_length(&mut self, i: usize, entry: usize) -> Result<(), CommError> {
         let mut length = 0;
         let status = &raw const self.statuses[entry];
@@ -203,9 +267,12 @@ impl Transfers {
         // Test: suite.
         let code = unsafe { ffi::MPI_Get_count(status, byte(), &raw mut length) };
         check("MPI_Get_count", code)?;
-        let length = usize::try_from(length).unwrap_or(0);
+        self.received[i] += usize::try_from(length).unwrap_or(0);
+        if self.is_active(i) {
+            return Ok(());
+        }
         let buffer = &mut self.buffers[i];
-        buffer.set_length(length.min(buffer.capacity()))
+        buffer.set_length(self.received[i].min(buffer.capacity()))
     }
 }
 
@@ -230,12 +297,28 @@ impl Transfers {
         self.end(i, watchdog)?.ok_or_else(|| CommError::Mpi { call: "MPI_Cancel", message: message() })
     }
 
-    /// Ends a message; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
-    /// message is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
-    /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
+    /// Ends all pieces of a message; `None` if the library still uses its buffer.
     fn end(&mut self, i: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
+        let mut ended = if self.received[i] == 0 { Cancelled::Clean } else { Cancelled::Delivered };
+        for request in self.requests_of(i) {
+            if !self.pending[request] {
+                continue;
+            }
+            match self.end_piece(request, limit)? {
+                Some(Cancelled::Delivered) => ended = Cancelled::Delivered,
+                Some(Cancelled::Clean) => (),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(ended))
+    }
+
+    /// Ends a piece; `None` if the library still uses its buffer after so long. MPI-3.1 section 3.8.4: either the
+    /// piece is cancelled, or it completes as if nothing had been said. Sends are never cancelled: MPI-4.0 advises
+    /// against it, Open MPI ignores it, and MPICH 5.0 over UCX crashes if the send is persistent.
+    fn end_piece(&mut self, number: usize, limit: Duration) -> Result<Option<Cancelled>, CommError> {
         let mut wait = SpinWait::new(limit);
-        let request = &raw mut self.requests[i];
+        let request = &raw mut self.requests[number];
         if self.way == Way::In {
             // SAFETY: the request is active (callers ask `is_active`) and its buffer obeys this type's invariant.
             // Test: growth, dropped.
@@ -249,7 +332,8 @@ impl Transfers {
                 check("MPI_Test", ffi::MPI_Test(request, &raw mut done, &raw mut status))?;
                 if done != 0 {
                     let code = ffi::MPI_Test_cancelled(&raw const status, &raw mut cancelled);
-                    (self.pending[i], self.active) = (false, self.active - 1);
+                    (self.pending[number], self.active) = (false, self.active - 1);
+                    self.under_way[self.messages[number]] -= 1;
                     check("MPI_Test_cancelled", code)?;
                     return Ok(Some(if cancelled == 0 { Cancelled::Delivered } else { Cancelled::Clean }));
                 }
@@ -269,72 +353,14 @@ impl Drop for Transfers {
             return;
         }
         let limit = if self.way == Way::In { RECEIVE_DROP_LIMIT } else { SEND_DROP_LIMIT };
-        for i in 0..self.requests.len() {
+        for i in 0..self.buffers.len() {
             if self.is_active(i) && !matches!(self.end(i, limit), Ok(Some(_))) {
                 std::mem::forget(std::mem::take(&mut self.buffers[i]));
             }
+        }
+        for request in 0..self.requests.len() {
             // A failure leaves a request behind that nothing is pending on.
-            let _ = self.free_kept(i);
+            let _ = self.free_kept(request);
         }
-    }
-}
-
-/// What a persistent request was made for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Envelope {
-    pub(super) start: *mut u8,
-    pub(super) length: c_int,
-    pub(super) peer: c_int,
-    pub(super) tag: c_int,
-    pub(super) on: ffi::MPI_Comm,
-}
-
-impl Transfers {
-    /// From now on every message is started from a persistent request, made anew only when its length or buffer changes.
-    pub(crate) fn persistent(mut self) -> Self {
-        self.kept = Some(vec![None; self.requests.len()]);
-        self
-    }
-
-    /// Starts the message from its persistent request. MPI-3.1 section 3.9.
-    pub(super) fn start_kept(&mut self, i: usize, envelope: Envelope) -> Result<(), CommError> {
-        let old = self.kept.as_mut().and_then(|kept| kept[i].replace(envelope));
-        if old != Some(envelope) {
-            self.free_kept(i)?;
-            self.make_kept(i, envelope)?;
-        }
-        // SAFETY: the request is persistent and inactive; its buffer, unchanged since it was made or just described
-        // anew, obeys this type's invariant until the request is over.
-        // Test: suite.
-        check("MPI_Start", unsafe { ffi::MPI_Start(&raw mut self.requests[i]) })
-    }
-
-    fn make_kept(&mut self, i: usize, envelope: Envelope) -> Result<(), CommError> {
-        let Envelope { start, length, peer, tag, on } = envelope;
-        let (start, request) = (start.cast(), &raw mut self.requests[i]);
-        // SAFETY: nothing is transferred yet; the buffer has `length` bytes whenever the request is started, because
-        // another buffer or length makes another request.
-        // Test: growth.
-        let (call, code) = unsafe {
-            match self.way {
-                Way::Out => {
-                    ("MPI_Send_init", ffi::MPI_Send_init(start, length, byte(), peer, tag, on, request))
-                }
-                Way::In => {
-                    ("MPI_Recv_init", ffi::MPI_Recv_init(start, length, byte(), peer, tag, on, request))
-                }
-            }
-        };
-        check(call, code)
-    }
-
-    /// Frees an inactive persistent request.
-    pub(super) fn free_kept(&mut self, i: usize) -> Result<(), CommError> {
-        if self.pending[i] || self.requests[i] == null_request() {
-            return Ok(());
-        }
-        // SAFETY: the request is not null and not active; only persistent ones are like that.
-        // Test: growth.
-        check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&raw mut self.requests[i]) })
     }
 }

@@ -28,8 +28,8 @@ use crate::mpi::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Scheme
 use crate::transport::Transport;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, Buffering, CommError, CrowdedCores, Exchange, ExchangeSpec, Polling, Rank, Reduction, RingForm,
-    RmaOptions, Sizes, World, auto,
+    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Polling, Rank, Reduction,
+    RingForm, RmaOptions, Sizes, World, auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -45,6 +45,7 @@ pub struct MpiWorld {
     options: RmaOptions,
     /// For `hybrid`: moves messages between nodes.
     between_nodes: Backend,
+    chunk: Chunk,
     trials: Trials,
 }
 
@@ -93,6 +94,11 @@ impl MpiWorld {
                 Err(backend.unavailable("`hybrid` needs one backend over MPI between nodes, such as `p2p`"))
             }
         }
+    }
+
+    /// The same world with two-sided messages in other pieces, for the contexts opened from now on.
+    pub fn with_chunk(self, chunk: Chunk) -> Self {
+        Self { chunk, ..self }
     }
 
     /// The same world with trials of another length for `auto`.
@@ -227,8 +233,8 @@ impl MpiWorld {
         let wrong = world.adversity.get() == Adversity::FlagFirst;
         Ok(match backend {
             // `with_backend` does not let `local` in.
-            Backend::P2p | Backend::Local => Box::new(P2p::open(world, ledger, Requests::Fresh)?),
-            Backend::P2pPersistent => Box::new(P2p::open(world, ledger, Requests::Persistent)?),
+            Backend::P2p | Backend::Local => Box::new(P2p::open(world, ledger, Requests::Fresh, self.chunk)?),
+            Backend::P2pPersistent => Box::new(P2p::open(world, ledger, Requests::Persistent, self.chunk)?),
             Backend::NeighborCollective => Box::new(Collective::open(world, ledger)?),
             #[cfg(feature = "conformance")]
             Backend::Shm if wrong => one_sided::<FlagFirst<Shm>>(world, ledger, options)?,

@@ -12,7 +12,7 @@ use crate::auto::Trials;
 use crate::monitor::Monitor;
 use crate::mpi::ffi::{self, Communicator};
 use crate::mpi::guard::{self, Call, CallLimit, watched};
-use crate::{Backend, CommError, Rank, RmaOptions, launch};
+use crate::{Backend, Chunk, CommError, Rank, RmaOptions, launch};
 
 /// Exit code of all ranks when one panics.
 const PANIC_EXIT_CODE: i32 = 1;
@@ -90,7 +90,8 @@ fn world_over(
     let inner = Inner::new(Rc::new(running), own?, Rc::new(quiet?), watchdog, Some(call_limit))?;
     let inner = Rc::new(inner);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
-    Ok(MpiWorld { inner, backend, options: RmaOptions::default(), between_nodes, trials: Trials::default() })
+    let (options, chunk, trials) = (RmaOptions::default(), Chunk::default(), Trials::default());
+    Ok(MpiWorld { inner, backend, options, between_nodes, chunk, trials })
 }
 
 /// Ends all ranks of the run with this exit code, as [`World::abort`](crate::World::abort) does. May be called from any thread, for instance

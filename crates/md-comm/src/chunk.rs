@@ -1,0 +1,67 @@
+//! Long two-sided messages in pieces.
+//!
+//! Above a limit of its own (eager limit) a library sends only after the receiver has answered, and both answers and data move only
+//! while somebody calls it. Pieces below the limit leave at once, and the kernel carries them while the ranks compute.
+
+/// Pieces that messages of known length are sent in, by `p2p` and `p2p-persistent`, which may stand between the nodes of `hybrid` or
+/// be candidates of `auto`: "off" (whole), a number of bytes, or "auto" (32 KiB between nodes, whole inside a node).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(from = "written::Written", into = "written::Written"))]
+pub enum Chunk {
+    /// Messages go whole.
+    Off,
+    /// Whole inside a node, between nodes in pieces of [`Self::BETWEEN_NODES`].
+    #[default]
+    Auto,
+    /// In pieces of so many bytes, at least 1; the last has the rest.
+    Bytes(usize),
+}
+
+impl Chunk {
+    /// Bytes per piece that "auto" takes between nodes.
+    pub const BETWEEN_NODES: usize = 32 << 10;
+}
+
+/// As it stands in a scenario.
+#[cfg(feature = "serde")]
+mod written {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::Chunk;
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    pub(super) enum Written {
+        Bytes(#[schemars(range(min = 1))] usize),
+        Name(Name),
+    }
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub(super) enum Name {
+        Auto,
+        Off,
+    }
+
+    impl From<Written> for Chunk {
+        fn from(written: Written) -> Self {
+            match written {
+                Written::Bytes(bytes) => Self::Bytes(bytes),
+                Written::Name(Name::Auto) => Self::Auto,
+                Written::Name(Name::Off) => Self::Off,
+            }
+        }
+    }
+
+    impl From<Chunk> for Written {
+        fn from(chunk: Chunk) -> Self {
+            match chunk {
+                Chunk::Bytes(bytes) => Self::Bytes(bytes),
+                Chunk::Auto => Self::Name(Name::Auto),
+                Chunk::Off => Self::Name(Name::Off),
+            }
+        }
+    }
+}
