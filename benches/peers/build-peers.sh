@@ -77,7 +77,7 @@ fi
 build_gromacs() {
     [ -f build/Makefile ] || cmake -S source -B build -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release \
         -DGMX_SIMD="$simd" -DGMX_FFT_LIBRARY=fftpack -DGMX_MPI=OFF -DGMX_THREAD_MPI=ON -DGMX_GPU=OFF -DGMX_HWLOC=OFF \
-        -DGMX_USE_TNG=OFF -DGMX_EXTERNAL_BLAS=OFF -DGMX_EXTERNAL_LAPACK=OFF -DBUILD_TESTING=OFF -DGMXAPI=OFF \
+        -DGMX_EXTERNAL_BLAS=OFF -DGMX_EXTERNAL_LAPACK=OFF -DBUILD_TESTING=OFF -DGMXAPI=OFF \
         -DGMX_INSTALL_NBLIB_API=OFF
     make -C build -j "$jobs" gmx
     programs=(build/bin/gmx) variable=GMX

@@ -3,7 +3,7 @@
 # Run with 2022.5: the potential energy at step 0 is that of bench/in.lj.
 #
 # With sigma = 1 nm, epsilon = 1 kJ/mol and mass = 1 u the unit of time is 1 ps, and k_B T = 1.44 epsilon is 173.19 K.
-# The list's radius and interval are fixed; pruning in between is left to mdrun, as its users would. Measured is the
+# The list's radius and interval are fixed; without a thermostat mdrun does not prune lists in between. Measured is the
 # second half of twice the steps, so that its start does not count.
 set -euo pipefail
 gmx=$1 cells=$2 steps=$3 ranks=$4
