@@ -120,8 +120,8 @@ for lmp in $lmps; do
     level=$(level_in "$lmp") packages=$("$lmp" -h)
     add lammps-plain double "$level" melt-lmp.sh "$lmp" plain
     # Not every build has the packages.
-    [[ $packages != *" OPT "* ]] || add lammps-opt double "$level" melt-lmp.sh "$lmp" opt
-    [[ $packages != *" INTEL "* ]] || for precision in double mixed; do
+    [[ ! $packages =~ [[:space:]]OPT[[:space:]] ]] || add lammps-opt double "$level" melt-lmp.sh "$lmp" opt
+    [[ ! $packages =~ [[:space:]]INTEL[[:space:]] ]] || for precision in double mixed; do
         add lammps-intel "$precision" "$level" melt-lmp.sh "$lmp" "intel-$precision"
     done
 done
