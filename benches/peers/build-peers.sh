@@ -10,7 +10,7 @@ usage: build-peers.sh gromacs|lammps|minimd|mdbench [OPTION...]
   --simd LEVEL   AVX2_256 or AVX_512 (default: the best of this CPU)
   --into DIR     (default: out/peers/NAME-LEVEL)
   --jobs N       (default: all cores)
-Started again, a build goes on where it was interrupted. GROMACS takes about 60 minutes of one core, LAMMPS 10, the
+Started again, a build goes on where it was interrupted. GROMACS takes about 40 minutes of one core, LAMMPS 10, the
 others a few seconds. Needs a C++ compiler, MPI and, for GROMACS and LAMMPS, CMake.
 The sources of miniMD are github.com/Mantevo/miniMD, those of MD-Bench github.com/RRZE-HPC/MD-Bench.
 The last line says how to hand the program to compare.sh.
