@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# md-cli against whichever of lmp, gmx and miniMD is found, on the standard melt: fcc, density 0.8442, temperature 1.44,
-# cutoff 2.5, skin 0.3, rebuild every 20 steps. Numbers are worth something on a quiet machine only.
+# md-cli beside LAMMPS, GROMACS, miniMD and MD-Bench, as far as they are found, on the standard melt: fcc, density
+# 0.8442, temperature 1.44, cutoff 2.5, skin 0.3, rebuild every 20 steps. Numbers are worth something on a quiet machine
+# only.
 set -euo pipefail
 
 usage() {
@@ -12,9 +13,12 @@ usage: compare.sh [OPTION...]
   --repeat N        how often all programs take turns (default 5)
   --precision LIST  of md-cli: double, mixed (default double,mixed)
   --output FILE     (default: out/peers.csv)
-Programs: lmp (as it is, and with -sf opt), gmx, miniMD; or what $LMP, $GMX, $MINIMD name. md-cli is built here, unless
-$MD_CLI names it. The script for miniMD is written from its documentation and has never been run.
-Writes code,precision,ranks,atoms,steps,repeat,ns_per_atom_step; prints medians and how many times md-cli is as fast.
+Programs: lmp (as it is, with -sf opt, and with -sf intel in double and mixed precision), gmx, miniMD, as far as they
+are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks. build-peers.sh builds
+them for this CPU. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
+Says first what vectors each program was built for, with a warning where the CPU (or $MD_SIMD) has better ones.
+Writes code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step; prints fastest, median and slowest times, and how
+many times md-cli is as fast: minimum, median and maximum of the ratios within a repetition.
 EOF_USAGE
 }
 
@@ -40,39 +44,125 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+
+fail() { echo "compare.sh: $*" >&2 && exit 1; }
+
+# The programs that a variable names, or its default if that is installed.
+found() {
+    local program
+    for program in ${!1:-$2}; do
+        if command -v "$program" >/dev/null; then
+            realpath "$(command -v "$program")"
+        elif [ -n "${!1:-}" ]; then
+            fail "\$$1: there is no program $program"
+        fi
+    done
+}
+
+# Vectors in GROMACS's words, from the narrowest to the widest.
+levels=(SSE2 SSE4.1 AVX_128_FMA AVX_256 AVX2_128 AVX2_256 AVX_512)
+rank() {
+    local index
+    for index in "${!levels[@]}"; do [ "${levels[index]}" != "$1" ] || { echo "$index" && return; }; done
+    echo 99
+}
+
+cpu_level() {
+    local flags
+    flags=" $(grep -m 1 '^flags' /proc/cpuinfo 2>/dev/null || true) "
+    case $flags in
+        *" avx512f "*) echo AVX_512 ;;
+        *" avx2 "*) echo AVX2_256 ;;
+        *" avx "*) echo AVX_256 ;;
+        *" sse4_1 "*) echo SSE4.1 ;;
+        *) echo unknown ;;
+    esac
+}
+
+# What a program's own code consists of, found in its instructions: it does not say itself.
+level_in() {
+    { echo "$1" && ldd "$1" | awk '/liblammps/ { print $3 }'; } | xargs -n 1 objdump -d 2>/dev/null | awk '
+        /%zmm|%[xy]mm(1[6-9]|2[0-9]|3[01])|\{%k/ { level = "AVX_512"; exit }
+        /vfn?m(add|sub).*%ymm/ { level = "AVX2_256" }
+        /%ymm/ { if (!level) level = "AVX_256" }
+        END { print level ? level : NR ? "SSE2" : "unknown" }' || true
+}
+
+md_level() {
+    local directory
+    directory=$(mktemp -d)
+    "$md_cli" forces configs/lj-melt.toml --quiet --output "$directory" --set "system.lattice.cells=[6,6,6]" \
+        --set "neighbor.precision='$1'" >&2
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["simd"])' "$directory/summary.json"
+    rm -r "$directory"
+}
+
 mkdir -p "$(dirname "$output")"
 output=$(realpath "$output")
+lmps=$(found LMP lmp)
+gmxs=$(found GMX gmx)
+minimds=$(found MINIMD miniMD)
+mdbenches=$(found MDBENCH "")
+md_cli=$(found MD_CLI "")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-if [ -z "${MD_CLI:-}" ]; then
+if [ -z "$md_cli" ]; then
     cargo build --quiet --release -p md-cli
-    export MD_CLI=${CARGO_TARGET_DIR:-target}/release/md-cli
+    md_cli=$(realpath "${CARGO_TARGET_DIR:-target}/release/md-cli")
 fi
 
-# A program is a line: code, precision, script and its last argument.
+# A program is a line: code, precision, vectors, script, path and the script's last argument.
 programs=()
+add() { programs+=("$*"); }
 for precision in ${precisions//,/ }; do
-    programs+=("md $precision melt-md.sh $precision")
+    add md "$precision" "$(md_level "$precision")" melt-md.sh "$md_cli" "$precision"
 done
-if command -v "${LMP:-lmp}" >/dev/null; then
-    programs+=("lammps-plain double melt-lmp.sh plain")
-    # Not every build has the package.
-    [[ $("${LMP:-lmp}" -h) != *" OPT "* ]] || programs+=("lammps-opt double melt-lmp.sh opt")
-fi
-if command -v "${GMX:-gmx}" >/dev/null; then
-    precision=$("${GMX:-gmx}" --version 2>&1 | awk '/^Precision:/ { print $2 }')
-    programs+=("gromacs ${precision:-mixed} melt-gmx.sh")
-fi
-if command -v "${MINIMD:-miniMD}" >/dev/null; then
-    programs+=("minimd double melt-minimd.sh")
-fi
+for lmp in $lmps; do
+    level=$(level_in "$lmp") packages=$("$lmp" -h)
+    add lammps-plain double "$level" melt-lmp.sh "$lmp" plain
+    # Not every build has the packages.
+    [[ ! $packages =~ [[:space:]]OPT[[:space:]] ]] || add lammps-opt double "$level" melt-lmp.sh "$lmp" opt
+    [[ ! $packages =~ [[:space:]]INTEL[[:space:]] ]] || for precision in double mixed; do
+        add lammps-intel "$precision" "$level" melt-lmp.sh "$lmp" "intel-$precision"
+    done
+done
+for gmx in $gmxs; do
+    # Its precision and its SIMD instructions.
+    read -r precision level <<<"$("$gmx" --version 2>&1 | awk '/^Precision:|^SIMD instr/ { printf "%s ", $NF }')"
+    add gromacs "${precision/single/mixed}" "$level" melt-gmx.sh "$gmx"
+done
+for minimd in $minimds; do
+    add minimd double "$(level_in "$minimd")" melt-minimd.sh "$minimd"
+done
+for mdbench in $mdbenches; do
+    # The name says what it is: MDBench-CP-GCC-X86-AVX2-DP. The faster of half and full lists.
+    code=mdbench-verlet half=0 precision=double
+    [[ $mdbench != *-CP-* ]] || code=mdbench-cluster half=1
+    [[ $mdbench != *-SP ]] || precision=single
+    add "$code" "$precision" "$(level_in "$mdbench")" melt-mdbench.sh "$mdbench" "$half"
+done
 
-echo code,precision,ranks,atoms,steps,repeat,ns_per_atom_step >"$output"
+case ${MD_SIMD:-} in
+    '') best=$(cpu_level) ;;
+    sse2) best=SSE2 ;;
+    sse4.2) best=SSE4.1 ;;
+    avx2+fma) best=AVX2_256 ;;
+    *) best=AVX_512 ;;
+esac
+echo "CPU: $(cpu_level)${MD_SIMD:+, \$MD_SIMD: $MD_SIMD}" >&2
+for program in "${programs[@]}"; do
+    read -r code precision level script path _ <<<"$program"
+    echo "$code $precision: $level, $path" >&2
+    [ "$code" = md ] || [ "$best" = unknown ] || [ "$(rank "$level")" -ge "$(rank "$best")" ] ||
+        echo "compare.sh: warning: $path is built for $level, md may use $best (see build-peers.sh)" >&2
+done
+
+echo code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step >"$output"
 for turn in $(seq "$repeat"); do
     for program in "${programs[@]}"; do
-        read -r code precision script argument <<<"$program"
-        time_ns=$("benches/peers/$script" "$cells" "$steps" "$ranks" ${argument:+"$argument"}) ||
-            { echo "compare.sh: $code failed" >&2 && exit 1; }
-        echo "$code,$precision,$ranks,$((4 * cells ** 3)),$steps,$turn,$time_ns" | tee -a "$output" >&2
+        read -r code precision level script path argument <<<"$program"
+        time_ns=$("benches/peers/$script" "$path" "$cells" "$steps" "$ranks" ${argument:+"$argument"}) ||
+            fail "$code failed"
+        echo "$code,$precision,$level,$ranks,$((4 * cells ** 3)),$steps,$turn,$time_ns" | tee -a "$output" >&2
     done
 done
 python3 benches/peers/compare.py "$output"

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# melt-gmx.sh CELLS STEPS RANKS: the standard melt with GROMACS (thread-MPI build); prints nanoseconds per atom and step.
-# The program is $GMX, or gmx. Run with Debian's 2022.5: the potential energy at step 0 is that of bench/in.lj.
+# melt-gmx.sh GMX CELLS STEPS RANKS: the standard melt with GROMACS (thread-MPI); prints nanoseconds per atom and step.
+# Run with 2022.5: the potential energy at step 0 is that of bench/in.lj.
 #
 # With sigma = 1 nm, epsilon = 1 kJ/mol and mass = 1 u the unit of time is 1 ps, and k_B T = 1.44 epsilon is 173.19 K.
-# The list's radius and interval are fixed; pruning in between is left to mdrun, as its users would. Measured is the
+# The list's radius and interval are fixed; without a thermostat mdrun does not prune lists in between. Measured is the
 # second half of twice the steps, so that its start does not count.
 set -euo pipefail
-cells=$1 steps=$2 ranks=$3
-gmx=${GMX:-gmx}
+gmx=$1 cells=$2 steps=$3 ranks=$4
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# melt-lmp.sh CELLS STEPS RANKS STYLE: the standard melt with LAMMPS; prints nanoseconds per atom and step.
-# STYLE plain, or a suffix such as opt. The program is $LMP, or lmp.
+# melt-lmp.sh LMP CELLS STEPS RANKS STYLE: the standard melt with LAMMPS; prints nanoseconds per atom and step.
+# STYLE plain, opt, intel-double or intel-mixed.
 set -euo pipefail
-cells=$1 steps=$2 ranks=$3 style=$4
+lmp=$1 cells=$2 steps=$3 ranks=$4 style=$5
 scripts=$(dirname "${BASH_SOURCE[0]}")/../../scripts
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
@@ -23,10 +23,13 @@ fix 1 all nve
 thermo $steps
 run $steps
 EOF_INPUT
-suffix=()
-[ "$style" = plain ] || suffix=(-sf "$style")
+case $style in
+    plain) suffix=() ;;
+    intel-*) suffix=(-sf intel -pk intel 0 mode "${style#intel-}") ;;
+    *) suffix=(-sf "$style") ;;
+esac
 export OMP_NUM_THREADS=1
-"$scripts/mpirun.sh" "$ranks" "${LMP:-lmp}" -in "$directory/in.melt" -log none \
+"$scripts/mpirun.sh" "$ranks" "$lmp" -in "$directory/in.melt" -log none \
     ${suffix[@]+"${suffix[@]}"} >"$directory/out" || { cat "$directory/out" >&2; exit 1; }
 awk -v atoms=$((4 * cells ** 3)) -v steps="$steps" '
     /^Loop time of/ { printf "%.3f\n", $4 / steps / atoms * 1e9; found = 1 }

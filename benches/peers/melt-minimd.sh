@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# melt-minimd.sh CELLS STEPS RANKS: the standard melt with miniMD (reference version, half lists); prints nanoseconds per
-# atom and step. The program is $MINIMD, or miniMD. Written from miniMD's documentation, never run.
+# melt-minimd.sh MINIMD CELLS STEPS RANKS: the standard melt with miniMD (reference version 2.0, half lists); prints
+# nanoseconds per atom and step. The potential energy at step 0 is that of bench/in.lj; the velocities are miniMD's own.
 set -euo pipefail
-cells=$1 steps=$2 ranks=$3
+minimd=$1 cells=$2 steps=$3 ranks=$4
 scripts=$(dirname "${BASH_SOURCE[0]}")/../../scripts
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
@@ -22,7 +22,7 @@ $steps            timesteps
 2.5 0.30       force cutoff and neighbor skin
 $steps            thermo calculation every this many steps
 EOF_INPUT
-"$scripts/mpirun.sh" "$ranks" "${MINIMD:-miniMD}" -i "$directory/in.melt" -t 1 --half_neigh 1 \
+"$scripts/mpirun.sh" "$ranks" "$minimd" -i "$directory/in.melt" -t 1 --half_neigh 1 \
     >"$directory/out" || { cat "$directory/out" >&2; exit 1; }
 # Columns: ranks, threads, steps, atoms, total seconds, ...
 awk '/PERF_SUMMARY/ && !/^#/ { printf "%.3f\n", $5 / $3 / $4 * 1e9; found = 1 } END { exit !found }' "$directory/out"

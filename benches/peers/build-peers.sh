@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# build-peers.sh: a program that compare.sh sets beside md-cli, built for this CPU as its users build it.
+set -euo pipefail
+
+usage() {
+    cat <<'EOF_USAGE'
+usage: build-peers.sh gromacs|lammps|minimd|mdbench [OPTION...]
+  --source PATH  folder or tarball of the sources; without it those of GROMACS and LAMMPS are Debian's (apt-get source,
+                 with a source list of its own: the system's configuration stays as it is)
+  --simd LEVEL   AVX2_256 or AVX_512 (default: the best of this CPU)
+  --into DIR     (default: out/peers/NAME-LEVEL)
+  --jobs N       (default: all cores)
+Started again, a build goes on where it was interrupted. GROMACS takes about 40 minutes of one core, LAMMPS 10, the
+others a few seconds. Needs a C++ compiler, MPI and, for GROMACS and LAMMPS, CMake.
+The sources of miniMD are github.com/Mantevo/miniMD, those of MD-Bench github.com/RRZE-HPC/MD-Bench.
+The last line says how to hand the program to compare.sh.
+EOF_USAGE
+}
+
+fail() { echo "build-peers.sh: $*" >&2 && exit 1; }
+
+name=${1:-} source='' into='' jobs=$(nproc)
+simd=$(grep -qw avx512f /proc/cpuinfo 2>/dev/null && echo AVX_512 || echo AVX2_256)
+case $name in
+    gromacs | lammps | minimd | mdbench) shift ;;
+    --help) usage && exit ;;
+    *) usage >&2 && exit 2 ;;
+esac
+while [ $# -gt 0 ]; do
+    [ $# -gt 1 ] || { usage >&2 && exit 2; }
+    case $1 in
+        --source) source=$(realpath "$2") ;;
+        --simd) simd=$2 ;;
+        --into) into=$2 ;;
+        --jobs) jobs=$2 ;;
+        *) usage >&2 && exit 2 ;;
+    esac
+    shift 2
+done
+# What compilers call the level: without -mno-avx512f, native means all that the CPU has.
+case $simd in
+    AVX2_256) march=(-march=native -mno-avx512f) mdbench_simd=AVX2 ;;
+    AVX_512) march=(-march=native) mdbench_simd=AVX512 ;;
+    *) fail "--simd $simd: AVX2_256 or AVX_512 is wanted" ;;
+esac
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || fail "--jobs $jobs: not a whole number above 0"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+into=${into:-$root/out/peers/$name-$simd}
+mkdir -p "$into"
+cd "$into"
+
+# Debian's tarball of the program, into the current folder.
+download() {
+    command -v apt-get >/dev/null || fail "no apt-get: give the sources of $name with --source"
+    mkdir -p apt/lists/partial
+    local release
+    release=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
+    echo "deb-src http://deb.debian.org/debian $release main" >apt/sources.list
+    local apt=(apt-get -qq -o "Dir::Etc::sourcelist=$PWD/apt/sources.list" -o Dir::Etc::sourceparts=-
+        -o "Dir::State::lists=$PWD/apt/lists" -o APT::Sandbox::User=root)
+    "${apt[@]}" update && "${apt[@]}" source --download-only "$name" ||
+        fail "Debian's sources of $name cannot be fetched: give them with --source"
+}
+
+# The sources are copied: nothing is written into the folder given.
+if [ ! -d source ]; then
+    if [ -z "$source" ]; then
+        [[ $name = gromacs || $name = lammps ]] || fail "--source is needed (see --help)"
+        download
+        source=$(echo "$PWD/${name}_"*.orig.tar.?z)
+    fi
+    rm -rf unpacked && mkdir unpacked
+    if [ -d "$source" ]; then cp -r "$source/." unpacked; else tar xf "$source" -C unpacked --strip-components=1; fi
+    mv unpacked source
+fi
+
+build_gromacs() {
+    [ -f build/Makefile ] || cmake -S source -B build -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release \
+        -DGMX_SIMD="$simd" -DGMX_FFT_LIBRARY=fftpack -DGMX_MPI=OFF -DGMX_THREAD_MPI=ON -DGMX_GPU=OFF -DGMX_HWLOC=OFF \
+        -DGMX_EXTERNAL_BLAS=OFF -DGMX_EXTERNAL_LAPACK=OFF -DBUILD_TESTING=OFF -DGMXAPI=OFF \
+        -DGMX_INSTALL_NBLIB_API=OFF
+    make -C build -j "$jobs" gmx
+    programs=(build/bin/gmx) variable=GMX
+}
+
+# The INTEL package allocates classes with aligned members, but C++11's `new` knows no alignment. Its loops are made for
+# Intel's compilers (CXX=icpx): g++ makes them no faster than OPT's, and slower still with their pragmas ("omp simd") on.
+build_lammps() {
+    [ -f build/Makefile ] || cmake -S source/cmake -B build -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_FLAGS_RELEASE="-O3 ${march[*]} -DNDEBUG -faligned-new" -DBUILD_MPI=ON -DPKG_OPT=ON \
+        -DPKG_INTEL=ON -DWITH_GZIP=OFF -DWITH_JPEG=OFF -DWITH_PNG=OFF -DWITH_FFMPEG=OFF
+    make -C build -j "$jobs" lmp
+    programs=(build/lmp) variable=LMP
+}
+
+# The flags of Makefile.openmpi with the CPU's instructions instead of AVX.
+build_minimd() {
+    make -C source/ref -j "$jobs" openmpi LINKFLAGS="-O3 ${march[*]} -fopenmp -DPRECISION=2" \
+        CCFLAGS="-O3 ${march[*]} -fopenmp -DMPICH_IGNORE_CXX_SEEK -DNOCHUNK -DUSE_SIMD -DPRECISION=2"
+    programs=(source/ref/miniMD_openmpi) variable=MINIMD
+}
+
+# The melt has one type of atoms, and all programs may know it.
+build_mdbench() {
+    local scheme precision
+    for scheme in verletlist clusterpair; do
+        for precision in DP SP; do
+            make -C source -j "$jobs" TOOLCHAIN=GCC SIMD="$mdbench_simd" OPT_SCHEME="$scheme" DATA_TYPE="$precision" \
+                ONE_ATOM_TYPE=true
+        done
+    done
+    programs=(source/MDBench-*-"$mdbench_simd"-*) variable=MDBENCH
+}
+
+"build_$name"
+echo "export $variable=\"${programs[*]/#/$PWD/}\""
