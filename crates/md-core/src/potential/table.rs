@@ -96,6 +96,9 @@ impl<const N: usize> PairTable<[f64; N]> {
     pub fn run<F: Formula<N>>(&self, formula: F, pairs: PairLoop) -> PairSums {
         match self.entries.as_slice() {
             [constants] => pairs.run(OneSpecies { formula, constants: *constants }),
+            &[first, mixed, _, second] => {
+                pairs.run(TwoSpecies { formula, constants: [[first, mixed], [mixed, second]] })
+            }
             _ => pairs.run(ManySpecies { formula, table: self }),
         }
     }
@@ -147,6 +150,44 @@ impl<F: Formula<N>, const N: usize> PairKernel for OneSpecies<F, N> {
         _: P::SpeciesLanes<S>,
         prepared: F::Prepared<S, P>,
     ) -> PairTerm<P::Lanes<S>> {
+        self.formula.evaluate::<S, P>(simd, constants, prepared)
+    }
+}
+
+/// A particle's constants with both species stay in registers, or near; one comparison and a select per constant.
+#[derive(Clone, Copy)]
+struct TwoSpecies<F, const N: usize> {
+    formula: F,
+    constants: [[[f64; N]; 2]; 2],
+}
+
+impl<F: Formula<N>, const N: usize> PairKernel for TwoSpecies<F, N> {
+    type Parameters<S: Simd, P: Arithmetic> = [[P::Lanes<S>; N]; 2];
+    type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
+
+    #[inline(always)]
+    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> [[P::Lanes<S>; N]; 2] {
+        let [first, second] = &self.constants[a];
+        [splat::<S, P, N>(simd, first), splat::<S, P, N>(simd, second)]
+    }
+
+    #[inline(always)]
+    fn prepare<S: Simd, P: Arithmetic>(&self, distance: Distance<S, P>) -> F::Prepared<S, P> {
+        self.formula.prepare(distance)
+    }
+
+    #[inline(always)]
+    fn evaluate<S: Simd, P: Arithmetic>(
+        &self,
+        simd: S,
+        [mut constants, second]: [[P::Lanes<S>; N]; 2],
+        b: P::SpeciesLanes<S>,
+        prepared: F::Prepared<S, P>,
+    ) -> PairTerm<P::Lanes<S>> {
+        let is_second = P::is_species(simd, b, 1);
+        for (constant, second) in constants.iter_mut().zip(second) {
+            *constant = P::select(simd, is_second, second, *constant);
+        }
         self.formula.evaluate::<S, P>(simd, constants, prepared)
     }
 }

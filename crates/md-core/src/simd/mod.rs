@@ -7,6 +7,10 @@
 
 mod arithmetic;
 mod cpu;
+mod registers;
+
+pub(crate) use registers::Pipeline;
+pub use registers::{Few, LevelKernel, Many, Registers};
 
 pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
 pub use cpu::Inversion;
@@ -15,6 +19,7 @@ pub use pulp::Simd;
 
 use cpu::has_half_units;
 use pulp::WithSimd;
+use registers::With;
 
 /// An instruction set that kernels are compiled for, narrow to wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
@@ -90,11 +95,11 @@ impl SimdLevel {
 
     /// Runs `kernel` compiled for this level (for the baseline where the CPU lacks it).
     #[inline]
-    pub fn dispatch<K: WithSimd>(self, kernel: K) -> K::Output {
+    pub fn dispatch<K: LevelKernel>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => match pulp::x86::V4::try_new() {
-                Some(simd) => Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, With::<_, Many>::new(kernel)),
                 None => Self::Avx2.dispatch(kernel),
             },
             #[cfg(target_arch = "x86_64")]
@@ -104,24 +109,24 @@ impl SimdLevel {
             },
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => match pulp::x86::V3::try_new() {
-                Some(simd) => Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, With::<_, Few>::new(kernel)),
                 None => Self::Sse4.dispatch(kernel),
             },
             #[cfg(target_arch = "aarch64")]
             Self::Neon => match pulp::aarch64::Neon::try_new() {
-                Some(simd) => Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, With::<_, Many>::new(kernel)),
                 None => Self::Baseline.dispatch(kernel),
             },
             #[cfg(target_arch = "x86_64")]
             Self::Sse4 => match pulp::x86::V2::try_new() {
-                Some(simd) => Simd::vectorize(simd, kernel),
+                Some(simd) => Simd::vectorize(simd, With::<_, Many>::new(kernel)),
                 None => Self::Baseline.dispatch(kernel),
             },
             #[cfg(not(target_arch = "x86_64"))]
             Self::Sse4 | Self::Avx2 | Self::Avx512Vl | Self::Avx512 => Self::Baseline.dispatch(kernel),
             #[cfg(not(target_arch = "aarch64"))]
             Self::Neon => Self::Baseline.dispatch(kernel),
-            Self::Baseline => Simd::vectorize(pulp::Scalar, kernel),
+            Self::Baseline => Simd::vectorize(pulp::Scalar, With::<_, Many>::new(kernel)),
         }
     }
 
@@ -148,11 +153,11 @@ struct OnHalves<K> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<K: WithSimd> WithSimd for OnHalves<K> {
+impl<K: LevelKernel> WithSimd for OnHalves<K> {
     type Output = K::Output;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> K::Output {
-        self.kernel.with_simd(*self.simd)
+        self.kernel.run::<_, Many>(*self.simd)
     }
 }

@@ -9,8 +9,9 @@ use crate::aligned::LINE;
 use crate::force::Newton;
 use crate::force::cells::{CellItem, CellSpan};
 use crate::force::shares::{ReactionBuffer, Work};
-use crate::simd::Arithmetic;
-use pulp::{Simd, WithSimd};
+use crate::simd::{Arithmetic, LevelKernel, Registers};
+use pulp::Simd;
+use std::marker::PhantomData;
 
 /// What all threads make their lists from.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +38,11 @@ pub(super) struct ListBuild<'a, P: Arithmetic> {
     pub reactions: &'a mut ReactionBuffer,
 }
 
-impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
+impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn run<S: Simd, R: Registers>(self, simd: S) {
         let Self { items, spans, input, work, reactions } = self;
         let ListInput { position: [x, y, z], unit, list_radius, len, ahead, block_pairs } = input;
         let width = P::width::<S>();
@@ -49,13 +50,14 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
         let count = x.len() / width;
         let home = work.home.start / width..work.home.end / width;
         let clusters = Clusters { width, i_particles: P::i_particles::<S>(), home: home.clone() };
-        let finder = Finder::<S, P> {
+        let finder = Finder::<S, P, R> {
             simd,
             positions: [&vectors(x)[..count], &vectors(y)[..count], &vectors(z)[..count]],
             list_radius2: P::splat(simd, (list_radius / unit).powi(2)),
             lane_bits: P::lane_bits(simd),
             lanes_after: clusters.lanes_after(),
             clusters,
+            registers: PhantomData,
         };
         let ahead = ahead.div_ceil(width);
         // An i-cluster ends before the end of its home, where another thread's begins, and of the force arrays.
@@ -76,7 +78,7 @@ impl<P: Arithmetic> WithSimd for ListBuild<'_, P> {
     }
 }
 
-impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
+impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
     /// Appends a section of local and one of cross-thread pairs for cells with the same side of Newton's third law.
     #[inline(always)]
     fn append_section(&self, items: &[CellItem], spans: &[CellSpan], work: &mut Work<Lists>) {

@@ -11,15 +11,16 @@
 use super::candidates::{Clusters, MOST_AHEAD};
 use super::lists::{Extent, Lists};
 use super::words::Entry;
-use crate::simd::Arithmetic;
+use crate::simd::{Arithmetic, Registers};
 use pulp::Simd;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// I-clusters that are made side by side. Two take up to 1.3 times as long, one about twice (f64, AVX-512).
 pub(super) const TOGETHER: usize = 4;
 
 /// Finds clusters near particles.
-pub(super) struct Finder<'a, S: Simd, P: Arithmetic> {
+pub(super) struct Finder<'a, S: Simd, P: Arithmetic, R> {
     pub simd: S,
     pub positions: [&'a [P::Cluster<S>]; 3],
     /// In units of the coordinates.
@@ -28,6 +29,7 @@ pub(super) struct Finder<'a, S: Simd, P: Arithmetic> {
     pub clusters: Clusters,
     /// See [`Clusters::lanes_after`].
     pub lanes_after: [u16; MOST_AHEAD],
+    pub registers: PhantomData<R>,
 }
 
 /// I-clusters in the making.
@@ -51,7 +53,7 @@ struct IParticles<S: Simd, P: Arithmetic> {
     lanes: u16,
 }
 
-impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
+impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
     /// Appends the i-clusters of particles, which are numbered as in the list.
     #[inline(always)]
     pub(super) fn append_i_clusters(&self, lists: &mut Lists, particles: Range<usize>) {
@@ -158,7 +160,7 @@ impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
         let dy = P::difference(simd, place[1], cluster[1]);
         let dz = P::difference(simd, place[2], cluster[2]);
         let r2 = P::mul_add(simd, dz, dz, P::mul_add(simd, dy, dy, P::mul(simd, dx, dx)));
-        P::any(simd, P::less_than(simd, r2, self.list_radius2, lanes, self.lane_bits))
+        P::any(simd, P::less_than::<S, R>(simd, r2, self.list_radius2, lanes, self.lane_bits))
     }
 }
 
@@ -170,8 +172,7 @@ mod tests {
     use crate::force::clusters::kernel::vectors;
     use crate::force::clusters::words::{IClusterList, IClusters};
     use crate::random;
-    use crate::simd::{Double, Quads, SimdLevel, Single};
-    use pulp::WithSimd;
+    use crate::simd::{Double, LevelKernel, Quads, SimdLevel, Single};
     use std::collections::BTreeSet;
 
     const PARTICLES: usize = 64;
@@ -195,10 +196,10 @@ mod tests {
         cells: &'a [Cell],
     }
 
-    impl<P: Arithmetic> WithSimd for Made<'_, P> {
+    impl<P: Arithmetic> LevelKernel for Made<'_, P> {
         type Output = Option<Vec<Vec<(usize, usize)>>>;
 
-        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        fn run<S: Simd, R: Registers>(self, simd: S) -> Self::Output {
             if P::i_particles::<S>() == 0 {
                 return None;
             }
@@ -206,13 +207,14 @@ mod tests {
             let clusters = Clusters { width, i_particles, home: HOME.start / width..HOME.end / width };
             let extents =
                 [Extent { base: clusters.home.start, len: HOME.len() }, Extent { base: 0, len: HOME.end }];
-            let finder = Finder::<S, P> {
+            let finder = Finder::<S, P, R> {
                 simd,
                 positions: self.positions.each_ref().map(|column| vectors(column)),
                 list_radius2: P::splat(simd, LIST_RADIUS2 / (self.unit * self.unit)),
                 lane_bits: P::lane_bits(simd),
                 lanes_after: clusters.lanes_after(),
                 clusters,
+                registers: PhantomData,
             };
             let lists = finder.lists_of(self.cells, extents);
             let i_clusters = |list: &Lists| {
@@ -240,7 +242,7 @@ mod tests {
         }
     }
 
-    impl<S: Simd, P: Arithmetic> Finder<'_, S, P> {
+    impl<S: Simd, P: Arithmetic, R: Registers> Finder<'_, S, P, R> {
         /// The i-clusters of cells: those of the home, and those of other homes.
         fn lists_of(&self, cells: &[Cell], extents: [Extent; 2]) -> [Lists; 2] {
             let mut lists = <[Lists; 2]>::default();

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Lanes beyond the cutoff are computed and masked: a branch would cost more than it saves. A pair is a dependency chain of about
-//! 50 cycles, and the CPU's scheduler sees two or three entries at most. The loop is therefore software-pipelined: three
-//! entries are in flight at different steps, independent of each other.
+//! 50 cycles, and the CPU's scheduler sees two or three entries at most. The loop is therefore software-pipelined: two or three
+//! entries, as registers allow, are in flight at different steps, independent of each other.
 
 use super::accumulators::AccumulatedForces;
 use super::lists::View;
@@ -18,9 +18,10 @@ use crate::force::Newton;
 use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::potential::{PairKernel, Scale};
-use crate::simd::{Arithmetic, ClusterForces, Inversion};
+use crate::simd::{Arithmetic, ClusterForces, Inversion, LevelKernel, Pipeline, Registers};
 use crate::threads::Placed;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
+use std::marker::PhantomData;
 
 /// One sweep over a block; `SUMS`: compute energies too.
 pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
@@ -31,11 +32,11 @@ pub(super) struct ClusterSweep<'a, K, P: Arithmetic, const SUMS: bool> {
     pub kernel: K,
 }
 
-impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'_, K, P, SUMS> {
+impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSweep<'_, K, P, SUMS> {
     type Output = PairSums;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> PairSums {
+    fn run<S: Simd, R: Registers>(self, simd: S) -> PairSums {
         let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();
@@ -48,7 +49,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
         };
         let places = fx.len().min(fy.len()).min(fz.len());
         let zero = P::splat(simd, 0.0);
-        let mut sweep = Sweep::<S, K, P> {
+        let mut sweep = Sweep::<S, K, P, R> {
             simd,
             kernel: self.kernel,
             positions: [&vectors(x)[..clusters], &vectors(y)[..clusters], &vectors(z)[..clusters]],
@@ -66,6 +67,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> WithSimd for ClusterSweep<'
             lane_bits: P::lane_bits(simd),
             i_sums: Collected { energy: zero, virial: zero, pairs: zero },
             sums: PairSums::default(),
+            registers: PhantomData,
         };
         match self.view.block.newton {
             Newton::On => sweep.i_clusters::<SUMS, true>(self.view),
@@ -90,7 +92,7 @@ fn vectors_mut<T: bytemuck::Pod, V: bytemuck::Pod>(numbers: &mut [T]) -> &mut [V
 }
 
 /// What a sweep needs, in registers as far as they go.
-pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
+pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
     pub simd: S,
     pub kernel: K,
     pub positions: [&'a [P::Cluster<S>]; 3],
@@ -106,9 +108,10 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic> {
     pub lane_bits: P::SpeciesLanes<S>,
     pub i_sums: Collected<P::Lanes<S>>,
     pub sums: PairSums,
+    registers: PhantomData<R>,
 }
 
-impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
+impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// All i-clusters of the block.
     #[inline(always)]
     fn i_clusters<const SUMS: bool, const NEWTON: bool>(&mut self, View { block, i_clusters }: View) {
@@ -143,9 +146,37 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         }
     }
 
-    /// Three entries are under way at a time, each a pipeline step further than the next.
+    /// Several entries are under way at a time, each a pipeline step further than the next.
     #[inline(always)]
     fn i_cluster<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        i: &mut ICluster<S, P, K::Parameters<S, P>>,
+        entries: &[Entry],
+    ) {
+        match R::PIPELINE {
+            Pipeline::TwoSteps => self.in_two_steps::<SUMS, NEWTON>(i, entries),
+            Pipeline::ThreeSteps => self.in_three_steps::<SUMS, NEWTON>(i, entries),
+        }
+    }
+
+    #[inline(always)]
+    fn in_two_steps<const SUMS: bool, const NEWTON: bool>(
+        &mut self,
+        i: &mut ICluster<S, P, K::Parameters<S, P>>,
+        entries: &[Entry],
+    ) {
+        let Some((first, entries)) = entries.split_first() else { return };
+        let mut prepared = self.prepare(self.measure(i, *first));
+        for entry in entries {
+            let next = self.prepare(self.measure(i, *entry));
+            self.interact::<SUMS, NEWTON>(i, prepared);
+            prepared = next;
+        }
+        self.interact::<SUMS, NEWTON>(i, prepared);
+    }
+
+    #[inline(always)]
+    fn in_three_steps<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         i: &mut ICluster<S, P, K::Parameters<S, P>>,
         entries: &[Entry],

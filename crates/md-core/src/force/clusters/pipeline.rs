@@ -10,7 +10,7 @@ use super::kernel::Sweep;
 use super::words::Entry;
 use crate::force::Newton;
 use crate::potential::{Distance, PairKernel, PairTerm};
-use crate::simd::{Arithmetic, ClusterForces};
+use crate::simd::{Arithmetic, ClusterForces, Registers};
 use pulp::Simd;
 
 /// Energy, virial and useful pairs of an i-cluster, per lane.
@@ -41,7 +41,7 @@ pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
     pub prepared: R,
 }
 
-impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
+impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// First pipeline step: distances.
     #[inline(always)]
     pub(super) fn measure(&self, i: &ICluster<S, P, K::Parameters<S, P>>, entry: Entry) -> Measured<S, P> {
@@ -53,7 +53,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic> Sweep<'_, S, K, P> {
         let dz = P::difference(simd, z, zs[cluster]);
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
         let square = P::mul_add(simd, dz, dz, squares);
-        let within = P::less_than(simd, square, self.cutoff2, entry.lanes(), self.lane_bits);
+        let within = P::less_than::<S, R>(simd, square, self.cutoff2, entry.lanes(), self.lane_bits);
         let distance = Distance { simd, square, within, scale: self.scale };
         Measured { cluster, kinds: self.kinds[cluster], vector: [dx, dy, dz], distance }
     }

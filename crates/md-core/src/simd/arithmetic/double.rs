@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -22,7 +22,6 @@ impl Arithmetic for Double {
         sub: sub_f64s,
         mul: mul_f64s,
         mul_add: mul_add_e_f64s,
-        neg: neg_f64s,
         sqrt: sqrt_f64s,
         less: less_than_f64s,
         and: and_m64s,
@@ -34,7 +33,11 @@ impl Arithmetic for Double {
         sum: reduce_sum_f64s,
         bits: b8,
         and_kind: and_u64s,
-        less_whole: less_than_u64s,
+        or_kind: or_u64s,
+        not_kind: not_u64s,
+        less_lanes: less_f64,
+        lanes_table: lanes_f64,
+        any_lane: any_f64,
         add_kind: add_u64s,
         min: min_f64s,
         max: max_f64s,

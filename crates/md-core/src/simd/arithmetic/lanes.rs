@@ -13,7 +13,6 @@ macro_rules! lanes_of {
         sub: $sub:ident,
         mul: $mul:ident,
         mul_add: $mul_add:ident,
-        neg: $neg:ident,
         sqrt: $sqrt:ident,
         less: $less:ident,
         and: $and:ident,
@@ -25,7 +24,11 @@ macro_rules! lanes_of {
         sum: $sum:ident,
         bits: $bits:ident,
         and_kind: $and_kind:ident,
-        less_whole: $less_whole:ident,
+        or_kind: $or_kind:ident,
+        not_kind: $not_kind:ident,
+        less_lanes: $less_lanes:ident,
+        lanes_table: $lanes_table:ident,
+        any_lane: $any_lane:ident,
         add_kind: $add_kind:ident,
         min: $min:ident,
         max: $max:ident,
@@ -72,8 +75,12 @@ macro_rules! lanes_of {
             if is_fused::<S>() { simd.$mul_add(a, b, c) } else { simd.$add(simd.$mul(a, b), c) }
         }
         #[inline(always)]
-        fn neg<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
-            simd.$neg(a)
+        fn neg<S: Simd>(_: S, mut a: S::$lanes) -> S::$lanes {
+            // Not by bits: the compiler makes one instruction of a product's sign and a sum.
+            for lane in bytemuck::cast_slice_mut::<_, $number>(std::slice::from_mut(&mut a)) {
+                *lane = -*lane;
+            }
+            a
         }
         #[inline(always)]
         fn sqrt<S: Simd>(simd: S, a: S::$lanes) -> S::$lanes {
@@ -99,7 +106,7 @@ macro_rules! lanes_of {
             index
         }
         #[inline(always)]
-        fn less_than<S: Simd>(
+        fn less_than<S: Simd, R: Registers>(
             simd: S,
             a: S::$lanes,
             b: S::$lanes,
@@ -111,21 +118,38 @@ macro_rules! lanes_of {
                 let mask = v4.avx512f.$less_among(bits as _, bytemuck::cast(a), bytemuck::cast(b));
                 return bytemuck::checked::cast(pulp::$bits(mask));
             }
+            #[cfg(target_arch = "x86_64")]
+            if R::MASKS == $crate::simd::registers::Masks::FromTable && x86::as_avx2(simd).is_some() {
+                let among = bytemuck::checked::cast(x86::$lanes_table(bits));
+                return simd.$and(simd.$less(a, b), among);
+            }
             let bits = simd.$splat_kind(<$kind>::from(bits));
             let among = simd.$equal(simd.$and_kind(bits, lane_bits), lane_bits);
-            // Their bits are in the same order, and the compiler makes more of a comparison of integers.
             #[cfg(target_arch = "x86_64")]
             if x86::as_avx2(simd).is_some() {
-                return simd.$and(simd.$less_whole(bytemuck::cast(a), bytemuck::cast(b)), among);
+                let less = x86::$less_lanes(bytemuck::cast(a), bytemuck::cast(b));
+                return simd.$and(bytemuck::checked::cast(less), among);
             }
             simd.$and(simd.$less(a, b), among)
         }
         #[inline(always)]
         fn any<S: Simd>(simd: S, mask: S::$mask) -> bool {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(any) = x86::$any_lane(simd, mask) {
+                return any;
+            }
             simd.$first(mask) < S::$width
         }
         #[inline(always)]
         fn select<S: Simd>(simd: S, mask: S::$mask, yes: S::$lanes, no: S::$lanes) -> S::$lanes {
+            // Bit by bit: with 0 for `no` it is one cheap operation.
+            #[cfg(target_arch = "x86_64")]
+            if x86::as_avx2(simd).is_some() {
+                let mask: S::$kinds = bytemuck::cast(mask);
+                let yes = simd.$and_kind(mask, bytemuck::cast(yes));
+                let no = simd.$and_kind(simd.$not_kind(mask), bytemuck::cast(no));
+                return bytemuck::cast(simd.$or_kind(yes, no));
+            }
             simd.$select(mask, yes, no)
         }
         #[inline(always)]

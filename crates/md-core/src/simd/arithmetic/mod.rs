@@ -27,7 +27,7 @@ pub use double::Double;
 pub use quads::Quads;
 pub use single::Single;
 
-use super::Inversion;
+use super::{Inversion, Registers};
 use pulp::Simd;
 
 /// Where the forces on the particles of clusters add up during a sweep.
@@ -112,7 +112,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn gather<S: Simd>(simd: S, table: &[f64], index: Self::Lanes<S>) -> Self::Lanes<S>;
     /// a < b for numbers that are not negative, among the lanes whose bits are set, given [`Self::lane_bits`]. What is not a
     /// number is never less; from fixed point it does not arise.
-    fn less_than<S: Simd>(
+    fn less_than<S: Simd, R: Registers>(
         simd: S,
         a: Self::Lanes<S>,
         b: Self::Lanes<S>,

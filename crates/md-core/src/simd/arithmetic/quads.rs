@@ -3,7 +3,7 @@
 use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// Particles of a cluster.

@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// What both shapes of an i-cluster have in common.
@@ -20,7 +20,6 @@ macro_rules! in_single_precision {
             sub: sub_f32s,
             mul: mul_f32s,
             mul_add: mul_add_e_f32s,
-            neg: neg_f32s,
             sqrt: sqrt_f32s,
             less: less_than_f32s,
             and: and_m32s,
@@ -32,7 +31,11 @@ macro_rules! in_single_precision {
             sum: reduce_sum_f32s,
             bits: b16,
             and_kind: and_u32s,
-            less_whole: less_than_i32s,
+            or_kind: or_u32s,
+            not_kind: not_u32s,
+            less_lanes: less_f32,
+            lanes_table: lanes_f32,
+            any_lane: any_f32,
             add_kind: add_u32s,
             min: min_f32s,
             max: max_f32s,

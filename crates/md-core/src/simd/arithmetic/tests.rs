@@ -1,17 +1,17 @@
 use super::{Arithmetic, Double, Inversion, Quads, Single};
-use crate::simd::SimdLevel;
+use crate::simd::{LevelKernel, Many, Registers, SimdLevel};
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
 
 /// Runs a check at every level of this CPU.
-fn at_every_level<K: WithSimd<Output = ()> + Copy>(check: K) {
+fn at_every_level<K: LevelKernel<Output = ()> + Copy>(check: K) {
     SimdLevel::available().for_each(|level| level.dispatch(check));
 }
 
 /// The number where the bit of its lane is set, else 0.
 fn in_lanes<P: Arithmetic, S: Simd>(simd: S, number: P::Lanes<S>, lanes: u16) -> P::Lanes<S> {
     let (zero, one) = (P::splat(simd, 0.0), P::splat(simd, 1.0));
-    let mask = P::less_than(simd, zero, one, lanes, P::lane_bits(simd));
+    let mask = P::less_than::<S, Many>(simd, zero, one, lanes, P::lane_bits(simd));
     P::select(simd, mask, number, zero)
 }
 
@@ -76,15 +76,15 @@ fn sums_for_i_particles_and_clusters() {
 #[derive(Clone, Copy)]
 struct Less<P>(PhantomData<P>);
 
-impl<P: Arithmetic> WithSimd for Less<P> {
+impl<P: Arithmetic> LevelKernel for Less<P> {
     type Output = ();
 
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn run<S: Simd, R: Registers>(self, simd: S) {
         let width = P::lanes::<S>();
         let (a, bound) = (counting::<P, S>(simd, 0.0), P::splat(simd, 3.0));
         for lanes in [0_u16, 0b1, 0b10, 0b1010, 0b1100, u16::MAX] {
             let lanes = (u32::from(lanes) & ((1 << width) - 1)) as u16;
-            let less = P::less_than(simd, a, bound, lanes, P::lane_bits(simd));
+            let less = P::less_than::<S, R>(simd, a, bound, lanes, P::lane_bits(simd));
             let chosen = P::select(simd, less, P::splat(simd, 1.0), P::splat(simd, 0.0));
             let expected = (0..width.min(3)).filter(|lane| lanes >> lane & 1 == 1).count();
             assert_eq!(P::sum(simd, chosen), expected as f64, "{width} lanes, {lanes:b}");

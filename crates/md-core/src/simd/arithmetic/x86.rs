@@ -1,6 +1,6 @@
 //! What the arithmetic does by instructions of its own.
 
-use bytemuck::{Pod, cast};
+use bytemuck::{NoUninit, Pod, cast};
 use pulp::x86::{V3, V4};
 use pulp::{Simd, f32x4};
 use std::any::Any;
@@ -16,6 +16,68 @@ pub(super) fn as_avx512<S: Simd>(simd: S) -> Option<V4> {
 #[inline(always)]
 pub(super) fn as_avx2<S: Simd>(simd: S) -> Option<V3> {
     (&simd as &dyn Any).downcast_ref::<V3>().copied()
+}
+
+/// Which lanes are less. Lane by lane, because the compiler then knows the comparison and can make masks in registers of it.
+#[inline(always)]
+pub(super) fn less_f64(a: [f64; 4], b: [f64; 4]) -> [u64; 4] {
+    [0, 1, 2, 3].map(|lane: usize| if a[lane] < b[lane] { u64::MAX } else { 0 })
+}
+
+/// The same in f32.
+#[inline(always)]
+pub(super) fn less_f32(a: [f32; 8], b: [f32; 8]) -> [u32; 8] {
+    [0, 1, 2, 3, 4, 5, 6, 7].map(|lane: usize| if a[lane] < b[lane] { u32::MAX } else { 0 })
+}
+
+/// The lanes whose bits are set, all bits of each.
+#[inline(always)]
+pub(super) fn lanes_f64(bits: u16) -> [u64; 4] {
+    LANES_F64.0[usize::from(bits) % LANES_F64.0.len()]
+}
+
+/// The same in f32.
+#[inline(always)]
+pub(super) fn lanes_f32(bits: u16) -> [u32; 8] {
+    LANES_F32.0[usize::from(bits) % LANES_F32.0.len()]
+}
+
+/// No vector of a table lies across two cache lines.
+#[repr(align(64))]
+struct Table<T>(T);
+
+static LANES_F64: Table<[[u64; 4]; 1 << 4]> = {
+    let mut table = [[0; 4]; 1 << 4];
+    let mut place = 0;
+    while place < table.len() * 4 {
+        let (bits, lane) = (place / 4, place % 4);
+        table[bits][lane] = (bits as u64 >> lane & 1) * u64::MAX;
+        place += 1;
+    }
+    Table(table)
+};
+
+static LANES_F32: Table<[[u32; 8]; 1 << 8]> = {
+    let mut table = [[0; 8]; 1 << 8];
+    let mut place = 0;
+    while place < table.len() * 8 {
+        let (bits, lane) = (place / 8, place % 8);
+        table[bits][lane] = (bits as u32 >> lane & 1) * u32::MAX;
+        place += 1;
+    }
+    Table(table)
+};
+
+/// Whether any lane of a mask is set.
+#[inline(always)]
+pub(super) fn any_f64<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
+    Some(as_avx2(simd)?.avx._mm256_movemask_pd(cast(mask)) != 0)
+}
+
+/// The same in f32.
+#[inline(always)]
+pub(super) fn any_f32<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
+    Some(as_avx2(simd)?.avx._mm256_movemask_ps(cast(mask)) != 0)
 }
 
 /// Three sums together take half as many instructions as one by one.
