@@ -99,6 +99,29 @@ fn a_total_energy_that_is_not_kept() {
     ");
 }
 
+/// The same system with energies and masses of 2^-30 as units moves alike, and is warned of alike.
+#[test]
+fn small_units() {
+    const UNIT: f64 = 1.0 / (1 << 30) as f64;
+    let species = format!("[[species]]\nname = \"A\"\nmass = {UNIT:?}\nepsilon = {UNIT:?}");
+    let small = melt_with(&species);
+    let temperature = format!("--set system.temperature={:?}", 1.44 * UNIT);
+    let said = small.succeed(
+        Start::Threads(1),
+        &format!(
+            "run melt.toml --quiet {temperature} --set simulation.timestep=0.03 --set simulation.steps=40"
+        ),
+    );
+    assert!(said.stderr.contains(" per atom, 7.45 % of the mean kinetic energy, where 3 % "), "{said:?}");
+    let said = small.succeed(
+        Start::Threads(1),
+        &format!("run melt.toml --quiet {temperature} --set simulation.timestep=1e-32"),
+    );
+    assert!(said.stderr.contains("so nothing moves; the time step is too small\n"), "{said:?}");
+    let said = small.succeed(Start::Threads(1), &format!("run melt.toml --quiet {temperature}"));
+    assert_eq!(said.stderr, "");
+}
+
 #[test]
 fn a_temperature_that_numbers_cannot_hold() {
     let workdir = melt_with("[[species]]\nname = \"A\"\nmass = 1e300");
@@ -217,7 +240,8 @@ fn parameters_that_numbers_cannot_hold() {
     let workdir = melt_with("[[species]]\nname = \"A\"\nepsilon = 1e300");
     assert_snapshot!(error_everywhere(&workdir, "run melt.toml", &starts()), @r#"
     exit code 2
-    error: × `species[0].epsilon` is 1e300, but its powers and products are numbers from 1e-50 to 1e50 only
+    error: × `species[0].epsilon` is 1e300, but must be from 1e-50 to 1e50, so that its powers and products
+      │ are numbers
         ╭─[melt.toml:11:11]
      10 │ name = "A"
      11 │ epsilon = 1e300
@@ -233,9 +257,8 @@ fn parameters_that_numbers_cannot_hold() {
         for value in values {
             let said =
                 workdir.call(Start::Threads(1), &format!("check melt.toml --set species[0].{key}={value}"));
-            let expected = format!(
-                "× `species[0].{key}` is {value}, but its powers and products are numbers from {range}"
-            );
+            let expected =
+                format!("× `species[0].{key}` is {value}, but must be from {range}, so that its powers");
             assert!(said.code == Some(2) && said.stderr.contains(&expected), "{value}: {said:?}");
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn crowding(CrowdedCores { ranks, cores }: CrowdedCores, threads: usi
 }
 
 fn warning_on(ranks: usize, threads: usize, usable: usize, present: usize) -> Option<String> {
-    /// Ranks per core beyond what is of use to try out a division.
+    /// Ranks per core: so many are useful to try out a division.
     const MOST_ON_TRIAL: usize = 8;
     let (all, is_bound) = (ranks * threads, usable < present);
     let takes_turns = "they will take turns";

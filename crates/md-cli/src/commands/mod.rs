@@ -17,10 +17,10 @@ use crate::cores;
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::warnings::warnings;
+use crate::output::warnings::{Units, warnings};
 use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
 use crate::report::{RunContext, RunFacts, Strategy};
-use crate::scenario::{Parallel, Scenario, effective_toml};
+use crate::scenario::{Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
 use crate::text_file::LONGEST_SCENARIO;
 
@@ -147,10 +147,13 @@ struct RunSummary {
 fn facts(
     world: &dyn World,
     simulation: &Simulation,
-    parallel: &Parallel,
+    scenario: &Scenario,
     setup: &Setup,
     summary: &RunSummary,
 ) -> RunFacts {
+    let (interaction, parallel) = (&scenario.interaction, &scenario.parallel);
+    let force_unit = interaction.force_unit(&scenario.species);
+    let units = Units { force: force_unit, energy: force_unit * interaction.diameter(&scenario.species) };
     let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
     let (neighborhood, energy) = (simulation.neighbor_report(), simulation.energy_report());
     RunFacts {
@@ -159,7 +162,7 @@ fn facts(
         simd: setup.simd.name().to_owned(),
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy, setup),
+        warnings: warnings(&neighborhood, &energy, setup, units),
         neighborhood,
         lost_particles: 0,
         ended,

@@ -59,7 +59,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     if let Some((console, directory)) = console.zip(directory) {
         let wall_s = timings.phase(Phase::Total).seconds.max;
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
-        let facts = facts(world, &simulation, &scenario.parallel, &setup, &summary);
+        let facts = facts(world, &simulation, scenario, &setup, &summary);
         let facts = RunFacts { crowding, ..facts };
         let context = context(world, scenario, &setup, done);
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);

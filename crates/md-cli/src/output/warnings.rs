@@ -10,15 +10,27 @@ const DIGITS: usize = 3;
 
 /// Of the mean kinetic energy: larger changes of the total energy come from more than the cutoff and rounding.
 const LARGEST_CHANGE: f64 = 0.03;
-/// Of the potential's unit: energies of a system at rest that are rounding.
+/// Of the potential's units: energies and forces of a system at rest that are rounding.
 const ROUNDING: f64 = 1e-6;
 
+/// Orders of magnitude of a pair's force and energy: not every scenario is in reduced units.
+#[derive(Debug, Clone, Copy)]
+pub struct Units {
+    /// Of a force.
+    pub force: f64,
+    /// Of an energy.
+    pub energy: f64,
+}
+
 /// Everything that puts the results of a run in doubt.
-pub fn warnings(neighborhood: &NeighborReport, energy: &EnergyReport, setup: &Setup) -> Vec<String> {
-    [dangers(neighborhood), drift(energy, setup.config.max_drift), standstill(energy, setup)]
-        .into_iter()
-        .flatten()
-        .collect()
+pub fn warnings(
+    neighborhood: &NeighborReport,
+    energy: &EnergyReport,
+    setup: &Setup,
+    units: Units,
+) -> Vec<String> {
+    let drift = drift(energy, setup.config.max_drift, units);
+    [dangers(neighborhood), drift, standstill(energy, setup, units)].into_iter().flatten().collect()
 }
 
 /// As soon as it is seen, once: a neighbourhood that may lack pairs.
@@ -45,9 +57,9 @@ fn dangers(report: &NeighborReport) -> Option<String> {
 }
 
 /// A total energy that is not kept.
-fn drift(report: &EnergyReport, max_drift: Option<f64>) -> Option<String> {
+fn drift(report: &EnergyReport, max_drift: Option<f64>, units: Units) -> Option<String> {
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
-    (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING).then(|| {
+    (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING * units.energy).then(|| {
         format!(
             "the total energy has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
              the time step is probably too large{}",
@@ -60,7 +72,7 @@ fn drift(report: &EnergyReport, max_drift: Option<f64>) -> Option<String> {
 }
 
 /// Steps so short that some positions, or all, are the same after them.
-fn standstill(report: &EnergyReport, setup: &Setup) -> Option<String> {
+fn standstill(report: &EnergyReport, setup: &Setup, units: Units) -> Option<String> {
     /// Most coordinates are larger than this part of the farthest.
     const SMALL: f64 = 1.0 / 64.0;
     let &EnergyReport { mean_kinetic, first_force, time, .. } = report;
@@ -71,7 +83,8 @@ fn standstill(report: &EnergyReport, setup: &Setup) -> Option<String> {
     // What is at rest cannot become faster than this while its forces stay as they are.
     let speed = (2.0 * mean_kinetic / lightest).sqrt().max(first_force / lightest * time);
     let (step, rounding) = (config.timestep * speed, f64::EPSILON * farthest);
-    let should_move = time > 0.0 && mean_kinetic.max(first_force) > ROUNDING;
+    let has_speed = mean_kinetic > ROUNDING * units.energy;
+    let should_move = time > 0.0 && (has_speed || first_force > ROUNDING * units.force);
     (should_move && step < rounding).then(|| {
         let outcome = if step <= SMALL * rounding {
             "nothing moves"

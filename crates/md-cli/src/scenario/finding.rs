@@ -97,7 +97,7 @@ pub(super) fn within(path: &str, value: f64, range: &RangeInclusive<f64>) -> Che
     }
     let (least, most) = (range.start(), range.end());
     let message = format!(
-        "`{path}` is {}, but its powers and products are numbers from {least:e} to {most:e} only",
+        "`{path}` is {}, but must be from {least:e} to {most:e}, so that its powers and products are numbers",
         float(value)
     );
     Err(Finding::new(path, message, "units in which it is not far from 1"))

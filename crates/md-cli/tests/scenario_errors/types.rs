@@ -154,7 +154,7 @@ fn dimension_too_large() {
     "#);
 }
 
-/// Whatever the lines of the comments are that they are made of.
+/// They are made of comments, whose lines end elsewhere.
 #[test]
 fn explanations_break_at_the_edge_only() {
     let text = error_after("threads = 1", "threads = 1\nsecond_share = true");

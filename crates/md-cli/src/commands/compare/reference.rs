@@ -114,8 +114,12 @@ impl Reference {
         let mut counts =
             [rows.len(), is_found.iter().filter(|&&is_found| is_found).count()].map(|n| n as f64);
         world.sum(&mut counts)?;
+        let [particles, found] = counts;
         if counts != [self.atoms as f64; 2] {
-            return Ok(Err(format!("{} particles, not the {} of the reference", counts[0], self.atoms)));
+            return Ok(Err(format!(
+                "{particles} particles, among them {found} of the reference's {}",
+                self.atoms
+            )));
         }
         let mut largest = [worst.0];
         world.max(&mut largest)?;
@@ -178,7 +182,7 @@ mod tests {
         assert!(check(&reference, &[[3.0, 0.0, 0.0], [f64::NAN; 3]]).is_err());
         assert_eq!(
             check(&reference, &[[3.0, 0.0, 0.0]]).unwrap_err(),
-            "1 particles, not the 2 of the reference"
+            "1 particles, among them 1 of the reference's 2"
         );
     }
 
