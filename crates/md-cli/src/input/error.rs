@@ -27,6 +27,10 @@ impl fmt::Display for InputError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum Problem {
+    #[error("the file changed while it was read: {before} at first, then {after}")]
+    Changed { before: String, after: String },
+    #[error("the file has {promised} {what}, but {found} of them were kept")]
+    Lost { what: &'static str, promised: u64, found: u64 },
     #[error("the file is empty")]
     Empty,
     #[error("`{text}` is not {expected} ({place})")]

@@ -141,6 +141,7 @@ pub(super) fn particles(
         largest_type: records.iter().map(|record| record.kind).max().unwrap_or_default(),
         ..InputParticles::default()
     };
+    source.check_count("particles", atoms, records.len())?;
     source.share(atoms, &mut particles)?;
     Ok(particles)
 }

@@ -16,7 +16,7 @@ pub use error::{InputError, Problem};
 use md_engine::Share;
 pub(crate) use source::Source;
 
-/// Particles as a file gives them; of ranks that read it together, those that one of them keeps until each particle goes to its owner.
+/// Particles as a file gives them. Where several ranks read it together, each keeps some, until every particle goes to its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputParticles {
     /// Lower corner of the box.

@@ -9,10 +9,13 @@ use md_comm::{Reduction, World};
 use md_engine::{FirstOfAll, Share};
 
 use super::InputParticles;
-use super::error::{InputError, Problem};
+use super::error::{Here, InputError, Problem};
 use crate::error::RunError;
 use crate::memory;
 use crate::text_file::{Blocks, told};
+
+/// 2^64 over the golden ratio: multiples of it lie evenly whatever the steps between numbers are.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A particle file and who reads it.
 #[derive(Clone, Copy)]
@@ -26,14 +29,21 @@ pub(crate) struct Source<'s> {
 
 #[derive(Clone, Copy)]
 enum Text<'s> {
-    Given(&'s str),
+    /// What the first look at it finds, and the second.
+    Given([&'s str; 2]),
     File(&'s Path),
 }
 
 impl<'s> Source<'s> {
     /// A text, for a process of its own.
     pub(super) fn given(name: &'s str, text: &'s str) -> Self {
-        Self { name, text: Text::Given(text), world: None }
+        Self { name, text: Text::Given([text; 2]), world: None }
+    }
+
+    /// A text that changes between the looks at it.
+    #[cfg(test)]
+    pub(super) fn changing(name: &'s str, texts: [&'s str; 2]) -> Self {
+        Self { name, text: Text::Given(texts), world: None }
     }
 
     /// A file.
@@ -54,17 +64,46 @@ impl<'s> Source<'s> {
     /// Shows every line with its number, from 1, and its end. An error ends that; it must be the same on all ranks. *Collective.*
     pub(super) fn lines(
         &self,
-        mut visit: impl FnMut(usize, &str) -> Result<(), InputError>,
+        visit: impl FnMut(usize, &str) -> Result<(), InputError>,
+    ) -> Result<Fingerprint, RunError> {
+        self.look(0, visit)
+    }
+
+    /// Shows every line a second time. What the ranks find in a text that is another one by now means nothing. *Collective.*
+    pub(super) fn lines_again(
+        &self,
+        before: Fingerprint,
+        visit: impl FnMut(usize, &str) -> Result<(), InputError>,
     ) -> Result<(), RunError> {
-        let mut number = 0;
-        let mut show = |number: &mut usize, text: &str| {
+        let after = self.look(1, visit)?;
+        if after == before {
+            return Ok(());
+        }
+        let others = "as many others".to_owned();
+        let is_as_long = (after.lines, after.bytes) == (before.lines, before.bytes);
+        let after = if is_as_long { others } else { after.size() };
+        let problem = Problem::Changed { before: before.size(), after };
+        Err(Here { file: self.name, line: None }.error(problem).into())
+    }
+
+    fn look(
+        &self,
+        time: usize,
+        mut visit: impl FnMut(usize, &str) -> Result<(), InputError>,
+    ) -> Result<Fingerprint, RunError> {
+        let mut seen = Fingerprint::default();
+        let mut show = |seen: &mut Fingerprint, text: &str| {
+            seen.note(text);
             text.split_inclusive('\n').try_for_each(|line| {
-                *number += 1;
-                visit(*number, line)
+                seen.lines += 1;
+                visit(seen.lines, line)
             })
         };
         let path = match self.text {
-            Text::Given(text) => return Ok(show(&mut number, text)?),
+            Text::Given(texts) => {
+                show(&mut seen, texts[time])?;
+                return Ok(seen);
+            }
             Text::File(path) => path,
         };
         let mut blocks = None;
@@ -72,16 +111,14 @@ impl<'s> Source<'s> {
             None => blocks.insert(Blocks::open(path, self.ranks())?).next(lines),
             Some(blocks) => blocks.next(lines),
         };
-        while let Some(block) = told(self.world, path, || next(number))? {
-            show(&mut number, &block)?;
+        while let Some(block) = told(self.world, path, || next(seen.lines))? {
+            show(&mut seen, &block)?;
         }
-        Ok(())
+        Ok(seen)
     }
 
-    /// Whether this rank keeps the particle with this id. What is no id all ranks look at, and find out.
+    /// Whether this rank keeps the particle with this id. All ranks look at what is no id, and refuse it.
     pub(super) fn keeps(&self, id: impl FnOnce() -> Option<u64>) -> bool {
-        /// 2^64 over the golden ratio: multiples of it lie evenly whatever the steps between ids are.
-        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let Some(world) = self.world.filter(|world| world.ranks() > 1) else { return true };
         let Some(id) = id() else { return true };
         let ranks = world.ranks() as u128;
@@ -97,7 +134,7 @@ impl<'s> Source<'s> {
         let room = Vec::<u8>::new().try_reserve_exact(share.saturating_mul(BYTES));
         room.map(|()| share).map_err(|_| RunError::NoRoom {
             path: self.name.to_owned(),
-            size: memory::in_words(overview.bytes as f64),
+            size: memory::in_words(overview.text.bytes as f64),
         })
     }
 
@@ -120,6 +157,17 @@ impl<'s> Source<'s> {
         Err(InputError { file: self.name.to_owned(), line: Some(!highest[0] as usize), problem }.into())
     }
 
+    /// Whether all ranks together have found what the text promises. *Collective.*
+    pub(super) fn check_count(&self, what: &'static str, promised: u64, own: usize) -> Result<(), RunError> {
+        let mut found = [own as u64];
+        self.world.map_or(Ok(()), |world| world.reduce(&mut found, Reduction::Sum))?;
+        let [found] = found;
+        if found == promised {
+            return Ok(());
+        }
+        Err(Here { file: self.name, line: None }.error(Problem::Lost { what, promised, found }).into())
+    }
+
     /// Tells all ranks what holds for the particles of all. *Collective.*
     pub(super) fn share(&self, atoms: u64, particles: &mut InputParticles) -> Result<(), RunError> {
         let Some(world) = self.world.filter(|world| world.ranks() > 1) else { return Ok(()) };
@@ -137,12 +185,36 @@ impl<'s> Source<'s> {
     }
 }
 
+/// What tells a text from others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    /// Number of lines.
+    pub(super) lines: usize,
+    bytes: usize,
+    checksum: u64,
+}
+
+impl Fingerprint {
+    /// Takes down the next block, but for its lines.
+    fn note(&mut self, block: &str) {
+        // One word that is another always makes another sum.
+        let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
+        let (words, rest) = block.as_bytes().as_chunks();
+        let sum = words.iter().fold(self.checksum, |sum, word| mix(sum, u64::from_le_bytes(*word)));
+        self.checksum = rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)));
+        self.bytes += block.len();
+    }
+
+    fn size(&self) -> String {
+        format!("{} lines ({} bytes)", self.lines, self.bytes)
+    }
+}
+
 /// What one look at all lines tells of a text.
 #[derive(Debug, Default)]
 pub(super) struct Overview {
-    bytes: usize,
-    /// Number of lines.
-    pub(super) lines: usize,
+    /// What a second look must find again; known when all lines have been seen.
+    pub(super) text: Fingerprint,
     /// Whether there is anything but white space.
     pub(super) has_words: bool,
     /// The last line if it has no end.
@@ -152,8 +224,6 @@ pub(super) struct Overview {
 impl Overview {
     /// Takes down the next line.
     pub(super) fn note(&mut self, line: &str) {
-        self.bytes += line.len();
-        self.lines += 1;
         self.has_words = self.has_words || !line.trim().is_empty();
         if !line.ends_with('\n') {
             line.clone_into(&mut self.unfinished);
@@ -168,6 +238,69 @@ impl Overview {
             return Ok(());
         }
         let problem = Problem::NoNewline { field: field.to_owned(), otherwise };
-        Err(InputError { file: file.to_owned(), line: Some(self.lines), problem })
+        Err(InputError { file: file.to_owned(), line: Some(self.text.lines), problem })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use md_comm::local;
+
+    use super::*;
+
+    const RANKS: usize = 3;
+
+    #[test]
+    fn all_ranks_say_that_a_file_has_changed() {
+        /// More than one block.
+        const LINES: usize = 200_000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p");
+        let text = "12345678\n".repeat(LINES);
+        let changed = [
+            ("\n".repeat(4), "4 lines (4 bytes)"),
+            (format!("{text}1\n"), "200001 lines (1800002 bytes)"),
+            (text.replacen('7', "6", 1), "as many others"),
+            (format!("{}87\n", &text[..text.len() - 3]), "as many others"),
+        ];
+        let looks = |again: &str| {
+            fs::write(&path, &text).unwrap();
+            local::run(RANKS, Duration::from_secs(60), |world| {
+                let source = Source::file("p", &path, Some(world));
+                let before = source.lines(|_, _| Ok(())).unwrap();
+                world.barrier().unwrap();
+                if world.rank() == 0 {
+                    fs::write(&path, again).unwrap();
+                }
+                source.lines_again(before, |_, _| Ok(()))
+            })
+        };
+        assert!(looks(&text).into_iter().all(|said| said.unwrap().is_ok()));
+        for (again, then) in changed {
+            for said in looks(&again) {
+                let error = said.unwrap().unwrap_err();
+                let begins =
+                    "p: the file changed while it was read: 200000 lines (1800000 bytes) at first, then ";
+                assert_eq!((error.to_string(), error.exit_code()), (format!("{begins}{then}"), 2));
+            }
+        }
+    }
+
+    #[test]
+    fn all_ranks_say_that_particles_are_missing() {
+        let check = |promised: u64| {
+            local::run(RANKS, Duration::from_secs(60), |world| {
+                let source = Source::file("p", Path::new("p"), Some(world));
+                source.check_count("velocities", promised, world.rank() + 1)
+            })
+        };
+        assert!(check(6).into_iter().all(|said| said.unwrap().is_ok()));
+        for said in check(7) {
+            let said = said.unwrap().unwrap_err().to_string();
+            assert_eq!(said, "p: the file has 7 velocities, but 6 of them were kept");
+        }
     }
 }

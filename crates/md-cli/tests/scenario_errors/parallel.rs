@@ -63,9 +63,8 @@ fn another_word_for_chunk() {
     44 │ shell = "half"
        ╰────
      help: `parallel.chunk`: For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes
-           of the pieces that each step's messages are sent in,
-           "off" for none, or "auto": 32768 between nodes, none inside a node. Results do not depend
-           on it.
+           of the pieces that each step's messages are sent in, "off" for none, or "auto": 32768
+           between nodes, none inside a node. Results do not depend on it.
     "#);
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn read(
     frames.frame.check_rows(source.name)?;
     let mut rows = Rows::new(source, &columns, species, source.expect_room(*promised, overview)?);
     let own_lines = frames.frame.rows();
-    source.lines(|number, raw| {
+    source.lines_again(overview.text, |number, raw| {
         if own_lines.contains(&number) && rows.fault.is_none() {
             let line = Line::new(source.name, number, raw);
             rows.fault = rows.read(line, (number - own_lines.start) as u64 + 1).err();
@@ -125,10 +125,11 @@ impl Frames {
     /// What follows a frame must be nothing or the next one, else its count is wrong.
     fn find(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, RunError> {
         let mut frames = Self::default();
-        source.lines(|number, raw| {
+        let text = source.lines(|number, raw| {
             frames.overview.note(raw);
             frames.note(Line::new(source.name, number, raw), number, wanted)
         })?;
+        frames.overview.text = text;
         Ok(frames)
     }
 
@@ -172,7 +173,7 @@ impl Frames {
         }
         if number == *count && number > 1 && *missing > 0 {
             let found = frame.promised.saturating_sub(*missing);
-            let last = Here { file, line: Some(overview.lines) };
+            let last = Here { file, line: Some(overview.text.lines) };
             return Err(last.error(frame.cut(found)));
         }
         let comment = frame.comment.as_deref().ok_or_else(|| {

@@ -187,3 +187,18 @@ fn one_damaged_byte_gives_particles_or_an_error() {
         }
     }
 }
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_refused() {
+    let said = |again: &str| {
+        let source = Source::changing("a.extxyz", [SMALL, again]);
+        read(&source, &species(), None).unwrap_err().to_string()
+    };
+    let begins = "a.extxyz: the file changed while it was read: 5 lines (189 bytes) at first, then ";
+    let cut: String = SMALL.split_inclusive('\n').take(4).collect();
+    assert_eq!(said(&cut), format!("{begins}4 lines (161 bytes)"));
+    assert_eq!(said(&SMALL.repeat(2)), format!("{begins}10 lines (378 bytes)"));
+    assert_eq!(said(""), format!("{begins}0 lines (0 bytes)"));
+    assert_eq!(said(&SMALL.replace("A -4 1", "A -3 1")), format!("{begins}as many others"));
+    assert_eq!(said(&SMALL.replace("B 1 2", "Q 1 2")), format!("{begins}as many others"));
+}

@@ -165,7 +165,7 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
     let [of_atoms, of_velocities] = [Section::Atoms, Section::Velocities].map(|it| lines_of(section(it)));
     let room = source.expect_room(header.atoms, &layout.overview)?;
     let (mut records, mut velocities, mut fault) = (Vec::with_capacity(room), Vec::new(), None);
-    source.lines(|number, raw| {
+    source.lines_again(layout.overview.text, |number, raw| {
         let is_atom = of_atoms.contains(&number);
         if fault.is_some() || !(is_atom || of_velocities.contains(&number)) {
             return Ok(());
@@ -184,6 +184,7 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
     let records = fields::sorted_by_id(source, records)?;
     let mut particles = fields::particles(source, &records, header.atoms)?;
     if section(Section::Velocities).is_some() {
+        source.check_count(Section::Velocities.content(), header.atoms, velocities.len())?;
         source.agree(sections::give_velocities(source.name, velocities, &mut particles))?;
     }
     Ok(particles)
@@ -203,7 +204,7 @@ struct Layout {
 impl Layout {
     fn find(source: &Source<'_>) -> Result<(Header, Self), RunError> {
         let (mut layout, whole) = (Self::default(), Here { file: source.name, line: None });
-        source
+        layout.overview.text = source
             .lines(|number, raw| layout.note(Here { file: source.name, line: Some(number) }, number, raw))?;
         if !layout.overview.has_words {
             return Err(whole.error(Problem::Empty).into());

@@ -205,3 +205,15 @@ fn many_pairs_of_types_take_no_longer_than_their_lines() {
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!(particles.coefficients.len(), 500_500);
 }
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_refused() {
+    let said = |again: &str| read(&Source::changing("data.lammps", [SMALL, again])).unwrap_err().to_string();
+    let size = |text: &str| format!("{} lines ({} bytes)", text.lines().count(), text.len());
+    let begins = format!("data.lammps: the file changed while it was read: {} at first, then ", size(SMALL));
+    let within_velocities = &SMALL[..SMALL.find("1 1 0 0\n").unwrap()];
+    for again in [within_velocities, &format!("\n{SMALL}"), &SMALL.replace("4.0", "4.25"), ""] {
+        assert_eq!(said(again), format!("{begins}{}", size(again)));
+    }
+    assert_eq!(said(&SMALL.replace("3 0 -1.5e-3", "3 0 -2.5e-3")), format!("{begins}as many others"));
+}
