@@ -51,7 +51,7 @@ under_miri() {
 
 # A race does not fail a test by itself.
 under_tsan() {
-    CARGO_TARGET_DIR="$target/tsan" RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="exitcode=66 halt_on_error=1" \
+    CARGO_TARGET_DIR="$target/tsan" RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="exitcode=66 halt_on_error=1 allocator_may_return_null=1" \
         cargo +nightly test -Zbuild-std -p md-comm --no-default-features --lib --test conformance --target "$host"
 }
 
