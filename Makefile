@@ -46,6 +46,7 @@ test: setup
 		broken_runs:: commands:: compare:: launch:: configs::
 	$(MAKE) loom
 	scripts/test-ase.sh
+	scripts/check-arm.sh
 	$(MAKE) deny
 
 # Licences, sources and known vulnerabilities of the dependencies.
@@ -65,6 +66,7 @@ test-all: test
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	scripts/fault-matrix.sh
 	scripts/check-races.sh
+	scripts/check-arm.sh --run
 	$(MAKE) soak STEPS=200000
 	$(MAKE) test-libraries
 

@@ -12,6 +12,11 @@
 //! does not. It costs one conversion per component. Integers wrap around, so that the resolution does not depend on the
 //! size of the box either.
 
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, dead_code, reason = "parts that only instructions of x86_64 need")
+)]
+
 #[macro_use]
 mod lanes;
 mod double;
