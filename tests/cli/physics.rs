@@ -105,21 +105,16 @@ fn small_units() {
     const UNIT: f64 = 1.0 / (1 << 30) as f64;
     let species = format!("[[species]]\nname = \"A\"\nmass = {UNIT:?}\nepsilon = {UNIT:?}");
     let small = melt_with(&species);
-    let temperature = format!("--set system.temperature={:?}", 1.44 * UNIT);
-    let said = small.succeed(
-        Start::Threads(1),
-        &format!(
-            "run melt.toml --quiet {temperature} --set simulation.timestep=0.03 --set simulation.steps=40"
-        ),
-    );
-    assert!(said.stderr.contains(" per atom, 7.45 % of the mean kinetic energy, where 3 % "), "{said:?}");
-    let said = small.succeed(
-        Start::Threads(1),
-        &format!("run melt.toml --quiet {temperature} --set simulation.timestep=1e-32"),
-    );
-    assert!(said.stderr.contains("so nothing moves; the time step is too small\n"), "{said:?}");
-    let said = small.succeed(Start::Threads(1), &format!("run melt.toml --quiet {temperature}"));
-    assert_eq!(said.stderr, "");
+    let temperature = 1.44 * UNIT;
+    let said = |options: &str| {
+        let command = format!("run melt.toml --quiet --set system.temperature={temperature:?} {options}");
+        small.succeed(Start::Threads(1), &command).stderr
+    };
+    let long = said("--set simulation.timestep=0.03 --set simulation.steps=40");
+    assert!(long.contains(" per atom, 7.45 % of the mean kinetic energy, where 3 % "), "{long}");
+    let short = said("--set simulation.timestep=1e-32");
+    assert!(short.contains("so nothing moves; the time step is too small\n"), "{short}");
+    assert_eq!(said(""), "");
 }
 
 #[test]
