@@ -14,7 +14,7 @@ const LAUNCHERS: [&str; 5] = ["md-cli", "mpirun", "srun", "scripts/mpirun.sh", "
 const CALLS: [&str; 3] = ["configs/", "--example ", "make "];
 
 fn pages_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let entries = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
     let pages = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "md"));
     pages.chain(folders.iter().flat_map(|folder| pages_in(folder))).collect()
@@ -47,7 +47,7 @@ fn check(line: &str) -> Result<bool, String> {
             expect(target, text_of(&repository("Makefile")).contains(&format!("\n{target}:")))?;
         }
         ["cargo", .., "--example", name] => {
-            expect(name, repository(&format!("examples/{name}.rs")).exists())?
+            expect(name, repository(&format!("examples/{name}.rs")).exists())?;
         }
         [script, ..] if script.starts_with("scripts/") => expect(script, repository(script).exists())?,
         _ => (),

@@ -13,41 +13,20 @@ mod counter;
 #[cfg(feature = "mpi")]
 #[path = "../../crates/md-comm/tests/conformance/launch.rs"]
 mod launch;
+#[path = "../support/tally.rs"]
+mod tally;
 mod work;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use md_comm::{World, local};
+use tally::Tally;
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// Over MPI.
 #[cfg(feature = "mpi")]
 const RANKS: usize = 2;
-
-/// Counts and prints outcomes.
-#[derive(Debug, Default)]
-struct Tally {
-    passed: usize,
-    failed: usize,
-}
-
-impl Tally {
-    fn count(&mut self, name: &str, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => self.passed += 1,
-            Err(what) => {
-                self.failed += 1;
-                println!("FAILED  {name}: {what}");
-            }
-        }
-    }
-
-    fn end(&self) -> ExitCode {
-        println!("{} passed, {} failed", self.passed, self.failed);
-        ExitCode::from(u8::from(self.failed > 0))
-    }
-}
 
 fn main() -> ExitCode {
     #[cfg(feature = "mpi")]

@@ -48,6 +48,8 @@ pub mod conformance;
 mod error;
 mod exact_sum;
 mod exchange;
+#[cfg(all(loom, test))]
+mod explore_model;
 #[cfg(any(feature = "mpi", test))]
 mod flag_protocol;
 mod known_problems;
