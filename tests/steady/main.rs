@@ -4,7 +4,10 @@
 //!
 //! Allocations are counted per thread, on the Rust side. Collectives are counted by a library that is loaded before
 //! MPI's and forwards every call (the profiling interface, MPI-3.1 section 14.2); it keeps its count in a file.
-#![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
+#![cfg_attr(
+    feature = "mpi",
+    expect(clippy::print_stdout, reason = "a test program without the standard harness")
+)]
 
 #[cfg(feature = "mpi")]
 mod child;
