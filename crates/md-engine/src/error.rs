@@ -33,15 +33,8 @@ pub enum EngineError {
     #[error("{0}")]
     Config(String),
     /// A particle that cannot be where it is, or move as it does.
-    #[error("particle {id}: {problem}")]
-    Particle {
-        /// Its id.
-        id: u64,
-        /// What of it.
-        attribute: Attribute,
-        /// What is wrong.
-        problem: String,
-    },
+    #[error(transparent)]
+    Particle(#[from] ParticleFault),
     /// Initial velocities whose sums are beyond those of [`md_core::exact_sum`].
     #[error(
         "the {what} of all particles is not a number below 2^63 = 9.2e18 at a temperature of 1: a mass is too large or too small"
@@ -155,6 +148,18 @@ pub enum EngineError {
     Observer(Box<dyn Error + Send + Sync>),
 }
 
+/// A particle that cannot be where it is, or move as it does.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("particle {id}: {problem}")]
+pub struct ParticleFault {
+    /// Its id.
+    pub id: u64,
+    /// What of it.
+    pub attribute: Attribute,
+    /// What is wrong.
+    pub problem: String,
+}
+
 /// What of a particle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribute {
@@ -186,7 +191,7 @@ impl EngineError {
             | Self::SinglePrecision
             | Self::Config(_)
             | Self::BoxTooLarge(_)
-            | Self::Particle { .. }
+            | Self::Particle(_)
             | Self::Sum { .. }
             | Self::Mass { .. }
             | Self::Temperature { .. }

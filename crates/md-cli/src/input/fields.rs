@@ -106,15 +106,19 @@ pub(super) struct Record {
     pub(super) momentum: [f64; 3],
 }
 
-/// Sorts by id and refuses an id that stands twice. *Collective.*
-pub(super) fn sorted_by_id(source: &Source<'_>, mut records: Vec<Record>) -> Result<Vec<Record>, RunError> {
+/// Sorts by id and refuses an id that stands twice, or another fault that comes first. *Collective.*
+pub(super) fn sorted_by_id(
+    source: &Source<'_>,
+    mut records: Vec<Record>,
+    fault: Option<InputError>,
+) -> Result<Vec<Record>, RunError> {
     records.sort_unstable_by_key(|record| (record.id, record.line));
-    let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id);
-    let first = twice.min_by_key(|pair| pair[1].line).map_or(Ok(()), |pair| {
+    let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id).map(|pair| {
         let problem = Problem::DuplicateId { id: pair[0].id, first: pair[0].line };
-        Err(Here { file: source.name, line: Some(pair[1].line) }.error(problem))
+        Here { file: source.name, line: Some(pair[1].line) }.error(problem)
     });
-    source.agree(first)?;
+    let first = fault.into_iter().chain(twice).min_by_key(|error| error.line);
+    source.agree(first.map_or(Ok(()), Err))?;
     Ok(records)
 }
 

@@ -276,8 +276,7 @@ impl<'r> Rows<'r> {
     /// The particles of all rows. *Collective.*
     fn particles(self, atoms: u64) -> Result<InputParticles, RunError> {
         let Self { source, columns, records, masses, fault, .. } = self;
-        source.agree(fault.map_or(Ok(()), Err))?;
-        let records = fields::sorted_by_id(source, records)?;
+        let records = fields::sorted_by_id(source, records, fault)?;
         let vectors = |vector: fn(&Record) -> [f64; 3]| records.iter().map(vector).collect();
         let velocities = columns.velocity.is_some().then(|| vectors(|record| record.velocity));
         let momenta = columns.momentum.is_some().then(|| vectors(|record| record.momentum));

@@ -180,8 +180,7 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
         }
         Ok(())
     })?;
-    source.agree(fault.map_or(Ok(()), Err))?;
-    let records = fields::sorted_by_id(source, records)?;
+    let records = fields::sorted_by_id(source, records, fault)?;
     let mut particles = fields::particles(source, &records, header.atoms)?;
     if section(Section::Velocities).is_some() {
         source.check_count(Section::Velocities.content(), header.atoms, velocities.len())?;
