@@ -80,6 +80,14 @@ pub enum EngineError {
     /// A block of memory that could not be had.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// The same, of particles that are shared out.
+    #[error("out of memory: there is no room for {what} ({bytes} bytes)")]
+    NoRoom {
+        /// For what.
+        what: &'static str,
+        /// How much it needs.
+        bytes: usize,
+    },
     /// Communication.
     #[error(transparent)]
     Communication(#[from] CommError),
@@ -204,6 +212,7 @@ impl EngineError {
             | Self::WrongCount { .. } => Scope::AllRanks,
             Self::Threads(_)
             | Self::OutOfMemory(_)
+            | Self::NoRoom { .. }
             | Self::Communication(_)
             | Self::Border(_)
             | Self::Stray(..)

@@ -9,7 +9,7 @@ use md_core::observables::degrees_of_freedom;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
-use crate::checks::for_each_rank;
+use crate::checks::{expect_room, for_each_rank};
 use crate::config::{Config, ParticleSource};
 use crate::decomposition::Division;
 use crate::error::EngineError;
@@ -41,14 +41,25 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
                 Particle { position, ..particle }
             };
             let mut own = Vec::new();
-            let mut take = |particles: &mut dyn Iterator<Item = Particle>| {
-                own.extend(particles.map(wrap).filter(|particle| owned(&particle.position)));
+            let mut take = |particle: Particle| {
+                let particle = wrap(particle);
+                if owned(&particle.position) {
+                    expect_room(&mut own, 1, OWN)?;
+                    own.push(particle);
+                }
+                Ok::<(), EngineError>(())
             };
             match share {
-                None => take(&mut particles.iter().copied()),
+                None => particles.iter().copied().try_for_each(take)?,
                 Some(_) => {
-                    let mine: Vec<_> = particles.iter().map(words).collect();
-                    for_each_rank(&mine, world, |words| take(&mut words.iter().map(particle)))?;
+                    let mut taken = Ok(());
+                    let take = |words: [u64; 8]| {
+                        if taken.is_ok() {
+                            taken = take(particle(&words));
+                        }
+                    };
+                    for_each_rank(particles.iter().map(words), world, take)?;
+                    taken?;
                     own.sort_unstable_by_key(|particle| particle.id);
                 }
             }
@@ -62,6 +73,9 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
     }
     Ok(particles)
 }
+
+/// What there may be no room for.
+pub(crate) const OWN: &str = "the particles of this rank";
 
 /// A particle as it is sent.
 pub(crate) fn words(&Particle { id, species, position, velocity }: &Particle) -> [u64; 8] {
