@@ -80,7 +80,7 @@ pub(crate) fn gather_all<T: Pod>(mine: &[T], world: &dyn World) -> Result<Vec<T>
 /// # Errors
 /// Communication; no memory for what a rank has.
 pub fn for_each_rank<T: Pod>(
-    mine: impl ExactSizeIterator<Item = T> + Clone,
+    mine: &(impl ExactSizeIterator<Item = T> + Clone),
     world: &dyn World,
     mut visit: impl FnMut(T),
 ) -> Result<(), EngineError> {

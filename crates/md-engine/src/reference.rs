@@ -9,7 +9,7 @@ use md_core::{Particle, Shell, memory};
 use crate::checks::{expect_room, for_each_rank};
 use crate::config::Forces;
 use crate::error::EngineError;
-use crate::initial::{self, OWN, particle, words};
+use crate::initial::{self, particle, words};
 use crate::report::ParticleRow;
 use crate::setup::Setup;
 
@@ -25,7 +25,7 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
     let (grid, cutoff2) = (&setup.division.grid, potential.cutoff().powi(2));
     let particles = memory::or_error(|| initial::particles(setup, world))??;
     let mut own: Vec<Particle> = Vec::new();
-    expect_room(&mut own, particles.owned(), OWN)?;
+    expect_room(&mut own, particles.owned(), "the particles of this rank")?;
     own.extend((0..particles.owned()).map(|index| particles.get(index)));
     let mut members = BTreeMap::<Cell, Vec<usize>>::new();
     for (index, particle) in own.iter().enumerate() {
@@ -55,7 +55,7 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
             }
         }
     };
-    for_each_rank(own.iter().map(words), world, |words| add_forces(particle(&words)))?;
+    for_each_rank(&own.iter().map(words), world, |words| add_forces(particle(&words)))?;
     let row = |(&Particle { id, species, position, .. }, vector): (&Particle, [f64; 3])| ParticleRow {
         id,
         kind: species + 1,

@@ -98,7 +98,7 @@ impl Reference {
         rows: &[ParticleRow],
     ) -> Result<Result<(), String>, RunError> {
         let (mut is_found, mut worst) = (vec![false; self.rows.len()], (0.0, 0));
-        for_each_rank(rows.iter().copied(), world, |row| {
+        for_each_rank(&rows.iter().copied(), world, |row| {
             heartbeat.beat();
             let Ok(index) = self.rows.binary_search_by_key(&row.id, |reference| reference.id) else { return };
             is_found[index] = true;
