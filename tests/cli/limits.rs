@@ -131,27 +131,6 @@ fn particle_files_beyond_the_memory() {
     }
 }
 
-/// The particles of a rank and of its messages, wherever memory ends.
-#[test]
-fn ranks_without_memory_for_their_share_of_a_file() {
-    if !p2p_available() {
-        return;
-    }
-    let workdir = Workdir::new(&from_file("particles").replace("steps = 20", "steps = 1"));
-    let row = |i: usize| format!("A {} {} {}\n", i % 75, i / 75 % 75, i / 5625);
-    let rows: String = (0..400_000).map(row).collect();
-    workdir.write("particles", &format!("400000\nLattice=\"75 0 0 0 75 0 0 0 75\"\n{rows}"));
-    for room in [350_000, 400_000] {
-        let mut command = workdir.under_mpirun(2, "bash".as_ref());
-        let limited =
-            format!("ulimit -v {room}; exec \"$md\" run melt.toml --quiet --set parallel.backend=p2p");
-        command.args(["-c", &limited]).env("md", md_cli());
-        let said = Said::of(command);
-        let is_named = said.stderr.contains("out of memory: there is no room for ");
-        assert!(said.code == Some(0) || (said.code == Some(1) && is_named), "{said:?}");
-    }
-}
-
 /// What is wrong is cut like everything else.
 #[test]
 fn long_arguments_are_cut() {
