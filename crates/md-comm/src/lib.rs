@@ -45,6 +45,7 @@ mod choice;
 mod chunk;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod deliver;
 mod error;
 mod exact_sum;
 mod exchange;
@@ -75,6 +76,7 @@ pub use backend::{Backend, Blocking, Purpose};
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;
+pub use deliver::{Message, deliver, deliver_items};
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
 pub use known_problems::{KnownProblem, known_problems};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use md_comm::World;
 use md_core::grid::{Cell, add};
-use md_core::{Particle, Shell};
+use md_core::{Particle, Shell, memory};
 
-use crate::checks::for_each_rank;
+use crate::checks::{expect_room, for_each_rank};
 use crate::config::Forces;
 use crate::error::EngineError;
 use crate::initial::{self, particle, words};
@@ -23,8 +23,10 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
         return Err(EngineError::Config("there is no pair potential".to_owned()));
     };
     let (grid, cutoff2) = (&setup.division.grid, potential.cutoff().powi(2));
-    let particles = initial::particles(setup, world)?;
-    let own: Vec<Particle> = (0..particles.owned()).map(|index| particles.get(index)).collect();
+    let particles = memory::or_error(|| initial::particles(setup, world))??;
+    let mut own: Vec<Particle> = Vec::new();
+    expect_room(&mut own, particles.owned(), "the particles of this rank")?;
+    own.extend((0..particles.owned()).map(|index| particles.get(index)));
     let mut members = BTreeMap::<Cell, Vec<usize>>::new();
     for (index, particle) in own.iter().enumerate() {
         members.entry(grid.cell_of(particle.position)).or_default().push(index);
@@ -38,7 +40,9 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
             adjacent.entry(primary).or_default().push((members, shift));
         }
     }
-    let mut forces = vec![[0.0; 3]; own.len()];
+    let mut forces = Vec::new();
+    expect_room(&mut forces, own.len(), "the forces on the particles of this rank")?;
+    forces.resize(own.len(), [0.0; 3]);
     let mut add_forces = |other: Particle| {
         let beside = adjacent.get(&grid.cell_of(other.position)).into_iter().flatten();
         for (index, shift) in beside.flat_map(|(members, shift)| members.iter().map(move |&i| (i, shift))) {
@@ -51,8 +55,7 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
             }
         }
     };
-    let mine: Vec<_> = own.iter().map(words).collect();
-    for_each_rank(&mine, world, |words| words.iter().map(particle).for_each(&mut add_forces))?;
+    for_each_rank(&own.iter().map(words), world, |words| add_forces(particle(&words)))?;
     let row = |(&Particle { id, species, position, .. }, vector): (&Particle, [f64; 3])| ParticleRow {
         id,
         kind: species + 1,
