@@ -137,6 +137,17 @@ impl Default for NeighborConfig {
     }
 }
 
+/// How the instruction set of the kernels is chosen, and with it the shape of clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimdChoice {
+    /// The method's best, by what the CPU has.
+    Auto,
+    /// That with which forces took the least time at the start, on the slowest rank.
+    Measured,
+    /// One that this CPU has.
+    Named(SimdLevel),
+}
+
 /// How the work is divided and the halo exchanged. The transport is the world's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParallelConfig {
@@ -156,8 +167,8 @@ pub struct ParallelConfig {
     pub buffering: Buffering,
     /// Threads per rank, the calling one included.
     pub threads: usize,
-    /// Instruction set, one that this CPU has; the method's best where absent.
-    pub simd: Option<SimdLevel>,
+    /// Instruction set of the kernels.
+    pub simd: SimdChoice,
 }
 
 impl Default for ParallelConfig {
@@ -171,7 +182,7 @@ impl Default for ParallelConfig {
             second_share: SecondShare::default(),
             buffering: Buffering::default(),
             threads: 1,
-            simd: None,
+            simd: SimdChoice::Auto,
         }
     }
 }

@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error::ScenarioError;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
-pub use neighbor::{Neighbor, Rebuild};
+pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
