@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::screen::significant;
+use md_lab::significant;
 
 /// When to show progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

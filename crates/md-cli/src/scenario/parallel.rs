@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one, positive};
 use super::simulation::Simulation;
-use super::wording::{listed, name_of};
+use super::wording::listed;
+use md_lab::name_of;
 
 /// `[parallel]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

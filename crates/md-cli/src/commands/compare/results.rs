@@ -4,9 +4,10 @@ use md_comm::Blocking;
 use md_engine::Phase;
 
 use super::measure::Sample;
-use crate::comparison::{Comparison, Control, Interval, Measured, Status, StrategyReport};
+use crate::comparison::{Comparison, Control, Measured, Status, StrategyReport};
 use crate::output::{OutputDirectory, OutputError, Screen, compare};
 use crate::report::RunContext;
+use md_lab::statistics::Interval;
 
 /// Said of strategies that were not reached.
 const NOT_REACHED: &str =

@@ -3,9 +3,10 @@
 use md_comm::Backend;
 use md_engine::Phase;
 
-use crate::comparison::{Comparison, Interval, Measured, Status, StepPhases, StrategyReport};
+use crate::comparison::{Comparison, Measured, Status, StepPhases, StrategyReport};
 use crate::output::fixtures::context;
 use crate::report::{RunContext, Strategy};
+use md_lab::statistics::Interval;
 
 /// A median with bounds 5 % below and above.
 pub(in crate::output) fn around(median_s: f64) -> Interval {

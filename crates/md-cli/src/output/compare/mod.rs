@@ -12,9 +12,11 @@ pub use table::table;
 
 use super::directory::{KnownFile, OutputDirectory};
 use super::error::OutputError;
-use super::screen::significant;
 use super::tables::compare_csv;
-use crate::comparison::{Comparison, Interval, RankedBy};
+use crate::comparison::{Comparison, RankedBy};
+use md_lab::plot::Picture;
+use md_lab::significant;
+use md_lab::statistics::Interval;
 
 /// A unit of time.
 #[derive(Clone, Copy)]
@@ -54,7 +56,10 @@ pub fn screen_text(comparison: &Comparison) -> String {
 pub fn write(directory: &OutputDirectory, comparison: &Comparison) -> Result<(), OutputError> {
     directory.write_whole(KnownFile::COMPARE, &compare_csv(comparison)?)?;
     directory.write_whole(KnownFile::RECOMMENDATION, recommendation(comparison).as_bytes())?;
-    directory.write_whole(KnownFile::COMPARE_SVG, chart::svg(comparison)?.as_bytes())?;
-    directory.write_whole(KnownFile::COMPARE_PNG, &chart::png(comparison)?)?;
+    let chart = chart::chart(comparison);
+    let svg = chart.svg().map_err(|reason| OutputError::encode(KnownFile::COMPARE_SVG, &reason))?;
+    directory.write_whole(KnownFile::COMPARE_SVG, svg.as_bytes())?;
+    let png = chart.png().map_err(|reason| OutputError::encode(KnownFile::COMPARE_PNG, &reason))?;
+    directory.write_whole(KnownFile::COMPARE_PNG, &png)?;
     directory.finish()
 }

@@ -1,9 +1,10 @@
 //! The ranked table on the screen.
 
 use super::{MICROSECONDS, MILLISECONDS, Unit};
-use crate::comparison::{Comparison, Interval, RankedBy, StrategyReport};
+use crate::comparison::{Comparison, RankedBy, StrategyReport};
 use crate::report::RunContext;
 use crate::scenario::name_of;
+use md_lab::statistics::Interval;
 
 /// Significant digits of times.
 const DIGITS: usize = 4;

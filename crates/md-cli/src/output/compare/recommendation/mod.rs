@@ -10,12 +10,10 @@ mod tests;
 use md_comm::{Backend, Blocking};
 
 use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
-use crate::comparison::{
-    Comparison, Control, Interval, Measured, Ranked, RankedBy, SAMPLES_FOR_CONFIDENCE, SMALL_SHARE,
-    StrategyReport,
-};
-use crate::output::screen::significant;
+use crate::comparison::{Comparison, Control, Measured, Ranked, RankedBy, SMALL_SHARE, StrategyReport};
 use crate::report::Strategy;
+use md_lab::significant;
+use md_lab::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
 
 /// Two-sided messages as everybody uses them.
 const BASELINE: Backend = Backend::P2p;
