@@ -3,10 +3,12 @@
 //! Nothing here prints, reads arguments or knows exit codes; that is for the program.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod compare;
 mod error;
 mod names;
 pub mod plot;
+pub mod sampling;
 pub mod statistics;
 mod strategy;
 pub mod tables;
