@@ -38,11 +38,11 @@ pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
 pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
     let config = config(inputs, scenario)?;
-    Setup::new(config, ranks).map_err(|error| {
-        let of_file = file::located(inputs, &error).map(RunError::from);
-        let of_scenario = || located(source, scenario, &error).map(RunError::from);
-        of_file.or_else(of_scenario).unwrap_or_else(|| error.into())
-    })
+    let made = Setup::new(config.clone(), ranks);
+    if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
+        file::check_particles(inputs, &config)?;
+    }
+    made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {

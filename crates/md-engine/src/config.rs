@@ -10,7 +10,7 @@ use md_core::{
     Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
 };
 
-use crate::error::EngineError;
+use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
 use crate::second_share::SecondShare;
 use crate::{initial, placement};
@@ -287,17 +287,28 @@ impl Config {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }
         match &self.particles {
-            ParticleSource::List { particles, share, .. } => {
-                let own = || particles.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
-                let first = share.map_or_else(own, |share| Some(share.first));
-                placement::check(particles, first, species, &self.domain())?;
-                match self.temperature {
-                    Some(_) => Ok(()),
-                    None => placement::check_velocities(particles, self.dimension),
-                }
+            ParticleSource::List { particles, .. } => {
+                placement::check_numbers(particles, species)?;
+                self.particle_faults().next().map_or(Ok(()), |fault| Err(fault.into()))
             }
             ParticleSource::Lattice(_) => placement::check_shares(&self.shares),
         }
+    }
+
+    /// What is wrong with the particles of a list, one by one: with where they are and, unless there is a temperature, with how they
+    /// move. [`crate::Setup::new`] refuses the first.
+    pub fn particle_faults(&self) -> impl Iterator<Item = ParticleFault> {
+        let (listed, shared) = match &self.particles {
+            ParticleSource::List { particles, share, .. } => (&particles[..], share.as_ref()),
+            ParticleSource::Lattice(_) => (&[][..], None),
+        };
+        let own = || listed.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
+        let first = shared.map_or_else(own, |share| Some(share.first));
+        let (domain, is_drawn) = (self.domain(), self.temperature.is_some());
+        listed.iter().flat_map(move |particle| {
+            let moves = if is_drawn { None } else { placement::velocity_fault(particle, &domain) };
+            placement::fault(particle, first, &domain).into_iter().chain(moves)
+        })
     }
 }
 

@@ -69,7 +69,7 @@ pub use config::{
     TailCorrection,
 };
 pub use decomposition::{Decomposition, Division};
-pub use error::{Attribute, EngineError, Scope};
+pub use error::{Attribute, EngineError, ParticleFault, Scope};
 pub use frozen::FrozenHalo;
 pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};
