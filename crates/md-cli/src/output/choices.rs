@@ -4,7 +4,7 @@ use md_comm::{Choice, Outcome, Tried};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::screen::significant;
+use md_lab::significant;
 
 const US_PER_S: f64 = 1e6;
 /// Significant digits of a time on the screen.

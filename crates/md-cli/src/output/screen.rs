@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::error::{Intact, OutputError};
 use crate::printable::escaped;
 use md_engine::{ForceTotals, ParticleRow, Thermo};
+use md_lab::significant;
 
 /// Significant digits of the thermo table, as LAMMPS prints them.
 const THERMO_DIGITS: usize = 8;
@@ -143,25 +144,6 @@ pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
     text
 }
 
-/// A number with `digits` significant digits, like C's `%g`: trailing zeros are left out, and numbers that are very
-/// small or very large are written with an exponent.
-pub(super) fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    match usize::try_from(digits as i32 - 1 - exponent) {
-        Ok(decimals) if exponent >= -4 => without_trailing_zeros(&format!("{value:.decimals$}")).to_owned(),
-        _ => format!("{}e{exponent:+03}", without_trailing_zeros(mantissa)),
-    }
-}
-
-fn without_trailing_zeros(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
@@ -259,23 +241,5 @@ mod tests {
         Pressure: 0.1
         Largest force: 3 on particle 1 at (0, 0, 0)
         ");
-    }
-
-    #[test]
-    fn like_percent_g_of_c() {
-        for (value, text) in [
-            (0.0, "0"),
-            (1.44, "1.44"),
-            (-6.773368053, "-6.7734"),
-            (0.18211, "0.18211"),
-            (3.5578e-5, "3.5578e-05"),
-            (0.00012345, "0.00012345"),
-            (99999.6, "1e+05"),
-            (12345.6, "12346"),
-            (2000.0, "2000"),
-            (f64::NAN, "NaN"),
-        ] {
-            assert_eq!(significant(value, 5), text);
-        }
     }
 }

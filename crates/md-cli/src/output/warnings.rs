@@ -2,8 +2,8 @@
 
 use md_engine::{EnergyReport, NeighborReport, Setup};
 
-use super::screen::significant;
 use super::statistics::percent;
+use md_lab::significant;
 
 /// Significant digits: an order of magnitude is what counts.
 const DIGITS: usize = 3;

@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error::ScenarioError;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
+pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
@@ -53,7 +54,6 @@ pub use source::{ScenarioSource, effective_toml, fault, load};
 pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
 pub use system::{InputFile, InputFormat, Lattice, System};
-pub use wording::name_of;
 pub(crate) use wording::{listed, nearest};
 
 /// A whole scenario, all defaults filled in.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
 use super::simulation::Simulation;
-use super::wording::name_of;
+use md_lab::name_of;
 
 /// `[system]`: exactly one of `lattice` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

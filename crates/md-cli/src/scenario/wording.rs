@@ -1,6 +1,5 @@
 //! The words of error messages: values as found, lists of names, and the name that was probably meant.
 
-use serde::Serialize;
 use toml::Value;
 
 /// A value as found: its type and, where short, itself.
@@ -19,15 +18,6 @@ pub(super) fn found(value: &Value) -> String {
 /// A float as TOML writes it: `1.0`, not `1`.
 pub(super) fn float(number: f64) -> String {
     format!("{number:?}").to_lowercase()
-}
-
-/// The name an enum value has in a scenario, e.g. `direct-sum`.
-pub fn name_of<T: Serialize>(value: T) -> String {
-    match Value::try_from(value) {
-        Ok(Value::String(name)) => name,
-        Ok(other) => other.to_string(),
-        Err(error) => error.to_string(),
-    }
 }
 
 /// The candidate a user most likely meant, if one is near enough to be worth naming.

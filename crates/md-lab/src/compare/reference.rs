@@ -1,5 +1,6 @@
 //! The forces every strategy must give, computed once by other means: each rank's particles are shown to all ranks, which add up the
-//! forces on their own, without lists, halo or transport.
+//! forces on their own, without lists, halo or transport. In small systems a direct sum over all pairs and periodic images must give
+//! the same, before anything is judged: the reference shares cells and their periodicity with what it judges, the direct sum does not.
 //!
 //! The bound on the difference is 1e-10 of the rms force: sums in another order differ by
 //! about 1e-13, and a message that is missing, stale or mistaken for another shows at 1e-3 and more. (A flipped bit among
@@ -9,13 +10,7 @@
 use md_comm::monitor::Heartbeat;
 use md_comm::{Reduction, World};
 use md_core::force::Precision;
-use md_core::partition::PartitionKind;
-use md_engine::{ParticleRow, Setup, for_each_rank, forces_without_halo};
-
-use crate::error::RunError;
-use crate::inputs::Inputs;
-use crate::scenario::Parallel;
-use crate::setup;
+use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_by_direct_sum, forces_without_halo};
 
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
@@ -29,61 +24,88 @@ fn force_bound(precision: Precision) -> f64 {
 /// but rounding.
 const LEAST_FORCE: f64 = 1e-3;
 
+/// Up to so many particles the reference is held against a direct sum, which takes a second or less then.
+const MOST_DIRECT: u64 = 4000;
+
+/// Why there is nothing to judge by.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// The ways to compute it disagree.
+    #[error(
+        "nothing can be judged: the forces by direct sum are not those by adjacent cells (the reference): {difference}"
+    )]
+    Disagreement {
+        /// In words.
+        difference: String,
+    },
+    /// The forces could not be computed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// What a reference has to know of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// Of a particle, in units of which the initial state is displaced.
+    pub diameter: f64,
+    /// Order of magnitude of a pair force.
+    pub force_unit: f64,
+    /// Of the strategies.
+    pub precision: Precision,
+}
+
 /// Forces of the displaced initial state; no rank has all.
 #[derive(Debug)]
-pub(super) struct Reference {
+pub struct Reference {
     /// Of some particles, by id.
     rows: Vec<ParticleRow>,
     /// Number of all particles.
     atoms: u64,
     /// The rms force.
     scale: f64,
-    /// See [`force_bound`].
-    bound: f64,
-}
-
-/// The initial state, divided as any number of ranks can divide it.
-///
-/// # Errors
-/// As [`setup::of_scenario`].
-pub(super) fn setup(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
-    let mut scenario = inputs.scenario.clone();
-    scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
-    scenario.neighbor.precision = Precision::Double;
-    setup::of_scenario(inputs, &scenario, ranks)
+    terms: Terms,
 }
 
 impl Reference {
-    /// Computes the forces of a [`setup()`]. *Collective.*
+    /// Computes the forces of the displaced initial state. *Collective.*
     ///
     /// # Errors
-    /// Communication.
-    pub(super) fn compute(world: &dyn World, inputs: &Inputs, setup: &Setup) -> Result<Self, RunError> {
-        let scenario = &inputs.scenario;
-        let setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
-        let least_force = LEAST_FORCE * scenario.interaction.force_unit(&scenario.species);
-        let rows = forces_without_halo(world, &setup)?;
-        Self::new(world, rows, least_force, force_bound(scenario.neighbor.precision))
+    /// [`ReferenceError`].
+    pub fn compute(world: &dyn World, setup: &Setup, terms: Terms) -> Result<Self, ReferenceError> {
+        let setup = setup.displaced(terms.diameter);
+        let reference = Self::new(world, forces_without_halo(world, &setup)?, terms)?;
+        if reference.atoms <= MOST_DIRECT {
+            reference.confirm(world, &forces_by_direct_sum(world, &setup)?)?;
+        }
+        Ok(reference)
     }
 
-    fn new(
-        world: &dyn World,
-        mut rows: Vec<ParticleRow>,
-        least_force: f64,
-        bound: f64,
-    ) -> Result<Self, RunError> {
+    /// Holds it against the forces by another way, to rounding. *Collective.*
+    fn confirm(&self, world: &dyn World, rows: &[ParticleRow]) -> Result<(), ReferenceError> {
+        match self.compare(world, &Heartbeat::default(), rows, force_bound(Precision::Double))? {
+            Ok(()) => Ok(()),
+            Err(difference) => Err(ReferenceError::Disagreement { difference }),
+        }
+    }
+
+    fn new(world: &dyn World, mut rows: Vec<ParticleRow>, terms: Terms) -> Result<Self, EngineError> {
         rows.sort_by_key(|row| row.id);
         let squares: f64 = rows.iter().flat_map(|row| row.vector).map(|force| force * force).sum();
         let mut sums = [squares, rows.len() as f64];
         world.sum(&mut sums)?;
         let [squares, atoms] = sums;
-        let scale = (squares / atoms.max(1.0)).sqrt().max(least_force);
-        Ok(Self { rows, atoms: atoms as u64, scale, bound })
+        let scale = (squares / atoms.max(1.0)).sqrt().max(LEAST_FORCE * terms.force_unit);
+        Ok(Self { rows, atoms: atoms as u64, scale, terms })
     }
 
     /// Number of particles.
     pub(super) fn atoms(&self) -> u64 {
         self.atoms
+    }
+
+    /// Of a particle.
+    pub(super) fn diameter(&self) -> f64 {
+        self.terms.diameter
     }
 
     /// Compares forces on this rank's particles, whichever they are, with the reference. What is wrong, in words, is the same on all
@@ -96,7 +118,17 @@ impl Reference {
         world: &dyn World,
         heartbeat: &Heartbeat,
         rows: &[ParticleRow],
-    ) -> Result<Result<(), String>, RunError> {
+    ) -> Result<Result<(), String>, EngineError> {
+        self.compare(world, heartbeat, rows, force_bound(self.terms.precision))
+    }
+
+    fn compare(
+        &self,
+        world: &dyn World,
+        heartbeat: &Heartbeat,
+        rows: &[ParticleRow],
+        bound: f64,
+    ) -> Result<Result<(), String>, EngineError> {
         let (mut is_found, mut worst) = (vec![false; self.rows.len()], (0.0, 0));
         for_each_rank(&rows.iter().copied(), world, |row| {
             heartbeat.beat();
@@ -121,13 +153,13 @@ impl Reference {
         world.max(&mut largest)?;
         let mut id = [if largest == [worst.0] { worst.1 } else { 0 }];
         world.reduce(&mut id, Reduction::Highest)?;
-        Ok(if largest[0] <= self.bound {
+        Ok(if largest[0] <= bound {
             Ok(())
         } else {
             Err(format!(
                 "wrong forces: that on particle {} differs by {:.1e} of the rms force from that of the reference \
                  (bound {:.0e})",
-                id[0], largest[0], self.bound
+                id[0], largest[0], bound
             ))
         })
     }
@@ -153,21 +185,41 @@ mod tests {
         (1..).zip(forces).map(row).collect()
     }
 
-    /// What two ranks say of these forces, each having the reference of one half and the forces of the other.
-    fn check(reference: &[[f64; 3]], found: &[[f64; 3]]) -> Result<(), String> {
+    /// What two ranks say, each having the reference of one half and the forces of the other.
+    fn on_two_ranks<T: Send + PartialEq>(
+        reference: &[[f64; 3]],
+        found: &[[f64; 3]],
+        judge: impl Fn(&Reference, &dyn World, &[ParticleRow]) -> T + Sync,
+    ) -> T {
         let ended = local::run(2, Duration::from_secs(20), |world| {
             let half = |rows: Vec<ParticleRow>, wanted: usize| {
                 rows.into_iter().filter(|row| row.id as usize % 2 == wanted).collect::<Vec<_>>()
             };
-            let own = half(rows(reference), world.rank());
-            let reference = Reference::new(world, own, LEAST_FORCE, force_bound(Precision::Double)).unwrap();
-            let found = half(rows(found), 1 - world.rank());
-            reference.check(world, &Heartbeat::default(), &found).unwrap()
+            let terms = Terms { diameter: 1.0, force_unit: 1.0, precision: Precision::Double };
+            let reference = Reference::new(world, half(rows(reference), world.rank()), terms).unwrap();
+            judge(&reference, world, &half(rows(found), 1 - world.rank()))
         });
         let mut said = ended.into_iter().map(Result::unwrap);
         let first = said.next().unwrap();
         assert!(said.all(|other| other == first));
         first
+    }
+
+    #[test]
+    fn a_direct_sum_that_differs_is_an_error_that_names_both() {
+        let confirm = |found| {
+            on_two_ranks(&[[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]], found, |reference, world, rows| {
+                reference.confirm(world, rows).map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(confirm(&[[3.0, 0.0, 1e-13], [0.0, 4.0, 0.0]]), Ok(()));
+        insta::assert_snapshot!(confirm(&[[3.0, 0.0, 0.0], [0.0, 4.0, 1e-6]]).unwrap_err(), @"nothing can be judged: the forces by direct sum are not those by adjacent cells (the reference): wrong forces: that on particle 2 differs by 2.8e-7 of the rms force from that of the reference (bound 1e-10)");
+    }
+
+    fn check(reference: &[[f64; 3]], found: &[[f64; 3]]) -> Result<(), String> {
+        on_two_ranks(reference, found, |reference, world, rows| {
+            reference.check(world, &Heartbeat::default(), rows).unwrap()
+        })
     }
 
     #[test]

@@ -4,7 +4,8 @@ use md_comm::{Backend, Blocking};
 use md_engine::Phase;
 use serde::Serialize;
 
-use crate::report::{RunContext, Strategy};
+use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
+use crate::{RunContext, Strategy};
 
 /// How a strategy fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
 /// reported.
@@ -21,60 +22,6 @@ pub enum Status {
     Timeout,
     /// A call failed.
     Failed,
-}
-
-/// A median and the interval that holds the true median with 95 % confidence, in seconds; with fewer than
-/// [`SAMPLES_FOR_CONFIDENCE`] samples, their range.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// Median of the samples.
-    pub median_s: f64,
-    /// Lower bound.
-    pub low_s: f64,
-    /// Upper bound.
-    pub high_s: f64,
-}
-
-/// Samples from which on an interval of 95 % exists; with fewer, smallest and largest sample are the bounds.
-pub const SAMPLES_FOR_CONFIDENCE: usize = 6;
-
-impl Interval {
-    /// From at least one sample. The bounds are order statistics, so nothing is assumed about how times are distributed:
-    /// the number of samples below the true median is binomial, B(n, 1/2), and the k-th smallest and k-th largest sample
-    /// enclose it with probability 1 - 2 P(B < k); the largest k with at least 95 % is taken.
-    pub fn of(samples: &[f64]) -> Option<Self> {
-        let mut sorted = samples.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let count = sorted.len();
-        let (&low_s, &high_s) = (sorted.get(left_out(count))?, sorted.iter().nth_back(left_out(count))?);
-        let median_s = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
-        Some(Self { median_s, low_s, high_s })
-    }
-
-    /// Whether this is smaller beyond doubt: the intervals do not touch.
-    pub fn is_below(&self, other: &Self) -> bool {
-        self.high_s < other.low_s
-    }
-
-    /// All times so many times as long.
-    #[must_use]
-    pub fn times(self, factor: f64) -> Self {
-        Self { median_s: factor * self.median_s, low_s: factor * self.low_s, high_s: factor * self.high_s }
-    }
-}
-
-/// How many samples lie outside the interval at each end. Sound for up to 1000 samples.
-fn left_out(count: usize) -> usize {
-    const OUTSIDE: f64 = 0.05;
-    let mut term = 0.5_f64.powf(count as f64);
-    let (mut below, mut bound) = (0.0, 0);
-    // `below` is P(B < bound), `term` is P(B = bound).
-    while 2.0 * (below + term) <= OUTSIDE {
-        below += term;
-        term *= (count - bound) as f64 / (bound + 1) as f64;
-        bound += 1;
-    }
-    bound.saturating_sub(1)
 }
 
 /// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks, median over repetitions.
@@ -274,37 +221,5 @@ impl Comparison {
 
     fn valid(&self) -> impl Iterator<Item = Ranked<'_>> {
         self.rows.iter().filter_map(StrategyReport::valid)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_the_order_statistics_of_the_binomial_table() {
-        // Number of the lower bound's sample, from 1 (Conover, Practical Nonparametric Statistics, table of the sign
-        // test at 5 %, two-sided).
-        for (count, number) in
-            [(1, 1), (5, 1), (6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (15, 4), (20, 6), (25, 8)]
-        {
-            let samples: Vec<f64> = (1..=count).rev().map(f64::from).collect();
-            let interval = Interval::of(&samples).unwrap();
-            assert_eq!(interval.low_s, f64::from(number), "{count}");
-            assert_eq!(interval.high_s, f64::from(count + 1 - number), "{count}");
-        }
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
-        assert_eq!(Interval::of(&[4.0, 1.0, 2.0, 3.0]).unwrap().median_s, 2.5);
-        assert_eq!(Interval::of(&[]), None);
-    }
-
-    #[test]
-    fn touching_intervals_prove_nothing() {
-        let interval = |low_s, high_s| Interval { median_s: (low_s + high_s) / 2.0, low_s, high_s };
-        assert!(interval(1.0, 2.0).is_below(&interval(2.1, 3.0)));
-        assert!(!interval(1.0, 2.0).is_below(&interval(2.0, 3.0)));
     }
 }

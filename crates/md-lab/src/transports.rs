@@ -1,6 +1,6 @@
-//! The worlds of a comparison: one that judges, and one per strategy.
+//! The worlds of a measurement: one in which the ranks agree, and one per transport.
 
-use md_comm::{Backend, CommError, RmaOptions, World};
+use md_comm::{Backend, CommError, Rank, RmaOptions, World};
 
 /// Opens worlds with one backend or another over the same ranks.
 pub trait Transports {
@@ -15,11 +15,16 @@ pub trait Transports {
     /// communication.
     fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError>;
 
+    /// Of each rank, the lowest rank on its node. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn nodes(&self) -> Result<Vec<Rank>, CommError> {
+        Ok(vec![0; self.agreement().ranks()])
+    }
+
     /// Backends that run here, the baseline first.
     fn backends(&self) -> Vec<Backend>;
-
-    /// Ends all ranks with this exit code; callable from any thread, also while a call of this rank does not return.
-    fn end_job(&self) -> fn(u8);
 }
 
 /// Ranks are threads of this process.
@@ -42,10 +47,6 @@ impl Transports for Threads<'_> {
     fn backends(&self) -> Vec<Backend> {
         vec![Backend::Local]
     }
-
-    fn end_job(&self) -> fn(u8) {
-        |exit_code| std::process::exit(i32::from(exit_code))
-    }
 }
 
 /// Ranks are processes of an MPI run.
@@ -62,13 +63,13 @@ impl Transports for Processes<'_> {
         Ok(Box::new(self.0.duplicate()?.with_backend(backend)?.with_options(options)?))
     }
 
+    fn nodes(&self) -> Result<Vec<Rank>, CommError> {
+        self.0.nodes()
+    }
+
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.
     fn backends(&self) -> Vec<Backend> {
         let can_compete = |backend: &Backend| !matches!(backend, Backend::Local | Backend::Auto);
         Backend::ALL.iter().copied().filter(can_compete).collect()
-    }
-
-    fn end_job(&self) -> fn(u8) {
-        |exit_code| md_comm::mpi::abort(i32::from(exit_code))
     }
 }

@@ -1,0 +1,66 @@
+//! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval, or
+//! the range of fewer samples than that takes.
+
+use super::comparison::{Comparison, RankedBy};
+use super::unit_of;
+use crate::plot::Bars;
+
+/// Best at the top.
+pub fn chart(comparison: &Comparison) -> Bars {
+    let by = comparison.ranked_by();
+    let description = match by {
+        RankedBy::Exchange => "exchange alone, microseconds",
+        RankedBy::Step | RankedBy::WholeStep => "step, milliseconds",
+    };
+    let unit = unit_of(by).per_second;
+    let ranking = comparison.ranking();
+    let bars =
+        ranking.iter().map(|ranked| (ranked.strategy.to_string(), by.interval(ranked.measured).times(unit)));
+    Bars {
+        title: title(comparison),
+        description: format!("{description} (median and {})", comparison.bounds()),
+        bars: bars.collect(),
+    }
+}
+
+fn title(comparison: &Comparison) -> String {
+    let context = comparison.rows.first().map(|row| &row.context);
+    context.map_or_else(String::new, |context| {
+        format!("Halo exchange, {} atoms, {} ranks, {}", context.atoms, context.ranks, context.host)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use md_comm::Backend;
+    use md_core::Shell;
+
+    use crate::plot::Picture;
+
+    use super::*;
+    use crate::compare::fixtures::comparison;
+
+    #[test]
+    fn the_svg_names_every_strategy() {
+        let text = chart(&comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)])).svg().unwrap();
+        for label in ["p2p half direct rect", "shm half direct rect", "16000 atoms, 2 ranks", "microseconds"]
+        {
+            assert!(text.contains(label), "{label}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_bounds_are_called_what_they_are() {
+        let comparison = comparison(&[(Backend::P2p, 10.0, 1.0)]);
+        assert!(chart(&comparison).svg().unwrap().contains("microseconds (median and 95 % interval)"));
+        let few = Comparison { repeat: 5, ..comparison };
+        assert!(chart(&few).svg().unwrap().contains("microseconds (median and range)"));
+    }
+
+    #[test]
+    fn different_work_is_drawn_by_the_step() {
+        let mut comparison = comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)]);
+        comparison.rows[1].context.strategy.shell = Shell::Full;
+        assert!(chart(&comparison).svg().unwrap().contains("step, milliseconds"));
+    }
+}

@@ -1,0 +1,58 @@
+//! Names and numbers as people read them.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// The name an enum value has in a scenario, e.g. `direct-sum`.
+pub fn name_of<T: Serialize>(value: T) -> String {
+    struct Named<T>(T);
+    impl<T: Serialize> fmt::Display for Named<T> {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.serialize(formatter)
+        }
+    }
+    Named(value).to_string()
+}
+
+/// A number with `digits` significant digits, like C's `%g`: trailing zeros are left out, and numbers that are very
+/// small or very large are written with an exponent.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    match usize::try_from(digits as i32 - 1 - exponent) {
+        Ok(decimals) if exponent >= -4 => without_trailing_zeros(&format!("{value:.decimals$}")).to_owned(),
+        _ => format!("{}e{exponent:+03}", without_trailing_zeros(mantissa)),
+    }
+}
+
+fn without_trailing_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn like_percent_g_of_c() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.44, "1.44"),
+            (-6.773368053, "-6.7734"),
+            (0.18211, "0.18211"),
+            (3.5578e-5, "3.5578e-05"),
+            (0.00012345, "0.00012345"),
+            (99999.6, "1e+05"),
+            (12345.6, "12346"),
+            (2000.0, "2000"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(significant(value, 5), text);
+        }
+    }
+}
