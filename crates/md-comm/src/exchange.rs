@@ -23,11 +23,12 @@
 use std::fmt;
 #[cfg(feature = "conformance")]
 use std::rc::Rc;
+use std::time::Instant;
 
 use crate::auto::Auto;
 use crate::ledger::Ledger;
 use crate::transport::{Poll, Transport};
-use crate::{Choice, CommError, EdgeId, ExchangeSpec};
+use crate::{Choice, CommError, Edge, EdgeId, ExchangeSpec};
 
 /// A message that has arrived: borrowed from the transport until the next call on the context.
 #[derive(Debug)]
@@ -56,6 +57,18 @@ pub enum Growth {
     Grown,
 }
 
+/// Is told about the messages of one context at the moment when something happens to them: for timelines.
+pub trait MessageObserver {
+    /// A message of so many bytes may leave along an edge.
+    fn started(&self, edge: &Edge, bytes: usize);
+
+    /// A message of so many bytes has come along an edge; where this rank stood still for it, since when.
+    fn arrived(&self, edge: &Edge, bytes: usize, waits_since: Option<Instant>);
+
+    /// The exchange is over.
+    fn completed(&self);
+}
+
 /// Opens a context of the same kind.
 type Opener = Box<dyn Fn(ExchangeSpec) -> Result<Exchange, CommError>>;
 
@@ -73,6 +86,7 @@ pub struct Exchange {
     transport: Box<dyn Transport>,
     /// Chooses the transport, for backend `auto`.
     auto: Option<Box<Auto>>,
+    observer: Option<Box<dyn MessageObserver>>,
     /// Last, so that MPI is finalised after the transports are gone.
     opener: Opener,
 }
@@ -90,7 +104,7 @@ impl Exchange {
         transport: Box<dyn Transport>,
         opener: impl Fn(ExchangeSpec) -> Result<Self, CommError> + 'static,
     ) -> Self {
-        Self { ledger, transport, auto: None, opener: Box::new(opener) }
+        Self { ledger, transport, auto: None, observer: None, opener: Box::new(opener) }
     }
 
     /// The same context with a choice of transports, of which the present one is the first.
@@ -102,10 +116,16 @@ impl Exchange {
     /// The same context, and its reverse, with a decorated transport.
     #[cfg(feature = "conformance")]
     pub(crate) fn decorated(self, decorate: Rc<Decorator>) -> Self {
-        let Self { ledger, transport, auto, opener } = self;
+        let Self { ledger, transport, auto, observer, opener } = self;
         let transport = decorate(ledger.spec(), transport);
         let opener = Box::new(move |spec| Ok(opener(spec)?.decorated(Rc::clone(&decorate))));
-        Self { ledger, transport, auto, opener }
+        Self { ledger, transport, auto, observer, opener }
+    }
+
+    /// The same context, watched; its reverse is not.
+    #[must_use]
+    pub fn observed(self, observer: Box<dyn MessageObserver>) -> Self {
+        Self { observer: Some(observer), ..self }
     }
 
     /// The spec as negotiated so far (capacities included).
@@ -131,6 +151,9 @@ impl Exchange {
     /// [`CommError::Misuse`] if the edge was not packed or was started already; the transport's errors.
     pub fn start(&mut self, edge: EdgeId) -> Result<(), CommError> {
         let bytes = self.ledger.start(edge)?;
+        if let Some(observer) = &self.observer {
+            observer.started(self.ledger.edge(edge), bytes);
+        }
         self.timed(|transport| transport.start(edge, bytes))
     }
 
@@ -158,8 +181,9 @@ impl Exchange {
     /// [`CommError::Misuse`] before [`Self::initiate`].
     #[expect(clippy::should_implement_trait, reason = "an arrival borrows from the context")]
     pub fn next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
+        let waits_since = self.observer.as_ref().map(|_| Instant::now());
         match self.poll(Poll::Wait)? {
-            Some(edge) => self.message(edge).map(Some),
+            Some(edge) => self.message(edge, waits_since).map(Some),
             None => Ok(None),
         }
     }
@@ -173,7 +197,7 @@ impl Exchange {
     /// As [`Self::next`], but for the timeout.
     pub fn try_next(&mut self) -> Result<Option<Arrival<'_>>, CommError> {
         match self.poll(Poll::Probe)? {
-            Some(edge) => self.message(edge).map(Some),
+            Some(edge) => self.message(edge, None).map(Some),
             None => Ok(None),
         }
     }
@@ -202,8 +226,18 @@ impl Exchange {
         self.ledger.receive_capacity(edge)
     }
 
-    pub(crate) fn message(&mut self, edge: EdgeId) -> Result<Arrival<'_>, CommError> {
-        self.ledger.arrive(edge, self.transport.message(edge)?)
+    /// The message that has arrived; where this rank stood still for it, since when.
+    pub(crate) fn message(
+        &mut self,
+        edge: EdgeId,
+        waits_since: Option<Instant>,
+    ) -> Result<Arrival<'_>, CommError> {
+        let Self { ledger, transport, observer, .. } = self;
+        let arrival = ledger.arrive(edge, transport.message(edge)?)?;
+        if let Some(observer) = observer {
+            observer.arrived(ledger.edge(edge), arrival.bytes.len(), waits_since);
+        }
+        Ok(arrival)
     }
 
     /// Ends the exchange: finishes the sends, releases the receive buffers, opens the next epoch or pre-posts the next
@@ -214,6 +248,9 @@ impl Exchange {
     pub fn complete(&mut self) -> Result<(), CommError> {
         self.ledger.complete()?;
         self.timed(|transport| transport.complete())?;
+        if let Some(observer) = &self.observer {
+            observer.completed();
+        }
         if let Some(auto) = &mut self.auto {
             auto.end_exchange(&mut self.transport);
         }

@@ -78,7 +78,7 @@ pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;
 pub use deliver::{Message, deliver, deliver_items};
 pub use error::CommError;
-pub use exchange::{Arrival, Exchange, Growth, Traffic};
+pub use exchange::{Arrival, Exchange, Growth, MessageObserver, Traffic};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
 pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};

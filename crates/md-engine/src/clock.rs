@@ -1,5 +1,7 @@
 //! Where the time of a run goes, phase by phase.
 
+use std::fmt;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
@@ -54,23 +56,41 @@ pub struct PhaseTime {
     pub seconds: f64,
 }
 
+/// Is told of every phase when it is over: for timelines. Phases may lie within each other.
+pub trait PhaseObserver {
+    /// A phase has lasted so long.
+    fn phase(&self, phase: Phase, begun: Instant, lasted: Duration);
+}
+
 /// Adds up wall time per phase on one rank.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PhaseClock {
     times: [PhaseTime; Phase::ALL.len()],
     started: Instant,
+    observer: Option<Rc<dyn PhaseObserver>>,
+}
+
+impl fmt::Debug for PhaseClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PhaseClock").field("times", &self.times).finish_non_exhaustive()
+    }
 }
 
 impl Default for PhaseClock {
     fn default() -> Self {
-        Self { times: Default::default(), started: Instant::now() }
+        Self { times: Default::default(), started: Instant::now(), observer: None }
     }
 }
 
 impl PhaseClock {
-    /// Forgets everything: the start of the step loop.
+    /// Forgets all times: the start of the step loop.
     pub fn restart(&mut self) {
-        *self = Self::default();
+        *self = Self { observer: self.observer.take(), ..Self::default() };
+    }
+
+    /// From now on, somebody is told of every phase.
+    pub fn observe(&mut self, observer: Rc<dyn PhaseObserver>) {
+        self.observer = Some(observer);
     }
 
     /// Does `work` and books its time on `phase`. Not to be nested: the time would be counted twice.
@@ -78,14 +98,14 @@ impl PhaseClock {
     pub fn time<R>(&mut self, phase: Phase, work: impl FnOnce() -> R) -> R {
         let start = Instant::now();
         let result = work();
-        self.book(phase, start.elapsed());
+        self.book_since(phase, start);
         result
     }
 
     /// Books the time since `begun`, without what other phases have claimed beyond [`Self::claimed_s`] of then.
     pub(crate) fn book_rest(&mut self, phase: Phase, begun: Instant, claimed_s: f64) {
         let others = Duration::try_from_secs_f64(self.claimed_s() - claimed_s).unwrap_or_default();
-        self.book(phase, begun.elapsed().saturating_sub(others));
+        self.book_without(phase, begun, others);
     }
 
     /// Seconds booked so far. What is hidden behind other phases is no time of its own.
@@ -94,12 +114,21 @@ impl PhaseClock {
         all - self.times[Phase::HaloHidden as usize].seconds
     }
 
-    /// Books a time measured elsewhere.
+    /// Books the time since `begun`.
     #[inline]
-    pub fn book(&mut self, phase: Phase, duration: Duration) {
+    pub fn book_since(&mut self, phase: Phase, begun: Instant) {
+        self.book_without(phase, begun, Duration::ZERO);
+    }
+
+    #[inline]
+    fn book_without(&mut self, phase: Phase, begun: Instant, others: Duration) {
+        let lasted = begun.elapsed();
         let time = &mut self.times[phase as usize];
         time.calls += 1;
-        time.seconds += duration.as_secs_f64();
+        time.seconds += lasted.saturating_sub(others).as_secs_f64();
+        if let Some(observer) = &self.observer {
+            observer.phase(phase, begun, lasted);
+        }
     }
 
     /// The times so far; `total` is the time since the restart over `steps` steps, `other` what no phase has claimed.

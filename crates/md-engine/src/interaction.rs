@@ -128,7 +128,7 @@ impl<'w> ForceContext<'_, 'w> {
     pub fn compute<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let start = std::time::Instant::now();
         let result = work(self);
-        self.clock.book(Phase::Force, start.elapsed());
+        self.clock.book_since(Phase::Force, start);
         result
     }
 

@@ -1,5 +1,6 @@
 //! What a simulation tells about itself: observables, timings, particles.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use md_comm::{Choice, Traffic};
@@ -7,7 +8,7 @@ use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
-use crate::clock::Phase;
+use crate::clock::{Phase, PhaseObserver};
 use crate::error::EngineError;
 use crate::halo::total;
 use crate::interaction::Interaction;
@@ -48,7 +49,7 @@ impl<I: Interaction> Simulation<'_, I> {
             };
             let begun = Instant::now();
             let observed = observer.observe(&snapshot);
-            self.clock.book(Phase::Output, begun.elapsed());
+            self.clock.book_since(Phase::Output, begun);
             observed.map_err(EngineError::Observer)?;
         }
         Ok(())
@@ -70,7 +71,7 @@ impl<I: Interaction> Simulation<'_, I> {
             self.complete_step()?;
             let begun = Instant::now();
             seen.gathered = Some(self.gather_rows(RowVector::Velocity)?);
-            self.clock.book(Phase::Output, begun.elapsed());
+            self.clock.book_since(Phase::Output, begun);
         }
         Ok(())
     }
@@ -208,6 +209,11 @@ impl<I: Interaction> Simulation<'_, I> {
     /// How well the total energy has been kept so far.
     pub fn energy_report(&self) -> EnergyReport {
         self.energy
+    }
+
+    /// From now on, somebody is told of every phase of this rank.
+    pub fn observe_phases(&mut self, observer: Rc<dyn PhaseObserver>) {
+        self.clock.observe(observer);
     }
 
     /// Starts the measured part: forgets the times and traffic of the set-up. *Collective.*

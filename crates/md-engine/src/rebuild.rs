@@ -158,7 +158,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         clock.time(Phase::Neighbor, || cells.sort(particles, grid, plan, threads));
         let begun = Instant::now();
         halo.make_border(&mut HaloView { particles, cells, plan, domain, threads, clock })?;
-        clock.book(Phase::Border, begun.elapsed());
+        clock.book_since(Phase::Border, begun);
         let (begun, claimed_s) = (Instant::now(), clock.claimed_s());
         self.with_forces(GhostPositions::Fresh, |interaction, context| interaction.rebuild(context))?;
         self.watch.rebuilt(&self.state.particles);

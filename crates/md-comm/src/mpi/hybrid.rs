@@ -114,7 +114,7 @@ impl Transport for Hybrid {
 
     fn message(&mut self, edge: EdgeId) -> Result<&[u8], CommError> {
         let (half, edge) = self.routes.there(edge);
-        Ok(self.halves[half as usize].message(edge)?.bytes)
+        Ok(self.halves[half as usize].message(edge, None)?.bytes)
     }
 
     /// Shared memory first: that is quick, and a peer may be waiting for its buffer.

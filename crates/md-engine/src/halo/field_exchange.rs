@@ -184,7 +184,7 @@ impl FieldExchange {
     /// Nothing is in flight beside other work any more.
     fn book_hidden(&mut self, view: &mut HaloView) {
         if let Some(since) = self.flies_since {
-            view.clock.book(Phase::HaloHidden, since.elapsed());
+            view.clock.book_since(Phase::HaloHidden, since);
         }
     }
 
