@@ -65,7 +65,10 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Check(args) => args.scenario(),
         Command::Forces(args) => args.scenario,
         Command::Compare(args) => args.scenario,
-        Command::Backends | Command::Bench(_) | Command::Schema => return Ok(true),
+        Command::Sweep(args) => args.scenario(),
+        Command::Backends | Command::Bench(_) | Command::Schema | Command::TraceSummary(_) => {
+            return Ok(true);
+        }
     };
     Inputs::read(&args).map(|_| true).map_err(|error| error.to_string())
 }

@@ -21,13 +21,18 @@ fn the_version_and_the_help_of_the_program() {
     Usage: md-cli <COMMAND>
 
     Commands:
-      run       Run a scenario
-      check     Check a scenario and print it with all defaults filled in
-      forces    Evaluate the forces of the initial state, without motion: forces.csv and summary.json
-      compare   Measure halo strategies on this scenario and machine, and recommend one
-      backends  List the halo backends and whether they are available here
-      schema    Print the JSON Schema of a scenario, for editors
-      help      Print this message or the help of the given subcommand(s)
+      run            Run a scenario
+      check          Check a scenario and print it with all defaults filled in
+      forces         Evaluate the forces of the initial state, without motion: forces.csv and
+                     summary.json
+      compare        Measure halo strategies on this scenario and machine, and recommend one
+      sweep          Run a scenario with many sizes, ranks and strategies, one job after another:
+                     sweep.csv
+      trace-summary  Tell from a timeline who waited for whom, and what the run's length consists of
+      bench          Measure the transports with micro-benchmarks: bench.csv, bench.svg
+      backends       List the halo backends and whether they are available here
+      schema         Print the JSON Schema of a scenario, for editors
+      help           Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help

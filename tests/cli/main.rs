@@ -20,6 +20,8 @@ mod physics;
 mod scenario_errors;
 #[path = "../support/mod.rs"]
 mod support;
+mod sweeps;
+mod timelines;
 mod trajectory;
 
 /// These are tests of the program.

@@ -4,9 +4,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
+use md_lab::sweep::Scaling;
 
 use crate::output::ProgressMode;
+
+/// Events per rank in a timeline.
+const EVENTS: u64 = md_lab::trace::EVENTS as u64;
+/// 4 GB per rank.
+const MOST_EVENTS: u64 = 100_000_000;
 
 /// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n P`.
 #[derive(Debug, Clone, Parser)]
@@ -29,6 +36,10 @@ pub enum Command {
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Run a scenario with many sizes, ranks and strategies, one job after another: sweep.csv
+    Sweep(SweepArgs),
+    /// Tell from a timeline who waited for whom, and what the run's length consists of
+    TraceSummary(TraceSummaryArgs),
     /// Measure the transports with micro-benchmarks: bench.csv, bench.svg
     #[command(after_long_help = BENCH_HELP)]
     Bench(BenchArgs),
@@ -144,9 +155,33 @@ pub struct RunArgs {
     /// Progress bar on standard error
     #[arg(long, value_enum, default_value_t)]
     pub progress: ProgressMode,
+    /// The timeline.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// Continue from a checkpoint (not available yet)
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+}
+
+/// Where a timeline goes.
+#[derive(Debug, Clone, Args)]
+pub struct TraceArgs {
+    /// Timeline of all ranks, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Events that each rank keeps for --trace: the last ones
+    #[arg(long, value_name = "N", default_value_t = EVENTS, value_parser = clap::value_parser!(u64).range(1..=MOST_EVENTS))]
+    pub trace_events: u64,
+}
+
+/// Arguments of `trace-summary`.
+#[derive(Debug, Clone, Args)]
+pub struct TraceSummaryArgs {
+    /// What `--trace` has written
+    pub trace: PathBuf,
+    /// Write the tables as CSV, and the communication matrix and the sizes of messages as SVG, into this directory
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `forces`.
@@ -187,9 +222,81 @@ pub struct CompareArgs {
     /// Longest wait for other ranks before a strategy counts as hanging
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = positive_seconds)]
     pub timeout: f64,
+    /// The timeline of one more sample: a file per strategy, whose name has the strategy's in it.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `sweep`.
+#[derive(Debug, Clone, Args)]
+pub struct SweepArgs {
+    /// Scenario file (TOML)
+    scenario: PathBuf,
+    /// Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may be repeated
+    #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
+    set: Vec<String>,
+    /// Output directory, instead of output.directory; a sweep that is there goes on
+    #[arg(long, value_name = "DIR")]
+    output: Option<String>,
+    /// Number of steps, instead of simulation.steps
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Numbers of ranks
+    #[arg(long, value_name = "P,Q", default_value = "1", value_delimiter = ',', value_parser = count())]
+    pub ranks: Vec<usize>,
+    /// Numbers of threads per rank
+    #[arg(long, value_name = "N,M", default_value = "1", value_delimiter = ',', value_parser = count())]
+    pub threads: Vec<usize>,
+    /// Numbers of particles, as near as a lattice comes [default: the scenario's]; with --weak, per rank
+    #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    pub atoms: Vec<u64>,
+    /// Backends, or `all` that run here [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub backends: Vec<String>,
+    /// Shells, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub shells: Vec<String>,
+    /// Exchanges, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub exchanges: Vec<String>,
+    /// Partitions, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub partitions: Vec<String>,
+    /// The size of the system grows with the ranks
+    #[arg(long, conflicts_with = "strong")]
+    weak: bool,
+    /// It does not (the default)
+    #[arg(long)]
+    strong: bool,
+    /// Runs per job
+    #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// What starts the ranks of a job; not needed for backend local
+    #[arg(long, value_name = "COMMAND", default_value = "mpirun -n {ranks}")]
+    pub launcher: String,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl SweepArgs {
+    /// The scenario, with everything that all jobs have in common.
+    pub fn scenario(&self) -> ScenarioArgs {
+        let Self { scenario, set, output, steps, .. } = self.clone();
+        ScenarioArgs { scenario, set, output, threads: None, steps }
+    }
+
+    /// How the size of the system follows the ranks.
+    pub fn scaling(&self) -> Scaling {
+        if self.weak { Scaling::Weak } else { Scaling::Strong }
+    }
+}
+
+fn count() -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u64).range(1..=1_000_000).map(|count| count as usize)
 }
 
 /// Arguments of `bench`.

@@ -76,6 +76,11 @@ impl EarlyEnd {
         self.came().contains(&true) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// The signal that has come to this process.
+    pub fn signal(&self) -> Option<Signal> {
+        SIGNALS.into_iter().zip(self.came()).find_map(|(signal, came)| came.then_some(signal))
+    }
+
     fn came(&self) -> [bool; SIGNALS.len()] {
         let came = self.came.as_ref().and_then(OnceLock::get);
         // Nothing else is published with these flags.

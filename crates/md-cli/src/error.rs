@@ -4,6 +4,7 @@ use md_comm::CommError;
 use md_engine::EngineError;
 pub use md_engine::Scope;
 use md_lab::compare::ReferenceError;
+use md_lab::trace::TraceError;
 
 use crate::early_end::Signal;
 use crate::input::InputError;
@@ -54,6 +55,9 @@ pub enum RunError {
         /// What it may be.
         available: String,
     },
+    /// A file that is no timeline.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// An output.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -79,7 +83,17 @@ pub enum RunError {
         /// Steps that the scenario asks for.
         steps: u64,
     },
-    /// A comparison in which not all went well. Everything has been written.
+    /// A signal has ended a sweep. What was measured before has been written.
+    #[error("ended by {} after {done} of {jobs} jobs; the same command goes on", signal.name)]
+    Swept {
+        /// Which.
+        signal: Signal,
+        /// Rows of the table.
+        done: u64,
+        /// Rows that are wanted.
+        jobs: u64,
+    },
+    /// A comparison or a sweep in which not all went well, or could not begin. Everything has been written.
     #[error("{summary}")]
     Compared {
         /// Who did not do well.
@@ -160,6 +174,7 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Trace(_)
             | Self::Engine(
                 EngineError::Threads(_)
                 | EngineError::Grid(_)
@@ -186,7 +201,7 @@ impl RunError {
             }
             Self::Communication(_) => COMMUNICATION_FAILED,
             Self::Compared { exit_code, .. } => *exit_code,
-            Self::Signalled { signal, .. } => signal.exit_code,
+            Self::Signalled { signal, .. } | Self::Swept { signal, .. } => signal.exit_code,
         }
     }
 
@@ -198,10 +213,12 @@ impl RunError {
             Self::Compared { .. }
             | Self::Reference(_)
             | Self::Signalled { .. }
+            | Self::Swept { .. }
             | Self::Scenario(_)
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Trace(_)
             | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },

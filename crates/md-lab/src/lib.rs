@@ -11,7 +11,9 @@ pub mod plot;
 pub mod sampling;
 pub mod statistics;
 mod strategy;
+pub mod sweep;
 pub mod tables;
+pub mod trace;
 mod transports;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

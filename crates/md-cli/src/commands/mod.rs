@@ -8,6 +8,8 @@ pub mod compare;
 mod faulty;
 pub mod forces;
 pub mod run;
+pub mod sweep;
+pub mod trace_summary;
 
 use std::fs;
 use std::path::Path;

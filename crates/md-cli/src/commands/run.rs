@@ -1,11 +1,13 @@
 //! `md-cli run`: the simulation, and the files and the screen as its observers.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use md_comm::World;
 use md_engine::{
     Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo, Timings,
 };
+use md_lab::trace::TracedWorld;
 
 use super::{
     ROOT, RunSummary, context, facts, interval_warning, open_on_root, output_directory, species_labels,
@@ -20,10 +22,11 @@ use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
 use crate::output::tables::{timing_csv, timing_ranks_csv};
+use crate::output::timeline::trace_line;
 use crate::output::warnings::first_danger;
 use crate::output::{
-    FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
-    Verbosity,
+    FrameBox, KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, ThermoWriter,
+    TrajectoryWriter, Verbosity,
 };
 use crate::report::RunFacts;
 use crate::scenario::Scenario;
@@ -40,16 +43,24 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     memory::expect_on_all(world, inputs, &setup)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
-    let (directory, writers, console) = open_on_root(world, || Outputs::open(inputs, &setup, args))?
-        .map(|outputs| (Some(outputs.directory), Some(outputs.writers), Some(RefCell::new(outputs.console))))
-        .unwrap_or_default();
+    let (directory, writers, console, mut timeline) =
+        open_on_root(world, || Outputs::open(inputs, &setup, args))?
+            .map(|Outputs { directory, writers, console, timeline }| {
+                (Some(directory), Some(writers), Some(RefCell::new(console)), timeline)
+            })
+            .unwrap_or_default();
+    let events = args.trace.trace.as_ref().map(|_| args.trace.trace_events as usize);
+    let traced = events.map(|events| TracedWorld::new(world, events)).transpose()?;
+    let world = traced.as_ref().map_or(world, |traced| traced);
     let mut observers = Observers::new(scenario, writers, console.as_ref(), early_end);
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
     let mut simulation = Simulation::new(world, &setup)?;
     early_end.listen();
+    traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
     simulation.start_measuring()?;
     simulation.run(steps, &mut observers.all())?;
     let timing = simulation.timing()?;
+    traced.as_ref().map_or(Ok(()), TracedWorld::stop)?;
     let (timings, ranks) = (Timings::reduce(&timing, world)?, timing.gather(ROOT, world)?);
     let sums = simulation.system_sums()?;
     let done = simulation.state().step;
@@ -57,18 +68,29 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
     let drift_per_atom = observers.thermo.drift_per_atom();
     let grown = observers.finish();
+    let context = context(world, scenario, &setup, done);
+    let written = traced.as_ref().map(|traced| {
+        traced.write(&context, |bytes| timeline.as_mut().map_or(Ok(()), |file| file.append(bytes, done)))
+    });
+    let timeline = timeline.zip(written.transpose()?);
     if let Some((console, directory)) = console.zip(directory) {
         let wall_s = timings.phase(Phase::Total).seconds.max;
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
         let facts = facts(world, &simulation, scenario, &setup, &summary);
         let facts = RunFacts { crowding, ..facts };
-        let context = context(world, scenario, &setup, done);
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
+        let timeline = timeline.map(|(file, written)| {
+            let text = trace_line(file.path(), &written?);
+            file.finish().map(|()| text)
+        });
         let results = Results { timings, ranks, context, facts, could_use };
         let mut console = console.into_inner();
         console.progress.finish();
         results.write(&directory)?;
         grown.and(directory.finish())?;
+        let timeline = timeline.transpose()?;
+        console.screen.print(&run_report(&results.timings, &results.context, &results.facts));
+        console.screen.print(&timeline.unwrap_or_default());
         results.show(&mut console)?;
     }
     simulation.finalise()?;
@@ -83,6 +105,8 @@ struct Outputs {
     directory: OutputDirectory,
     writers: Writers,
     console: Console,
+    /// For `--trace`.
+    timeline: Option<RecordFile>,
 }
 
 /// The files that grow.
@@ -127,9 +151,17 @@ impl Outputs {
                 progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
                 danger: None,
             },
+            timeline: args.trace.trace.as_ref().map(|path| timeline(&directory, path)).transpose()?,
             directory,
         })
     }
+}
+
+/// A file that is relative to the working directory, not to that of the outputs.
+fn timeline(directory: &OutputDirectory, path: &Path) -> Result<RecordFile, OutputError> {
+    let place = std::path::absolute(path);
+    let create = |reason| OutputError::Create { action: "create", path: path.to_owned(), reason };
+    directory.create_records(place.map_err(create)?, b"")
 }
 
 /// What is known at the end, on rank 0.
@@ -152,9 +184,8 @@ impl Results {
 
     /// Once all files are complete.
     fn show(&self, console: &mut Console) -> Result<(), OutputError> {
-        let Self { timings, context, facts, could_use, .. } = self;
+        let Self { context, facts, could_use, .. } = self;
         let Console { screen, progress, .. } = console;
-        screen.print(&run_report(timings, context, facts));
         facts.warnings.iter().for_each(|text| progress.suspend(|| warn(text)));
         if facts.ended == Ended::WallTime {
             screen.print(&format!("\nEnded by --wall-time after {} steps\n", context.steps));

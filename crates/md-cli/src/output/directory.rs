@@ -36,6 +36,22 @@ impl KnownFile {
     pub const COMPARE_PNG: Self = Self("compare.png");
     /// Which strategy to use.
     pub const RECOMMENDATION: Self = Self("recommendation.txt");
+    /// Messages and waits between ranks, of a timeline.
+    pub const MESSAGES: Self = Self("messages.csv");
+    /// The same as a picture.
+    pub const MESSAGES_SVG: Self = Self("messages.svg");
+    /// Messages by size.
+    pub const MESSAGE_SIZES: Self = Self("message_sizes.csv");
+    /// The same as a bar chart.
+    pub const MESSAGE_SIZES_SVG: Self = Self("message_sizes.svg");
+    /// What ranks waited for.
+    pub const WAITS: Self = Self("waits.csv");
+    /// What the length of a run consists of.
+    pub const CRITICAL_PATH: Self = Self("critical_path.csv");
+    /// One row per job of a sweep.
+    pub const SWEEP: Self = Self("sweep.csv");
+    /// How they scale.
+    pub const SWEEP_SVG: Self = Self("sweep.svg");
     /// The effective scenario.
     pub const SCENARIO: Self = Self("scenario.toml");
     /// One row per case of a micro-benchmark.

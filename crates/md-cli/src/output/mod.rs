@@ -28,6 +28,7 @@ pub mod statistics;
 pub mod summary;
 pub mod tables;
 pub mod thermo;
+pub mod timeline;
 pub mod warnings;
 
 #[cfg(test)]

@@ -20,7 +20,10 @@ pub struct RecordFile {
 
 impl RecordFile {
     /// Puts a new file in the place of an old one or of a link, and writes what stands before the first record.
-    pub(super) fn create(path: PathBuf, preamble: &[u8]) -> Result<Self, OutputError> {
+    ///
+    /// # Errors
+    /// [`OutputError::Create`].
+    pub fn create(path: PathBuf, preamble: &[u8]) -> Result<Self, OutputError> {
         let failed = |action, reason| OutputError::Create { action, path: path.clone(), reason };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|reason| failed("create the folder of", reason))?;
@@ -42,7 +45,10 @@ impl RecordFile {
     }
 
     /// Appends one record, which belongs to `step`.
-    pub(super) fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
         match self.file.write_all(record) {
             Ok(()) => {
                 self.intact_bytes += record.len() as u64;

@@ -78,6 +78,12 @@ pub fn main() -> u8 {
             Ok(choices) => compare_strategies(&args, &choices),
             Err(unknown) => refuse(&unknown),
         },
+        Command::TraceSummary(args) => commands::trace_summary::trace_summary(&args)
+            .map_or_else(|error| fail_alone(&error), |text| show(&text)),
+        Command::Sweep(args) => {
+            let swept = commands::sweep::sweep(&args, &EarlyEnd::new(None));
+            swept.map_or_else(|error| fail_alone(&error), |()| 0)
+        }
         Command::Bench(args) => match Wanted::read(&args) {
             Ok(wanted) => run_benchmarks(&args, &wanted),
             Err(unknown) => refuse(&unknown),

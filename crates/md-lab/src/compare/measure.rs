@@ -138,7 +138,7 @@ fn time_exchanges(
 }
 
 /// Ordinary steps, timed phase by phase, on all ranks. *Collective.*
-fn time_steps(
+pub(super) fn time_steps(
     simulation: &mut Simulation,
     world: &dyn World,
     steps: u64,

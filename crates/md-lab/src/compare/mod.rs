@@ -52,6 +52,14 @@ pub trait Plan {
 
     /// Takes note of how the neighbourhood has held in a sample; on rank 0.
     fn look_at(&self, report: &NeighborReport);
+
+    /// Where timelines are wanted: events that each rank keeps; the same on all ranks.
+    fn timeline_events(&self) -> Option<usize> {
+        None
+    }
+
+    /// Takes the next part of a strategy's timeline, on rank 0.
+    fn take_timeline(&self, _strategy: Strategy, _part: &[u8]) {}
 }
 
 /// A strategy on the configuration.

@@ -1,5 +1,6 @@
 //! Who is checked and measured when.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::outcome::{Exclusion, Problem, agree};
 use super::reference::Reference;
 use super::results::{Entry, Results};
 use super::{Plan, Prepared};
+use crate::trace::TracedWorld;
 use crate::{RunContext, Strategy, Transports, lock};
 
 /// How much is measured.
@@ -88,6 +90,7 @@ impl<'c> Trials<'c> {
             let control = baseline.map(|number| (number, Purpose::Control(group)));
             let rows = passed.iter().map(|&number| (number, Purpose::Row));
             self.measure(&rows.chain(control).collect::<Vec<_>>())?;
+            self.record(&passed)?;
             measured.extend(passed);
         }
         Ok(self.candidates.iter().map(|candidate| candidate.exclusion).collect())
@@ -191,6 +194,32 @@ impl<'c> Trials<'c> {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Makes the steps of one more sample of each strategy, and writes its timeline where that is wanted. *Collective.*
+    fn record(&mut self, numbers: &[usize]) -> Result<(), EngineError> {
+        let (plan, steps) = (self.plan, self.sampling.steps);
+        let Some(events) = plan.timeline_events() else { return Ok(()) };
+        for &number in numbers {
+            let strategy = self.candidates[number].strategy;
+            let context = plan.context(strategy);
+            self.attempt(number, |subject, heartbeat| {
+                let world = TracedWorld::new(subject.world, events)?;
+                Subject { world: &world, ..subject }.simulate(heartbeat, |simulation| {
+                    world.start(simulation)?;
+                    measure::time_steps(simulation, &world, steps, heartbeat)?;
+                    world.stop()?;
+                    let written = world.write(&context, |part| {
+                        heartbeat.beat();
+                        plan.take_timeline(strategy, part);
+                        Ok::<_, Infallible>(())
+                    });
+                    let Ok(_) = written?;
+                    Ok(())
+                })
+            })?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 mod bars;
 mod lines;
+mod matrix;
 
 use std::sync::Once;
 
@@ -14,6 +15,7 @@ use plotters::style::register_font;
 use crate::EncodeError;
 pub use bars::Bars;
 pub use lines::{Line, Panel, Panels};
+pub use matrix::Matrix;
 
 const MARGIN: u32 = 14;
 const FONT: &str = "sans-serif";

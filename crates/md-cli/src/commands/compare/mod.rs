@@ -4,7 +4,8 @@ mod strategies;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,17 +22,16 @@ use md_lab::plot::Picture;
 use md_lab::{RunContext, Strategy, Transports, lock};
 
 use super::{context, context_without_setup, open_on_root, output_directory};
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, TraceArgs};
 use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
-use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, Screen, Verbosity};
 use crate::scenario::{Neighbor, Parallel};
 use crate::session::warn;
 use crate::{cores, memory, setup};
-use strategies::fit;
-pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
+pub(super) use strategies::{fit, select};
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -67,7 +67,8 @@ pub fn compare(
     let outputs = open_on_root(agreement, open)?.map(|outputs| Arc::new(Mutex::new(outputs)));
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
-    let plan = ScenarioPlan { inputs, agreement, available, steps, warned: Cell::new(false) };
+    let timelines = Timelines { wanted: &args.trace, file: RefCell::new(Ok(None)) };
+    let plan = ScenarioPlan { inputs, agreement, available, steps, warned: Cell::new(false), timelines };
     let own = scenario.parallel.strategy();
     let frame = Comparison {
         rows: Vec::new(),
@@ -86,6 +87,7 @@ pub fn compare(
     let outcome = trials.run(&strategies);
     drop(monitor);
     let statuses = outcome?;
+    plan.timelines.finish()?;
     if let Some((results, outputs)) = on_root {
         lock(outputs).publish(&lock(results).comparison())?;
     }
@@ -102,6 +104,43 @@ struct ScenarioPlan<'c> {
     steps: u64,
     /// Whether stale neighbourhoods have been warned of.
     warned: Cell<bool>,
+    timelines: Timelines<'c>,
+}
+
+/// A file per strategy.
+struct Timelines<'c> {
+    wanted: &'c TraceArgs,
+    /// That of the present strategy, or what went wrong first.
+    file: RefCell<Result<Option<(Strategy, RecordFile)>, OutputError>>,
+}
+
+impl Timelines<'_> {
+    /// `t.json` becomes `t-p2p-half-direct-rect.json`.
+    fn path(&self, strategy: Strategy) -> PathBuf {
+        let wanted = self.wanted.trace.as_deref().unwrap_or(Path::new("trace.json"));
+        let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
+        let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());
+        wanted.with_file_name(format!("{stem}-{}.{extension}", strategy.names().join("-")))
+    }
+
+    fn append(&self, strategy: Strategy, part: &[u8]) -> Result<(), OutputError> {
+        let mut place = self.file.borrow_mut();
+        let Ok(present) = &mut *place else { return Ok(()) };
+        let mut file = match present.take() {
+            Some((of, file)) if of == strategy => file,
+            last => {
+                last.map_or(Ok(()), |(_, file)| file.finish())?;
+                RecordFile::create(self.path(strategy), b"")?
+            }
+        };
+        file.append(part, 0)?;
+        *present = Some((strategy, file));
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), OutputError> {
+        self.file.replace(Ok(None))?.map_or(Ok(()), |(_, file)| file.finish())
+    }
 }
 
 impl Plan for ScenarioPlan<'_> {
@@ -122,6 +161,16 @@ impl Plan for ScenarioPlan<'_> {
     fn look_at(&self, report: &NeighborReport) {
         if let Some(danger) = first_danger(report).filter(|_| !self.warned.replace(true)) {
             warn(&danger);
+        }
+    }
+
+    fn timeline_events(&self) -> Option<usize> {
+        self.timelines.wanted.trace.as_ref().map(|_| self.timelines.wanted.trace_events as usize)
+    }
+
+    fn take_timeline(&self, strategy: Strategy, part: &[u8]) {
+        if let Err(error) = self.timelines.append(strategy, part) {
+            *self.timelines.file.borrow_mut() = Err(error);
         }
     }
 }

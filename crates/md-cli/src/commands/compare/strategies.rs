@@ -41,11 +41,24 @@ impl Choices {
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
+        Self::of(&args.backends, &args.shells, &args.exchanges, &args.partitions)
+    }
+
+    /// These names.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of(
+        backends: &[String],
+        shells: &[String],
+        exchanges: &[String],
+        partitions: &[String],
+    ) -> Result<Self, String> {
         Ok(Self {
-            backends: select("--backends", &args.backends, Backend::ALL)?,
-            shells: select("--shells", &args.shells, Shell::ALL)?,
-            exchanges: select("--exchanges", &args.exchanges, ExchangePattern::ALL)?,
-            partitions: select(PARTITIONS, &args.partitions, PartitionKind::ALL)?,
+            backends: select("--backends", backends, Backend::ALL)?,
+            shells: select("--shells", shells, Shell::ALL)?,
+            exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
+            partitions: select(PARTITIONS, partitions, PartitionKind::ALL)?,
         })
     }
 
@@ -85,7 +98,7 @@ impl<T: Copy> Selection<T> {
 ///
 /// # Errors
 /// Why there is none.
-pub(super) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String> {
+pub(crate) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String> {
     let mut scenario = base.clone();
     let parallel = &mut scenario.parallel;
     parallel.adopt(strategy);
@@ -134,9 +147,9 @@ fn unknown(option: &str, name: &str, valid: &[String]) -> String {
 
 /// A scenario with one strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fitted {
+pub(crate) struct Fitted {
     /// The scenario.
-    pub(super) scenario: Scenario,
+    pub(crate) scenario: Scenario,
     /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
     pub(super) left_out: Vec<Refusal>,
 }

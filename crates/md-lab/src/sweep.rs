@@ -1,0 +1,285 @@
+//! Runs of many sizes, ranks and strategies: the rows of their table, and how they scale.
+
+use std::collections::BTreeMap;
+
+use md_core::lattice::LatticeKind;
+use md_engine::Phase;
+
+use crate::EncodeError;
+use crate::plot::{Line, Panel, Panels};
+use crate::statistics::Interval;
+use crate::tables::{CONTEXT_COLUMNS, table};
+
+/// What follows the context in a row.
+const OWN_COLUMNS: &str = "step_median_s,step_low_s,step_high_s,atom_steps_per_s";
+
+/// How the size of the system follows the number of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaling {
+    /// It does not.
+    Strong,
+    /// So many particles per rank.
+    Weak,
+}
+
+/// One row: a job, repeated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The context columns, as the jobs wrote them.
+    pub context: Vec<String>,
+    /// Seconds per step of the slowest rank.
+    pub step: Interval,
+    /// Over all ranks.
+    pub atom_steps_per_s: f64,
+    /// Seconds per step, mean over ranks.
+    pub phases_s: Vec<f64>,
+}
+
+/// What one run took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    context: Vec<String>,
+    /// Per step.
+    step_s: f64,
+    phases_s: Vec<f64>,
+}
+
+impl Sample {
+    /// From a run's timing.csv.
+    ///
+    /// # Errors
+    /// What is missing there.
+    pub fn of_timing(timing_csv: &[u8]) -> Result<Self, EncodeError> {
+        let mut reader = csv::Reader::from_reader(timing_csv);
+        let columns = reader.headers().map_err(EncodeError::new)?.clone();
+        let place = |name: &str| {
+            let found = columns.iter().position(|column| column == name);
+            found.ok_or_else(|| EncodeError::new(format!("timing.csv has no column `{name}`")))
+        };
+        let places = ["avg_s", "max_s", "steps"].map(place);
+        let [avg_s, max_s, steps] = places;
+        let (avg_s, max_s, steps) = (avg_s?, max_s?, steps?);
+        let context = CONTEXT_COLUMNS.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
+        let mut sample = Self { context: Vec::new(), step_s: 0.0, phases_s: Vec::new() };
+        for record in reader.records() {
+            let record = record.map_err(EncodeError::new)?;
+            let number = |place: usize| record[place].parse::<f64>().map_err(EncodeError::new);
+            let steps = number(steps)?.max(1.0);
+            sample.phases_s.push(number(avg_s)? / steps);
+            // The last one is the total.
+            sample.step_s = number(max_s)? / steps;
+            sample.context = context.iter().map(|&place| record[place].to_owned()).collect();
+        }
+        if sample.phases_s.len() == Phase::ALL.len() {
+            Ok(sample)
+        } else {
+            Err(EncodeError::new("timing.csv is not whole"))
+        }
+    }
+}
+
+impl Row {
+    /// Of at least one sample: medians.
+    pub fn of(samples: &[Sample]) -> Option<Self> {
+        let step = Interval::of(&samples.iter().map(|sample| sample.step_s).collect::<Vec<_>>())?;
+        let median = |phase: usize| {
+            let times: Vec<f64> = samples.iter().map(|sample| sample.phases_s[phase]).collect();
+            Interval::of(&times).map_or(0.0, |interval| interval.median_s)
+        };
+        let context = samples.last()?.context.clone();
+        let mut row = Self {
+            context,
+            step,
+            atom_steps_per_s: 0.0,
+            phases_s: (0..Phase::ALL.len()).map(median).collect(),
+        };
+        row.atom_steps_per_s = row.number("atoms") / step.median_s;
+        Some(row)
+    }
+
+    /// A column of the context.
+    pub fn column(&self, name: &str) -> &str {
+        let place = CONTEXT_COLUMNS.split(',').position(|column| column == name);
+        place.and_then(|place| self.context.get(place)).map_or("", |text| text)
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        self.column(name).parse().unwrap_or(0.0)
+    }
+
+    /// Cores in use, if every thread has one.
+    fn cores(&self) -> f64 {
+        self.number("ranks") * self.number("threads")
+    }
+}
+
+fn columns() -> String {
+    let phases = Phase::ALL.map(|phase| format!("{}_s", phase.name())).join(",");
+    format!("{CONTEXT_COLUMNS},{OWN_COLUMNS},{phases}")
+}
+
+/// sweep.csv.
+///
+/// # Errors
+/// [`EncodeError`].
+pub fn sweep_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
+    let row = |row: &Row| {
+        let Interval { median_s, low_s, high_s } = row.step;
+        (row.context.clone(), [median_s, low_s, high_s, row.atom_steps_per_s], row.phases_s.clone())
+    };
+    table(&[&columns()], rows.iter().map(row))
+}
+
+/// The rows of an earlier sweep.csv.
+///
+/// # Errors
+/// What is no such table, with its line.
+pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
+    let own = columns();
+    if text.lines().next() != Some(own.as_str()) {
+        return Err(EncodeError::new(format!("line 1: the columns are not {own}")));
+    }
+    let context = CONTEXT_COLUMNS.split(',').count();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let row = |record: csv::Result<csv::StringRecord>| {
+        let record = record.map_err(EncodeError::new)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let number = |text: &str| {
+            text.parse::<f64>().map_err(|_| EncodeError::new(format!("line {line}: `{text}` is no number")))
+        };
+        let numbers = record.iter().skip(context).map(number).collect::<Result<Vec<_>, _>>()?;
+        let [median_s, low_s, high_s, atom_steps_per_s, phases_s @ ..] = &numbers[..] else {
+            return Err(EncodeError::new(format!("line {line} is too short")));
+        };
+        let step = Interval { median_s: *median_s, low_s: *low_s, high_s: *high_s };
+        let context = record.iter().take(context).map(str::to_owned).collect();
+        Ok(Row { context, step, atom_steps_per_s: *atom_steps_per_s, phases_s: phases_s.to_vec() })
+    };
+    reader.records().map(row).collect()
+}
+
+/// Unit cells per dimension of about so many particles, in the shape of `cells`; a layer stays a layer.
+pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64) -> [u32; 3] {
+    let flat = matches!(kind, LatticeKind::Hex | LatticeKind::Sq);
+    let dimensions = if flat { 2.0 } else { 3.0 };
+    let factor = (wanted as f64 / atoms.max(1) as f64).powf(1.0 / dimensions);
+    let mut scaled = cells.map(|count| f64::from(count) * factor);
+    if flat {
+        scaled[2] = f64::from(cells[2]);
+    }
+    // Rounding up or down along each dimension: the combination that comes closest.
+    let ideal: f64 = scaled.iter().product();
+    let rounded = |choice: usize| {
+        [0, 1, 2]
+            .map(|dim| (scaled[dim].floor() + f64::from(u8::from(choice >> dim & 1 == 1))).max(1.0) as u32)
+    };
+    let is_layer = |cells: &[u32; 3]| !flat || cells[2] == 1;
+    let miss =
+        |cells: &[u32; 3]| (cells.iter().map(|&count| f64::from(count)).product::<f64>() / ideal).ln().abs();
+    let all = (0..8).map(rounded).filter(is_layer);
+    all.min_by(|a, b| miss(a).total_cmp(&miss(b))).unwrap_or(cells)
+}
+
+/// Time per step and efficiency over cores, or over particles where there is one number of cores.
+pub fn scaling_picture(rows: &[Row], scaling: Scaling) -> Panels {
+    let several = rows.iter().any(|row| row.cores() != rows[0].cores());
+    let mut lines: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let [threads, atoms] = ["threads", "atoms"].map(|name| row.column(name));
+        let strategy = ["backend", "shell", "exchange", "partition"].map(|name| row.column(name)).join(" ");
+        let size =
+            if several && scaling == Scaling::Strong { format!(", {atoms} atoms") } else { String::new() };
+        lines.entry(format!("{strategy}, {threads} threads{size}")).or_default().push(row);
+    }
+    let place = |row: &Row| if several { row.cores() } else { row.number("atoms") };
+    lines.values_mut().for_each(|rows| rows.sort_by(|a, b| place(a).total_cmp(&place(b))));
+    let panel = |title: &str, value: &dyn Fn(&Row, &Row) -> Interval| {
+        let line = |(name, rows): (&String, &Vec<&Row>)| {
+            let points = rows.iter().map(|row| (place(row), value(row, rows[0]))).collect();
+            Line { name: name.clone(), points }
+        };
+        let axis = if several { "ranks x threads" } else { "particles" }.to_owned();
+        Panel { title: title.to_owned(), axis, lines: lines.iter().map(line).collect() }
+    };
+    // Particle steps per second and core, of what the first point has.
+    let efficiency = |row: &Row, first: &Row| {
+        let per_core = |row: &Row| row.atom_steps_per_s / row.cores().max(1.0);
+        let share = 100.0 * per_core(row) / per_core(first);
+        let Interval { median_s, low_s, high_s } = row.step;
+        Interval { median_s: share, low_s: share * median_s / high_s, high_s: share * median_s / low_s }
+    };
+    let name = if scaling == Scaling::Weak { "Weak scaling" } else { "Strong scaling" };
+    let time = panel(&format!("{name}: time per step, s"), &|row, _| row.step);
+    Panels {
+        panels: vec![
+            time,
+            panel("Efficiency: particle steps per second and core, % of the first", &efficiency),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Picture;
+
+    fn timing(ranks: u32, total_s: f64) -> Vec<u8> {
+        let head = format!("phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,{CONTEXT_COLUMNS}\n");
+        let rows = Phase::ALL.map(|phase| {
+            let s = if phase == Phase::Total { total_s } else { 0.5 };
+            format!("{},1,{s},{s},{s},0,0,p2p,half,direct,rect,1x1x1,{ranks},1,double,4000,10,7,\"Open MPI, 4\",here,0\n", phase.name())
+        });
+        [head, rows.concat()].concat().into_bytes()
+    }
+
+    fn row(ranks: u32, totals_s: &[f64]) -> Row {
+        let samples: Vec<_> =
+            totals_s.iter().map(|&s| Sample::of_timing(&timing(ranks, s)).unwrap()).collect();
+        Row::of(&samples).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_the_median_of_its_runs_and_reads_back() {
+        let rows = [row(1, &[2.0, 1.0, 4.0]), row(2, &[1.0])];
+        let step = rows[0].step;
+        assert_eq!(
+            (step.median_s, step.low_s, step.high_s, rows[0].atom_steps_per_s),
+            (0.2, 0.1, 0.4, 20_000.0)
+        );
+        assert_eq!(rows[0].phases_s[0], 0.05);
+        let text = String::from_utf8(sweep_csv(&rows).unwrap()).unwrap();
+        assert!(
+            text.lines().nth(1).unwrap().contains(",7,\"Open MPI, 4\",here,0,0.2,0.1,0.4,20000.0,0.05,"),
+            "{text}"
+        );
+        assert_eq!(read_sweep(&text).unwrap(), rows);
+        let error = read_sweep(&text.replace(",0.2,", ",fast,")).unwrap_err();
+        assert_eq!(error.to_string(), "line 2: `fast` is no number");
+        assert!(
+            read_sweep("a,b\n").unwrap_err().to_string().starts_with("line 1: the columns are not backend,")
+        );
+    }
+
+    #[test]
+    fn efficiency_is_relative_to_the_first_point() {
+        let picture = scaling_picture(&[row(2, &[1.0]), row(1, &[1.6])], Scaling::Strong);
+        let [time, efficiency] = [0, 1].map(|panel: usize| picture.panels[panel].lines[0].points.clone());
+        assert_eq!(
+            time.iter().map(|(cores, step)| (*cores, step.median_s)).collect::<Vec<_>>(),
+            [(1.0, 0.16), (2.0, 0.1)]
+        );
+        assert!((efficiency[1].1.median_s - 80.0).abs() < 1e-9, "{efficiency:?}");
+        assert!(picture.svg().is_ok());
+        assert!(scaling_picture(&[], Scaling::Weak).svg().is_ok());
+    }
+
+    #[test]
+    fn cells_come_as_close_as_whole_numbers_can() {
+        for (wanted, cells) in [(4000, [10; 3]), (32_000, [20; 3]), (8000, [12, 13, 13]), (1, [1; 3])] {
+            let mut scaled = scaled_cells(LatticeKind::Fcc, [10; 3], 4000, wanted);
+            scaled.sort_unstable();
+            assert_eq!(scaled, cells, "{wanted}");
+        }
+        assert_eq!(scaled_cells(LatticeKind::Sq, [10, 10, 1], 100, 400), [20, 20, 1]);
+    }
+}

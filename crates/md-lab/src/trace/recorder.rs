@@ -1,0 +1,182 @@
+//! What one rank remembers of a run.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytemuck::{Pod, Zeroable};
+use md_comm::{CommError, Edge, MessageObserver};
+use md_engine::Phase;
+use md_engine::clock::PhaseObserver;
+
+/// What has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub(super) enum Kind {
+    /// A phase; `channel` is its number.
+    Phase,
+    /// A message has left.
+    Sent,
+    /// A message has come; begins where the wait for it began.
+    Received,
+    /// A collective that waits for all; `exchange` is its number, `detail` when it was entered.
+    Collective,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 4] = [Self::Phase, Self::Sent, Self::Received, Self::Collective];
+}
+
+/// One event; times in nanoseconds of the rank's own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Event {
+    pub(super) begun_ns: u64,
+    pub(super) ended_ns: u64,
+    /// Bytes of a message.
+    pub(super) detail: u64,
+    pub(super) exchange: u32,
+    pub(super) context: u32,
+    pub(super) peer: u32,
+    pub(super) channel: u16,
+    pub(super) kind: u16,
+}
+
+/// The last events of one rank, in memory that was made ready before.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    pub(super) origin: Instant,
+    ring: RefCell<Ring>,
+    /// Names of the contexts, in the order in which all ranks have opened them.
+    contexts: RefCell<Vec<&'static str>>,
+    collectives: Cell<u32>,
+}
+
+#[derive(Debug)]
+struct Ring {
+    events: Vec<Event>,
+    next: usize,
+    recorded: u64,
+    is_on: bool,
+}
+
+impl Recorder {
+    /// With room for so many events; it records nothing before it is switched on.
+    ///
+    /// # Errors
+    /// [`CommError::OutOfMemory`].
+    pub(super) fn new(capacity: usize) -> Result<Rc<Self>, CommError> {
+        let mut events = Vec::new();
+        let bytes = capacity.saturating_mul(size_of::<Event>());
+        events.try_reserve_exact(capacity).map_err(|_| CommError::OutOfMemory { bytes })?;
+        // What is written now is in memory, and costs nothing when the events come.
+        events.resize(capacity, Event { kind: u16::MAX, ..Event::zeroed() });
+        let ring = RefCell::new(Ring { events, next: 0, recorded: 0, is_on: false });
+        let (origin, contexts) = (Instant::now(), RefCell::default());
+        Ok(Rc::new(Self { origin, ring, contexts, collectives: Cell::new(0) }))
+    }
+
+    /// Records from now on, or no longer.
+    pub(super) fn switch(&self, is_on: bool) {
+        self.ring.borrow_mut().is_on = is_on;
+    }
+
+    /// This rank's clock.
+    pub(super) fn now_ns(&self) -> u64 {
+        self.ns(Instant::now())
+    }
+
+    /// Events that are there, and events that had to make room for them.
+    pub(super) fn counts(&self) -> [u64; 2] {
+        let ring = self.ring.borrow();
+        let kept = ring.recorded.min(ring.events.len() as u64);
+        [kept, ring.recorded - kept]
+    }
+
+    /// Events from the oldest on: so many, after so many.
+    pub(super) fn events(&self, skipped: usize, count: usize) -> Vec<Event> {
+        let ring = self.ring.borrow();
+        let (newer, older) = ring.events.split_at(ring.next);
+        let older = if ring.recorded > ring.next as u64 { older } else { &[] };
+        older.iter().chain(newer).skip(skipped).take(count).copied().collect()
+    }
+
+    pub(super) fn context_names(&self) -> Vec<&'static str> {
+        self.contexts.borrow().clone()
+    }
+
+    /// What watches the next context.
+    pub(super) fn context(self: &Rc<Self>, name: &'static str) -> Box<dyn MessageObserver> {
+        let mut contexts = self.contexts.borrow_mut();
+        contexts.push(name);
+        let number = contexts.len() as u32 - 1;
+        Box::new(ContextRecorder { recorder: Rc::clone(self), number, exchange: Cell::new(0) })
+    }
+
+    /// A collective that has been waited for since `begun`.
+    pub(super) fn collective(&self, entered: Instant, begun: Instant) {
+        let (begun_ns, detail) = (self.ns(begun), self.ns(entered));
+        let (exchange, kind) = (self.collectives.get(), Kind::Collective as u16);
+        self.collectives.set(exchange.wrapping_add(1));
+        self.record(Event { begun_ns, ended_ns: self.now_ns(), detail, exchange, kind, ..Event::zeroed() });
+    }
+
+    fn ns(&self, time: Instant) -> u64 {
+        time.saturating_duration_since(self.origin).as_nanos() as u64
+    }
+
+    fn record(&self, event: Event) {
+        let Ring { events, next, recorded, is_on } = &mut *self.ring.borrow_mut();
+        if let (true, Some(place)) = (*is_on, events.get_mut(*next)) {
+            *place = event;
+            *recorded += 1;
+            *next = if *next + 1 == events.len() { 0 } else { *next + 1 };
+        }
+    }
+}
+
+impl PhaseObserver for Recorder {
+    fn phase(&self, phase: Phase, begun: Instant, lasted: Duration) {
+        let begun_ns = self.ns(begun);
+        let ended_ns = begun_ns + lasted.as_nanos() as u64;
+        let (channel, kind) = (phase as u16, Kind::Phase as u16);
+        self.record(Event { begun_ns, ended_ns, channel, kind, ..Event::zeroed() });
+    }
+}
+
+/// Watches one context.
+struct ContextRecorder {
+    recorder: Rc<Recorder>,
+    number: u32,
+    exchange: Cell<u32>,
+}
+
+impl ContextRecorder {
+    fn record(&self, peer: usize, channel: u16, bytes: usize, kind: Kind, since: Option<Instant>) {
+        let ended_ns = self.recorder.now_ns();
+        self.recorder.record(Event {
+            begun_ns: since.map_or(ended_ns, |since| self.recorder.ns(since)),
+            ended_ns,
+            detail: bytes as u64,
+            exchange: self.exchange.get(),
+            context: self.number,
+            peer: peer as u32,
+            channel,
+            kind: kind as u16,
+        });
+    }
+}
+
+impl MessageObserver for ContextRecorder {
+    fn started(&self, edge: &Edge, bytes: usize) {
+        self.record(edge.peer, edge.send_channel, bytes, Kind::Sent, None);
+    }
+
+    fn arrived(&self, edge: &Edge, bytes: usize, waits_since: Option<Instant>) {
+        self.record(edge.peer, edge.receive_channel, bytes, Kind::Received, waits_since);
+    }
+
+    fn completed(&self) {
+        self.exchange.set(self.exchange.get().wrapping_add(1));
+    }
+}

@@ -1,0 +1,133 @@
+//! Who waited for whom, and why.
+
+use std::collections::{BTreeMap, HashMap};
+
+use md_engine::Phase;
+
+use super::path::segments;
+use super::read::{Activity, Entrance, Message, Timeline};
+
+/// Backends that deliver all messages of an exchange at the same time: what was waited for is the one that left last.
+const TOGETHER: [&str; 4] = ["neighbor-collective", "rma-fence", "rma-pscw", "rma-barrier"];
+
+/// Microseconds per second.
+const US: f64 = 1e6;
+
+/// All messages from one rank to another, and how long the second has waited for the first; times in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct EdgeSummary {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How long the receiver stood still although the message had not been sent yet.
+    pub late_s: f64,
+    /// How long it stood still while the message was on its way.
+    pub transfer_s: f64,
+    /// How long it stood still in collectives that the other entered last.
+    pub collective_late_s: f64,
+}
+
+/// What one rank waited for, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Waits {
+    /// For messages that had not been sent yet.
+    pub late_s: f64,
+    /// For messages on their way.
+    pub transfer_s: f64,
+    /// In collectives, for ranks that were not there yet.
+    pub collective_late_s: f64,
+    /// In collectives, when all were there.
+    pub collective_s: f64,
+    /// The rest of `halo_wait`: for buffers, for the end of sending, for messages of which one end is missing.
+    pub other_s: f64,
+}
+
+/// What came of a timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// By sender and receiver.
+    pub edges: BTreeMap<[usize; 2], EdgeSummary>,
+    /// By rank.
+    pub waits: Vec<Waits>,
+    /// Messages and bytes by size: below 2^key bytes, and not below half of that.
+    pub sizes: BTreeMap<u32, [u64; 2]>,
+    /// Messages of which one end is missing.
+    pub halves: u64,
+}
+
+impl Summary {
+    /// Of a timeline.
+    pub fn of(timeline: &Timeline) -> Self {
+        let mut summary = Self {
+            edges: BTreeMap::new(),
+            waits: vec![Waits::default(); timeline.ranks],
+            sizes: BTreeMap::new(),
+            halves: 0,
+        };
+        let last_to_leave = last_to_leave(timeline);
+        for message in &timeline.messages {
+            summary.count(message);
+            let exchange = (message.to, message.exchange);
+            summary.wait_for(message, last_to_leave.get(&exchange).copied().unwrap_or(message));
+        }
+        timeline.collectives.iter().for_each(|entrances| summary.wait_for_all(entrances));
+        for (waits, spans) in summary.waits.iter_mut().zip(&timeline.spans) {
+            let rest =
+                segments(spans).into_iter().filter(|span| span.activity == Activity::Phase(Phase::HaloWait));
+            waits.other_s += rest.map(|span| span.ended - span.begun).sum::<f64>() / US;
+        }
+        summary
+    }
+
+    fn count(&mut self, message: &Message) {
+        let edge = self.edges.entry([message.from, message.to]).or_default();
+        edge.messages += 1;
+        edge.bytes += message.bytes;
+        let size = self.sizes.entry(u64::BITS - message.bytes.leading_zeros()).or_default();
+        *size = [size[0] + 1, size[1] + message.bytes];
+        self.halves += u64::from(message.started.is_none() || message.arrived.is_none());
+    }
+
+    /// Books the wait for a message on the one that kept the rank waiting.
+    fn wait_for(&mut self, message: &Message, cause: &Message) {
+        let waits = &mut self.waits[message.to];
+        let (Some(started), Some(arrived)) = (cause.started, message.arrived) else {
+            waits.other_s += message.waited / US;
+            return;
+        };
+        let late = (started.min(arrived) - (arrived - message.waited)).clamp(0.0, message.waited) / US;
+        let transfer = message.waited / US - late;
+        waits.late_s += late;
+        waits.transfer_s += transfer;
+        let edge = self.edges.entry([cause.from, cause.to]).or_default();
+        edge.late_s += late;
+        edge.transfer_s += transfer;
+    }
+
+    fn wait_for_all(&mut self, entrances: &[Entrance]) {
+        let Some(last) = entrances.iter().max_by(|a, b| a.entered.total_cmp(&b.entered)) else { return };
+        for &Entrance { rank, begun, ended, .. } in entrances {
+            let waited = (ended - begun).max(0.0);
+            let late = (last.entered.min(ended) - begun).clamp(0.0, waited);
+            self.waits[rank].collective_late_s += late / US;
+            if late > 0.0 {
+                self.edges.entry([last.rank, rank]).or_default().collective_late_s += late / US;
+            }
+            self.waits[rank].collective_s += (waited - late) / US;
+        }
+    }
+}
+
+/// By receiver and exchange, for backends that deliver all messages together.
+fn last_to_leave(timeline: &Timeline) -> HashMap<(usize, [u32; 2]), &Message> {
+    let mut last: HashMap<_, &Message> = HashMap::new();
+    let backend = timeline.strategy.split(' ').next().unwrap_or_default();
+    for message in timeline.messages.iter().filter(|_| TOGETHER.contains(&backend)) {
+        let known = last.entry((message.to, message.exchange)).or_insert(message);
+        if message.started > known.started {
+            *known = message;
+        }
+    }
+    last
+}

@@ -1,0 +1,164 @@
+//! A world that records.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Rank, Reduction, World};
+
+use md_engine::Simulation;
+
+use super::clocks::{ClockReading, read_clocks};
+use super::recorder::Recorder;
+use super::write::{Written, write};
+use crate::RunContext;
+
+/// A world whose messages, and collectives that wait for all ranks, are recorded.
+pub struct TracedWorld<'w> {
+    inner: &'w dyn World,
+    pub(super) recorder: Rc<Recorder>,
+    /// When the maximum that is under way was begun.
+    max_since: Cell<Option<Instant>>,
+    /// The clocks before and after, on rank 0.
+    pub(super) clocks: RefCell<[Vec<ClockReading>; 2]>,
+}
+
+impl<'w> TracedWorld<'w> {
+    /// Over the ranks of another; each keeps so many events.
+    ///
+    /// # Errors
+    /// [`CommError::OutOfMemory`].
+    pub fn new(inner: &'w dyn World, events: usize) -> Result<Self, CommError> {
+        let (recorder, clocks) = (Recorder::new(events)?, RefCell::default());
+        Ok(Self { inner, recorder, max_since: Cell::new(None), clocks })
+    }
+
+    /// Records from now on what this simulation, which runs in this world, does. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn start(&self, simulation: &mut Simulation) -> Result<(), CommError> {
+        self.clocks.borrow_mut()[0] = read_clocks(self.inner, &self.recorder)?;
+        simulation.observe_phases(Rc::<Recorder>::clone(&self.recorder));
+        self.recorder.switch(true);
+        Ok(())
+    }
+
+    /// Records nothing more. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn stop(&self) -> Result<(), CommError> {
+        self.recorder.switch(false);
+        self.clocks.borrow_mut()[1] = read_clocks(self.inner, &self.recorder)?;
+        Ok(())
+    }
+
+    /// Writes the events of all ranks through `sink` on rank 0, rank by rank. If `sink` fails, rank 0 takes the rest of the
+    /// messages all the same, and returns the error. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; within, the first error of `sink`.
+    pub fn write<E>(
+        &self,
+        context: &RunContext,
+        sink: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<Result<Written, E>, CommError> {
+        write(self.inner, &self.recorder, &self.clocks.borrow(), context, sink)
+    }
+
+    fn collective<T>(&self, work: impl FnOnce(&dyn World) -> T) -> T {
+        let begun = Instant::now();
+        let result = work(self.inner);
+        self.recorder.collective(begun, begun);
+        result
+    }
+}
+
+impl World for TracedWorld<'_> {
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.inner.ranks()
+    }
+
+    fn set_watchdog(&self, limit: Duration) {
+        self.inner.set_watchdog(limit);
+    }
+
+    fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
+        let observer = self.recorder.context(spec.name);
+        Ok(self.inner.open(spec)?.observed(observer))
+    }
+
+    fn duplicate(&self) -> Result<Box<dyn World + '_>, CommError> {
+        self.inner.duplicate()
+    }
+
+    fn needs_same_order(&self) -> bool {
+        self.inner.needs_same_order()
+    }
+
+    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.collective(|world| world.gather_all(mine))
+    }
+
+    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        self.inner.broadcast(root, bytes)
+    }
+
+    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.inner.gather(root, mine)
+    }
+
+    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.shift(by, mine)
+    }
+
+    fn barrier(&self) -> Result<(), CommError> {
+        self.collective(|world| world.barrier())
+    }
+
+    fn abort(&self, exit_code: i32) {
+        self.inner.abort(exit_code);
+    }
+
+    fn library(&self) -> String {
+        self.inner.library()
+    }
+
+    fn rma_component(&self) -> Option<String> {
+        self.inner.rma_component()
+    }
+
+    fn crowded_cores(&self, threads: usize) -> Result<Option<CrowdedCores>, CommError> {
+        self.inner.crowded_cores(threads)
+    }
+
+    fn reduce(&self, words: &mut [u64], how: Reduction) -> Result<(), CommError> {
+        self.collective(|world| world.reduce(words, how))
+    }
+
+    fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
+        self.collective(|world| world.sum(values))
+    }
+
+    fn max(&self, values: &mut [f64]) -> Result<(), CommError> {
+        self.collective(|world| world.max(values))
+    }
+
+    fn start_max(&self, values: &[f64]) -> Result<(), CommError> {
+        // Without a library, nothing begins before the second part.
+        self.max_since.set((self.inner.library() != "none").then(Instant::now));
+        self.inner.start_max(values)
+    }
+
+    fn finish_max(&self, values: &mut [f64]) -> Result<(), CommError> {
+        let begun = Instant::now();
+        let result = self.inner.finish_max(values);
+        self.recorder.collective(self.max_since.take().unwrap_or(begun), begun);
+        result
+    }
+}

@@ -1,0 +1,152 @@
+//! Events of all ranks as Chrome trace JSON (<https://ui.perfetto.dev>), an event per line.
+
+use std::fmt::{self, Write};
+
+use bytemuck::{Pod, Zeroable};
+use md_comm::{CommError, World};
+use md_engine::Phase;
+use serde_json::json;
+
+use super::clocks::{ClockMap, ClockReading, METHOD};
+use super::read::{HIDDEN_TRACK, MAIN_TRACK};
+use super::recorder::{Event, Kind, Recorder};
+use crate::{ROOT, RunContext};
+
+/// Events per message to rank 0: about 2 MB.
+const EVENTS_PER_MESSAGE: usize = 1 << 16;
+
+/// What has been written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Written {
+    /// Events in the file.
+    pub events: u64,
+    /// Older events that the recorders had no room for.
+    pub dropped: u64,
+    /// Largest error of a rank's clock, in seconds.
+    pub clock_error_s: f64,
+}
+
+/// Counts of one rank.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Counts {
+    kept: u64,
+    dropped: u64,
+}
+
+/// As [`super::TracedWorld::write`]; `clocks` are the readings before and after. *Collective.*
+pub(super) fn write<E>(
+    world: &dyn World,
+    recorder: &Recorder,
+    clocks: &[Vec<ClockReading>; 2],
+    context: &RunContext,
+    mut sink: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Result<Written, E>, CommError> {
+    let [kept, dropped] = recorder.counts();
+    let counts: Vec<Counts> =
+        bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::bytes_of(&Counts { kept, dropped }))?);
+    let maps: Vec<ClockMap> =
+        clocks[0].iter().zip(&clocks[1]).map(|(&first, &last)| ClockMap::between(first, last)).collect();
+    let names = recorder.context_names();
+    let mut text = String::new();
+    let mut outcome = Ok(());
+    if world.rank() == ROOT {
+        head(&mut text, context, &counts, &maps);
+    }
+    for (rank, counts) in counts.iter().enumerate() {
+        for skipped in (0..counts.kept as usize).step_by(EVENTS_PER_MESSAGE) {
+            let own = world.rank() == rank;
+            let mine = if own { recorder.events(skipped, EVENTS_PER_MESSAGE) } else { Vec::new() };
+            let all = world.gather(ROOT, bytemuck::cast_slice(&mine))?;
+            let Some(bytes) = all.get(rank).filter(|_| outcome.is_ok()) else { continue };
+            for event in &bytemuck::pod_collect_to_vec::<_, Event>(bytes) {
+                // Only memory can fail.
+                let _ = line(&mut text, rank, event, &maps[rank], &names);
+            }
+            outcome = sink(text.as_bytes());
+            text.clear();
+        }
+    }
+    if world.rank() == ROOT {
+        text.push_str("\n]}\n");
+        outcome = outcome.and_then(|()| sink(text.as_bytes()));
+    }
+    let total = |of: fn(&Counts) -> u64| counts.iter().map(of).sum();
+    let (events, dropped) = (total(|counts| counts.kept), total(|counts| counts.dropped));
+    let clock_error_s = maps.iter().map(|map| map.error_ns / 1e9).fold(0.0, f64::max);
+    Ok(outcome.map(|()| Written { events, dropped, clock_error_s }))
+}
+
+fn head(text: &mut String, context: &RunContext, counts: &[Counts], maps: &[ClockMap]) {
+    let rank = |(counts, map): (&Counts, &ClockMap)| {
+        let Counts { kept, dropped } = *counts;
+        let (ahead_s, drift, error_s) = (map.ahead_s(), map.drift, map.error_ns / 1e9);
+        json!({ "events": kept, "dropped": dropped, "clock_ahead_s": ahead_s, "clock_drift": drift, "clock_error_s": error_s })
+    };
+    let ranks: Vec<_> = counts.iter().zip(maps).map(rank).collect();
+    let other = json!({ "md": context, "clocks": METHOD, "ranks": ranks });
+    let threads = [(MAIN_TRACK, "thread 0"), (HIDDEN_TRACK, "halo in flight")];
+    let name = |pid: usize, kind: &str, name: &str| json!({ "ph": "M", "pid": pid, "name": kind, "args": { "name": name } });
+    let tracks = (0..counts.len()).flat_map(|pid| {
+        let named = threads.map(|(tid, track)| {
+            let mut named = name(pid, "thread_name", track);
+            named["tid"] = json!(tid);
+            named
+        });
+        [name(pid, "process_name", &format!("rank {pid}"))].into_iter().chain(named)
+    });
+    let tracks: Vec<String> = tracks.map(|track| track.to_string()).collect();
+    *text = format!(
+        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{other},\"traceEvents\":[\n{}",
+        tracks.join(",\n")
+    );
+}
+
+fn line(text: &mut String, rank: usize, event: &Event, map: &ClockMap, contexts: &[&str]) -> fmt::Result {
+    let Some(kind) = Kind::ALL.get(usize::from(event.kind)) else { return Ok(()) };
+    let Event { detail, exchange, context, peer, channel, .. } = *event;
+    let (begun, ended) = (map.us(event.begun_ns), map.us(event.ended_ns));
+    let lasted = ended - begun;
+    let name = contexts.get(context as usize).copied().unwrap_or_default();
+    let peer = peer as usize;
+    text.push_str(",\n");
+    match kind {
+        Kind::Phase => {
+            let phase = Phase::ALL.get(usize::from(channel)).copied().unwrap_or(Phase::Other);
+            let track = if phase == Phase::HaloHidden { HIDDEN_TRACK } else { MAIN_TRACK };
+            let name = phase.name();
+            write!(
+                text,
+                r#"{{"ph":"X","cat":"phase","name":"{name}","pid":{rank},"tid":{track},"ts":{begun:.3},"dur":{lasted:.3}}}"#
+            )
+        }
+        Kind::Collective => {
+            let entered = map.us(detail);
+            write!(
+                text,
+                r#"{{"ph":"X","cat":"collective","name":"wait for all","pid":{rank},"tid":{MAIN_TRACK},"ts":{begun:.3},"dur":{lasted:.3},"args":{{"number":{exchange},"entered":{entered:.3}}}}}"#
+            )
+        }
+        Kind::Sent => {
+            let id = id(event, rank, peer);
+            write!(
+                text,
+                r#"{{"ph":"s","cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail}}}}}"#
+            )
+        }
+        Kind::Received => {
+            let id = id(event, peer, rank);
+            write!(
+                text,
+                r#"{{"ph":"f","bp":"e","cat":"message","name":"{name}","id":"{id:#x}","pid":{rank},"tid":{MAIN_TRACK},"ts":{ended:.3},"args":{{"peer":{peer},"context":{context},"exchange":{exchange},"channel":{channel},"bytes":{detail},"waited":{lasted:.3}}}}}"#
+            )
+        }
+    }
+}
+
+/// The same at both ends of a message, and different for any two messages (but for one chance in 2^64): FNV-1a.
+fn id(event: &Event, from: usize, to: usize) -> u64 {
+    let words = [event.context, event.exchange, from as u32, to as u32, event.channel.into()];
+    let bytes = words.into_iter().flat_map(u32::to_le_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

@@ -1,0 +1,113 @@
+//! `sweep`: many jobs, one table.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::{Command, Stdio};
+
+use crate::support::{MELT, Said, Start, Workdir, p2p_available};
+
+/// Ranks are threads.
+const LOCAL: &str = "sweep melt.toml --output s --backends local --repeat 2";
+
+/// Some columns of every row.
+fn rows(workdir: &Workdir, columns: &[&str]) -> Vec<Vec<String>> {
+    let text = workdir.read("s/sweep.csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let place = |column: &&str| names.iter().position(|name| name == *column).unwrap();
+    let places: Vec<usize> = columns.iter().map(place).collect();
+    let row = |record: csv::StringRecord| places.iter().map(|&place| record[place].to_owned()).collect();
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+#[test]
+fn a_row_per_job_and_none_is_run_twice() {
+    let workdir = Workdir::new(MELT);
+    let said = workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2 --atoms 500,1000"));
+    let key = ["backend", "shell", "ranks", "threads", "atoms", "steps"];
+    let expected = [["1", "480"], ["1", "1008"], ["2", "480"], ["2", "1008"]];
+    let found = rows(&workdir, &key);
+    for (row, [ranks, _]) in found.iter().zip(expected) {
+        assert_eq!(row[..4], ["local", "half", ranks, "1"]);
+        assert_eq!(row[5], "20");
+    }
+    assert_eq!(found.len(), 4);
+    for row in rows(
+        &workdir,
+        &["step_low_s", "step_median_s", "step_high_s", "atom_steps_per_s", "total_s", "force_s"],
+    ) {
+        let values: Vec<f64> = row.iter().map(|value| value.parse().unwrap()).collect();
+        assert!(values.iter().all(|&value| value > 0.0) && values[..3].is_sorted(), "{values:?}");
+        assert!(values[4] <= 1.5 * values[2] && values[5] < values[4], "{values:?}");
+    }
+    assert_eq!(workdir.files("s"), ["scenario.toml", "sweep.csv", "sweep.svg"]);
+    assert_eq!(said.stdout.lines().count(), 4, "{said:?}");
+    let table = workdir.read("s/sweep.csv");
+    let more = workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2,3 --atoms 1000"));
+    let there = more.stdout.lines().filter(|line| line.ends_with(": is there")).count();
+    assert_eq!((there, more.stdout.lines().count()), (2, 3), "{more:?}");
+    assert!(workdir.read("s/sweep.csv").starts_with(&table));
+    assert_eq!(rows(&workdir, &["ranks"]).len(), 5);
+    let other = workdir.call(Start::Plain, &format!("{LOCAL} --set neighbor.skin=0.4"));
+    let expected = "error: `s` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR\n";
+    assert_eq!((other.code, other.stderr.as_str()), (Some(2), expected));
+}
+
+#[test]
+fn with_weak_scaling_the_size_grows_with_the_ranks() {
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Plain, &format!("{LOCAL} --ranks 1,2 --atoms 500 --weak"));
+    let atoms: Vec<u64> = rows(&workdir, &["atoms"]).iter().map(|row| row[0].parse().unwrap()).collect();
+    assert!((480..=520).contains(&atoms[0]) && (960..=1040).contains(&atoms[1]), "{atoms:?}");
+}
+
+#[test]
+fn over_mpi_with_the_users_launcher() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let mut command =
+        workdir.command(Start::Plain, "sweep melt.toml --output s --ranks 2 --backends p2p,shm --repeat 1");
+    command.args(["--launcher", "mpirun --oversubscribe --bind-to none -n {ranks}"]);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let said = Said::of(command);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(rows(&workdir, &["backend", "ranks"]), [["p2p", "2"], ["shm", "2"]]);
+}
+
+#[test]
+fn jobs_that_fail_are_named_and_others_go_on() {
+    let workdir = Workdir::new(MELT);
+    let said = workdir.call(
+        Start::Plain,
+        "sweep melt.toml --output s --backends p2p,local --ranks 1,50 --repeat 1 --launcher no-such-launcher",
+    );
+    assert_eq!(
+        (said.code, said.stderr.as_str()),
+        (Some(2), "error: cannot start `no-such-launcher`: No such file or directory (os error 2)\n")
+    );
+    let said = workdir.call(
+        Start::Plain,
+        "sweep melt.toml --output s --backends p2p,local --ranks 1,500 --repeat 1 --launcher false",
+    );
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.stderr, "error: 1 of 2 jobs failed; the same command tries them again\n");
+    assert!(said.stdout.contains("left out: 500 ranks, 600 atoms, p2p half direct rect: "), "{said:?}");
+    assert!(said.stdout.contains(": failed: exit code 1: \n"), "{said:?}");
+    assert_eq!(rows(&workdir, &["backend", "ranks"]), [["local", "1"]]);
+}
+
+#[test]
+fn a_signal_leaves_a_valid_table() {
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "steps = 300"));
+    let mut command = workdir.command(Start::Plain, &format!("{LOCAL} --ranks 1 --atoms 500,200000"));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    workdir.wait_for_lines("s/sweep.csv", 2);
+    let killed = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(143), "{ended:?}");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(said, "error: ended by SIGTERM after 1 of 2 jobs; the same command goes on\n");
+    assert_eq!(rows(&workdir, &["ranks"]).len(), 1);
+}
