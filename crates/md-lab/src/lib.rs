@@ -3,6 +3,7 @@
 //! Nothing here prints, reads arguments or knows exit codes; that is for the program.
 #![forbid(unsafe_code)]
 
+pub mod machine;
 mod names;
 pub mod plot;
 pub mod statistics;
