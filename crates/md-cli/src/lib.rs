@@ -24,7 +24,6 @@
 
 pub mod args;
 pub mod commands;
-pub mod comparison;
 mod cores;
 pub mod early_end;
 pub mod error;

@@ -3,9 +3,30 @@
 //! Nothing here prints, reads arguments or knows exit codes; that is for the program.
 #![forbid(unsafe_code)]
 
+pub mod compare;
+mod error;
 pub mod machine;
 mod names;
 pub mod plot;
+pub mod predict;
 pub mod statistics;
+mod strategy;
+pub mod tables;
+mod transports;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use error::EncodeError;
 pub use names::{name_of, significant};
+pub use strategy::{RunContext, Strategy};
+#[cfg(feature = "mpi")]
+pub use transports::Processes;
+pub use transports::{Threads, Transports};
+
+/// Rank that collects results.
+const ROOT: usize = 0;
+
+/// What a mutex holds, also after a panic elsewhere.
+pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

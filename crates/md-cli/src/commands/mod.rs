@@ -19,10 +19,11 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::warnings::{Units, warnings};
 use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
-use crate::report::{RunContext, RunFacts, Strategy};
+use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
 use crate::text_file::LONGEST_SCENARIO;
+use md_lab::RunContext;
 
 /// Rank that reads and writes.
 pub(crate) const ROOT: usize = 0;
@@ -120,7 +121,7 @@ fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) ->
 fn context_without_setup(world: &dyn World, scenario: &Scenario, steps: u64) -> RunContext {
     let parallel = &scenario.parallel;
     RunContext {
-        strategy: Strategy::of(parallel),
+        strategy: parallel.strategy(),
         grid: "-".to_owned(),
         ranks: world.ranks(),
         threads: parallel.threads,

@@ -25,10 +25,11 @@ use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, Screen, ThermoWriter, TrajectoryWriter,
     Verbosity,
 };
-use crate::report::{RunContext, RunFacts};
+use crate::report::RunFacts;
 use crate::scenario::Scenario;
 use crate::session::warn;
 use crate::{memory, setup};
+use md_lab::RunContext;
 
 /// Runs the scenario on this rank. *Collective.*
 ///

@@ -7,8 +7,9 @@ use super::choices::choice_lines;
 use super::statistics::{
     PhaseStatistics, atom_steps_per_s, ns_per_atom_step, percent, phase_statistics, steps_per_s,
 };
-use crate::report::{RunContext, RunFacts};
+use crate::report::RunFacts;
 use crate::scenario::name_of;
+use md_lab::RunContext;
 use md_lab::significant;
 
 /// Significant digits, as in LAMMPS's table.

@@ -7,8 +7,9 @@ use md_core::force::Precision;
 use md_engine::{EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime};
 
 use crate::early_end::Ended;
-use crate::report::{RunContext, RunFacts, Strategy};
+use crate::report::RunFacts;
 use crate::scenario::Parallel;
+use md_lab::{RunContext, Strategy};
 
 pub(super) fn thermo_rows() -> [Thermo; 2] {
     let start = Thermo {
@@ -58,7 +59,7 @@ fn rank(force_s: f64, wait_s: f64, owned: u64) -> RankTiming {
 
 pub(super) fn context() -> RunContext {
     RunContext {
-        strategy: Strategy { backend: Backend::P2p, ..Strategy::of(&Parallel::default()) },
+        strategy: Strategy { backend: Backend::P2p, ..Parallel::default().strategy() },
         grid: "2x1x1".to_owned(),
         ranks: 2,
         threads: 1,

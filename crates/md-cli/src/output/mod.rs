@@ -9,7 +9,7 @@
 //! | `scenario.toml` | at the start | [`OutputDirectory::create_replacing`] |
 //! | `thermo.csv` | row by row | [`ThermoWriter`] |
 //! | trajectory | frame by frame | [`TrajectoryWriter`] |
-//! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | [`compare::write`] |
+//! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
 mod choices;
@@ -21,7 +21,6 @@ mod record_file;
 
 pub mod advice;
 pub mod breakdown;
-pub mod compare;
 pub mod extxyz;
 pub mod progress;
 pub mod screen;

@@ -3,7 +3,8 @@
 use md_engine::{Phase, PhaseSpread, Spread, Timings};
 use serde::Serialize;
 
-use crate::report::{RunContext, RunFacts};
+use crate::report::RunFacts;
+use md_lab::RunContext;
 
 /// One phase over all ranks; serialised as in summary.json.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -8,8 +8,9 @@ use super::choices::ChoiceEntry;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
-use crate::report::{RunContext, RunFacts, Strategy};
+use crate::report::RunFacts;
 use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
+use md_lab::{RunContext, Strategy};
 
 /// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
 ///

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Checked, Finding, at_least_one, positive};
 use super::simulation::Simulation;
 use super::wording::listed;
-use md_lab::name_of;
+use md_lab::{Strategy, name_of};
 
 /// `[parallel]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,21 @@ pub struct Parallel {
     pub watchdog_s: f64,
     /// Options of the one-sided backends.
     pub rma: Rma,
+}
+
+impl Parallel {
+    /// How it moves the halo.
+    pub fn strategy(&self) -> Strategy {
+        let Self { backend, shell, exchange, partition, .. } = *self;
+        Strategy { backend, shell, exchange, partition }
+    }
+
+    /// Makes a strategy its own.
+    pub fn adopt(&mut self, strategy: Strategy) {
+        let Strategy { backend, shell, exchange, partition } = strategy;
+        (self.backend, self.shell) = (backend, shell);
+        (self.exchange, self.partition) = (exchange, partition);
+    }
 }
 
 impl Default for Parallel {

@@ -21,7 +21,7 @@ use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
-use crate::commands::compare::{Choices, Threads, compare};
+use crate::commands::compare::{Choices, compare};
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
@@ -30,6 +30,7 @@ use crate::inputs::Inputs;
 use crate::output::Verbosity;
 use crate::printable::printable;
 use crate::scenario::schema;
+use md_lab::Threads;
 use over_mpi::{compare_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_interval,
@@ -145,7 +146,11 @@ fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
             Ok(inputs)
                 if inputs.scenario.parallel.backend == Backend::Local || cfg!(not(feature = "mpi")) =>
             {
-                over_threads(&inputs, |world, inputs| compare(&Threads(world), inputs, args, choices))
+                over_threads(&inputs, |world, inputs| {
+                    compare(&Threads(world), inputs, args, choices, |code| {
+                        std::process::exit(i32::from(code))
+                    })
+                })
             }
             Ok(inputs) => compare_over_mpi(|_| Ok(inputs), args, choices),
         },

@@ -8,10 +8,11 @@ use md_comm::{Backend, World};
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
 use crate::args::CompareArgs;
-use crate::commands::compare::{Choices, Processes, compare};
+use crate::commands::compare::{Choices, compare};
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use md_lab::Processes;
 
 /// Runs `work` over MPI with the scenario's backend and limit on waiting.
 pub(super) fn over_mpi(
@@ -63,7 +64,7 @@ pub(super) fn compare_over_mpi(
         warn_of_crowding(world, inputs.scenario.parallel.threads)?;
         let parallel = &inputs.scenario.parallel;
         let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
-        compare(&Processes(&world), &inputs, args, choices)
+        compare(&Processes(&world), &inputs, args, choices, |code| md_comm::mpi::abort(i32::from(code)))
     })
 }
 

@@ -4,13 +4,13 @@
 
 mod bars;
 
-use std::fmt;
 use std::sync::Once;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
+use crate::EncodeError;
 pub use bars::Bars;
 
 const MARGIN: u32 = 14;
@@ -18,17 +18,6 @@ const FONT: &str = "sans-serif";
 const FONT_SIZE: u32 = 16;
 const TITLE_SIZE: u32 = 20;
 const BYTES_PER_PIXEL: usize = 3;
-
-/// Why there is no picture.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PlotError(String);
-
-impl PlotError {
-    fn new(reason: impl fmt::Display) -> Self {
-        Self(reason.to_string())
-    }
-}
 
 /// Something to be drawn.
 pub trait Picture {
@@ -48,7 +37,7 @@ pub trait Picture {
     ///
     /// # Errors
     /// What the drawing library says.
-    fn svg(&self) -> Result<String, PlotError> {
+    fn svg(&self) -> Result<String, EncodeError> {
         let mut text = String::new();
         on_white(self, SVGBackend::with_string(&mut text, self.size()))?;
         Ok(text)
@@ -58,7 +47,7 @@ pub trait Picture {
     ///
     /// # Errors
     /// What the drawing library says.
-    fn png(&self) -> Result<Vec<u8>, PlotError> {
+    fn png(&self) -> Result<Vec<u8>, EncodeError> {
         let (width, height) = self.size();
         let mut pixels = vec![0; BYTES_PER_PIXEL * (width * height) as usize];
         on_white(self, BitMapBackend::with_buffer(&mut pixels, (width, height)))?;
@@ -66,23 +55,26 @@ pub trait Picture {
         let mut encoder = png::Encoder::new(&mut bytes, width, height);
         encoder.set_color(png::ColorType::Rgb);
         let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
-        written.map_err(PlotError::new)?;
+        written.map_err(EncodeError::new)?;
         Ok(bytes)
     }
 }
 
-fn on_white<B: DrawingBackend>(picture: &(impl Picture + ?Sized), backend: B) -> Result<(), PlotError> {
+fn on_white<B: DrawingBackend>(picture: &(impl Picture + ?Sized), backend: B) -> Result<(), EncodeError> {
     use_own_font()?;
     let area = backend.into_drawing_area();
-    area.fill(&WHITE).and_then(|()| picture.draw(&area)).and_then(|()| area.present()).map_err(PlotError::new)
+    area.fill(&WHITE)
+        .and_then(|()| picture.draw(&area))
+        .and_then(|()| area.present())
+        .map_err(EncodeError::new)
 }
 
-fn use_own_font() -> Result<(), PlotError> {
+fn use_own_font() -> Result<(), EncodeError> {
     static REGISTERED: Once = Once::new();
     let mut outcome = Ok(());
     REGISTERED.call_once(|| {
         let font = register_font(FONT, FontStyle::Normal, epaint_default_fonts::HACK_REGULAR);
-        outcome = font.map_err(|_| PlotError::new("the font that comes with the program cannot be read"));
+        outcome = font.map_err(|_| EncodeError::new("the font that comes with the program cannot be read"));
     });
     outcome
 }

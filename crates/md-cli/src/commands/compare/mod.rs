@@ -1,45 +1,36 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
-//!
-//! Structure: every strategy has a world of its own (its contexts and collectives), and the ranks agree in another one,
-//! that of their agreement, on what has become of each piece of work. So a strategy may fail on one rank, or leave messages
-//! behind, and the ranks still know what to do next: they leave it out. Repetitions are interleaved and their order is
-//! rotated, so that whatever drifts (clock frequency, neighbours on the machine) drifts for all alike.
-//! Strategies that can stand still inside the MPI library come later, group by group, each group beside the
-//! baseline measured again: if one hangs, a monitor ends the job, and the groups before it have been measured already.
 
-mod measure;
-mod outcome;
-mod reference;
-mod results;
 mod strategies;
 #[cfg(test)]
 mod tests;
-mod transports;
-mod trials;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use md_comm::World;
-use md_comm::monitor::Monitor;
+use md_comm::monitor::{Heartbeat, Monitor};
+use md_core::force::Precision;
+use md_core::partition::PartitionKind;
+use md_engine::{NeighborReport, Setup};
+use md_lab::compare::{
+    Comparison, Plan, Prepared, Problem, Reference, Results, Sampling, Status, Terms, Trials, chart,
+    compare_csv, recommendation, table,
+};
+use md_lab::plot::Picture;
+use md_lab::{EncodeError, RunContext, Strategy, Transports, lock};
 
-use super::{open_on_root, output_directory};
+use super::{context, context_without_setup, open_on_root, output_directory};
 use crate::args::CompareArgs;
-use crate::comparison::{Comparison, Status};
-use crate::cores;
 use crate::error::{COMMUNICATION_FAILED, RUN_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
-use crate::memory;
-use crate::output::{KnownFile, OutputError, Screen, Verbosity};
-use crate::report::Strategy;
-use crate::scenario::Neighbor;
-use reference::Reference;
-use results::Results;
+use crate::output::warnings::first_danger;
+use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
+use crate::scenario::{Neighbor, Parallel};
+use crate::session::warn;
+use crate::{cores, memory, setup};
+use strategies::fit;
 pub use strategies::{Choices, Selection};
-#[cfg(feature = "mpi")]
-pub use transports::Processes;
-pub use transports::{Threads, Transports};
-use trials::{Sampling, Trials};
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -47,7 +38,8 @@ const STEPS: u64 = 20;
 /// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
 const SHORTEST_AGREEMENT_WATCHDOG: Duration = Duration::from_secs(600);
 
-/// Compares strategies on this rank. *Collective.*
+/// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread, also while a call does not
+/// return. *Collective.*
 ///
 /// # Errors
 /// [`RunError::Compared`] if a strategy was wrong, failed or timed out; see [`RunError`] for the others.
@@ -56,91 +48,169 @@ pub fn compare(
     inputs: &Inputs,
     args: &CompareArgs,
     choices: &Choices,
+    end_job: fn(u8),
 ) -> Result<(), RunError> {
-    let agreement = transports.agreement();
-    let strategies = choices.strategies(&inputs.scenario, &transports.backends());
+    let (agreement, scenario) = (transports.agreement(), &inputs.scenario);
+    let strategies = choices.strategies(scenario, &transports.backends());
     let timeout = Duration::from_secs_f64(args.timeout);
     agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
-    let sampling = Sampling {
-        repeat: args.repeat as usize,
-        steps: args.steps.unwrap_or_else(|| steps(&inputs.scenario.neighbor)),
-        timeout,
-    };
+    let steps = args.steps.unwrap_or_else(|| steps(&scenario.neighbor));
+    let sampling = Sampling { repeat: args.repeat as usize, steps, timeout };
     let ranks_per_core = ranks_per_core(agreement)?;
     // What cannot be computed or written is found out first, before old results are removed and new ones computed.
-    let setup = reference::setup(inputs, agreement.ranks())?;
+    let setup = divided_by_any(inputs, agreement.ranks())?;
     let open = || {
         memory::expect(inputs, &setup, memory::of_machine())?;
-        Ok::<_, RunError>(open_results(inputs, args, &strategies, ranks_per_core)?)
+        Ok::<_, RunError>(Outputs::open(inputs, args, strategies.len())?)
     };
-    let results = open_on_root(agreement, open)?;
-    let reference = Reference::compute(agreement, inputs, &setup)?;
+    let outputs = open_on_root(agreement, open)?.map(|outputs| Arc::new(Mutex::new(outputs)));
+    let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
-    let mut trials = Trials::new(transports, inputs, sampling, available, results.clone(), reference);
-    let monitor = results.as_ref().map(|results| watch(results, &trials, transports.end_job()));
+    let plan = ScenarioPlan { inputs, agreement, available, steps, warned: Cell::new(false) };
+    let own = scenario.parallel.strategy();
+    let frame = Comparison {
+        rows: Vec::new(),
+        own: strategies.iter().position(|&strategy| strategy == own),
+        controls: Vec::new(),
+        between_nodes: scenario.parallel.between_nodes,
+        repeat: args.repeat as usize,
+        ranks_per_core,
+    };
+    let results = outputs.is_some().then(|| Arc::new(Mutex::new(Results::new(frame))));
+    let between_nodes = scenario.parallel.between_nodes;
+    let mut trials = Trials::new(transports, &plan, between_nodes, sampling, results.clone(), reference);
+    let on_root = results.as_ref().zip(outputs.as_ref());
+    let monitor = on_root
+        .map(|(results, outputs)| watch(results, outputs, trials.heartbeat.clone(), 2 * timeout, end_job));
     let outcome = trials.run(&strategies);
     drop(monitor);
     let statuses = outcome?;
-    if let Some(results) = &results {
-        lock(results).publish()?;
+    if let Some((results, outputs)) = on_root {
+        lock(outputs).publish(&lock(results).comparison())?;
     }
     exit_status(&strategies, &statuses)
 }
 
-/// On rank 0: files and table.
-fn open_results(
-    inputs: &Inputs,
-    args: &CompareArgs,
-    strategies: &[Strategy],
-    ranks_per_core: f64,
-) -> Result<Arc<Mutex<Results>>, OutputError> {
-    let verbosity = Verbosity::unless(args.quiet);
-    let names = KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name);
-    let directory = output_directory(inputs, names, verbosity)?;
-    let mut screen = Screen::stdout(verbosity);
-    screen.print(&format!("comparing {} strategies, {} repetitions\n", strategies.len(), args.repeat));
-    let own = Strategy::of(&inputs.scenario.parallel);
-    Ok(Arc::new(Mutex::new(Results {
-        entries: Vec::new(),
-        current: None,
-        controls: Vec::new(),
-        frame: Comparison {
-            rows: Vec::new(),
-            own: strategies.iter().position(|&strategy| strategy == own),
-            controls: Vec::new(),
-            between_nodes: inputs.scenario.parallel.between_nodes,
-            repeat: args.repeat as usize,
-            ranks_per_core,
-        },
-        directory,
-        screen,
-    })))
+/// What strategies become in the inputs' scenario.
+struct ScenarioPlan<'c> {
+    inputs: &'c Inputs,
+    agreement: &'c dyn World,
+    /// Bytes that each rank can have; `None` where nothing tells.
+    available: Option<f64>,
+    /// Per sample.
+    steps: u64,
+    /// Whether stale neighbourhoods have been warned of.
+    warned: Cell<bool>,
 }
 
-/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
-fn watch(results: &Arc<Mutex<Results>>, trials: &Trials, end_job: fn(u8)) -> Monitor {
-    // A wait that the transports' own watchdog can end comes first, on this rank and then on the others.
-    let limit = 2 * trials.sampling.timeout;
-    let results = Arc::clone(results);
-    let heartbeat = trials.heartbeat.clone();
+impl Plan for ScenarioPlan<'_> {
+    fn prepare(&self, strategy: Strategy) -> Result<Prepared, Problem> {
+        let fitted = fit(strategy, &self.inputs.scenario).map_err(Problem::unavailable)?;
+        let (note, scenario) = (fitted.note(), fitted.scenario);
+        strategy.backend.availability().map_err(Problem::unavailable)?;
+        let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
+        memory::expect(self.inputs, &setup, self.available)?;
+        let context = context(self.agreement, &scenario, &setup, self.steps);
+        Ok(Prepared { setup, options: scenario.parallel.rma.options(), note, context })
+    }
+
+    fn context(&self, strategy: Strategy) -> RunContext {
+        RunContext { strategy, ..context_without_setup(self.agreement, &self.inputs.scenario, self.steps) }
+    }
+
+    fn look_at(&self, report: &NeighborReport) {
+        if let Some(danger) = first_danger(report).filter(|_| !self.warned.replace(true)) {
+            warn(&danger);
+        }
+    }
+}
+
+/// What a set-up may fail with.
+impl From<RunError> for Problem {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scenario(error) => Self::unavailable(error.to_string()),
+            RunError::Communication(error) => error.into(),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+/// Where a comparison is written and shown, on rank 0.
+struct Outputs {
+    directory: OutputDirectory,
+    screen: Screen,
+}
+
+impl Outputs {
+    fn open(inputs: &Inputs, args: &CompareArgs, strategies: usize) -> Result<Self, OutputError> {
+        let verbosity = Verbosity::unless(args.quiet);
+        let names = KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name);
+        let directory = output_directory(inputs, names, verbosity)?;
+        let mut screen = Screen::stdout(verbosity);
+        screen.print(&format!("comparing {strategies} strategies, {} repetitions\n", args.repeat));
+        Ok(Self { directory, screen })
+    }
+
+    /// Shows table and recommendation, and writes all files, the most precious first.
+    fn publish(&mut self, comparison: &Comparison) -> Result<(), OutputError> {
+        let (advice, chart) = (recommendation(comparison), chart(comparison));
+        self.screen.print(&format!("\n{}\n{advice}", table(comparison)));
+        self.write(KnownFile::COMPARE, compare_csv(comparison))?;
+        self.write(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
+        self.write(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
+        self.write(KnownFile::COMPARE_PNG, chart.png())?;
+        self.directory.finish()?;
+        self.screen.finish()
+    }
+
+    fn write(&self, file: KnownFile, content: Result<Vec<u8>, EncodeError>) -> Result<(), OutputError> {
+        let bytes = content.map_err(|reason| OutputError::encode(file, &reason))?;
+        self.directory.write_whole(file, &bytes)
+    }
+}
+
+/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job. A wait that the transports' own
+/// watchdog can end comes first, on this rank and then on the others.
+fn watch(
+    results: &Arc<Mutex<Results>>,
+    outputs: &Arc<Mutex<Outputs>>,
+    heartbeat: Heartbeat,
+    limit: Duration,
+    end_job: fn(u8),
+) -> Monitor {
+    let (results, outputs) = (Arc::clone(results), Arc::clone(outputs));
     Monitor::start(
         move || limit,
         move || Some(heartbeat.count()),
         move |_| {
-            let mut results = lock(&results);
+            let (mut results, mut outputs) = (lock(&results), lock(&outputs));
             let limit_s = limit.as_secs_f64();
             results
                 .give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
             // The job ends with an error in any case; what could not be written has been shown.
-            let _ = results.publish();
-            results.directory.unlock();
+            let _ = outputs.publish(&results.comparison());
+            outputs.directory.unlock();
             end_job(COMMUNICATION_FAILED);
         },
     )
 }
 
-fn lock(results: &Mutex<Results>) -> MutexGuard<'_, Results> {
-    results.lock().unwrap_or_else(PoisonError::into_inner)
+/// The initial state, divided as any number of ranks can divide it.
+fn divided_by_any(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
+    let mut scenario = inputs.scenario.clone();
+    scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
+    scenario.neighbor.precision = Precision::Double;
+    setup::of_scenario(inputs, &scenario, ranks)
+}
+
+fn terms(inputs: &Inputs) -> Terms {
+    let (interaction, species) = (&inputs.scenario.interaction, &inputs.scenario.species);
+    Terms {
+        diameter: interaction.diameter(species),
+        force_unit: interaction.force_unit(species),
+        precision: inputs.scenario.neighbor.precision,
+    }
 }
 
 /// So many that the neighbourhood is not rebuilt in between, where it is rebuilt on a schedule that leaves room.

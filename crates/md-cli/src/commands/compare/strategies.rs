@@ -1,14 +1,13 @@
-//! Which strategies are compared: names from the command line, all combinations of them, their scenarios, and who is
-//! measured together.
+//! Which strategies are compared: names from the command line, all combinations of them, and their scenarios.
 
-use md_comm::{Backend, Blocking, Refusal};
+use md_comm::{Backend, Refusal};
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
+use md_lab::Strategy;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
-use crate::report::Strategy;
 use crate::scenario::{Rma, Scenario, fault, is_to_come, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
@@ -52,7 +51,7 @@ impl Choices {
 
     /// All combinations, backends outermost; `all` backends are those that `here` names.
     pub fn strategies(&self, scenario: &Scenario, here: &[Backend]) -> Vec<Strategy> {
-        let own = Strategy::of(&scenario.parallel);
+        let own = scenario.parallel.strategy();
         let fits = |&partition: &PartitionKind| fit(Strategy { partition, ..own }, scenario).is_ok();
         let possible: Vec<_> = PartitionKind::ALL.iter().copied().filter(fits).collect();
         let partitions = self.partitions.resolve(own.partition, &possible);
@@ -89,7 +88,7 @@ impl<T: Copy> Selection<T> {
 pub(super) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String> {
     let mut scenario = base.clone();
     let parallel = &mut scenario.parallel;
-    strategy.put_into(parallel);
+    parallel.adopt(strategy);
     if strategy.partition != PartitionKind::Rect {
         parallel.grid = None;
     }
@@ -158,21 +157,10 @@ fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
     left_out
 }
 
-/// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
-/// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
-/// strategies come first that can hang least.
-pub(super) fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
-    let group = |&blocking| {
-        let belongs = |&number: &usize| strategies[number].blocking(between_nodes) == blocking;
-        (blocking, (0..strategies.len()).filter(belongs).collect())
-    };
-    Blocking::ALL.iter().map(group).collect()
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::scenario::{Parallel, ScenarioSource, load};
+    use crate::scenario::{ScenarioSource, load};
 
     fn choose(option: &str, names: &str) -> Result<Selection<Shell>, String> {
         let names: Vec<String> =
@@ -226,7 +214,7 @@ pub(super) mod tests {
     #[test]
     fn a_grid_is_for_rect_only() {
         let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
-        let own = Strategy::of(&base.parallel);
+        let own = base.parallel.strategy();
         assert_eq!(fit(own, &base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
         let stripe = fit(Strategy { partition: PartitionKind::Stripe, ..own }, &base).unwrap();
         assert_eq!(stripe.scenario.parallel.grid, None);
@@ -239,7 +227,7 @@ pub(super) mod tests {
         let base = scenario(&format!(
             "[parallel]\nbackend = \"rma-fence\"\nbetween_nodes = \"rma-lock\"\n{options}"
         ));
-        let fitted = |backend| fit(Strategy { backend, ..Strategy::of(&base.parallel) }, &base).unwrap();
+        let fitted = |backend| fit(Strategy { backend, ..base.parallel.strategy() }, &base).unwrap();
         let keys = |backend| -> Vec<&str> {
             fitted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
         };
@@ -255,23 +243,5 @@ pub(super) mod tests {
             note.starts_with("`parallel.rma.operation` left at its default: its barrier comes after"),
             "{note}"
         );
-    }
-
-    fn grouped(between_nodes: Backend) -> Vec<Vec<usize>> {
-        let backends =
-            [Backend::RmaFence, Backend::P2p, Backend::RmaRing, Backend::Hybrid, Backend::RmaBarrier];
-        let own = Strategy::of(&Parallel::default());
-        let strategies = backends.map(|backend| Strategy { backend, ..own });
-        groups(&strategies, between_nodes).into_iter().map(|(_, numbers)| numbers).collect()
-    }
-
-    #[test]
-    fn what_can_hang_comes_later() {
-        assert_eq!(grouped(Backend::P2p), [vec![1, 3], vec![2, 4], vec![0]]);
-    }
-
-    #[test]
-    fn hybrid_hangs_where_its_backend_between_nodes_does() {
-        assert_eq!(grouped(Backend::RmaPscw), [vec![1], vec![2, 4], vec![0, 3]]);
     }
 }

@@ -43,7 +43,7 @@ fn compare_broken(backends: &str, timeout_s: &str) -> (Result<(), RunError>, Tem
     let choices = Choices::read(&args).unwrap();
     let inputs = Inputs::read(&ScenarioArgs { steps: None, ..args.scenario.clone() }).unwrap();
     let ended = local::run(RANKS, Duration::from_secs(60), |world| {
-        compare(&FaultyTransports(world), &inputs, &args, &choices)
+        compare(&FaultyTransports(world), &inputs, &args, &choices, faulty::end)
     });
     let first = ended.into_iter().next().unwrap().unwrap();
     (first, folder)

@@ -1,11 +1,49 @@
 //! What became of something that all ranks did: the ranks agree, whatever it left behind.
 
 use md_comm::{CommError, World};
+use md_engine::EngineError;
 use strum::VariantArray;
 
-use crate::commands::ROOT;
-use crate::comparison::Status;
-use crate::error::RunError;
+use super::comparison::Status;
+use crate::ROOT;
+
+/// Why a piece of work with a strategy has failed on this rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    status: Status,
+    text: String,
+}
+
+impl Problem {
+    /// The strategy cannot be.
+    pub fn unavailable(reason: String) -> Self {
+        Self { status: Status::Unavailable, text: reason }
+    }
+
+    /// Something went wrong.
+    pub fn failed(reason: String) -> Self {
+        Self { status: Status::Failed, text: reason }
+    }
+}
+
+impl From<CommError> for Problem {
+    fn from(error: CommError) -> Self {
+        match error {
+            CommError::Unavailable { reason, .. } => Self::unavailable(reason),
+            CommError::Timeout { .. } => Self { status: Status::Timeout, text: error.to_string() },
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Communication(error) => error.into(),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
 
 /// What kept a strategy from going on; the same on all ranks but for the note.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,39 +61,21 @@ pub(super) struct Exclusion {
 /// The agreement's world is broken too.
 pub(super) fn agree<T>(
     agreement: &dyn World,
-    mine: Result<T, RunError>,
+    mine: Result<T, Problem>,
 ) -> Result<Result<T, Exclusion>, CommError> {
-    let own = status_of(&mine);
+    let own = mine.as_ref().map_or_else(|problem| problem.status, |_| Status::Ok);
     let mut gravest = [f64::from(own as u8)];
     agreement.max(&mut gravest)?;
     let status = Status::VARIANTS[gravest[0] as usize];
     match mine {
         Ok(result) if status == Status::Ok => Ok(Ok(result)),
         mine => {
-            let text = mine.err().filter(|_| own == status).map(|error| describe(&error));
+            let text = mine.err().filter(|_| own == status).map(|problem| problem.text);
             let texts = agreement.gather(ROOT, text.unwrap_or_default().as_bytes())?;
             let said = texts.iter().position(|text| !text.is_empty());
             let note = said.map(|rank| note(rank, &texts[rank], status)).unwrap_or_default();
             Ok(Err(Exclusion { status, note }))
         }
-    }
-}
-
-fn status_of<T>(result: &Result<T, RunError>) -> Status {
-    match result {
-        Ok(_) => Status::Ok,
-        Err(RunError::Scenario(_) | RunError::Communication(CommError::Unavailable { .. })) => {
-            Status::Unavailable
-        }
-        Err(RunError::Communication(CommError::Timeout { .. })) => Status::Timeout,
-        Err(_) => Status::Failed,
-    }
-}
-
-fn describe(error: &RunError) -> String {
-    match error {
-        RunError::Communication(CommError::Unavailable { reason, .. }) => reason.clone(),
-        other => other.to_string(),
     }
 }
 
@@ -76,7 +96,7 @@ mod tests {
     fn agreed(errors: &[Option<CommError>; 3]) -> Vec<Result<usize, Exclusion>> {
         let ended = local::run(3, Duration::from_secs(20), |world| {
             let rank = world.rank();
-            let mine = errors[rank].clone().map_or(Ok(rank), |error| Err(RunError::Communication(error)));
+            let mine = errors[rank].clone().map_or(Ok(rank), |error| Err(error.into()));
             agree(world, mine).unwrap()
         });
         ended.into_iter().map(Result::unwrap).collect()

@@ -5,8 +5,8 @@ use md_core::Shell;
 use md_engine::Phase;
 
 use super::recommendation;
-use crate::comparison::{Comparison, Control, RankedBy};
-use crate::output::compare::fixtures::{comparison, phases, strategy, unavailable};
+use crate::compare::comparison::{Comparison, Control, RankedBy};
+use crate::compare::fixtures::{comparison, phases, strategy, unavailable};
 
 /// The sentences of a recommendation of `shm`, without the lines for the scenario, which must follow.
 fn sentences(comparison: &Comparison, shell: &str) -> String {

@@ -1,27 +1,30 @@
 //! Fixed comparisons for the tests of the formatting functions.
 
 use md_comm::Backend;
+use md_core::Shell;
+use md_core::force::Precision;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
 use md_engine::Phase;
 
-use crate::comparison::{Comparison, Measured, Status, StepPhases, StrategyReport};
-use crate::output::fixtures::context;
-use crate::report::{RunContext, Strategy};
-use md_lab::statistics::Interval;
+use super::comparison::{Comparison, Measured, Status, StepPhases, StrategyReport};
+use crate::statistics::Interval;
+use crate::{RunContext, Strategy};
 
 /// A median with bounds 5 % below and above.
-pub(in crate::output) fn around(median_s: f64) -> Interval {
+pub(crate) fn around(median_s: f64) -> Interval {
     Interval { median_s, low_s: 0.95 * median_s, high_s: 1.05 * median_s }
 }
 
 /// Phases that take so many seconds; the others take none.
-pub(in crate::output) fn phases(times: &[(Phase, f64)]) -> StepPhases {
+pub(crate) fn phases(times: &[(Phase, f64)]) -> StepPhases {
     let mut phases = StepPhases::default();
     times.iter().for_each(|&(phase, seconds)| phases[phase as usize] = seconds);
     phases
 }
 
 /// A strategy with an exchange of so many microseconds and a step of so many milliseconds; its halo takes a fifth.
-pub(in crate::output) fn strategy(backend: Backend, exchange_us: f64, step_ms: f64) -> StrategyReport {
+pub(crate) fn strategy(backend: Backend, exchange_us: f64, step_ms: f64) -> StrategyReport {
     let step_s = step_ms * 1e-3;
     let measured = Measured {
         messages: 4.0,
@@ -47,7 +50,7 @@ pub(in crate::output) fn strategy(backend: Backend, exchange_us: f64, step_ms: f
     }
 }
 
-pub(in crate::output) fn unavailable(backend: Backend) -> StrategyReport {
+pub(crate) fn unavailable(backend: Backend) -> StrategyReport {
     StrategyReport {
         measured: None,
         correct: None,
@@ -58,7 +61,7 @@ pub(in crate::output) fn unavailable(backend: Backend) -> StrategyReport {
 }
 
 /// Strategies as in [`strategy`]; the first one is the scenario's own.
-pub(in crate::output) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
+pub(crate) fn comparison(strategies: &[(Backend, f64, f64)]) -> Comparison {
     Comparison {
         rows: strategies.iter().map(|&(backend, us, ms)| strategy(backend, us, ms)).collect(),
         own: Some(0),
@@ -66,5 +69,26 @@ pub(in crate::output) fn comparison(strategies: &[(Backend, f64, f64)]) -> Compa
         between_nodes: Backend::P2p,
         repeat: 10,
         ranks_per_core: 1.0,
+    }
+}
+
+fn context() -> RunContext {
+    RunContext {
+        strategy: Strategy {
+            backend: Backend::P2p,
+            shell: Shell::Half,
+            exchange: ExchangePattern::Direct,
+            partition: PartitionKind::Rect,
+        },
+        grid: "2x1x1".to_owned(),
+        ranks: 2,
+        threads: 1,
+        precision: Precision::Double,
+        atoms: 16000,
+        steps: 100,
+        seed: 87287,
+        mpi_library: "Open MPI v4.1.4, package: Debian".to_owned(),
+        host: "node-1".to_owned(),
+        version: "0.1.0".to_owned(),
     }
 }

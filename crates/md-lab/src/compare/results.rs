@@ -3,11 +3,10 @@
 use md_comm::Blocking;
 use md_engine::Phase;
 
+use super::comparison::{Comparison, Control, Measured, Status, StrategyReport};
 use super::measure::Sample;
-use crate::comparison::{Comparison, Control, Measured, Status, StrategyReport};
-use crate::output::{OutputDirectory, OutputError, Screen, compare};
-use crate::report::RunContext;
-use md_lab::statistics::Interval;
+use crate::RunContext;
+use crate::statistics::Interval;
 
 /// Said of strategies that were not reached.
 const NOT_REACHED: &str =
@@ -28,8 +27,8 @@ pub(super) struct Entry {
     pub(super) samples: Vec<Sample>,
 }
 
-/// All strategies so far, and where they are to be written.
-pub(super) struct Results {
+/// All strategies so far.
+pub struct Results {
     /// In the order they were asked for.
     pub(super) entries: Vec<Entry>,
     /// The strategy that is at work.
@@ -37,27 +36,17 @@ pub(super) struct Results {
     /// The baseline measured again beside later groups: the group, the baseline's number, one sample per repetition.
     pub(super) controls: Vec<(Blocking, usize, Vec<Sample>)>,
     /// What is known beside the measurements.
-    pub(super) frame: Comparison,
-    /// Files.
-    pub(super) directory: OutputDirectory,
-    /// Table.
-    pub(super) screen: Screen,
+    frame: Comparison,
 }
 
 impl Results {
-    /// Writes all files and shows the table and the recommendation.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub(super) fn publish(&mut self) -> Result<(), OutputError> {
-        let comparison = self.comparison();
-        self.screen.print(&compare::screen_text(&comparison));
-        compare::write(&self.directory, &comparison)?;
-        self.screen.finish()
+    /// Nothing measured yet; `frame` is what is known beside the measurements.
+    pub fn new(frame: Comparison) -> Self {
+        Self { entries: Vec::new(), current: None, controls: Vec::new(), frame }
     }
 
     /// The current strategy hangs for good, and with it the job.
-    pub(super) fn give_up_current(&mut self, note: &str) {
+    pub fn give_up_current(&mut self, note: &str) {
         if let Some(entry) = self.current.and_then(|current| self.entries.get_mut(current)) {
             entry.fail(Status::Timeout, note);
         }
@@ -72,7 +61,7 @@ impl Results {
     }
 
     /// Everything known now.
-    pub(super) fn comparison(&self) -> Comparison {
+    pub fn comparison(&self) -> Comparison {
         let controls = self.controls.iter().filter_map(|&(beside, row, ref samples)| {
             Some(Control { beside, row, again: measured(samples)? })
         });

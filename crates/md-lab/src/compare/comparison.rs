@@ -2,10 +2,10 @@
 
 use md_comm::{Backend, Blocking};
 use md_engine::Phase;
-use md_lab::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
 use serde::Serialize;
 
-use crate::report::{RunContext, Strategy};
+use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
+use crate::{RunContext, Strategy};
 
 /// How a strategy fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
 /// reported.

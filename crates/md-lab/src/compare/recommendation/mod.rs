@@ -9,11 +9,10 @@ mod tests;
 
 use md_comm::{Backend, Blocking};
 
+use super::comparison::{Comparison, Control, Measured, Ranked, RankedBy, SMALL_SHARE, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
-use crate::comparison::{Comparison, Control, Measured, Ranked, RankedBy, SMALL_SHARE, StrategyReport};
-use crate::report::Strategy;
-use md_lab::significant;
-use md_lab::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
+use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
+use crate::{Strategy, significant};
 
 /// Two-sided messages as everybody uses them.
 const BASELINE: Backend = Backend::P2p;

@@ -2,14 +2,13 @@
 
 use std::time::Instant;
 
+use md_comm::monitor::Heartbeat;
 use md_comm::{Traffic, World};
 use md_core::Evaluation;
 use md_core::rebuild::RebuildPolicy;
-use md_engine::{FrozenHalo, NeighborReport, Phase, Setup, Simulation, Timings};
+use md_engine::{EngineError, FrozenHalo, NeighborReport, Phase, Setup, Simulation, Timings};
 
-use crate::comparison::StepPhases;
-use crate::error::RunError;
-use md_comm::monitor::Heartbeat;
+use super::comparison::StepPhases;
 
 /// Exchanges before the clock starts.
 const WARM_UP: usize = 5;
@@ -33,12 +32,12 @@ impl Subject<'_> {
     /// Works on a simulation in its initial state. *Collective.*
     ///
     /// # Errors
-    /// See [`RunError`].
+    /// See [`EngineError`].
     pub(super) fn simulate<T>(
         self,
         heartbeat: &Heartbeat,
-        work: impl FnOnce(&mut Simulation) -> Result<T, RunError>,
-    ) -> Result<T, RunError> {
+        work: impl FnOnce(&mut Simulation) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let mut simulation = Simulation::new(self.world, self.setup)?;
         heartbeat.beat();
         let result = work(&mut simulation);
@@ -79,8 +78,8 @@ pub(super) struct Sample {
 /// Exchanges per sample so that one takes about [`SAMPLE_S`], the same number on all ranks. *Collective.*
 ///
 /// # Errors
-/// See [`RunError`].
-pub(super) fn calibrate(subject: Subject, heartbeat: &Heartbeat) -> Result<usize, RunError> {
+/// See [`EngineError`].
+pub(super) fn calibrate(subject: Subject, heartbeat: &Heartbeat) -> Result<usize, EngineError> {
     let exchange_s = subject.simulate(heartbeat, |simulation| {
         time_exchanges(&mut simulation.freeze()?, subject.world, TRIAL, heartbeat)
     })?;
@@ -91,13 +90,13 @@ pub(super) fn calibrate(subject: Subject, heartbeat: &Heartbeat) -> Result<usize
 /// Measures one sample, from the initial state. *Collective.*
 ///
 /// # Errors
-/// See [`RunError`].
+/// See [`EngineError`].
 pub(super) fn sample(
     subject: Subject,
     exchanges: usize,
     steps: u64,
     heartbeat: &Heartbeat,
-) -> Result<Sample, RunError> {
+) -> Result<Sample, EngineError> {
     let world = subject.world;
     let (exchange_s, mut sent, timings, neighborhood) = subject.simulate(heartbeat, |simulation| {
         let mut frozen = simulation.freeze()?;
@@ -125,7 +124,7 @@ fn time_exchanges(
     world: &dyn World,
     exchanges: usize,
     heartbeat: &Heartbeat,
-) -> Result<f64, RunError> {
+) -> Result<f64, EngineError> {
     (0..WARM_UP).try_for_each(|_| frozen.exchange())?;
     world.barrier()?;
     let begun = Instant::now();
@@ -144,12 +143,12 @@ fn time_steps(
     world: &dyn World,
     steps: u64,
     heartbeat: &Heartbeat,
-) -> Result<Timings, RunError> {
+) -> Result<Timings, EngineError> {
     world.barrier()?;
     simulation.start_measuring()?;
     for _ in 0..steps {
         simulation.step(Evaluation::ForcesOnly)?;
         heartbeat.beat();
     }
-    Ok(Timings::reduce(&simulation.timing()?, world)?)
+    Timings::reduce(&simulation.timing()?, world)
 }

@@ -1,10 +1,9 @@
 //! The ranked table on the screen.
 
+use super::comparison::{Comparison, RankedBy, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
-use crate::comparison::{Comparison, RankedBy, StrategyReport};
-use crate::report::RunContext;
-use crate::scenario::name_of;
-use md_lab::statistics::Interval;
+use crate::statistics::Interval;
+use crate::{RunContext, name_of};
 
 /// Significant digits of times.
 const DIGITS: usize = 4;
@@ -67,7 +66,7 @@ mod tests {
     use md_comm::Backend;
 
     use super::*;
-    use crate::output::compare::fixtures::{comparison, unavailable};
+    use crate::compare::fixtures::{comparison, unavailable};
 
     #[test]
     fn best_first_and_failures_last() {

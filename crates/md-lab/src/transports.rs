@@ -1,4 +1,4 @@
-//! The worlds of a comparison: one that judges, and one per strategy.
+//! The worlds of a measurement: one in which the ranks agree, and one per transport.
 
 use md_comm::{Backend, CommError, RmaOptions, World};
 
@@ -17,9 +17,6 @@ pub trait Transports {
 
     /// Backends that run here, the baseline first.
     fn backends(&self) -> Vec<Backend>;
-
-    /// Ends all ranks with this exit code; callable from any thread, also while a call of this rank does not return.
-    fn end_job(&self) -> fn(u8);
 }
 
 /// Ranks are threads of this process.
@@ -42,10 +39,6 @@ impl Transports for Threads<'_> {
     fn backends(&self) -> Vec<Backend> {
         vec![Backend::Local]
     }
-
-    fn end_job(&self) -> fn(u8) {
-        |exit_code| std::process::exit(i32::from(exit_code))
-    }
 }
 
 /// Ranks are processes of an MPI run.
@@ -66,9 +59,5 @@ impl Transports for Processes<'_> {
     fn backends(&self) -> Vec<Backend> {
         let can_compete = |backend: &Backend| !matches!(backend, Backend::Local | Backend::Auto);
         Backend::ALL.iter().copied().filter(can_compete).collect()
-    }
-
-    fn end_job(&self) -> fn(u8) {
-        |exit_code| md_comm::mpi::abort(i32::from(exit_code))
     }
 }

@@ -3,56 +3,38 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use md_comm::{Backend, Blocking, CommError, World};
-use md_engine::{RowVector, Setup};
+use md_comm::monitor::Heartbeat;
+use md_comm::{Backend, Blocking, World};
+use md_engine::{EngineError, RowVector, Setup};
 
-use super::lock;
+use super::comparison::Status;
 use super::measure::{self, Subject};
-use super::outcome::{Exclusion, agree};
+use super::outcome::{Exclusion, Problem, agree};
 use super::reference::Reference;
 use super::results::{Entry, Results};
-use super::strategies::{fit, groups};
-use super::transports::Transports;
-use crate::commands::{context, context_without_setup};
-use crate::comparison::Status;
-use crate::error::RunError;
-use crate::inputs::Inputs;
-use crate::output::warnings::first_danger;
-use crate::report::{RunContext, Strategy};
-use crate::scenario::Scenario;
-use crate::session::warn;
-use crate::{memory, setup};
-use md_comm::monitor::Heartbeat;
+use super::{Plan, Prepared};
+use crate::{RunContext, Strategy, Transports, lock};
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sampling {
+pub struct Sampling {
     /// Samples per strategy.
-    pub(super) repeat: usize,
+    pub repeat: usize,
     /// Steps per sample.
-    pub(super) steps: u64,
+    pub steps: u64,
     /// Longest wait for other ranks.
-    pub(super) timeout: Duration,
+    pub timeout: Duration,
 }
 
 /// A strategy to be tried.
 struct Candidate<'c> {
     strategy: Strategy,
-    /// `None` if it is out.
-    prepared: Option<Prepared<'c>>,
+    /// Its own world and set-up; `None` if it is out.
+    ready: Option<(Box<dyn World + 'c>, Setup)>,
     /// Why it is out; the same on all ranks.
     exclusion: Option<Status>,
     /// Exchanges per sample.
     exchanges: usize,
-}
-
-/// Everything a trial of a strategy needs.
-struct Prepared<'c> {
-    world: Box<dyn World + 'c>,
-    setup: Setup,
-    scenario: Scenario,
-    /// What is to be said of it in any case.
-    note: String,
 }
 
 /// What a sample is for.
@@ -65,45 +47,42 @@ enum Purpose {
 }
 
 /// The trials of all candidates on one rank.
-pub(super) struct Trials<'c> {
+pub struct Trials<'c> {
     transports: &'c dyn Transports,
-    inputs: &'c Inputs,
-    /// How much is measured.
-    pub(super) sampling: Sampling,
+    plan: &'c dyn Plan,
+    /// What `hybrid` uses between nodes.
+    between_nodes: Backend,
+    sampling: Sampling,
     /// What shows that the trials go on.
-    pub(super) heartbeat: Heartbeat,
+    pub heartbeat: Heartbeat,
     /// On rank 0.
     results: Option<Arc<Mutex<Results>>>,
     reference: Reference,
-    /// Bytes that each rank can have; `None` where nothing tells.
-    available: Option<f64>,
     candidates: Vec<Candidate<'c>>,
-    /// Whether stale neighbourhoods have been warned of.
-    warned: bool,
 }
 
 impl<'c> Trials<'c> {
     /// Without candidates yet; results are for rank 0.
-    pub(super) fn new(
+    pub fn new(
         transports: &'c dyn Transports,
-        inputs: &'c Inputs,
+        plan: &'c dyn Plan,
+        between_nodes: Backend,
         sampling: Sampling,
-        available: Option<f64>,
         results: Option<Arc<Mutex<Results>>>,
         reference: Reference,
     ) -> Self {
-        let (heartbeat, candidates, warned) = (Heartbeat::default(), Vec::new(), false);
-        Self { transports, inputs, sampling, heartbeat, results, reference, available, candidates, warned }
+        let (heartbeat, candidates) = (Heartbeat::default(), Vec::new());
+        Self { transports, plan, between_nodes, sampling, heartbeat, results, reference, candidates }
     }
 
     /// Checks and measures all strategies; says what was wrong with each. *Collective.*
     ///
     /// # Errors
     /// The agreement's world is broken.
-    pub(super) fn run(&mut self, strategies: &[Strategy]) -> Result<Vec<Option<Status>>, RunError> {
+    pub fn run(&mut self, strategies: &[Strategy]) -> Result<Vec<Option<Status>>, EngineError> {
         strategies.iter().try_for_each(|&strategy| self.admit(strategy))?;
         let mut measured = Vec::new();
-        for (group, members) in groups(strategies, self.inputs.scenario.parallel.between_nodes) {
+        for (group, members) in groups(strategies, self.between_nodes) {
             let passed = self.qualify(&members)?;
             let baseline = self.baseline(&measured).filter(|_| !passed.is_empty());
             let control = baseline.map(|number| (number, Purpose::Control(group)));
@@ -116,62 +95,48 @@ impl<'c> Trials<'c> {
 
     /// What later groups are measured beside: two-sided messages, or else the first that is still in.
     fn baseline(&self, measured: &[usize]) -> Option<usize> {
-        let mut valid = measured.iter().copied().filter(|&number| self.candidates[number].prepared.is_some());
+        let mut valid = measured.iter().copied().filter(|&number| self.candidates[number].ready.is_some());
         let two_sided = |&number: &usize| self.candidates[number].strategy.backend == Backend::P2p;
         valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
-    fn admit(&mut self, strategy: Strategy) -> Result<(), RunError> {
+    fn admit(&mut self, strategy: Strategy) -> Result<(), EngineError> {
         let agreement = self.transports.agreement();
         self.heartbeat.beat();
         let outcome = agree(agreement, self.prepare(strategy))?;
         if let Some(results) = &self.results {
-            let (context, note) = match &outcome {
-                Ok(prepared) => (
-                    context(agreement, &prepared.scenario, &prepared.setup, self.sampling.steps),
-                    prepared.note.clone(),
-                ),
-                Err(_) => (self.context_without_setup(strategy), String::new()),
+            let entry = match &outcome {
+                Ok((_, prepared)) => Entry::new(prepared.context.clone(), prepared.note.clone()),
+                Err(_) => {
+                    let context = self.plan.context(strategy);
+                    Entry::new(RunContext { atoms: self.reference.atoms(), ..context }, String::new())
+                }
             };
-            lock(results).entries.push(Entry::new(context, note));
+            lock(results).entries.push(entry);
         }
-        let candidate = Candidate { strategy, prepared: None, exclusion: None, exchanges: 0 };
-        self.candidates.push(candidate);
+        self.candidates.push(Candidate { strategy, ready: None, exclusion: None, exchanges: 0 });
         let number = self.candidates.len() - 1;
         match outcome {
-            Ok(prepared) => self.candidates[number].prepared = Some(prepared),
+            Ok((world, prepared)) => self.candidates[number].ready = Some((world, prepared.setup)),
             Err(exclusion) => self.leave_out(number, exclusion),
         }
         Ok(())
     }
 
-    fn prepare(&self, strategy: Strategy) -> Result<Prepared<'c>, RunError> {
-        let unavailable = |reason: String| CommError::Unavailable { backend: "compared", reason };
+    fn prepare(&self, strategy: Strategy) -> Result<(Box<dyn World + 'c>, Prepared), Problem> {
         if strategy.backend == Backend::Auto {
             // It chooses while it negotiates, which a frozen halo never does.
-            return Err(unavailable("chooses among the others; compare those".to_owned()).into());
+            return Err(Problem::unavailable("chooses among the others; compare those".to_owned()));
         }
-        let fitted = fit(strategy, &self.inputs.scenario).map_err(unavailable)?;
-        let (note, scenario) = (fitted.note(), fitted.scenario);
-        strategy.backend.availability().map_err(unavailable)?;
-        let ranks = self.transports.agreement().ranks();
-        let setup = setup::of_scenario(self.inputs, &scenario, ranks)?;
-        memory::expect(self.inputs, &setup, self.available)?;
-        let world = self.transports.world(strategy.backend, scenario.parallel.rma.options())?;
+        let prepared = self.plan.prepare(strategy)?;
+        let world = self.transports.world(strategy.backend, prepared.options)?;
         world.set_watchdog(self.sampling.timeout);
-        Ok(Prepared { world, setup, scenario, note })
-    }
-
-    /// Of a strategy that cannot be.
-    fn context_without_setup(&self, strategy: Strategy) -> RunContext {
-        let atoms = self.reference.atoms();
-        let (agreement, scenario) = (self.transports.agreement(), &self.inputs.scenario);
-        RunContext { strategy, atoms, ..context_without_setup(agreement, scenario, self.sampling.steps) }
+        Ok((world, prepared))
     }
 
     /// Checks strategies and finds out how many exchanges make a sample; those that pass. *Collective.*
-    fn qualify(&mut self, numbers: &[usize]) -> Result<Vec<usize>, RunError> {
+    fn qualify(&mut self, numbers: &[usize]) -> Result<Vec<usize>, EngineError> {
         let mut passed = Vec::new();
         for &number in numbers {
             if !self.check(number)? {
@@ -186,14 +151,13 @@ impl<'c> Trials<'c> {
     }
 
     /// Compares a strategy's forces with the reference. *Collective.*
-    fn check(&mut self, number: usize) -> Result<bool, RunError> {
-        let Scenario { interaction, species, .. } = &self.inputs.scenario;
-        let diameter = interaction.diameter(species);
+    fn check(&mut self, number: usize) -> Result<bool, EngineError> {
+        let diameter = self.reference.diameter();
         let rows = self.attempt(number, |subject, heartbeat| {
             let setup = subject.setup.displaced(diameter);
             Subject { setup: &setup, ..subject }.simulate(heartbeat, |simulation| {
                 simulation.recompute_from_fresh_halo()?;
-                Ok(simulation.rows(RowVector::Force)?)
+                simulation.rows(RowVector::Force)
             })
         })?;
         let Some(rows) = rows else { return Ok(false) };
@@ -209,7 +173,7 @@ impl<'c> Trials<'c> {
     }
 
     /// Measures strategies in turn, each repetition beginning with another one. *Collective.*
-    fn measure(&mut self, lanes: &[(usize, Purpose)]) -> Result<(), RunError> {
+    fn measure(&mut self, lanes: &[(usize, Purpose)]) -> Result<(), EngineError> {
         let steps = self.sampling.steps;
         for repetition in 0..self.sampling.repeat {
             for turn in 0..lanes.len() {
@@ -219,10 +183,7 @@ impl<'c> Trials<'c> {
                     measure::sample(subject, exchanges, steps, heartbeat)
                 })?;
                 if let (Some(sample), Some(results)) = (sample, &self.results) {
-                    if let Some(danger) = first_danger(&sample.neighborhood).filter(|_| !self.warned) {
-                        self.warned = true;
-                        warn(&danger);
-                    }
+                    self.plan.look_at(&sample.neighborhood);
                     let mut results = lock(results);
                     match purpose {
                         Purpose::Row => results.entries[number].samples.push(sample),
@@ -238,9 +199,9 @@ impl<'c> Trials<'c> {
     fn attempt<T>(
         &mut self,
         number: usize,
-        work: impl FnOnce(Subject, &Heartbeat) -> Result<T, RunError>,
-    ) -> Result<Option<T>, RunError> {
-        let Some(Prepared { world, setup, .. }) = &self.candidates[number].prepared else {
+        work: impl FnOnce(Subject, &Heartbeat) -> Result<T, EngineError>,
+    ) -> Result<Option<T>, EngineError> {
+        let Some((world, setup)) = &self.candidates[number].ready else {
             return Ok(None);
         };
         if let Some(results) = &self.results {
@@ -249,7 +210,7 @@ impl<'c> Trials<'c> {
         self.heartbeat.beat();
         let mine = work(Subject { world: &**world, setup }, &self.heartbeat);
         self.heartbeat.beat();
-        match agree(self.transports.agreement(), mine)? {
+        match agree(self.transports.agreement(), mine.map_err(Problem::from))? {
             Ok(result) => Ok(Some(result)),
             Err(exclusion) => {
                 self.leave_out(number, exclusion);
@@ -260,9 +221,44 @@ impl<'c> Trials<'c> {
 
     fn leave_out(&mut self, number: usize, Exclusion { status, note }: Exclusion) {
         let candidate = &mut self.candidates[number];
-        (candidate.prepared, candidate.exclusion) = (None, Some(status));
+        (candidate.ready, candidate.exclusion) = (None, Some(status));
         if let Some(results) = &self.results {
             lock(results).entries[number].fail(status, &note);
         }
+    }
+}
+
+/// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
+/// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
+/// strategies come first that can hang least.
+fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
+    let group = |&blocking| {
+        let belongs = |&number: &usize| strategies[number].blocking(between_nodes) == blocking;
+        (blocking, (0..strategies.len()).filter(belongs).collect())
+    };
+    Blocking::ALL.iter().map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::fixtures::comparison;
+
+    fn grouped(between_nodes: Backend) -> Vec<Vec<usize>> {
+        let backends =
+            [Backend::RmaFence, Backend::P2p, Backend::RmaRing, Backend::Hybrid, Backend::RmaBarrier];
+        let own = comparison(&[(Backend::P2p, 1.0, 1.0)]).rows[0].context.strategy;
+        let strategies = backends.map(|backend| Strategy { backend, ..own });
+        groups(&strategies, between_nodes).into_iter().map(|(_, numbers)| numbers).collect()
+    }
+
+    #[test]
+    fn what_can_hang_comes_later() {
+        assert_eq!(grouped(Backend::P2p), [vec![1, 3], vec![2, 4], vec![0]]);
+    }
+
+    #[test]
+    fn hybrid_hangs_where_its_backend_between_nodes_does() {
+        assert_eq!(grouped(Backend::RmaPscw), [vec![1], vec![2, 4], vec![0, 3]]);
     }
 }

@@ -1,13 +1,12 @@
 //! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval, or
 //! the range of fewer samples than that takes.
 
-use md_lab::plot::Bars;
-
+use super::comparison::{Comparison, RankedBy};
 use super::unit_of;
-use crate::comparison::{Comparison, RankedBy};
+use crate::plot::Bars;
 
 /// Best at the top.
-pub(super) fn chart(comparison: &Comparison) -> Bars {
+pub fn chart(comparison: &Comparison) -> Bars {
     let by = comparison.ranked_by();
     let description = match by {
         RankedBy::Exchange => "exchange alone, microseconds",
@@ -36,10 +35,10 @@ mod tests {
     use md_comm::Backend;
     use md_core::Shell;
 
-    use md_lab::plot::Picture;
+    use crate::plot::Picture;
 
     use super::*;
-    use crate::output::compare::fixtures::comparison;
+    use crate::compare::fixtures::comparison;
 
     #[test]
     fn the_svg_names_every_strategy() {

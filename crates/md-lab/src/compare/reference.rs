@@ -9,13 +9,7 @@
 use md_comm::monitor::Heartbeat;
 use md_comm::{Reduction, World};
 use md_core::force::Precision;
-use md_core::partition::PartitionKind;
-use md_engine::{ParticleRow, Setup, for_each_rank, forces_without_halo};
-
-use crate::error::RunError;
-use crate::inputs::Inputs;
-use crate::scenario::Parallel;
-use crate::setup;
+use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_without_halo};
 
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
@@ -29,61 +23,57 @@ fn force_bound(precision: Precision) -> f64 {
 /// but rounding.
 const LEAST_FORCE: f64 = 1e-3;
 
+/// What a reference has to know of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// Of a particle, in units of which the initial state is displaced.
+    pub diameter: f64,
+    /// Order of magnitude of a pair force.
+    pub force_unit: f64,
+    /// Of the strategies.
+    pub precision: Precision,
+}
+
 /// Forces of the displaced initial state; no rank has all.
 #[derive(Debug)]
-pub(super) struct Reference {
+pub struct Reference {
     /// Of some particles, by id.
     rows: Vec<ParticleRow>,
     /// Number of all particles.
     atoms: u64,
     /// The rms force.
     scale: f64,
-    /// See [`force_bound`].
-    bound: f64,
-}
-
-/// The initial state, divided as any number of ranks can divide it.
-///
-/// # Errors
-/// As [`setup::of_scenario`].
-pub(super) fn setup(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
-    let mut scenario = inputs.scenario.clone();
-    scenario.parallel = Parallel { partition: PartitionKind::Stripe, ..Parallel::default() };
-    scenario.neighbor.precision = Precision::Double;
-    setup::of_scenario(inputs, &scenario, ranks)
+    terms: Terms,
 }
 
 impl Reference {
-    /// Computes the forces of a [`setup()`]. *Collective.*
+    /// Computes the forces of the displaced initial state. *Collective.*
     ///
     /// # Errors
     /// Communication.
-    pub(super) fn compute(world: &dyn World, inputs: &Inputs, setup: &Setup) -> Result<Self, RunError> {
-        let scenario = &inputs.scenario;
-        let setup = setup.displaced(scenario.interaction.diameter(&scenario.species));
-        let least_force = LEAST_FORCE * scenario.interaction.force_unit(&scenario.species);
-        let rows = forces_without_halo(world, &setup)?;
-        Self::new(world, rows, least_force, force_bound(scenario.neighbor.precision))
+    pub fn compute(world: &dyn World, setup: &Setup, terms: Terms) -> Result<Self, EngineError> {
+        let setup = setup.displaced(terms.diameter);
+        Self::new(world, forces_without_halo(world, &setup)?, terms)
     }
 
-    fn new(
-        world: &dyn World,
-        mut rows: Vec<ParticleRow>,
-        least_force: f64,
-        bound: f64,
-    ) -> Result<Self, RunError> {
+    fn new(world: &dyn World, mut rows: Vec<ParticleRow>, terms: Terms) -> Result<Self, EngineError> {
         rows.sort_by_key(|row| row.id);
         let squares: f64 = rows.iter().flat_map(|row| row.vector).map(|force| force * force).sum();
         let mut sums = [squares, rows.len() as f64];
         world.sum(&mut sums)?;
         let [squares, atoms] = sums;
-        let scale = (squares / atoms.max(1.0)).sqrt().max(least_force);
-        Ok(Self { rows, atoms: atoms as u64, scale, bound })
+        let scale = (squares / atoms.max(1.0)).sqrt().max(LEAST_FORCE * terms.force_unit);
+        Ok(Self { rows, atoms: atoms as u64, scale, terms })
     }
 
     /// Number of particles.
     pub(super) fn atoms(&self) -> u64 {
         self.atoms
+    }
+
+    /// Of a particle.
+    pub(super) fn diameter(&self) -> f64 {
+        self.terms.diameter
     }
 
     /// Compares forces on this rank's particles, whichever they are, with the reference. What is wrong, in words, is the same on all
@@ -96,7 +86,7 @@ impl Reference {
         world: &dyn World,
         heartbeat: &Heartbeat,
         rows: &[ParticleRow],
-    ) -> Result<Result<(), String>, RunError> {
+    ) -> Result<Result<(), String>, EngineError> {
         let (mut is_found, mut worst) = (vec![false; self.rows.len()], (0.0, 0));
         for_each_rank(rows, world, |rows| {
             heartbeat.beat();
@@ -121,17 +111,18 @@ impl Reference {
                 self.atoms
             )));
         }
+        let bound = force_bound(self.terms.precision);
         let mut largest = [worst.0];
         world.max(&mut largest)?;
         let mut id = [if largest == [worst.0] { worst.1 } else { 0 }];
         world.reduce(&mut id, Reduction::Highest)?;
-        Ok(if largest[0] <= self.bound {
+        Ok(if largest[0] <= bound {
             Ok(())
         } else {
             Err(format!(
                 "wrong forces: that on particle {} differs by {:.1e} of the rms force from that of the reference \
                  (bound {:.0e})",
-                id[0], largest[0], self.bound
+                id[0], largest[0], bound
             ))
         })
     }
@@ -164,7 +155,8 @@ mod tests {
                 rows.into_iter().filter(|row| row.id as usize % 2 == wanted).collect::<Vec<_>>()
             };
             let own = half(rows(reference), world.rank());
-            let reference = Reference::new(world, own, LEAST_FORCE, force_bound(Precision::Double)).unwrap();
+            let terms = Terms { diameter: 1.0, force_unit: 1.0, precision: Precision::Double };
+            let reference = Reference::new(world, own, terms).unwrap();
             let found = half(rows(found), 1 - world.rank());
             reference.check(world, &Heartbeat::default(), &found).unwrap()
         });

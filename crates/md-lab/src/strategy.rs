@@ -1,0 +1,81 @@
+//! Ways to move the halo, and what a row of a table is about.
+
+use std::fmt;
+
+use md_comm::{Backend, Blocking};
+use md_core::Shell;
+use md_core::force::Precision;
+use md_core::halo::ExchangePattern;
+use md_core::partition::PartitionKind;
+use serde::Serialize;
+
+use crate::name_of;
+
+/// One way to move the halo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Strategy {
+    /// What moves the messages.
+    pub backend: Backend,
+    /// Which cells are imported.
+    pub shell: Shell,
+    /// Direct or staged.
+    pub exchange: ExchangePattern,
+    /// Who owns which cell.
+    pub partition: PartitionKind,
+}
+
+impl Strategy {
+    /// Names of backend, shell, exchange and partition in scenarios.
+    pub fn names(self) -> [String; 4] {
+        let Self { backend, shell, exchange, partition } = self;
+        [name_of(backend), name_of(shell), name_of(exchange), name_of(partition)]
+    }
+
+    /// What moves the messages that `[parallel.rma]` and calls that hang are about: of `hybrid`, its backend between nodes.
+    pub fn mover(self, between_nodes: Backend) -> Backend {
+        if self.backend == Backend::Hybrid { between_nodes } else { self.backend }
+    }
+
+    /// Whether its calls can hang inside the MPI library.
+    pub fn blocking(self, between_nodes: Backend) -> Blocking {
+        self.mover(between_nodes).blocking()
+    }
+
+    /// Whether two strategies differ in nothing but the backend.
+    pub fn same_work(self, other: Self) -> bool {
+        Self { backend: other.backend, ..self } == other
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.names().join(" "))
+    }
+}
+
+/// The columns that make a row of a table stand alone, in their order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunContext {
+    /// How the halo is moved.
+    pub strategy: Strategy,
+    /// Ranks per dimension as `2x1x1`, or `-` where the partition has no grid.
+    pub grid: String,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Threads per rank.
+    pub threads: usize,
+    /// Of the pair arithmetic.
+    pub precision: Precision,
+    /// Number of particles.
+    pub atoms: u64,
+    /// Number of steps done.
+    pub steps: u64,
+    /// Seed of the scenario.
+    pub seed: u64,
+    /// First line of the MPI library's version, or `none`.
+    pub mpi_library: String,
+    /// Host name of rank 0.
+    pub host: String,
+    /// Version of md.
+    pub version: String,
+}

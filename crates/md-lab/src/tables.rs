@@ -1,0 +1,32 @@
+//! How rows become CSV. Floats come out in the shortest form that reads back exactly.
+
+use csv::WriterBuilder;
+use serde::Serialize;
+
+use crate::EncodeError;
+
+/// The fields of [`crate::RunContext`].
+pub const CONTEXT_COLUMNS: &str =
+    "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
+
+/// A whole table: the line of column names, then the rows.
+///
+/// # Errors
+/// A row that CSV cannot hold.
+pub fn table<R: Serialize>(
+    columns: &[&str],
+    entries: impl IntoIterator<Item = R>,
+) -> Result<Vec<u8>, EncodeError> {
+    let header = format!("{}\n", columns.join(","));
+    Ok([header.into_bytes(), rows(entries)?].concat())
+}
+
+/// Rows without column names. A row is a tuple or a struct; those within it are laid out flat.
+///
+/// # Errors
+/// A row that CSV cannot hold.
+pub fn rows<R: Serialize>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, EncodeError> {
+    let mut writer = WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(EncodeError::new)?;
+    writer.into_inner().map_err(EncodeError::new)
+}
