@@ -4,6 +4,9 @@ use md_comm::CommError;
 use md_engine::EngineError;
 pub use md_engine::Scope;
 
+use md_lab::machine::MachineError;
+use md_lab::predict::PredictError;
+
 use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
@@ -53,6 +56,12 @@ pub enum RunError {
         /// What it may be.
         available: String,
     },
+    /// The costs of a machine.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// What cannot be predicted.
+    #[error(transparent)]
+    Predict(PredictError),
     /// An output.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -110,6 +119,15 @@ impl From<EngineError> for RunError {
     }
 }
 
+impl From<PredictError> for RunError {
+    fn from(error: PredictError) -> Self {
+        match error {
+            PredictError::Engine(error) => error.into(),
+            error => Self::Predict(error),
+        }
+    }
+}
+
 impl RunError {
     /// The message as it is printed, without colours.
     pub fn shown(&self) -> String {
@@ -126,6 +144,8 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Machine(_)
+            | Self::Predict(_)
             | Self::Engine(
                 EngineError::Threads(_)
                 | EngineError::Grid(_)
@@ -166,6 +186,8 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Machine(_)
+            | Self::Predict(_)
             | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },

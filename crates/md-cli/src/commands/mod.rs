@@ -4,6 +4,7 @@ pub mod backends;
 pub mod check;
 pub mod compare;
 pub mod forces;
+pub mod predict;
 pub mod run;
 
 use std::fs;

@@ -34,6 +34,10 @@ impl KnownFile {
     pub const COMPARE_PNG: Self = Self("compare.png");
     /// Which strategy to use.
     pub const RECOMMENDATION: Self = Self("recommendation.txt");
+    /// One row per halo strategy and number of ranks.
+    pub const PREDICT: Self = Self("predict.csv");
+    /// The best of them over the number of ranks.
+    pub const PREDICT_SVG: Self = Self("predict.svg");
     /// The effective scenario.
     pub const SCENARIO: Self = Self("scenario.toml");
     /// Results of `run` and `forces`: a new run removes all of them, so that none of an old run stands beside it.

@@ -3,6 +3,7 @@
 //! The font comes with the program, so that a picture looks the same on a machine without any.
 
 mod bars;
+mod lines;
 
 use std::sync::Once;
 
@@ -12,6 +13,7 @@ use plotters::style::register_font;
 
 use crate::EncodeError;
 pub use bars::Bars;
+pub use lines::{Line, Panel, Panels};
 
 const MARGIN: u32 = 14;
 const FONT: &str = "sans-serif";

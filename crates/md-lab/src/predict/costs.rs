@@ -62,7 +62,8 @@ impl<'m> Costs<'m> {
         let (ranks, pack) = (plan.sent.len(), self.compute.per_ghost_packed.seconds);
         let (unpack, each) = (self.compute.per_ghost_unpacked.seconds, self.compute.per_message.seconds);
         let path = |peer: u32, rank: usize| self.nodes.distance(peer as usize, rank) as usize;
-        let bytes = |edge: usize| particle_bytes * plan.particles[edge] + cell_bytes * f64::from(plan.cells[edge]);
+        let bytes =
+            |edge: usize| particle_bytes * plan.particles[edge] + cell_bytes * f64::from(plan.cells[edge]);
         // Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
         let mut calls_s = vec![0.0; ranks];
         for rank in 0..ranks {
@@ -95,12 +96,16 @@ impl<'m> Costs<'m> {
         for message in messages.iter_mut().filter(|message| self.flushed[message.path as usize] > 0.0) {
             message.sent_s = flushed_s[message.peer as usize];
         }
-        let pack_s: Vec<f64> =
-            plan.sent.iter().map(|&(particles, messages)| pack * particles + each * f64::from(messages)).collect();
+        let pack_s: Vec<f64> = plan
+            .sent
+            .iter()
+            .map(|&(particles, messages)| pack * particles + each * f64::from(messages))
+            .collect();
         for (calls, (flushed, pack)) in calls_s.iter_mut().zip(flushed_s.iter().zip(&pack_s)) {
             *calls = calls.max(flushed - pack);
         }
-        let images_s = images.map_or_else(|| vec![0.0; ranks], |images| images.iter().map(|it| pack * it).collect());
+        let images_s =
+            images.map_or_else(|| vec![0.0; ranks], |images| images.iter().map(|it| pack * it).collect());
         Ok(Leg { plan, reversed, messages, pack_s, calls_s, images_s, posted_s: vec![0.0; ranks] })
     }
 
@@ -113,7 +118,9 @@ impl<'m> Costs<'m> {
         let protocol = Protocol::of(self.movers[farthest]);
         let protocol = Protocol { advances: protocol.advances && Protocol::of(backend).advances, ..protocol };
         let hidden = |path: usize| {
-            self.machine.overlap(self.movers[path], DISTANCES[path]).map_or(1.0, |overlap| overlap.hidden_share)
+            self.machine
+                .overlap(self.movers[path], DISTANCES[path])
+                .map_or(1.0, |overlap| overlap.hidden_share)
         };
         let empty = self.ranges[farthest].first();
         let [latency, overhead] = empty.map_or([0.0; 2], |empty| [empty.latency_s, empty.overhead_s]);
@@ -140,7 +147,9 @@ impl<'m> Costs<'m> {
     /// A collective call of all ranks: on one rank, and what the doublings add.
     pub(super) fn collective_s(&self, operation: Operation) -> Result<CollectiveTime, String> {
         let mut time = CollectiveTime::default();
-        for (distance, doublings) in self.nodes.doublings().into_iter().filter(|(_, doublings)| *doublings > 0.0) {
+        for (distance, doublings) in
+            self.nodes.doublings().into_iter().filter(|(_, doublings)| *doublings > 0.0)
+        {
             let cost = self.machine.collective(operation, distance).ok_or_else(|| {
                 let [operation, distance] = [name_of(operation), name_of(distance)];
                 format!("the machine has no [[collective]] \"{operation}\" with distance \"{distance}\"")
@@ -159,7 +168,9 @@ impl<'m> Costs<'m> {
         let flight_s = messages.iter().map(|message| message.flight_s).fold(0.0, f64::max);
         let call = |message: &Message| {
             let path = message.path as usize;
-            self.machine.overlap(self.movers[path], DISTANCES[path]).map_or(0.0, |overlap| overlap.progress_call_s)
+            self.machine
+                .overlap(self.movers[path], DISTANCES[path])
+                .map_or(0.0, |overlap| overlap.progress_call_s)
         };
         let call_s = messages.iter().map(call).fold(0.0, f64::max);
         let blocks = (pairs / BLOCK_PAIRS).ceil();

@@ -56,7 +56,8 @@ impl LatticeBoltzmann {
     pub fn step(&self) -> LatticeBoltzmannStep {
         let Self { side, processes_per_node: processes, .. } = *self;
         let faces = |count: f64, bytes_per_s: f64| self.face_bytes() * count / (bytes_per_s / 2.0);
-        let network_s = 3.0 * self.network_latency_s + faces(self.faces_between_nodes, self.network_bytes_per_s);
+        let network_s =
+            3.0 * self.network_latency_s + faces(self.faces_between_nodes, self.network_bytes_per_s);
         let node_s = 3.0 * self.node_latency_s + faces(2.0 * (processes - 1.0), self.node_bytes_per_s);
         let kernel_s = BYTES_PER_CELL * side.powi(3) / (self.memory_bytes_per_s / processes);
         let mlups_per_node = processes * side.powi(3) / (network_s + node_s + kernel_s) / 1e6;
@@ -85,7 +86,10 @@ mod tests {
             faces_between_nodes: LatticeBoltzmann::faces_of_a_row(24.0),
         };
         let step = lima.step();
-        assert!((step.network_s - 12.0e-3).abs() < 0.1e-3 && (step.node_s - 1.7e-3).abs() < 0.05e-3, "{step:?}");
+        assert!(
+            (step.network_s - 12.0e-3).abs() < 0.1e-3 && (step.node_s - 1.7e-3).abs() < 0.05e-3,
+            "{step:?}"
+        );
         assert_eq!((rounded(step.kernel_s, 1e-3), rounded(step.mlups_per_node, 1.0)), (0.249, 81.0));
         let alone = 24.0 * 96f64.powi(3) / step.kernel_s / 1e6;
         assert_eq!(rounded(alone, 1.0), 85.0);

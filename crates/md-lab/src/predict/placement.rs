@@ -66,6 +66,9 @@ mod tests {
         };
         assert_eq!(nodes(Placement::Block), [0, 0, 0, 1, 1, 1, 2]);
         assert_eq!(nodes(Placement::RoundRobin), [0, 1, 2, 0, 1, 2, 0]);
-        assert_eq!(Nodes::new(64, 16, Placement::Block).doublings().map(|(_, doublings)| doublings), [4.0, 2.0]);
+        assert_eq!(
+            Nodes::new(64, 16, Placement::Block).doublings().map(|(_, doublings)| doublings),
+            [4.0, 2.0]
+        );
     }
 }

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use md_core::force::{PairWork, Region};
 use md_core::grid::{Cell, add, subtract};
-use md_core::partition::piece_start;
 use md_core::halo::{self, Export, HaloEdge};
+use md_core::partition::piece_start;
 use md_core::shell::ForceReturn;
 use md_core::{CellGrid, ExchangePattern, HaloPlan, Shell};
 use md_engine::{Division, ParticleSource, Setup};
@@ -77,7 +77,7 @@ impl Messages {
     }
 
     /// Adds a rank's messages: peer, particles and cells of each.
-    fn push_row(&mut self, mut row: Vec<(u32, f64, u32)>) {
+    pub(super) fn push_row(&mut self, mut row: Vec<(u32, f64, u32)>) {
         row.sort_unstable_by_key(|message| message.0);
         self.peer.extend(row.iter().map(|message| message.0));
         self.particles.extend(row.iter().map(|message| message.1));
@@ -89,7 +89,7 @@ impl Messages {
     }
 
     /// The same cells the other way. What a rank receives one way, it sends the other way, in the same order.
-    fn reversed(&self) -> Self {
+    pub(super) fn reversed(&self) -> Self {
         let (ranks, edges) = (self.first.len() - 1, self.peer.len());
         let mut back = Self {
             first: vec![0; ranks + 1],
@@ -207,7 +207,8 @@ impl RankGrid<'_> {
     fn moved(&self, peer: usize, own: usize, rank: usize) -> u32 {
         let [peer, own, rank] = [peer, own, rank].map(|rank| self.place(rank));
         let [nx, ny, nz] = self.extent;
-        let [x, y, z] = [(0, nx), (1, ny), (2, nz)].map(|(dim, n)| (rank[dim] + peer[dim] + n - own[dim]) % n);
+        let [x, y, z] =
+            [(0, nx), (1, ny), (2, nz)].map(|(dim, n)| (rank[dim] + peer[dim] + n - own[dim]) % n);
         ((z * ny + y) * nx + x) as u32
     }
 }
@@ -223,8 +224,11 @@ impl Plans {
     ) -> Self {
         let offsets = shell.offsets(grid.domain().dimension);
         let rank_grid = partition.rank_grid();
-        let places =
-            RankGrid { cells: grid, extent: rank_grid.unwrap_or([ranks, 1, 1]), has_blocks: rank_grid.is_some() };
+        let places = RankGrid {
+            cells: grid,
+            extent: rank_grid.unwrap_or([ranks, 1, 1]),
+            has_blocks: rank_grid.is_some(),
+        };
         let mut shapes = HashMap::new();
         let mut all = Draft::default();
         for rank in 0..ranks {
@@ -239,6 +243,9 @@ impl Plans {
             };
             all.add(shape, &quantities, |peer| places.moved(peer, shape.rank, rank));
             shape.quantities = Some(quantities);
+            if !places.has_blocks {
+                shapes.clear();
+            }
         }
         all.finished()
     }
@@ -274,7 +281,8 @@ impl Draft {
         let stages = shape.plan.stages.iter().zip(&quantities.stages).zip(&mut self.stages);
         for ((stage, (particles, copied)), (messages, images)) in stages {
             let edges = sending(stage).zip(particles);
-            let row = edges.map(|(edge, &particles)| (moved(edge.peer), particles, edge.exports.len() as u32));
+            let row =
+                edges.map(|(edge, &particles)| (moved(edge.peer), particles, edge.exports.len() as u32));
             messages.push_row(row.collect());
             images.push(*copied);
         }
@@ -322,7 +330,8 @@ impl Shape {
             candidates[group.region as usize] += own * met;
             distinct += group.newton.weight() * own * met;
         }
-        let particles = |exports: &[Export]| exports.iter().map(|export| counts[export.cell as usize]).sum::<f64>();
+        let particles =
+            |exports: &[Export]| exports.iter().map(|export| counts[export.cell as usize]).sum::<f64>();
         let stage = |stage: &halo::Stage| {
             (sending(stage).map(|edge| particles(&edge.exports)).collect(), particles(&stage.images))
         };

@@ -1,7 +1,8 @@
 //! Steps of a strategy, played.
 
+use md_comm::Backend;
 use md_core::shell::ForceReturn;
-use md_core::{ExchangePattern, Region, Shell};
+use md_core::{Region, Shell};
 use md_engine::Phase;
 
 use super::StepPhases;
@@ -9,11 +10,10 @@ use super::costs::Costs;
 use super::events::{Clocks, FORCES, Leg, PARTICLES, Rules, Spent, Window};
 use super::plans::Plans;
 use super::protocol::Protocol;
-use crate::machine::Operation;
-use md_comm::Backend;
+use crate::machine::{ComputeCost, Operation};
 
 /// Bytes of a position or a force.
-const VECTOR_BYTES: f64 = 24.0;
+pub(super) const VECTOR_BYTES: f64 = 24.0;
 /// Bytes of a border message: position, id and species per particle, a count per cell.
 const BORDER_BYTES: [f64; 2] = [40.0, 8.0];
 
@@ -43,9 +43,11 @@ impl Draws {
     fn factors(&self, step: usize, residuals: [f64; 2], into: &mut Vec<[f32; 2]>) {
         into.clear();
         let drawn = &self.numbers[step * self.ranks..][..self.ranks];
-        into.extend(drawn.iter().map(|drawn| {
-            [0, 1].map(|kind| (1.0 + residuals[kind] as f32 * drawn[kind]).max(0.0))
-        }));
+        into.extend(
+            drawn
+                .iter()
+                .map(|drawn| [0, 1].map(|kind| (1.0 + residuals[kind] as f32 * drawn[kind]).max(0.0))),
+        );
     }
 }
 
@@ -60,12 +62,15 @@ pub(super) struct Work {
 
 impl Work {
     /// Of plans whose candidate pairs are computed to this part.
-    pub(super) fn new(plans: &Plans, computed_share: f64, costs: &Costs) -> Self {
-        let cost = costs.compute;
+    pub(super) fn new(plans: &Plans, computed_share: f64, cost: &ComputeCost) -> Self {
         let column = |region: usize| plans.candidates.iter().map(move |it| computed_share * it[region]);
         let pairs = [0, 1, 2].map(|region| column(region).collect::<Vec<f64>>());
-        let force = |pairs: &Vec<f64>| pairs.iter().map(|pairs| cost.per_computed_pair.seconds * pairs).collect();
-        let entries = plans.candidates.iter().map(|it| computed_share * it.iter().sum::<f64>() / cost.pairs_per_list_entry);
+        let force =
+            |pairs: &Vec<f64>| pairs.iter().map(|pairs| cost.per_computed_pair.seconds * pairs).collect();
+        let entries = plans
+            .candidates
+            .iter()
+            .map(|it| computed_share * it.iter().sum::<f64>() / cost.pairs_per_list_entry);
         let rebuild = plans.owned.iter().zip(entries).map(|(particles, entries)| {
             cost.per_particle_rebuilt.seconds * particles + cost.per_list_entry.seconds * entries
         });
@@ -121,7 +126,8 @@ impl<'p, 'm> Play<'p, 'm> {
             plans.stages.iter().map(leg).collect::<Result<Vec<_>, _>>()
         };
         let back = plans.stages.iter().rev();
-        let back = back.map(|stage| costs.leg(&stage.scatter, &stage.gather, Some(&stage.images), [VECTOR_BYTES, 0.0]));
+        let back = back
+            .map(|stage| costs.leg(&stage.scatter, &stage.gather, Some(&stage.images), [VECTOR_BYTES, 0.0]));
         let (gather, border) = (there([VECTOR_BYTES, 0.0])?, there(BORDER_BYTES)?);
         let scatter = match shell.force_return() {
             ForceReturn::Needed => back.collect::<Result<_, _>>()?,
@@ -129,11 +135,19 @@ impl<'p, 'm> Play<'p, 'm> {
         };
         let contexts = (gather.len() + border.len() + scatter.len() + 1) as f64;
         let negotiates = Protocol::has_windows(backend) && plans.owned.len() > 1;
-        let negotiation_s = if negotiates { contexts * costs.collective_s(Operation::Allreduce)?.total_s() } else { 0.0 };
+        let negotiation_s =
+            if negotiates { contexts * costs.collective_s(Operation::Allreduce)?.total_s() } else { 0.0 };
         let ranks = plans.owned.len();
         let progress = |legs: &[Leg], region: Region| match legs.first() {
             Some(leg) if overlaps => {
-                let of = |rank| costs.progress_s(leg, rank, work.force_s[region as usize][rank], work.pairs[region as usize][rank]);
+                let of = |rank| {
+                    costs.progress_s(
+                        leg,
+                        rank,
+                        work.force_s[region as usize][rank],
+                        work.pairs[region as usize][rank],
+                    )
+                };
                 (0..ranks).map(of).collect()
             }
             _ => vec![0.0; ranks],
@@ -171,8 +185,7 @@ impl<'p, 'm> Play<'p, 'm> {
         if !self.overlaps || self.scatter.is_empty() {
             self.compute(Region::InnerSecond, &noise);
         }
-        let window = self.window(Region::InnerSecond, &noise);
-        let spent = self.clocks.exchange(&mut self.scatter, &self.rules, window);
+        let spent = self.exchange(Region::InnerSecond, &noise);
         self.book(spent, [Phase::ForceReturn; 3]);
         self.noise = noise;
         let duration = self.clocks.latest_s() - before;
@@ -181,8 +194,7 @@ impl<'p, 'm> Play<'p, 'm> {
     }
 
     fn positions(&mut self, noise: &[[f32; 2]]) {
-        let window = self.window(Region::InnerFirst, noise);
-        let spent = self.clocks.exchange(&mut self.gather, &self.rules, window);
+        let spent = self.exchange(Region::InnerFirst, noise);
         self.book(spent, [Phase::HaloPack, Phase::HaloTransfer, Phase::HaloUnpack]);
         if !self.overlaps {
             self.compute(Region::InnerFirst, noise);
@@ -201,19 +213,25 @@ impl<'p, 'm> Play<'p, 'm> {
         self.compute(Region::InnerFirst, noise);
     }
 
-    fn window<'a>(&'a self, region: Region, noise: &'a [[f32; 2]]) -> Option<Window<'a>> {
-        let progress_s = &self.progress_s[usize::from(region == Region::InnerSecond)];
-        self.overlaps.then_some(Window { work_s: &self.work.force_s[region as usize], noise, progress_s })
+    /// Of positions beside the first inner part, of forces beside the second.
+    fn exchange(&mut self, beside: Region, noise: &[[f32; 2]]) -> Spent {
+        let Self { gather, scatter, progress_s: [first, second], work, overlaps, clocks, rules, .. } = self;
+        let (legs, progress_s) =
+            if beside == Region::InnerFirst { (gather, first) } else { (scatter, second) };
+        let window = overlaps.then_some(Window { work_s: &work.force_s[beside as usize], noise, progress_s });
+        clocks.exchange(legs, rules, window)
     }
 
     fn compute(&mut self, region: Region, noise: &[[f32; 2]]) {
-        self.phases[Phase::Force as usize] += self.clocks.work(&self.work.force_s[region as usize], noise, FORCES);
+        self.phases[Phase::Force as usize] +=
+            self.clocks.work(&self.work.force_s[region as usize], noise, FORCES);
     }
 
     /// Of messages at a rebuild and of forces the engine knows one phase, waiting for others excepted.
     fn book(&mut self, spent: Spent, [pack, calls, take]: [Phase; 3]) {
         let wait = if matches!(pack, Phase::Border | Phase::Migrate) { pack } else { Phase::HaloWait };
-        let parts = [(pack, spent.pack_s), (calls, spent.calls_s), (take, spent.take_s), (wait, spent.wait_s)];
+        let parts =
+            [(pack, spent.pack_s), (calls, spent.calls_s), (take, spent.take_s), (wait, spent.wait_s)];
         for (phase, seconds) in parts.into_iter().chain([(Phase::Force, spent.work_s)]) {
             self.phases[phase as usize] += seconds;
         }

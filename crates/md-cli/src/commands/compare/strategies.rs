@@ -41,11 +41,25 @@ impl Choices {
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
+        let own_partition = Self::of_one_partition(&args.backends, &args.shells, &args.exchanges)?;
+        let partitions = select(PARTITIONS, &args.partitions, PartitionKind::ALL)?;
+        Ok(Self { partitions, ..own_partition })
+    }
+
+    /// The same with the scenario's own partition.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of_one_partition(
+        backends: &[String],
+        shells: &[String],
+        exchanges: &[String],
+    ) -> Result<Self, String> {
         Ok(Self {
-            backends: select("--backends", &args.backends, Backend::ALL)?,
-            shells: select("--shells", &args.shells, Shell::ALL)?,
-            exchanges: select("--exchanges", &args.exchanges, ExchangePattern::ALL)?,
-            partitions: select(PARTITIONS, &args.partitions, PartitionKind::ALL)?,
+            backends: select("--backends", backends, Backend::ALL)?,
+            shells: select("--shells", shells, Shell::ALL)?,
+            exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
+            partitions: Selection::Own,
         })
     }
 

@@ -1,0 +1,117 @@
+//! Lines over logarithmic axes, with intervals.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use crate::statistics::Interval;
+
+const WIDTH: u32 = 700;
+const HEIGHT: u32 = 420;
+const COLUMNS: usize = 2;
+const LABEL_WIDTH: u32 = 80;
+const LINE_WIDTH: u32 = 2;
+/// Below and above what is drawn.
+const ROOM: f64 = 1.3;
+
+/// Points from left to right; those without a positive place or value have none on these axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// In the legend.
+    pub name: String,
+    /// Where, and what.
+    pub points: Vec<(f64, Interval)>,
+}
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Above it, with the unit of the values.
+    pub title: String,
+    /// What the places are.
+    pub axis: String,
+    /// Its lines.
+    pub lines: Vec<Line>,
+}
+
+/// Charts beside and below each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panels {
+    /// Row by row, two in each.
+    pub panels: Vec<Panel>,
+}
+
+type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+
+impl Picture for Panels {
+    fn size(&self) -> (u32, u32) {
+        (COLUMNS as u32 * WIDTH, HEIGHT * self.panels.len().div_ceil(COLUMNS).max(1) as u32)
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
+        let places = area.split_evenly((self.panels.len().div_ceil(COLUMNS).max(1), COLUMNS));
+        self.panels.iter().zip(&places).try_for_each(|(panel, place)| draw_panel(panel, place))
+    }
+}
+
+fn is_drawn(&(place, value): &(f64, Interval)) -> bool {
+    place > 0.0 && value.low_s > 0.0 && value.high_s.is_finite()
+}
+
+/// The least and the largest, with some room; of nothing, a decade.
+fn range(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let largest = values.fold(0.0, f64::max);
+    if least <= largest { least / ROOM..largest * ROOM } else { 1.0..10.0 }
+}
+
+fn draw_panel<B: DrawingBackend>(panel: &Panel, area: &DrawingArea<B, Shift>) -> Drawn<B> {
+    let points = || panel.lines.iter().flat_map(|line| &line.points).filter(|point| is_drawn(point));
+    let x = range(points().map(|point| point.0));
+    let y = range(points().flat_map(|(_, value)| [value.low_s, value.high_s]));
+    let mut chart = ChartBuilder::on(area)
+        .caption(&panel.title, (FONT, TITLE_SIZE))
+        .margin(MARGIN)
+        .x_label_area_size(3 * FONT_SIZE)
+        .y_label_area_size(LABEL_WIDTH)
+        .build_cartesian_2d(x.log_scale(), y.log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc(&panel.axis)
+        .label_style((FONT, FONT_SIZE))
+        .light_line_style(WHITE)
+        .draw()?;
+    for (number, line) in panel.lines.iter().enumerate() {
+        let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+        let drawn = || line.points.iter().filter(|point| is_drawn(point));
+        let medians =
+            PathElement::new(drawn().map(|&(x, value)| (x, value.median_s)).collect::<Vec<_>>(), style);
+        let legend = move |(x, y)| PathElement::new([(x, y), (x + FONT_SIZE as i32, y)], style);
+        chart.draw_series([medians])?.label(&line.name).legend(legend);
+        let intervals =
+            drawn().map(|&(x, value)| PathElement::new([(x, value.low_s), (x, value.high_s)], style));
+        chart.draw_series(intervals)?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .label_font((FONT, FONT_SIZE - 4))
+        .background_style(WHITE.mix(0.8))
+        .draw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_titles_are_drawn_and_what_has_no_place_is_left_out() {
+        let point = |x: f64, y: f64| (x, Interval { median_s: y, low_s: 0.9 * y, high_s: 1.1 * y });
+        let line =
+            Line { name: "p2p".to_owned(), points: vec![point(0.0, 1.0), point(8.0, 0.5), point(64.0, 2.0)] };
+        let panel = |lines| Panel { title: "roundtrip".to_owned(), axis: "bytes".to_owned(), lines };
+        let text = Panels { panels: vec![panel(vec![line]), panel(Vec::new())] }.svg().unwrap();
+        assert!(["p2p", "roundtrip", "bytes"].iter().all(|word| text.contains(word)), "{text}");
+        assert!(Panels { panels: Vec::new() }.svg().is_ok());
+    }
+}
