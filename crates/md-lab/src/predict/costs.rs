@@ -23,6 +23,7 @@ pub(super) struct Costs<'m> {
     /// By path: part of the latency in a flush.
     flushed: [f64; 2],
     machine: &'m Machine,
+    name: String,
 }
 
 impl<'m> Costs<'m> {
@@ -36,7 +37,7 @@ impl<'m> Costs<'m> {
         let movers = if backend == Backend::Hybrid { [Backend::Shm, between_nodes] } else { [backend; 2] };
         let ranges = [0, 1].map(|path| machine.ranges(movers[path], DISTANCES[path]));
         let flushed = movers.map(|mover| Protocol::of(mover).flushed);
-        Self { compute, nodes, movers, ranges, flushed, machine }
+        Self { compute, nodes, movers, ranges, flushed, machine, name: name_of(backend) }
     }
 
     /// The cost of a message's range of bytes.
@@ -44,7 +45,12 @@ impl<'m> Costs<'m> {
         let range = self.ranges[path].iter().rev().find(|range| range.from_bytes as f64 <= bytes);
         range.copied().ok_or_else(|| {
             let [mover, distance] = [name_of(self.movers[path]), name_of(DISTANCES[path])];
-            format!("the machine has no [[message]] of `{mover}` with distance \"{distance}\"")
+            let own = if mover == self.name {
+                "its own backend".to_owned()
+            } else {
+                format!("backend \"{mover}\"")
+            };
+            format!("[[message]] of {own} and distance \"{distance}\"")
         })
     }
 
@@ -106,7 +112,15 @@ impl<'m> Costs<'m> {
         }
         let images_s =
             images.map_or_else(|| vec![0.0; ranks], |images| images.iter().map(|it| pack * it).collect());
-        Ok(Leg { plan, reversed, messages, pack_s, calls_s, images_s, posted_s: vec![0.0; ranks] })
+        Ok(Leg {
+            plan,
+            reversed,
+            messages,
+            pack_s,
+            calls_s,
+            images_s,
+            posted_s: vec![f64::NEG_INFINITY; ranks],
+        })
     }
 
     /// What holds for all messages; paths that are not used need no numbers.
@@ -152,7 +166,7 @@ impl<'m> Costs<'m> {
         {
             let cost = self.machine.collective(operation, distance).ok_or_else(|| {
                 let [operation, distance] = [name_of(operation), name_of(distance)];
-                format!("the machine has no [[collective]] \"{operation}\" with distance \"{distance}\"")
+                format!("[[collective]] of operation \"{operation}\" and distance \"{distance}\"")
             })?;
             time.base_s = time.base_s.max(cost.base_s);
             time.per_doublings_s += cost.per_doubling_s * doublings;

@@ -21,7 +21,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
@@ -164,7 +164,7 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
     let compute = compute.ok_or(PredictError::NoCompute { method, precision, threads })?;
     let sample = Sample::of(config)?;
     let mut forecast = Forecast::default();
-    let mut left_out = BTreeMap::new();
+    let mut left_out = LeftOut::new();
     for &ranks in &request.ranks {
         let setup = match Setup::new(scaled(config, request.scaling, ranks)?, ranks) {
             Err(EngineError::Grid(error)) => {
@@ -178,12 +178,7 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
         forecast.remarks.extend(scene.remark());
         forecast.predictions.extend(scene.predictions(&mut left_out));
     }
-    forecast.remarks.extend(left_out.into_iter().map(
-        |((reason, backend), ranks): ((String, String), Vec<usize>)| {
-            let ranks: Vec<_> = ranks.iter().map(usize::to_string).collect();
-            format!("`{backend}` is left out on {} ranks: {reason}", ranks.join(", "))
-        },
-    ));
+    forecast.remarks.extend(remarks_on(&left_out));
     if config.neighbor.rebuild == RebuildPolicy::Displacement {
         forecast.remarks.push(format!("a rebuild every {ASSUMED_INTERVAL} steps is assumed in `mean_s`"));
     }
@@ -191,6 +186,26 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
         return Err(PredictError::Nothing(forecast.remarks.join("; ")));
     }
     Ok(forecast)
+}
+
+/// Numbers of ranks by the reason why they are left out, and the backend.
+type LeftOut = BTreeMap<(String, String), BTreeSet<usize>>;
+
+/// One for all backends that are left out on the same numbers of ranks for the same reason.
+fn remarks_on(left_out: &LeftOut) -> Vec<String> {
+    let mut backends: BTreeMap<(&String, &BTreeSet<usize>), Vec<String>> = BTreeMap::new();
+    for ((reason, backend), ranks) in left_out {
+        backends.entry((reason, ranks)).or_default().push(format!("`{backend}`"));
+    }
+    let remark = |((reason, ranks), backends): ((&String, &BTreeSet<usize>), Vec<String>)| {
+        let ranks: Vec<String> = ranks.iter().map(usize::to_string).collect();
+        format!(
+            "left out on {} ranks, because the machine has no {reason}: {}",
+            ranks.join(", "),
+            backends.join(", ")
+        )
+    };
+    backends.into_iter().map(remark).collect()
 }
 
 /// The configuration of so many ranks.
@@ -235,7 +250,7 @@ impl Scene<'_> {
     }
 
     /// All that can be predicted; what cannot be, by reason and backend.
-    fn predictions(&self, left_out: &mut BTreeMap<(String, String), Vec<usize>>) -> Vec<Prediction> {
+    fn predictions(&self, left_out: &mut LeftOut) -> Vec<Prediction> {
         let Self { setup, request, .. } = self;
         let draws = Draws::new(request.seed, setup.ranks, WARM_UP + self.steps());
         let mut works: Vec<(Shell, ExchangePattern)> = Vec::new();
@@ -255,10 +270,7 @@ impl Scene<'_> {
                 match self.prediction(strategy, &plans, &work, &draws) {
                     Ok(prediction) => all.push(prediction),
                     Err(reason) => {
-                        let ranks = left_out.entry((reason, name_of(strategy.backend))).or_default();
-                        if ranks.last() != Some(&setup.ranks) {
-                            ranks.push(setup.ranks);
-                        }
+                        left_out.entry((reason, name_of(strategy.backend))).or_default().insert(setup.ranks);
                     }
                 }
             }
@@ -336,6 +348,7 @@ impl Forecast {
     /// Where the fastest strategy changes: the last of one, the first of the next.
     pub fn changes(&self) -> Vec<[&Prediction; 2]> {
         let mut best = self.best();
+        best.retain(|prediction| prediction.messages > 0.0);
         best.sort_by_key(|prediction| prediction.ranks);
         best.windows(2)
             .filter(|pair| pair[0].strategy != pair[1].strategy)

@@ -258,7 +258,8 @@ impl Plans {
         };
         let messages: usize = self.stages.iter().map(|stage| stage.gather.peer.len()).sum();
         let particles: f64 = self.stages.iter().flat_map(|stage| &stage.gather.particles).sum();
-        (ways * messages as f64, ways * particles)
+        // The sum of no numbers is -0.
+        (ways * messages as f64, 0.0 + ways * particles)
     }
 }
 

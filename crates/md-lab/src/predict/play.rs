@@ -6,7 +6,7 @@ use md_core::{Region, Shell};
 use md_engine::Phase;
 
 use super::StepPhases;
-use super::costs::Costs;
+use super::costs::{CollectiveTime, Costs};
 use super::events::{Clocks, FORCES, Leg, PARTICLES, Rules, Spent, Window};
 use super::plans::Plans;
 use super::protocol::Protocol;
@@ -135,8 +135,8 @@ impl<'p, 'm> Play<'p, 'm> {
         };
         let contexts = (gather.len() + border.len() + scatter.len() + 1) as f64;
         let negotiates = Protocol::has_windows(backend) && plans.owned.len() > 1;
-        let negotiation_s =
-            if negotiates { contexts * costs.collective_s(Operation::Allreduce)?.total_s() } else { 0.0 };
+        let allreduce_s = costs.collective_s(Operation::Allreduce).map_or(0.0, CollectiveTime::total_s);
+        let negotiation_s = if negotiates { contexts * allreduce_s } else { 0.0 };
         let ranks = plans.owned.len();
         let progress = |legs: &[Leg], region: Region| match legs.first() {
             Some(leg) if overlaps => {

@@ -160,7 +160,7 @@ fn lateness_spreads_by_one_neighbour_a_step() {
     }
     // Posts of receivers that wait for others themselves carry it two ranks on.
     let posted = exchanges(Backend::RmaPscw, &to, &[&late, nothing]);
-    assert_eq!((0..9).filter(|&rank| posted[1][rank] > LATE_S).count(), 5);
+    assert_eq!((0..9).filter(|&rank| posted[1][rank] > LATE_S).count(), 7);
 }
 
 #[test]
@@ -290,12 +290,12 @@ fn what_was_not_measured_is_left_out_with_the_reason() {
     );
     assert_eq!(
         forecast.remarks[1],
-        "`rma-lock` is left out on 8 ranks: the machine has no [[message]] of `rma-lock` with distance \"node\""
+        "left out on 8 ranks, because the machine has no [[message]] of its own backend and distance \"node\": `rma-lock`"
     );
     request.ranks_per_node = Some(4);
     request.ranks = vec![8];
     let error = predict(&config, &machine, &request).unwrap_err().to_string();
-    assert!(error.starts_with("no strategy can be predicted: `p2p` is left out on 8 ranks: "), "{error}");
+    assert!(error.starts_with("no strategy can be predicted: left out on 8 ranks, because"), "{error}");
     machine.computes.clear();
     assert_eq!(
         predict(&config, &machine, &request).unwrap_err().to_string(),
@@ -337,5 +337,6 @@ fn weak_scaling_gives_every_rank_the_same() {
     let atoms: Vec<u64> = forecast.predictions.iter().map(|it| it.atoms / it.ranks as u64).collect();
     assert_eq!(atoms, [2016; 3]);
     assert_eq!(forecast.predictions[2].grid, "10x10x10");
-    assert_eq!(forecast.predictions[1].bytes, forecast.predictions[2].bytes);
+    let bytes = forecast.predictions[2].bytes / forecast.predictions[1].bytes;
+    assert!((0.8..1.2).contains(&bytes), "{bytes}");
 }
