@@ -83,19 +83,20 @@ fn messages_and_bytes_are_those_of_compare() {
 fn what_is_printed() {
     let call = "predict melt.toml --ranks 1,2,4,4000 --machine machine.toml --ranks-per-node 2 --placement round-robin --steps 9";
     let said = workdir().succeed(Start::Plain, call);
-    let shape: Vec<String> =
-        said.stdout.lines().map(|line| line.split(" [0").next().unwrap().to_owned()).collect();
+    // How many pairs are computed depends on the CPU's vectors.
+    let shape = said.stdout.lines().map(|line| line.split("  0.").next().unwrap().trim_end());
+    let shape: Vec<&str> = shape.collect();
     assert_snapshot!(shape.join("\n"), @r#"
     step: median [95 % interval] of those played; the best 3 on each number of ranks
     ranks  grid   backend              shell  exchange  step, ms                    waiting  messages  bytes
-    1      1x1x1  p2p                  half   direct    0.04729
-    1      1x1x1  p2p-persistent       half   direct    0.04729
-    1      1x1x1  neighbor-collective  half   direct    0.04729
-    2      2x1x1  shm                  half   direct    0.0351
-    2      2x1x1  hybrid               half   direct    0.0351
-    2      2x1x1  p2p                  half   direct    0.0357
-    4      2x1x2  hybrid               half   direct    0.07407
-    4      2x1x2  p2p                  half   direct    0.07417
+    1      1x1x1  p2p                  half   direct
+    1      1x1x1  p2p-persistent       half   direct
+    1      1x1x1  neighbor-collective  half   direct
+    2      2x1x1  shm                  half   direct
+    2      2x1x1  hybrid               half   direct
+    2      2x1x1  p2p                  half   direct
+    4      2x1x2  hybrid               half   direct
+    4      2x1x2  p2p                  half   direct
     the best changes between 2 and 4 ranks: shm half direct -> hybrid half direct
     4000 ranks are left out: the box is too thin for the ranks: 4000 ranks do not fit on 3x2x2 cells of at least cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"
     left out on 4 ranks, because the machine has no [[message]] of its own backend and distance "network": `neighbor-collective`, `p2p-persistent`, `rma-barrier`, `rma-fence`, `rma-lock`, `rma-lock-epoch`, `rma-notify`, `rma-pscw`, `rma-ring`, `shm`
