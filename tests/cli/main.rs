@@ -1,6 +1,7 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
 mod auto;
+mod bench;
 mod broken_runs;
 mod commands;
 mod compare;

@@ -29,6 +29,9 @@ pub enum Command {
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Measure the transports with micro-benchmarks: bench.csv, bench.svg
+    #[command(after_long_help = BENCH_HELP)]
+    Bench(BenchArgs),
     /// Predict the time of a step on any number of ranks from a machine's measured costs
     #[command(after_long_help = PREDICT_HELP)]
     Predict(PredictArgs),
@@ -62,6 +65,22 @@ inside the MPI library does not come back within twice that time, what has been 
 
 Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml.
 Exit codes: 0 all well, 1 a strategy gave wrong forces, 2 bad input, 3 a strategy failed or timed out.";
+
+const BENCH_HELP: &str = "\
+roundtrip    a message from rank 0 to its partner and back
+bandwidth    64 messages one way at a time, fewer above 1 MiB
+sync26       every rank with its 26 neighbours on a torus, with copies
+overlap      with both neighbours of a ring: communication, computation of the same length, both, both with calls that drive progress
+barrier      all ranks wait for each other
+allreduce    the maximum of all ranks, and their sum without rounding
+creation     opening and ending a context with 26 neighbours
+negotiation  what a rebuild pays for such a context where nothing has grown
+
+Transports are used through the contexts of a run. Messages stay in the transport's memory as they are; in rows named `-copied` they are \
+copied from private memory and into private memory, so that all transports move the same. Contents are verified before and after.
+
+A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
+than 30 samples, but at least 5, then of shorter loops. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
 
 const PREDICT_HELP: &str = "\
 The partition and the halo plan of every rank are those that `run` would make, so messages and bytes are exact (above 10,000,000 \
@@ -184,6 +203,41 @@ pub struct CompareArgs {
     pub quiet: bool,
 }
 
+/// Arguments of `bench`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchArgs {
+    /// Benchmarks, or `all`
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Seconds for all of them
+    #[arg(long, value_name = "SECONDS", default_value_t = 180.0, value_parser = positive_seconds)]
+    pub budget: f64,
+    /// Bytes of a message [default: each benchmark's own]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(..=1 << 30))]
+    pub sizes: Vec<u64>,
+    /// Backends, or `all` that run here
+    #[arg(long, value_name = "A,B|all", default_value = "all", value_delimiter = ',')]
+    pub backends: Vec<String>,
+    /// Ranks as threads of this process, without MPI
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub ranks: Option<u32>,
+    /// Longest wait for other ranks before a backend counts as hanging
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = positive_seconds)]
+    pub timeout: f64,
+    /// Write all samples into bench-samples.csv too
+    #[arg(long)]
+    pub samples: bool,
+    /// Output directory
+    #[arg(long, value_name = "DIR", default_value = "out/bench")]
+    pub output: PathBuf,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
+}
+
 /// Arguments of `predict`.
 #[derive(Debug, Clone, Args)]
 pub struct PredictArgs {
@@ -225,8 +279,8 @@ pub struct PredictArgs {
     pub quiet: bool,
 }
 
-/// Nobody has more.
-const MOST_RANKS: i64 = 1 << 24;
+/// The messages of more do not fit into the memory of a computer on a desk.
+const MOST_RANKS: i64 = 1 << 20;
 
 fn positive_seconds(text: &str) -> Result<f64, String> {
     /// A day; more is no limit on anything.

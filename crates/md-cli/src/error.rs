@@ -3,6 +3,7 @@
 use md_comm::CommError;
 use md_engine::EngineError;
 pub use md_engine::Scope;
+use md_lab::compare::ReferenceError;
 
 use md_lab::machine::MachineError;
 use md_lab::predict::PredictError;
@@ -74,6 +75,9 @@ pub enum RunError {
     /// The simulation.
     #[error(transparent)]
     Engine(EngineError),
+    /// Ways to compute what a comparison judges by do not agree.
+    #[error("{0}")]
+    Reference(String),
     /// A signal has ended the run in order. Everything has been written.
     #[error("ended by {} after {done} of {steps} steps; all files are complete", signal.name)]
     Signalled {
@@ -105,6 +109,15 @@ pub enum Remains {
     Unfinished,
 }
 
+impl From<ReferenceError> for RunError {
+    fn from(error: ReferenceError) -> Self {
+        match error {
+            ReferenceError::Engine(error) => error.into(),
+            disagreement @ ReferenceError::Disagreement { .. } => Self::Reference(disagreement.to_string()),
+        }
+    }
+}
+
 impl From<EngineError> for RunError {
     fn from(error: EngineError) -> Self {
         match error {
@@ -129,6 +142,27 @@ impl From<PredictError> for RunError {
 }
 
 impl RunError {
+    /// How a command ends that has measured: what is named first was wrong, the others have failed or timed out. `file` has the details.
+    ///
+    /// # Errors
+    /// [`Self::Compared`] if anything is named.
+    pub(crate) fn of_outcomes(
+        [wrong, failed, timeout]: [(&str, Vec<String>); 3],
+        file: &str,
+    ) -> Result<(), Self> {
+        let (is_wrong, is_broken) = (!wrong.1.is_empty(), !(failed.1.is_empty() && timeout.1.is_empty()));
+        if !is_wrong && !is_broken {
+            return Ok(());
+        }
+        let parts = [wrong, failed, timeout].into_iter().filter(|(_, names)| !names.is_empty());
+        let summary: Vec<_> = parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
+        Err(Self::Compared {
+            summary: format!("{}; see {file}", summary.join("; ")),
+            exit_code: if is_wrong { RUN_FAILED } else { COMMUNICATION_FAILED },
+            remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
+        })
+    }
+
     /// The message as it is printed, without colours.
     pub fn shown(&self) -> String {
         match self {
@@ -164,6 +198,7 @@ impl RunError {
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
+            | Self::Reference(_)
             | Self::NoRoom { .. }
             | Self::Output(_)
             | Self::Communication(CommError::OutOfMemory { .. } | CommError::OutOfSharedMemory { .. }) => {
@@ -181,6 +216,7 @@ impl RunError {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
             Self::Engine(error) => error.scope(),
             Self::Compared { .. }
+            | Self::Reference(_)
             | Self::Signalled { .. }
             | Self::Scenario(_)
             | Self::Input(_)

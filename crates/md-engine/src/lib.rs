@@ -75,7 +75,7 @@ pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
 pub use observer::{Every, Needs, Observer, ObserverError, RunsOn, Snapshot, every};
-pub use reference::forces_without_halo;
+pub use reference::{forces_by_direct_sum, forces_without_halo};
 pub use report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 pub use second_share::SecondShare;
 pub use setup::Setup;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use md_comm::World;
 use md_core::grid::{Cell, add};
+use md_core::potential::PairPotential;
 use md_core::{Particle, Shell};
 
 use crate::checks::for_each_rank;
@@ -19,12 +20,8 @@ use crate::setup::Setup;
 /// # Errors
 /// [`EngineError::Config`] where the forces are not a potential's; communication.
 pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<ParticleRow>, EngineError> {
-    let Forces::Pairs(potential) = &setup.config.forces else {
-        return Err(EngineError::Config("there is no pair potential".to_owned()));
-    };
-    let (grid, cutoff2) = (&setup.division.grid, potential.cutoff().powi(2));
-    let particles = initial::particles(setup, world)?;
-    let own: Vec<Particle> = (0..particles.owned()).map(|index| particles.get(index)).collect();
+    let grid = &setup.division.grid;
+    let own = own_particles(world, setup)?;
     let mut members = BTreeMap::<Cell, Vec<usize>>::new();
     for (index, particle) in own.iter().enumerate() {
         members.entry(grid.cell_of(particle.position)).or_default().push(index);
@@ -38,10 +35,64 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
             adjacent.entry(primary).or_default().push((members, shift));
         }
     }
-    let mut forces = vec![[0.0; 3]; own.len()];
-    let mut add_forces = |other: Particle| {
+    sum_pairs(world, setup, &own, |other, meet| {
         let beside = adjacent.get(&grid.cell_of(other.position)).into_iter().flatten();
         for (index, shift) in beside.flat_map(|(members, shift)| members.iter().map(move |&i| (i, shift))) {
+            meet(index, *shift);
+        }
+    })
+}
+
+/// The same by a direct sum: all pairs of particles, with every periodic image within the cutoff. No cells, and nothing in
+/// common with what a simulation does but the potential; the work grows with the square of the number of particles. *Collective.*
+///
+/// # Errors
+/// As [`forces_without_halo`].
+pub fn forces_by_direct_sum(world: &dyn World, setup: &Setup) -> Result<Vec<ParticleRow>, EngineError> {
+    let (domain, cutoff) = (&setup.domain, pair_potential(setup)?.cutoff());
+    let own = own_particles(world, setup)?;
+    sum_pairs(world, setup, &own, |other, meet| {
+        for (index, particle) in own.iter().enumerate() {
+            let [x, y, z] = [0, 1, 2].map(|dim| {
+                let (d, length) = (particle.position[dim] - other.position[dim], domain.lengths[dim]);
+                let bound = |d: f64| if domain.is_periodic(dim) { d / length } else { 0.0 };
+                let images = bound(d - cutoff).ceil() as i32..=bound(d + cutoff).floor() as i32;
+                images.map(move |image| f64::from(image) * length)
+            });
+            for x in x {
+                for y in y.clone() {
+                    z.clone().for_each(|z| meet(index, [x, y, z]));
+                }
+            }
+        }
+    })
+}
+
+fn pair_potential(setup: &Setup) -> Result<&dyn PairPotential, EngineError> {
+    match &setup.config.forces {
+        Forces::Pairs(potential) => Ok(&**potential),
+        Forces::Own { .. } => Err(EngineError::Config("there is no pair potential".to_owned())),
+    }
+}
+
+fn own_particles(world: &dyn World, setup: &Setup) -> Result<Vec<Particle>, EngineError> {
+    let particles = initial::particles(setup, world)?;
+    Ok((0..particles.owned()).map(|index| particles.get(index)).collect())
+}
+
+/// Adds up the forces of all particles on `own`. For each of all particles, `partners` names own ones and how far the particle's image
+/// is shifted; which of them are within the cutoff is found out here. *Collective.*
+fn sum_pairs(
+    world: &dyn World,
+    setup: &Setup,
+    own: &[Particle],
+    partners: impl Fn(Particle, &mut dyn FnMut(usize, [f64; 3])),
+) -> Result<Vec<ParticleRow>, EngineError> {
+    let potential = pair_potential(setup)?;
+    let cutoff2 = potential.cutoff().powi(2);
+    let mut forces = vec![[0.0; 3]; own.len()];
+    let mut add_forces = |other: Particle| {
+        partners(other, &mut |index, shift| {
             let Particle { id, species, position, .. } = own[index];
             let d = [0, 1, 2].map(|dim| position[dim] - (other.position[dim] + shift[dim]));
             let r2 = d.iter().map(|d| d * d).sum::<f64>();
@@ -49,7 +100,7 @@ pub fn forces_without_halo(world: &dyn World, setup: &Setup) -> Result<Vec<Parti
                 let term = potential.term(species as usize, other.species as usize, r2);
                 forces[index].iter_mut().zip(d).for_each(|(force, d)| *force += term.force_over_r * d);
             }
-        }
+        });
     };
     let mine: Vec<_> = own.iter().map(words).collect();
     for_each_rank(&mine, world, |words| words.iter().map(particle).for_each(&mut add_forces))?;
@@ -83,14 +134,17 @@ mod tests {
             config.parallel.partition = md_core::PartitionKind::Stripe;
             let setup = Setup::new(config, ranks).unwrap();
             let ended = local::run(ranks, Duration::from_secs(60), |world| {
-                let mut rows = forces_without_halo(world, &setup).unwrap();
                 let mut expected = Simulation::new(world, &setup).unwrap().rows(RowVector::Force).unwrap();
-                [&mut rows, &mut expected].into_iter().for_each(|rows| rows.sort_by_key(|row| row.id));
-                assert_eq!(rows.len(), expected.len());
-                for (row, expected) in rows.iter().zip(&expected) {
-                    assert_eq!((row.id, row.kind), (expected.id, expected.kind));
-                    let difference = (0..3).map(|dim| (row.vector[dim] - expected.vector[dim]).abs());
-                    assert!(difference.fold(0.0, f64::max) < 1e-9, "{row:?} {expected:?}");
+                expected.sort_by_key(|row| row.id);
+                for reference in [forces_without_halo, forces_by_direct_sum] {
+                    let mut rows = reference(world, &setup).unwrap();
+                    rows.sort_by_key(|row| row.id);
+                    assert_eq!(rows.len(), expected.len());
+                    for (row, expected) in rows.iter().zip(&expected) {
+                        assert_eq!((row.id, row.kind), (expected.id, expected.kind));
+                        let difference = (0..3).map(|dim| (row.vector[dim] - expected.vector[dim]).abs());
+                        assert!(difference.fold(0.0, f64::max) < 1e-9, "{row:?} {expected:?}");
+                    }
                 }
             });
             ended.into_iter().for_each(|ended| ended.unwrap());

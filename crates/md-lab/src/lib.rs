@@ -3,12 +3,14 @@
 //! Nothing here prints, reads arguments or knows exit codes; that is for the program.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod compare;
 mod error;
 pub mod machine;
 mod names;
 pub mod plot;
 pub mod predict;
+pub mod sampling;
 pub mod statistics;
 mod strategy;
 pub mod tables;

@@ -40,6 +40,28 @@ impl Interval {
     }
 }
 
+/// All that is said of samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// The median and how sure it is.
+    pub interval: Interval,
+    /// Smallest sample.
+    pub min_s: f64,
+    /// Largest sample.
+    pub max_s: f64,
+    /// Number of samples.
+    pub samples: usize,
+}
+
+impl Summary {
+    /// From at least one sample.
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        let interval = Interval::of(samples)?;
+        let [min_s, max_s] = [f64::min, f64::max].map(|pick| samples.iter().copied().fold(samples[0], pick));
+        Some(Self { interval, min_s, max_s, samples: samples.len() })
+    }
+}
+
 /// How many samples lie outside the interval at each end. Sound for up to 1000 samples.
 fn left_out(count: usize) -> usize {
     const OUTSIDE: f64 = 0.05;

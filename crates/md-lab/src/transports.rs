@@ -1,6 +1,6 @@
 //! The worlds of a measurement: one in which the ranks agree, and one per transport.
 
-use md_comm::{Backend, CommError, RmaOptions, World};
+use md_comm::{Backend, CommError, Rank, RmaOptions, World};
 
 /// Opens worlds with one backend or another over the same ranks.
 pub trait Transports {
@@ -14,6 +14,14 @@ pub trait Transports {
     /// [`CommError::Unavailable`], on all ranks, if the backend does not run here or does not take the options;
     /// communication.
     fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError>;
+
+    /// Of each rank, the lowest rank on its node. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn nodes(&self) -> Result<Vec<Rank>, CommError> {
+        Ok(vec![0; self.agreement().ranks()])
+    }
 
     /// Backends that run here, the baseline first.
     fn backends(&self) -> Vec<Backend>;
@@ -53,6 +61,10 @@ impl Transports for Processes<'_> {
 
     fn world(&self, backend: Backend, options: RmaOptions) -> Result<Box<dyn World + '_>, CommError> {
         Ok(Box::new(self.0.duplicate()?.with_backend(backend)?.with_options(options)?))
+    }
+
+    fn nodes(&self) -> Result<Vec<Rank>, CommError> {
+        self.0.nodes()
     }
 
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.

@@ -1,8 +1,11 @@
 //! The commands, one file each, and what they share.
 
 pub mod backends;
+pub mod bench;
 pub mod check;
 pub mod compare;
+#[cfg(test)]
+mod faulty;
 pub mod forces;
 pub mod predict;
 pub mod run;

@@ -2,16 +2,16 @@
 
 use md_comm::Backend;
 use md_lab::machine::Machine;
+use md_lab::name_of;
 use md_lab::plot::Picture;
 use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
-use md_lab::{EncodeError, name_of};
 
 use super::compare::Choices;
 use super::output_directory;
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, OutputError, Screen, Verbosity};
+use crate::output::{KnownFile, Screen, Verbosity};
 use crate::scenario::listed;
 use crate::setup;
 use crate::text_file::read_scenario;
@@ -55,8 +55,8 @@ pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), R
     let mut scenario = inputs.scenario.clone();
     scenario.parallel.grid = None;
     let config = setup::of_scenario(inputs, &scenario, 1)?.config;
-    let made_of_others = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
-    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !made_of_others(it)).collect();
+    let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
+    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
     let request = Request {
         ranks: args.ranks.iter().map(|&ranks| ranks as usize).collect(),
         ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
@@ -73,14 +73,9 @@ pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), R
     let directory = output_directory(inputs, files.map(KnownFile::name), verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&forecast));
-    let write = |file: KnownFile, content: Result<Vec<u8>, EncodeError>| {
-        let bytes = content.map_err(|reason| OutputError::encode(file, &reason))?;
-        directory.write_whole(file, &bytes)
-    };
-    write(KnownFile::PREDICT, predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION")))?;
-    let picture =
-        chart(&forecast).svg().map_err(|reason| OutputError::encode(KnownFile::PREDICT_SVG, &reason))?;
-    directory.write_whole(KnownFile::PREDICT_SVG, picture.as_bytes())?;
+    let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));
+    directory.write_encoded(KnownFile::PREDICT, csv)?;
+    directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;
     directory.finish()?;
     Ok(screen.finish()?)
 }

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use md_lab::EncodeError;
+
 use super::error::{Intact, OutputError};
 use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
@@ -40,12 +42,21 @@ impl KnownFile {
     pub const PREDICT_SVG: Self = Self("predict.svg");
     /// The effective scenario.
     pub const SCENARIO: Self = Self("scenario.toml");
+    /// One row per case of a micro-benchmark.
+    pub const BENCH: Self = Self("bench.csv");
+    /// The same over the size of messages.
+    pub const BENCH_SVG: Self = Self("bench.svg");
+    /// All samples behind it.
+    pub const BENCH_SAMPLES: Self = Self("bench-samples.csv");
     /// Results of `run` and `forces`: a new run removes all of them, so that none of an old run stands beside it.
     pub const RESULTS_OF_A_RUN: [Self; 5] =
         [Self::THERMO, Self::TIMING, Self::TIMING_RANKS, Self::SUMMARY, Self::FORCES];
     /// Results of `compare`.
     pub const RESULTS_OF_A_COMPARISON: [Self; 4] =
         [Self::COMPARE, Self::COMPARE_SVG, Self::COMPARE_PNG, Self::RECOMMENDATION];
+
+    /// Results of `bench`.
+    pub const RESULTS_OF_A_BENCHMARK: [Self; 3] = [Self::BENCH, Self::BENCH_SVG, Self::BENCH_SAMPLES];
 
     /// Name in the directory.
     pub fn name(self) -> &'static str {
@@ -89,7 +100,31 @@ impl OutputDirectory {
         inputs: &[&Path],
         scenario: &[u8],
     ) -> Result<Self, OutputError> {
-        let path = path.into();
+        let mut directory = Self::open(path.into(), inputs)?;
+        let scenario_is_there = directory.has_scenario(scenario)?;
+        directory.replace(results)?;
+        let path = directory.path.join(KnownFile::SCENARIO.name());
+        if !scenario_is_there {
+            directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
+        }
+        // An input that says the same may stand behind a link.
+        let bytes = if scenario_is_there { 0 } else { scenario.len() as u64 };
+        directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
+        Ok(directory)
+    }
+
+    /// The same without a scenario.
+    ///
+    /// # Errors
+    /// As [`Self::create_replacing`].
+    pub fn without_scenario(path: PathBuf, results: &[KnownFile]) -> Result<Self, OutputError> {
+        let directory = Self::open(path, &[])?;
+        directory.replace(results.iter().map(|file| file.name()))?;
+        Ok(directory)
+    }
+
+    /// A locked directory.
+    fn open(path: PathBuf, inputs: &[&Path]) -> Result<Self, OutputError> {
         fs::create_dir_all(&path).map_err(|reason| OutputError::Create {
             action: "create the output directory",
             path: path.clone(),
@@ -101,23 +136,19 @@ impl OutputDirectory {
         directory.place_of(LOCK_FILE)?;
         let (lock, left_by) = DirectoryLock::acquire(&directory.path)?;
         (directory.lock, directory.left_by) = (Some(lock), left_by);
-        let names = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]);
-        let places: Result<Vec<PathBuf>, OutputError> = names.map(|name| directory.place_of(name)).collect();
-        let places = places?;
-        let scenario_is_there = directory.has_scenario(scenario)?;
-        places.iter().try_for_each(|place| expect_room(place))?;
-        if places.contains(&directory.path.join(KnownFile::THERMO.name())) {
-            directory.remove_old_trajectory()?;
-        }
-        places.iter().try_for_each(|place| make_room(place))?;
-        let path = directory.path.join(KnownFile::SCENARIO.name());
-        if !scenario_is_there {
-            directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
-        }
-        // An input that says the same may stand behind a link.
-        let bytes = if scenario_is_there { 0 } else { scenario.len() as u64 };
-        directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
         Ok(directory)
+    }
+
+    /// Removes the results of an earlier time, all of them or none.
+    fn replace<'n>(&self, results: impl IntoIterator<Item = &'n str>) -> Result<(), OutputError> {
+        let names = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]);
+        let places: Result<Vec<PathBuf>, OutputError> = names.map(|name| self.place_of(name)).collect();
+        let places = places?;
+        places.iter().try_for_each(|place| expect_room(place))?;
+        if places.contains(&self.path.join(KnownFile::THERMO.name())) {
+            self.remove_old_trajectory()?;
+        }
+        places.iter().try_for_each(|place| make_room(place))
     }
 
     /// The directory.
@@ -153,6 +184,18 @@ impl OutputDirectory {
             fs::remove_file(&unfinished).ok();
             OutputError::Write { path: finished, reason, intact: Intact::EarlierFiles }
         })
+    }
+
+    /// The same with what could not be encoded.
+    ///
+    /// # Errors
+    /// As [`Self::write_whole`]; [`OutputError::Encode`].
+    pub fn write_encoded(
+        &self,
+        file: KnownFile,
+        content: Result<Vec<u8>, EncodeError>,
+    ) -> Result<(), OutputError> {
+        self.write_whole(file, &content.map_err(|reason| OutputError::encode(file, &reason))?)
     }
 
     /// At the end of a run: what was written before it must still be there.

@@ -91,7 +91,7 @@ pub enum OutputError {
 
 impl OutputError {
     /// Data that does not fit the format of `file`.
-    pub(crate) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
+    pub(super) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
         Self::Encode { file: file.name().to_owned(), reason: reason.to_string() }
     }
 

@@ -24,7 +24,16 @@ pub enum ProgressMode {
 const DRAWS_PER_SECOND: u8 = 5;
 /// Interval of lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
-const TEMPLATE: &str = "{bar:30} {pos}/{len} steps {percent}%  {speed}  ETA {eta}";
+const TEMPLATE: &str = "{bar:30} {pos}/{len} {what} {percent}%  {speed}ETA {eta}";
+
+/// What there is to be done.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    count: u64,
+    what: &'static str,
+    /// Whose speed is shown.
+    atoms: Option<u64>,
+}
 
 /// Progress of a run. A tick reads the clock at most.
 #[derive(Debug)]
@@ -40,15 +49,24 @@ pub enum Progress {
 impl Progress {
     /// Progress over `steps` steps of `atoms` particles.
     pub fn new(mode: ProgressMode, steps: u64, atoms: u64) -> Self {
+        Self::over(mode, Work { count: steps, what: "steps", atoms: Some(atoms) })
+    }
+
+    /// Progress over the cases of benchmarks.
+    pub fn over_cases(mode: ProgressMode, cases: u64) -> Self {
+        Self::over(mode, Work { count: cases, what: "cases", atoms: None })
+    }
+
+    fn over(mode: ProgressMode, work: Work) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
         match (mode, io::stderr().is_terminal() && !target.is_hidden()) {
             (ProgressMode::Never, _) | (ProgressMode::Auto, false) => Self::Nothing,
-            (ProgressMode::Auto | ProgressMode::Always, true) => Self::Bar(bar(target, steps, atoms)),
-            (ProgressMode::Always, false) => Self::Lines(Lines::new(steps, atoms)),
+            (ProgressMode::Auto | ProgressMode::Always, true) => Self::Bar(bar(target, work)),
+            (ProgressMode::Always, false) => Self::Lines(Lines::new(work)),
         }
     }
 
-    /// `done` steps of this run are done.
+    /// So much is done.
     pub fn tick(&mut self, done: u64) {
         match self {
             Self::Nothing => {}
@@ -73,31 +91,35 @@ impl Progress {
     }
 }
 
-fn bar(target: ProgressDrawTarget, steps: u64, atoms: u64) -> ProgressBar {
+fn bar(target: ProgressDrawTarget, work: Work) -> ProgressBar {
     let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
     let speed = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-        out.write_str(&speed_text(state.per_sec(), atoms)).ok();
+        out.write_str(&speed_text(state.per_sec(), work)).ok();
     };
-    ProgressBar::with_draw_target(Some(steps), target).with_style(style.with_key("speed", speed))
+    let what = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+        out.write_str(work.what).ok();
+    };
+    let style = style.with_key("speed", speed).with_key("what", what);
+    ProgressBar::with_draw_target(Some(work.count), target).with_style(style)
 }
 
-fn speed_text(steps_per_s: f64, atoms: u64) -> String {
-    format!("{} Matom-step/s", significant(steps_per_s * atoms as f64 / 1e6, 3))
+fn speed_text(steps_per_s: f64, work: Work) -> String {
+    let text = |atoms: u64| format!("{} Matom-step/s  ", significant(steps_per_s * atoms as f64 / 1e6, 3));
+    work.atoms.map(text).unwrap_or_default()
 }
 
 /// Progress where there is no terminal.
 #[derive(Debug)]
 pub struct Lines {
-    steps: u64,
-    atoms: u64,
+    work: Work,
     start: Instant,
     last_line: Instant,
 }
 
 impl Lines {
-    fn new(steps: u64, atoms: u64) -> Self {
+    fn new(work: Work) -> Self {
         let start = Instant::now();
-        Self { steps, atoms, start, last_line: start }
+        Self { work, start, last_line: start }
     }
 
     fn tick(&mut self, done: u64, now: Instant) {
@@ -110,12 +132,12 @@ impl Lines {
 
     fn line(&self, done: u64, elapsed: Duration) -> String {
         let steps_per_s = done as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        let left_s = self.steps.saturating_sub(done) as f64 / steps_per_s.max(f64::MIN_POSITIVE);
+        let Work { count, what, .. } = self.work;
+        let left_s = count.saturating_sub(done) as f64 / steps_per_s.max(f64::MIN_POSITIVE);
         format!(
-            "{done}/{} steps {}%  {}  ETA {left_s:.0} s\n",
-            self.steps,
-            done * 100 / self.steps.max(1),
-            speed_text(steps_per_s, self.atoms)
+            "{done}/{count} {what} {}%  {}ETA {left_s:.0} s\n",
+            done * 100 / count.max(1),
+            speed_text(steps_per_s, self.work)
         )
     }
 }
@@ -126,14 +148,15 @@ mod tests {
 
     #[test]
     fn a_line_of_progress() {
-        let line = Lines::new(1000, 32_000).line(250, Duration::from_secs(10));
+        let line = Lines::new(Work { count: 1000, what: "steps", atoms: Some(32_000) })
+            .line(250, Duration::from_secs(10));
         insta::assert_snapshot!(line, @"250/1000 steps 25%  0.8 Matom-step/s  ETA 30 s");
     }
 
     #[test]
     fn the_template_is_valid() {
         ProgressStyle::with_template(TEMPLATE).unwrap();
-        let bar = bar(ProgressDrawTarget::hidden(), 10, 4000);
+        let bar = bar(ProgressDrawTarget::hidden(), Work { count: 10, what: "cases", atoms: None });
         bar.set_position(5);
         assert_eq!(bar.position(), 5);
     }

@@ -20,7 +20,8 @@ use std::time::Duration;
 use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
-use crate::args::{Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
+use crate::args::{BenchArgs, Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
+use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
 use crate::commands::predict::{Wish, predict};
 use crate::commands::{self, check::check};
@@ -32,7 +33,7 @@ use crate::output::Verbosity;
 use crate::printable::printable;
 use crate::scenario::schema;
 use md_lab::Threads;
-use over_mpi::{compare_over_mpi, over_mpi, show_backends};
+use over_mpi::{bench_over_mpi, compare_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, on_first_process, on_one_process, print_error, print_whole, refuse, show, show_help,
     warn_of_interval, warn_of_threads,
@@ -76,6 +77,10 @@ pub fn main() -> u8 {
         }
         Command::Compare(args) => match Choices::read(&args) {
             Ok(choices) => compare_strategies(&args, &choices),
+            Err(unknown) => refuse(&unknown),
+        },
+        Command::Bench(args) => match Wanted::read(&args) {
+            Ok(wanted) => run_benchmarks(&args, &wanted),
             Err(unknown) => refuse(&unknown),
         },
         Command::Predict(args) => match Wish::read(&args) {
@@ -152,14 +157,33 @@ fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
                 if inputs.scenario.parallel.backend == Backend::Local || cfg!(not(feature = "mpi")) =>
             {
                 over_threads(&inputs, |world, inputs| {
-                    compare(&Threads(world), inputs, args, choices, |code| {
-                        std::process::exit(i32::from(code))
-                    })
+                    compare(&Threads(world), inputs, args, choices, end_process)
                 })
             }
             Ok(inputs) => compare_over_mpi(|_| Ok(inputs), args, choices),
         },
     }
+}
+
+/// Measures over what the launcher started, or over threads where that is asked for.
+fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
+    match (launch::started_by_launcher(), args.ranks) {
+        (Some(ranks), _) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
+        (Some(ranks), Some(_)) if ranks > 1 => refuse("`--ranks` is for a start without mpirun"),
+        (_, None) if cfg!(feature = "mpi") => bench_over_mpi(args, wanted),
+        (_, threads) => {
+            let work = |world: &dyn World| end(world, bench(&Threads(world), args, wanted, end_process));
+            highest_code(local::run(
+                threads.unwrap_or(1) as usize,
+                Duration::from_secs_f64(args.timeout),
+                work,
+            ))
+        }
+    }
+}
+
+fn end_process(code: u8) {
+    std::process::exit(i32::from(code))
 }
 
 fn refuse_copies(ranks: usize) -> u8 {
@@ -187,7 +211,10 @@ fn local_under_launcher(ranks: usize) -> RunError {
 fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
     let ranks = inputs.scenario.parallel.ranks;
     warn_of_threads(ranks, inputs);
-    let ended = local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs)));
+    highest_code(local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs))))
+}
+
+fn highest_code(ended: Vec<Result<u8, local::Panicked>>) -> u8 {
     let codes = ended.into_iter().map(|code| {
         code.unwrap_or_else(|panic| {
             print_error(&printable(&panic.to_string()));

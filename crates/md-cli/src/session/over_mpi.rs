@@ -7,7 +7,8 @@ use md_comm::{Backend, World};
 
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
-use crate::args::CompareArgs;
+use crate::args::{BenchArgs, CompareArgs};
+use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
@@ -65,6 +66,13 @@ pub(super) fn compare_over_mpi(
         let parallel = &inputs.scenario.parallel;
         let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
         compare(&Processes(&world), &inputs, args, choices, |code| md_comm::mpi::abort(i32::from(code)))
+    })
+}
+
+pub(super) fn bench_over_mpi(args: &BenchArgs, wanted: &Wanted) -> u8 {
+    start_mpi(|world| {
+        warn_of_crowding(world, 1)?;
+        bench(&Processes(world), args, wanted, |code| md_comm::mpi::abort(i32::from(code)))
     })
 }
 

@@ -3,8 +3,9 @@
 use md_comm::World;
 
 use super::speak::{print_error, show};
-use crate::args::CompareArgs;
+use crate::args::{BenchArgs, CompareArgs};
 use crate::commands::backends;
+use crate::commands::bench::Wanted;
 use crate::commands::compare::Choices;
 use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::inputs::Inputs;
@@ -28,6 +29,11 @@ pub(super) fn compare_over_mpi(
     _choices: &Choices,
 ) -> u8 {
     over_mpi(read, |_, _| Ok(()))
+}
+
+/// Never called: without MPI the ranks of a benchmark are threads.
+pub(super) fn bench_over_mpi(_args: &BenchArgs, _wanted: &Wanted) -> u8 {
+    COMMUNICATION_FAILED
 }
 
 /// Lists the backends.

@@ -10,7 +10,7 @@ use super::ffi::{Memory, Request, Window};
 use super::node::Node;
 use super::world::Inner;
 use crate::library::{Family, Library};
-use crate::{Asserts, CommError};
+use crate::{Asserts, CommError, Rank};
 
 /// Size of the windows that are made to be asked.
 const SMALL_BYTES: usize = 64;
@@ -51,7 +51,7 @@ impl MpiWorld {
     /// If ranks cannot be reached. A window that cannot be made is no error but a finding.
     pub fn survey(&self) -> Result<Survey, CommError> {
         let world = self.inner();
-        let ranks_on_nodes = world.ranks_on_nodes()?;
+        let ranks_on_nodes = sizes_of_groups(self.nodes()?);
         let kinds = [
             ("MPI_Win_allocate", Memory::Allocated),
             ("MPI_Win_create", Memory::Created),
@@ -62,15 +62,20 @@ impl MpiWorld {
         let windows = kinds.into_iter().map(survey).collect::<Result<_, CommError>>()?;
         Ok(Survey { thread_level: thread_level(), ranks_on_nodes, windows })
     }
+
+    /// Of each rank, the lowest rank on its node. *Collective.*
+    ///
+    /// # Errors
+    /// If ranks cannot be reached.
+    pub fn nodes(&self) -> Result<Vec<Rank>, CommError> {
+        let world = self.inner();
+        let lowest = (world.find_node()?.lowest() as u64).to_ne_bytes().to_vec();
+        let all = world.communicator.gather_all(lowest, world.ranks, world.limit())?;
+        Ok(bytemuck::pod_collect_to_vec::<u8, u64>(&all).into_iter().map(|rank| rank as Rank).collect())
+    }
 }
 
 impl Inner {
-    fn ranks_on_nodes(&self) -> Result<Vec<usize>, CommError> {
-        let lowest = (self.find_node()?.lowest() as u64).to_ne_bytes().to_vec();
-        let all = self.communicator.gather_all(lowest, self.ranks, self.limit())?;
-        Ok(sizes_of_groups(bytemuck::pod_collect_to_vec::<u8, u64>(&all)))
-    }
-
     /// Makes a small window and frees it. *Collective.*
     fn try_window(&self, memory: Memory) -> Result<Result<WindowFacts, String>, CommError> {
         let node: &Node = self.find_node()?;
@@ -99,9 +104,9 @@ impl Inner {
 }
 
 /// How many there are of each value, in the order of the values.
-fn sizes_of_groups(mut values: Vec<u64>) -> Vec<usize> {
+fn sizes_of_groups(mut values: Vec<Rank>) -> Vec<usize> {
     values.sort_unstable();
-    values.chunk_by(|a, b| a == b).map(<[u64]>::len).collect()
+    values.chunk_by(|a, b| a == b).map(<[Rank]>::len).collect()
 }
 
 /// The component behind a window with this name.

@@ -20,6 +20,11 @@ impl Problem {
         Self { status: Status::Unavailable, text: reason }
     }
 
+    /// What came was not what was sent.
+    pub fn wrong(what: String) -> Self {
+        Self { status: Status::Wrong, text: what }
+    }
+
     /// Something went wrong.
     pub fn failed(reason: String) -> Self {
         Self { status: Status::Failed, text: reason }
@@ -47,11 +52,11 @@ impl From<EngineError> for Problem {
 
 /// What kept a strategy from going on; the same on all ranks but for the note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Exclusion {
+pub(crate) struct Exclusion {
     /// [`Status::Failed`], [`Status::Timeout`] or [`Status::Unavailable`].
-    pub(super) status: Status,
+    pub(crate) status: Status,
     /// Why, on rank 0; empty elsewhere.
-    pub(super) note: String,
+    pub(crate) note: String,
 }
 
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
@@ -59,7 +64,7 @@ pub(super) struct Exclusion {
 ///
 /// # Errors
 /// The agreement's world is broken too.
-pub(super) fn agree<T>(
+pub(crate) fn agree<T>(
     agreement: &dyn World,
     mine: Result<T, Problem>,
 ) -> Result<Result<T, Exclusion>, CommError> {

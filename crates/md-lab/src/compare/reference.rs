@@ -1,5 +1,6 @@
 //! The forces every strategy must give, computed once by other means: each rank's particles are shown to all ranks, which add up the
-//! forces on their own, without lists, halo or transport.
+//! forces on their own, without lists, halo or transport. In small systems a direct sum over all pairs and periodic images must give
+//! the same, before anything is judged: the reference shares cells and their periodicity with what it judges, the direct sum does not.
 //!
 //! The bound on the difference is 1e-10 of the rms force: sums in another order differ by
 //! about 1e-13, and a message that is missing, stale or mistaken for another shows at 1e-3 and more. (A flipped bit among
@@ -9,7 +10,7 @@
 use md_comm::monitor::Heartbeat;
 use md_comm::{Reduction, World};
 use md_core::force::Precision;
-use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_without_halo};
+use md_engine::{EngineError, ParticleRow, Setup, for_each_rank, forces_by_direct_sum, forces_without_halo};
 
 /// Largest difference of a force, in units of the rms force.
 fn force_bound(precision: Precision) -> f64 {
@@ -22,6 +23,25 @@ fn force_bound(precision: Precision) -> f64 {
 /// The rms force is taken to be at least this share of the potential's unit of force: in a perfect lattice from a file there is none
 /// but rounding.
 const LEAST_FORCE: f64 = 1e-3;
+
+/// Up to so many particles the reference is held against a direct sum, which takes a second or less then.
+const MOST_DIRECT: u64 = 4000;
+
+/// Why there is nothing to judge by.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// The ways to compute it disagree.
+    #[error(
+        "nothing can be judged: the forces by direct sum are not those by adjacent cells (the reference): {difference}"
+    )]
+    Disagreement {
+        /// In words.
+        difference: String,
+    },
+    /// The forces could not be computed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
 
 /// What a reference has to know of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,10 +70,22 @@ impl Reference {
     /// Computes the forces of the displaced initial state. *Collective.*
     ///
     /// # Errors
-    /// Communication.
-    pub fn compute(world: &dyn World, setup: &Setup, terms: Terms) -> Result<Self, EngineError> {
+    /// [`ReferenceError`].
+    pub fn compute(world: &dyn World, setup: &Setup, terms: Terms) -> Result<Self, ReferenceError> {
         let setup = setup.displaced(terms.diameter);
-        Self::new(world, forces_without_halo(world, &setup)?, terms)
+        let reference = Self::new(world, forces_without_halo(world, &setup)?, terms)?;
+        if reference.atoms <= MOST_DIRECT {
+            reference.confirm(world, &forces_by_direct_sum(world, &setup)?)?;
+        }
+        Ok(reference)
+    }
+
+    /// Holds it against the forces by another way, to rounding. *Collective.*
+    fn confirm(&self, world: &dyn World, rows: &[ParticleRow]) -> Result<(), ReferenceError> {
+        match self.compare(world, &Heartbeat::default(), rows, force_bound(Precision::Double))? {
+            Ok(()) => Ok(()),
+            Err(difference) => Err(ReferenceError::Disagreement { difference }),
+        }
     }
 
     fn new(world: &dyn World, mut rows: Vec<ParticleRow>, terms: Terms) -> Result<Self, EngineError> {
@@ -87,6 +119,16 @@ impl Reference {
         heartbeat: &Heartbeat,
         rows: &[ParticleRow],
     ) -> Result<Result<(), String>, EngineError> {
+        self.compare(world, heartbeat, rows, force_bound(self.terms.precision))
+    }
+
+    fn compare(
+        &self,
+        world: &dyn World,
+        heartbeat: &Heartbeat,
+        rows: &[ParticleRow],
+        bound: f64,
+    ) -> Result<Result<(), String>, EngineError> {
         let (mut is_found, mut worst) = (vec![false; self.rows.len()], (0.0, 0));
         for_each_rank(rows, world, |rows| {
             heartbeat.beat();
@@ -111,7 +153,6 @@ impl Reference {
                 self.atoms
             )));
         }
-        let bound = force_bound(self.terms.precision);
         let mut largest = [worst.0];
         world.max(&mut largest)?;
         let mut id = [if largest == [worst.0] { worst.1 } else { 0 }];
@@ -148,22 +189,41 @@ mod tests {
         (1..).zip(forces).map(row).collect()
     }
 
-    /// What two ranks say of these forces, each having the reference of one half and the forces of the other.
-    fn check(reference: &[[f64; 3]], found: &[[f64; 3]]) -> Result<(), String> {
+    /// What two ranks say, each having the reference of one half and the forces of the other.
+    fn on_two_ranks<T: Send + PartialEq>(
+        reference: &[[f64; 3]],
+        found: &[[f64; 3]],
+        judge: impl Fn(&Reference, &dyn World, &[ParticleRow]) -> T + Sync,
+    ) -> T {
         let ended = local::run(2, Duration::from_secs(20), |world| {
             let half = |rows: Vec<ParticleRow>, wanted: usize| {
                 rows.into_iter().filter(|row| row.id as usize % 2 == wanted).collect::<Vec<_>>()
             };
-            let own = half(rows(reference), world.rank());
             let terms = Terms { diameter: 1.0, force_unit: 1.0, precision: Precision::Double };
-            let reference = Reference::new(world, own, terms).unwrap();
-            let found = half(rows(found), 1 - world.rank());
-            reference.check(world, &Heartbeat::default(), &found).unwrap()
+            let reference = Reference::new(world, half(rows(reference), world.rank()), terms).unwrap();
+            judge(&reference, world, &half(rows(found), 1 - world.rank()))
         });
         let mut said = ended.into_iter().map(Result::unwrap);
         let first = said.next().unwrap();
         assert!(said.all(|other| other == first));
         first
+    }
+
+    #[test]
+    fn a_direct_sum_that_differs_is_an_error_that_names_both() {
+        let confirm = |found| {
+            on_two_ranks(&[[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]], found, |reference, world, rows| {
+                reference.confirm(world, rows).map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(confirm(&[[3.0, 0.0, 1e-13], [0.0, 4.0, 0.0]]), Ok(()));
+        insta::assert_snapshot!(confirm(&[[3.0, 0.0, 0.0], [0.0, 4.0, 1e-6]]).unwrap_err(), @"nothing can be judged: the forces by direct sum are not those by adjacent cells (the reference): wrong forces: that on particle 2 differs by 2.8e-7 of the rms force from that of the reference (bound 1e-10)");
+    }
+
+    fn check(reference: &[[f64; 3]], found: &[[f64; 3]]) -> Result<(), String> {
+        on_two_ranks(reference, found, |reference, world, rows| {
+            reference.check(world, &Heartbeat::default(), rows).unwrap()
+        })
     }
 
     #[test]

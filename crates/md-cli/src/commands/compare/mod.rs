@@ -18,11 +18,11 @@ use md_lab::compare::{
     compare_csv, recommendation, table,
 };
 use md_lab::plot::Picture;
-use md_lab::{EncodeError, RunContext, Strategy, Transports, lock};
+use md_lab::{RunContext, Strategy, Transports, lock};
 
 use super::{context, context_without_setup, open_on_root, output_directory};
 use crate::args::CompareArgs;
-use crate::error::{COMMUNICATION_FAILED, RUN_FAILED, Remains, RunError};
+use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
@@ -30,6 +30,7 @@ use crate::scenario::{Neighbor, Parallel};
 use crate::session::warn;
 use crate::{cores, memory, setup};
 use strategies::fit;
+pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
 
 /// Steps per sample.
@@ -156,17 +157,12 @@ impl Outputs {
     fn publish(&mut self, comparison: &Comparison) -> Result<(), OutputError> {
         let (advice, chart) = (recommendation(comparison), chart(comparison));
         self.screen.print(&format!("\n{}\n{advice}", table(comparison)));
-        self.write(KnownFile::COMPARE, compare_csv(comparison))?;
-        self.write(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
-        self.write(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
-        self.write(KnownFile::COMPARE_PNG, chart.png())?;
+        self.directory.write_encoded(KnownFile::COMPARE, compare_csv(comparison))?;
+        self.directory.write_encoded(KnownFile::RECOMMENDATION, Ok(advice.into_bytes()))?;
+        self.directory.write_encoded(KnownFile::COMPARE_SVG, chart.svg().map(String::into_bytes))?;
+        self.directory.write_encoded(KnownFile::COMPARE_PNG, chart.png())?;
         self.directory.finish()?;
         self.screen.finish()
-    }
-
-    fn write(&self, file: KnownFile, content: Result<Vec<u8>, EncodeError>) -> Result<(), OutputError> {
-        let bytes = content.map_err(|reason| OutputError::encode(file, &reason))?;
-        self.directory.write_whole(file, &bytes)
     }
 }
 
@@ -238,17 +234,12 @@ fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(
         };
         with.map(|(strategy, _)| name(strategy)).collect()
     };
-    let (wrong, failed, timeout) = (named(Status::Wrong), named(Status::Failed), named(Status::Timeout));
-    let is_broken = !failed.is_empty() || !timeout.is_empty();
-    if wrong.is_empty() && !is_broken {
-        return Ok(());
-    }
-    let parts = [("wrong forces", &wrong), ("failed", &failed), ("timed out", &timeout)];
-    let parts = parts.iter().filter(|(_, names)| !names.is_empty());
-    let summary: Vec<_> = parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
-    Err(RunError::Compared {
-        summary: format!("{}; see compare.csv", summary.join("; ")),
-        exit_code: if wrong.is_empty() { COMMUNICATION_FAILED } else { RUN_FAILED },
-        remains: if is_broken { Remains::Unfinished } else { Remains::Nothing },
-    })
+    RunError::of_outcomes(
+        [
+            ("wrong forces", named(Status::Wrong)),
+            ("failed", named(Status::Failed)),
+            ("timed out", named(Status::Timeout)),
+        ],
+        KnownFile::COMPARE.name(),
+    )
 }

@@ -86,7 +86,7 @@ impl Choices {
 }
 
 impl<T: Copy> Selection<T> {
-    fn resolve(&self, own: T, all: &[T]) -> Vec<T> {
+    pub(in crate::commands) fn resolve(&self, own: T, all: &[T]) -> Vec<T> {
         match self {
             Self::Own => vec![own],
             Self::All => all.to_vec(),
@@ -114,7 +114,11 @@ pub(super) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String>
 }
 
 /// The values behind `names`, each once.
-fn select<T>(option: &str, names: &[String], values: &[T]) -> Result<Selection<T>, String>
+pub(in crate::commands) fn select<T>(
+    option: &str,
+    names: &[String],
+    values: &[T],
+) -> Result<Selection<T>, String>
 where
     T: Copy + PartialEq + Serialize,
 {

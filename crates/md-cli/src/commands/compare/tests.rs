@@ -1,7 +1,5 @@
 //! Comparisons over threads in which some transports are broken on purpose.
 
-mod faulty;
-
 use std::time::Duration;
 
 use clap::Parser;
@@ -10,7 +8,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::args::{Cli, Command, ScenarioArgs};
-use faulty::FaultyTransports;
+use crate::commands::faulty::{self, FaultyTransports};
+#[cfg(feature = "mpi")]
+use crate::error::Remains;
 
 /// Two ranks along x, forces at the start only after displacement.
 const SCENARIO: &str = r#"[simulation]

@@ -1,0 +1,213 @@
+//! `md-cli bench`: micro-benchmarks of the transports.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use md_comm::Backend;
+use md_comm::monitor::{Heartbeat, Monitor};
+use md_lab::bench::{
+    self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, picture, samples_csv, table,
+};
+use md_lab::compare::Status;
+use md_lab::plot::Picture;
+use md_lab::{Transports, lock};
+
+use super::compare::{Selection, select};
+use super::open_on_root;
+use crate::args::BenchArgs;
+use crate::error::{COMMUNICATION_FAILED, RunError};
+use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, Screen, Verbosity};
+use crate::scenario::{listed, nearest};
+
+const EVERYTHING: &str = "all";
+
+/// A call that has not come back within so many times the timeout never will.
+const TIMEOUTS_PER_STANDSTILL: u32 = 4;
+
+/// What a user has chosen.
+pub struct Wanted {
+    benchmarks: Vec<&'static dyn Benchmark>,
+    backends: Selection<Backend>,
+}
+
+impl Wanted {
+    /// The names on the command line.
+    ///
+    /// # Errors
+    /// An unknown name: the nearest valid one and all of them.
+    pub fn read(args: &BenchArgs) -> Result<Self, String> {
+        let backends = select("--backends", &args.backends, Backend::ALL)?;
+        let names = || ALL.iter().map(|benchmark| benchmark.name()).chain([EVERYTHING]);
+        if let Some(unknown) = args.names.iter().find(|name| names().all(|valid| valid != **name)) {
+            let meant = nearest(unknown, names())
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            return Err(format!("there is no benchmark `{unknown}`{meant}\nvalid: {}", listed(names())));
+        }
+        let is_wanted = |benchmark: &&&dyn Benchmark| {
+            args.names.iter().any(|name| name == EVERYTHING || name == benchmark.name())
+        };
+        Ok(Self { benchmarks: ALL.iter().filter(is_wanted).copied().collect(), backends })
+    }
+}
+
+/// Where results go, on rank 0.
+struct Outputs {
+    rows: Vec<Row>,
+    /// What is being measured.
+    current: Option<Row>,
+    directory: OutputDirectory,
+    screen: Screen,
+    with_samples: bool,
+}
+
+impl Outputs {
+    fn publish(&mut self) -> Result<(), OutputError> {
+        self.screen.print(&table(&self.rows));
+        self.directory.write_encoded(KnownFile::BENCH, bench_csv(&self.rows))?;
+        if self.with_samples {
+            self.directory.write_encoded(KnownFile::BENCH_SAMPLES, samples_csv(&self.rows))?;
+        }
+        if let Some(picture) = picture(&self.rows) {
+            self.directory.write_encoded(KnownFile::BENCH_SVG, picture.svg().map(String::into_bytes))?;
+        }
+        self.screen.finish()
+    }
+}
+
+/// Runs benchmarks on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+///
+/// # Errors
+/// [`RunError::Compared`] if contents were wrong or a transport failed; see [`RunError`] for the others.
+pub fn bench(
+    transports: &dyn Transports,
+    args: &BenchArgs,
+    wanted: &Wanted,
+    end_job: fn(u8),
+) -> Result<(), RunError> {
+    let (agreement, timeout) = (transports.agreement(), Duration::from_secs_f64(args.timeout));
+    let limit = TIMEOUTS_PER_STANDSTILL * timeout;
+    agreement.set_watchdog(limit);
+    let outputs = open_on_root(agreement, || open(args))?.map(|outputs| Arc::new(Mutex::new(outputs)));
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let here = transports.backends();
+    let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
+    let settings = Settings {
+        budget: Duration::from_secs_f64(args.budget),
+        timeout,
+        ground: Ground {
+            backends: wanted.backends.resolve(here[0], &here),
+            sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
+            nodes: transports.nodes()?,
+        },
+        machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
+    };
+    let heartbeat = Heartbeat::default();
+    let monitor = outputs.as_ref().map(|outputs| watch(outputs, heartbeat.clone(), limit, end_job));
+    let mut progress = None;
+    let done = bench::run(transports, &wanted.benchmarks, &settings, &heartbeat, |step, rows| {
+        if let Some(outputs) = &outputs {
+            let mut outputs = lock(outputs);
+            let known = outputs.rows.len();
+            outputs.rows.extend_from_slice(&rows[known..]);
+            outputs.current = step.next;
+            let shown = progress.get_or_insert_with(|| Progress::over_cases(args.progress, step.of as u64));
+            shown.tick(step.done as u64);
+        }
+    });
+    drop(monitor);
+    progress.iter().for_each(Progress::finish);
+    let rows = done?;
+    if let Some(outputs) = &outputs {
+        lock(outputs).publish()?;
+    }
+    exit_status(&rows)
+}
+
+fn open(args: &BenchArgs) -> Result<Outputs, OutputError> {
+    let directory =
+        OutputDirectory::without_scenario(args.output.clone(), &KnownFile::RESULTS_OF_A_BENCHMARK)?;
+    let screen = Screen::stdout(Verbosity::unless(args.quiet));
+    Ok(Outputs { rows: Vec::new(), current: None, directory, screen, with_samples: args.samples })
+}
+
+/// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
+fn watch(outputs: &Arc<Mutex<Outputs>>, heartbeat: Heartbeat, limit: Duration, end_job: fn(u8)) -> Monitor {
+    let outputs = Arc::clone(outputs);
+    Monitor::start(
+        move || limit,
+        move || Some(heartbeat.count()),
+        move |_| {
+            let mut outputs = lock(&outputs);
+            let note =
+                format!("a call did not come back within {} s; the job was ended", limit.as_secs_f64());
+            let hanging = outputs.current.take().map(|row| Row { status: Status::Timeout, note, ..row });
+            outputs.rows.extend(hanging);
+            // The job ends with an error in any case; what could not be written has been shown.
+            let _ = outputs.publish();
+            outputs.directory.unlock();
+            end_job(COMMUNICATION_FAILED);
+        },
+    )
+}
+
+fn exit_status(rows: &[Row]) -> Result<(), RunError> {
+    let named = |wanted: Status| -> Vec<String> {
+        let with = rows.iter().filter(|row| row.status == wanted);
+        with.map(|row| format!("{} over {}", row.benchmark, row.mechanism)).collect()
+    };
+    RunError::of_outcomes(
+        [
+            ("wrong contents", named(Status::Wrong)),
+            ("failed", named(Status::Failed)),
+            ("timed out", named(Status::Timeout)),
+        ],
+        KnownFile::BENCH.name(),
+    )
+}
+
+#[cfg(all(test, feature = "mpi"))]
+mod tests {
+    use clap::Parser;
+    use md_comm::local;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+    use crate::commands::faulty::{self, FaultyTransports};
+
+    /// What a benchmark with transports that are broken on purpose says, and `mechanism bytes status note` of its rows.
+    fn bench_broken(call: &str) -> (String, u8, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().display().to_string();
+        let words = ["md-cli", "bench", "--quiet", "--budget", "0.5", "--output", &out];
+        let Command::Bench(args) = Cli::parse_from(words.into_iter().chain(call.split(' '))).command else {
+            panic!("another command")
+        };
+        let wanted = Wanted::read(&args).unwrap();
+        let ended = local::run(2, Duration::from_secs(60), |world| {
+            bench(&FaultyTransports(world), &args, &wanted, faulty::end).unwrap_err()
+        });
+        let error = ended.into_iter().next().unwrap().unwrap();
+        let text = std::fs::read(folder.path().join("bench.csv")).unwrap();
+        let mut reader = csv::Reader::from_reader(text.as_slice());
+        let row = |row: csv::StringRecord| [1, 3, 11, 12].map(|column| row[column].to_owned()).join(" ");
+        let rows = reader.records().map(|record| row(record.unwrap())).collect();
+        (error.to_string(), error.exit_code(), rows)
+    }
+
+    #[test]
+    fn a_transport_that_corrupts_is_found_and_left_out() {
+        let (error, code, rows) = bench_broken("roundtrip --backends rma-lock,p2p --sizes 64,128");
+        assert_eq!((error.as_str(), code), ("wrong contents: roundtrip over rma-lock; see bench.csv", 1));
+        let wrong = "rma-lock 64 wrong byte 37 of 64 from rank 0, channel 0, is wrong";
+        assert_eq!(rows, ["p2p 64 ok ", "p2p 64 ok ", "p2p 128 ok ", "p2p 128 ok ", wrong]);
+    }
+
+    #[test]
+    fn a_transport_that_cannot_be_opened_or_is_silent_is_left_out() {
+        let (error, code, rows) = bench_broken("sync26 --backends shm,rma-fence,p2p --sizes 64 --timeout 1");
+        assert_eq!((error.as_str(), code), ("timed out: sync26 over rma-fence; see bench.csv", 3));
+        assert_eq!(rows[0], "shm 64 unavailable these ranks share nothing");
+        assert_eq!(rows[1], "p2p 64 ok ");
+        assert!(rows[2].starts_with("rma-fence 64 timeout bench: rank 0 waited 1 s for "), "{rows:?}");
+    }
+}

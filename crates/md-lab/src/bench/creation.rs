@@ -1,0 +1,36 @@
+//! What it takes to open a context and to end it.
+
+use md_comm::{Buffering, World};
+
+use super::line::{Line, spec};
+use super::series::{Series, parts};
+use super::{Benchmark, Case, Ground, torus};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+/// Of one message of 26.
+pub(super) const SIZES: [usize; 3] = [8, 8_000, 800_000];
+
+/// Contexts with 26 neighbours on a torus.
+pub(super) struct Creation;
+
+impl Benchmark for Creation {
+    fn name(&self) -> &'static str {
+        "creation"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        ground.each(&SIZES, ground.distance(), 0)
+    }
+
+    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+        let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
+        let spec = spec(edges, Buffering::Double);
+        let samples_s = sample_in_turn(world, 1, budget_s, |_, iterations| {
+            (0..iterations)
+                .try_for_each(|_| Line::open(world, spec.clone())?.finalise())
+                .map_err(Problem::from)
+        })?;
+        Ok(parts(&[""], samples_s, 0.0))
+    }
+}

@@ -1,0 +1,179 @@
+//! A context whose messages are moved over and over, and looked at before and after.
+
+use md_comm::{
+    Arrival, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Rank, Sizes, World,
+};
+
+use crate::compare::Problem;
+
+/// Name of the contexts in errors.
+const NAME: &str = "bench";
+
+/// What happens to messages on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handling {
+    /// Nothing is written or read: what the transport itself takes.
+    InPlace,
+    /// Copied from private memory and into private memory, so that all transports move the same.
+    Copied,
+}
+
+/// A context and the memory beside it.
+pub(super) struct Line {
+    context: Exchange,
+    sends: Vec<(EdgeId, usize)>,
+    private: Vec<u8>,
+    rank: Rank,
+}
+
+/// Messages of a fixed length along these edges.
+pub(super) fn spec(edges: Vec<Edge>, buffering: Buffering) -> ExchangeSpec {
+    ExchangeSpec { name: NAME, edges, sizes: Sizes::Fixed, buffering }
+}
+
+/// This rank's edges for messages from `from` to `to`, so many at a time.
+pub(super) fn one_way(rank: Rank, [from, to]: [Rank; 2], messages: u16, bytes: usize) -> Vec<Edge> {
+    let (peer, flow) = match (rank == from, rank == to) {
+        (true, true) => (rank, Flow::Both),
+        (true, false) => (to, Flow::SendOnly),
+        (false, true) => (from, Flow::ReceiveOnly),
+        (false, false) => return Vec::new(),
+    };
+    let edge =
+        |channel| Edge { peer, send_channel: channel, receive_channel: channel, flow, send_capacity: bytes };
+    (0..messages).map(edge).collect()
+}
+
+impl Line {
+    /// Opens a context. *Collective.*
+    pub(super) fn open(world: &dyn World, spec: ExchangeSpec) -> Result<Self, CommError> {
+        Ok(Self::with(world.open(spec)?, world.rank()))
+    }
+
+    /// The same edges the other way. *Collective.*
+    pub(super) fn reverse(&self) -> Result<Self, CommError> {
+        Ok(Self::with(self.context.reverse()?, self.rank))
+    }
+
+    fn with(context: Exchange, rank: Rank) -> Self {
+        let edges = context.spec().edges.iter().enumerate();
+        let sends: Vec<_> = edges
+            .filter(|(_, edge)| edge.flow.sends())
+            .map(|(number, edge)| (EdgeId(number), edge.send_capacity))
+            .collect();
+        let longest = sends.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
+        Self { context, sends, private: vec![1; longest], rank }
+    }
+
+    /// Once, and something else while messages are under way. *Collective* where the transport is.
+    pub(super) fn exchange(
+        &mut self,
+        handling: Handling,
+        during: impl FnOnce(&mut Exchange) -> Result<(), CommError>,
+    ) -> Result<(), CommError> {
+        let Self { context, sends, private, .. } = self;
+        for &(edge, bytes) in &*sends {
+            let buffer = context.send_buffer(edge, bytes)?;
+            if handling == Handling::Copied {
+                buffer.copy_from_slice(&private[..bytes]);
+            }
+            context.start(edge)?;
+        }
+        context.initiate()?;
+        during(context)?;
+        while let Some(Arrival { bytes, .. }) = context.next()? {
+            if handling == Handling::Copied {
+                if private.len() < bytes.len() {
+                    private.resize(bytes.len(), 0);
+                }
+                private[..bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        context.complete()
+    }
+
+    /// Once, with contents that only the right message has. A wrong one is an error on all ranks. *Collective.*
+    pub(super) fn verify(&mut self, world: &dyn World, number: u64) -> Result<(), Problem> {
+        let wrong = self.find_wrong(number)?;
+        let mut is_wrong = [f64::from(u8::from(wrong.is_some()))];
+        world.max(&mut is_wrong)?;
+        if is_wrong[0] == 0.0 { Ok(()) } else { Err(Problem::wrong(wrong.unwrap_or_default())) }
+    }
+
+    fn find_wrong(&mut self, number: u64) -> Result<Option<String>, CommError> {
+        let Self { context, sends, rank, .. } = self;
+        let edges = context.spec().edges.clone();
+        for &(edge, bytes) in &*sends {
+            let content = Content { number, from: *rank, channel: edges[edge.0].send_channel };
+            content.fill(context.send_buffer(edge, bytes)?);
+            context.start(edge)?;
+        }
+        context.initiate()?;
+        let mut wrong = None;
+        while let Some(Arrival { edge, bytes }) = context.next()? {
+            let Edge { peer, receive_channel, .. } = edges[edge.0];
+            let content = Content { number, from: peer, channel: receive_channel };
+            wrong = wrong.or(content.first_wrong(bytes).map(|byte| {
+                let length = bytes.len();
+                format!("byte {byte} of {length} from rank {peer}, channel {receive_channel}, is wrong")
+            }));
+        }
+        context.complete()?;
+        Ok(wrong)
+    }
+
+    /// *Collective.*
+    pub(super) fn negotiate(&mut self, need: &[usize]) -> Result<(), CommError> {
+        self.context.negotiate(need).map(drop)
+    }
+
+    /// Ends it. *Collective.*
+    pub(super) fn finalise(self) -> Result<(), CommError> {
+        self.context.finalise()
+    }
+}
+
+/// What a message holds.
+struct Content {
+    number: u64,
+    from: Rank,
+    channel: u16,
+}
+
+impl Content {
+    /// A multiplicative hash (Knuth): neighbouring numbers give bytes that have nothing in common.
+    fn byte(&self, place: usize) -> u8 {
+        const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+        let key = (self.number << 40) ^ ((self.from as u64) << 8) ^ u64::from(self.channel);
+        ((key.wrapping_mul(GOLDEN) ^ place as u64).wrapping_mul(GOLDEN) >> 56) as u8
+    }
+
+    fn fill(&self, buffer: &mut [u8]) {
+        buffer.iter_mut().enumerate().for_each(|(place, byte)| *byte = self.byte(place));
+    }
+
+    fn first_wrong(&self, bytes: &[u8]) -> Option<usize> {
+        (0..bytes.len()).find(|&place| bytes[place] != self.byte(place))
+    }
+}
+
+/// Does the timed work between two looks at the contents; a line that has failed is left as it is, since taking back what is under way may
+/// take long. *Collective.*
+pub(super) fn verified<T, const N: usize>(
+    world: &dyn World,
+    mut lines: [Line; N],
+    timed: impl FnOnce(&mut [Line; N]) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let verify =
+        |lines: &mut [Line; N], number| lines.iter_mut().try_for_each(|line| line.verify(world, number));
+    let result = verify(&mut lines, 1).and_then(|()| timed(&mut lines)).and_then(|result| {
+        verify(&mut lines, 2)?;
+        Ok(result)
+    });
+    if result.is_err() {
+        std::mem::forget(lines);
+        return result;
+    }
+    lines.into_iter().try_for_each(Line::finalise)?;
+    result
+}

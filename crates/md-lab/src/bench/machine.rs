@@ -1,0 +1,88 @@
+//! What a row has to say of the machine.
+
+use std::fs::read_to_string;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use md_comm::{CommError, World};
+use serde::Serialize;
+
+use crate::ROOT;
+
+/// Columns of [`Machine`].
+pub(super) const COLUMNS: &str = "mpi_library,host,cpu,binding,date,version";
+
+/// Where and when something was measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    /// First line of the MPI library's version, or `none`.
+    pub mpi_library: String,
+    /// Name of rank 0's.
+    pub host: String,
+    /// Model of rank 0's processor.
+    pub cpu: String,
+    /// The hardware threads that each rank may use, on rank 0.
+    pub binding: String,
+    /// Day and time, UTC.
+    pub date: String,
+    /// Of md.
+    pub version: String,
+}
+
+impl Machine {
+    /// Of this world. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn of(world: &dyn World, host: String, version: &str) -> Result<Self, CommError> {
+        let own = entry("/proc/self/status", "Cpus_allowed_list");
+        let all = world.gather(ROOT, own.as_bytes())?;
+        let binding: Vec<_> = all.iter().map(|list| String::from_utf8_lossy(list)).collect();
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Ok(Self {
+            mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+            host,
+            cpu: entry("/proc/cpuinfo", "model name"),
+            binding: binding.join(";"),
+            date: date(seconds),
+            version: version.to_owned(),
+        })
+    }
+}
+
+/// What stands behind the colon of the first line with this name.
+fn entry(file: &str, name: &str) -> String {
+    let text = read_to_string(file).unwrap_or_default();
+    let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(':'));
+    found.unwrap_or("unknown").trim().to_owned()
+}
+
+/// Seconds since 1970 as in ISO 8601 (days to dates after H. Hinnant, with years that begin in March).
+fn date(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
+    let year = year + 400 * era + u64::from(month <= 2);
+    let [hour, minute, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        let dates = [0, 951_782_399, 951_782_400, 1_735_689_599, 1_795_438_800].map(date);
+        let expected = [
+            "1970-01-01T00:00:00Z",
+            "2000-02-28T23:59:59Z",
+            "2000-02-29T00:00:00Z",
+            "2024-12-31T23:59:59Z",
+            "2026-11-23T13:00:00Z",
+        ];
+        assert_eq!(dates, expected);
+    }
+}

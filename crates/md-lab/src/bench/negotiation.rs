@@ -1,0 +1,36 @@
+//! What a rebuild pays for its contexts where nothing has grown.
+
+use md_comm::{Buffering, World};
+
+use super::line::{Line, spec, verified};
+use super::series::{Series, parts};
+use super::torus::{self, NEIGHBOURS};
+use super::{Benchmark, Case, Ground, creation};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+/// Of a context with 26 neighbours on a torus.
+pub(super) struct Negotiation;
+
+impl Benchmark for Negotiation {
+    fn name(&self) -> &'static str {
+        "negotiation"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        ground.each(&creation::SIZES, ground.distance(), 0)
+    }
+
+    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+        let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
+        let line = Line::open(world, spec(edges, Buffering::Double))?;
+        let samples_s = verified(world, [line], |[line]| {
+            sample_in_turn(world, 1, budget_s, |_, iterations| {
+                (0..iterations)
+                    .try_for_each(|_| line.negotiate(&[case.bytes; NEIGHBOURS]))
+                    .map_err(Problem::from)
+            })
+        })?;
+        Ok(parts(&[""], samples_s, 0.0))
+    }
+}

@@ -1,0 +1,143 @@
+//! bench.csv, the raw samples, and the tables on the screen.
+
+use crate::compare::Status;
+use crate::statistics::Summary;
+use crate::tables::table as csv;
+use crate::{EncodeError, name_of, significant};
+
+use super::machine::{self, Machine};
+
+const COLUMNS: [&str; 3] = [
+    "benchmark,mechanism,ranks,bytes,median_s,low_s,high_s,min_s,max_s,samples,bytes_per_s",
+    "status,note,distance,rma_component",
+    machine::COLUMNS,
+];
+
+const SAMPLE_COLUMNS: &str = "benchmark,mechanism,ranks,bytes,distance,sample,time_s";
+
+const US_PER_S: f64 = 1e6;
+/// Significant digits on the screen.
+const DIGITS: usize = 4;
+
+/// One row of bench.csv.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What was measured.
+    pub benchmark: String,
+    /// What moved the data.
+    pub mechanism: &'static str,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Of one message.
+    pub bytes: usize,
+    /// `None` where nothing was measured.
+    pub summary: Option<Summary>,
+    /// Seconds per iteration.
+    pub samples_s: Vec<f64>,
+    /// Bytes per iteration.
+    pub bytes_moved: f64,
+    /// How it fared.
+    pub status: Status,
+    /// Why, if not well; what is special about it. On rank 0.
+    pub note: String,
+    /// Of the ranks.
+    pub distance: String,
+    /// The part of the MPI library that moves one-sided data, or `none`.
+    pub rma_component: String,
+    /// Where and when.
+    pub machine: Machine,
+}
+
+impl Row {
+    /// Bytes per second, where any are moved.
+    pub(super) fn bytes_per_s(&self) -> Option<f64> {
+        self.summary.map(|it| self.bytes_moved / it.interval.median_s).filter(|&rate| rate > 0.0)
+    }
+}
+
+/// All rows.
+///
+/// # Errors
+/// A value that CSV cannot hold.
+pub fn bench_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
+    let row = |row: &Row| {
+        let times = row
+            .summary
+            .map(|it| [it.interval.median_s, it.interval.low_s, it.interval.high_s, it.min_s, it.max_s]);
+        let times = times.map_or([None; 5], |times| times.map(Some));
+        (
+            (row.benchmark.clone(), row.mechanism, row.ranks, row.bytes),
+            (times, row.summary.map(|it| it.samples), row.bytes_per_s()),
+            (row.status, row.note.clone(), row.distance.clone(), row.rma_component.clone()),
+            row.machine.clone(),
+        )
+    };
+    csv(&COLUMNS, rows.iter().map(row))
+}
+
+/// All samples.
+///
+/// # Errors
+/// A value that CSV cannot hold.
+pub fn samples_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
+    let samples = rows.iter().flat_map(|row| {
+        let of_row = (&row.benchmark, row.mechanism, row.ranks, row.bytes, &row.distance);
+        row.samples_s.iter().enumerate().map(move |(number, time_s)| (of_row, number, time_s))
+    });
+    csv(&[SAMPLE_COLUMNS], samples)
+}
+
+/// For the screen: medians, one column per mechanism; then what did not go well and what else there is to say.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for (benchmark, distance) in kinds(rows) {
+        let of_kind = || rows.iter().filter(|row| (&row.benchmark, &row.distance) == (benchmark, distance));
+        let mechanisms = distinct(of_kind().filter(|row| row.summary.is_some()).map(|row| row.mechanism));
+        if mechanisms.is_empty() {
+            continue;
+        }
+        text += &format!("{benchmark} ({distance}), median in microseconds\n");
+        let mut lines =
+            vec![["bytes"].into_iter().chain(mechanisms.iter().copied()).map(str::to_owned).collect()];
+        for bytes in distinct(of_kind().map(|row| row.bytes)) {
+            let cell = |&mechanism: &&str| {
+                let row = of_kind().find(|row| (row.mechanism, row.bytes) == (mechanism, bytes));
+                let median = row.and_then(|row| row.summary).map(|it| it.interval.median_s * US_PER_S);
+                median.map_or("-".to_owned(), |median| significant(median, DIGITS))
+            };
+            lines.push([bytes.to_string()].into_iter().chain(mechanisms.iter().map(cell)).collect());
+        }
+        text += &aligned(&lines);
+        text.push('\n');
+    }
+    for row in rows.iter().filter(|row| !row.note.is_empty()) {
+        let Row { benchmark, mechanism, bytes, status, note, .. } = row;
+        let status = if *status == Status::Ok { String::new() } else { format!(" ({})", name_of(status)) };
+        text += &format!("{benchmark} {mechanism} {bytes} bytes{status}: {note}\n");
+    }
+    text
+}
+
+/// Benchmarks and distances, in the order of the rows.
+pub(super) fn kinds(rows: &[Row]) -> Vec<(&String, &String)> {
+    distinct(rows.iter().map(|row| (&row.benchmark, &row.distance)))
+}
+
+pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut found, one| {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+        found
+    })
+}
+
+/// Columns as wide as their longest cell, right-aligned.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let padded = |line: &Vec<String>| {
+        let cells = line.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column)));
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    lines.iter().map(padded).collect()
+}

@@ -1,0 +1,103 @@
+//! How long loops take: warm-up, loops long enough for the clock, samples until the budget ends.
+
+use std::time::Instant;
+
+use md_comm::{CommError, World};
+
+/// A sample is a loop of at least so long, where the budget allows it.
+const SAMPLE_S: f64 = 0.02;
+/// Samples, where the budget allows them.
+const MOST_SAMPLES: f64 = 30.0;
+/// Samples, whatever the budget.
+const LEAST_SAMPLES: f64 = 5.0;
+/// Share of the samples that comes before them and is thrown away.
+const WARM_UP: f64 = 0.1;
+/// Of a sample: shorter loops do not tell how many iterations it needs.
+const SHORTEST_TRIAL: f64 = 0.1;
+/// Iterations of a trial grow by this factor.
+const GROWTH: usize = 4;
+const MOST_ITERATIONS: f64 = 1e7;
+
+/// Seconds per iteration of loops of several kinds, each sample that of the slowest rank: the same on all ranks. `run` does so many
+/// iterations of a kind. Kinds are sampled in turn, so that whatever drifts drifts for all alike. *Collective.*
+///
+/// # Errors
+/// Those of `run` and of communication.
+pub fn sample_in_turn<E: From<CommError>>(
+    world: &dyn World,
+    kinds: usize,
+    budget_s: f64,
+    mut run: impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<Vec<Vec<f64>>, E> {
+    let mut time = |kind: usize, iterations: usize| -> Result<f64, E> {
+        world.barrier()?;
+        let begun = Instant::now();
+        run(kind, iterations)?;
+        let mut slowest = [begun.elapsed().as_secs_f64()];
+        world.max(&mut slowest)?;
+        Ok(slowest[0])
+    };
+    let rounds_at_least = (1.0 + WARM_UP) * LEAST_SAMPLES + 1.0;
+    let sample_s = SAMPLE_S.min(budget_s / (kinds as f64 * rounds_at_least));
+    let (mut iterations, mut round_s) = (vec![1; kinds], 0.0);
+    for (kind, iterations) in iterations.iter_mut().enumerate() {
+        let mut taken_s = time(kind, *iterations)?;
+        while taken_s < SHORTEST_TRIAL * sample_s {
+            *iterations *= GROWTH;
+            taken_s = time(kind, *iterations)?;
+        }
+        let once_s = (taken_s / *iterations as f64).max(f64::MIN_POSITIVE);
+        *iterations = (sample_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
+        round_s += *iterations as f64 * once_s;
+    }
+    let samples = (budget_s / round_s / (1.0 + WARM_UP)).clamp(LEAST_SAMPLES, MOST_SAMPLES);
+    let warm_up = (WARM_UP * samples).ceil() as usize;
+    let mut samples_s = vec![Vec::with_capacity(samples as usize); kinds];
+    for round in 0..warm_up + samples as usize {
+        for kind in 0..kinds {
+            let taken_s = time(kind, iterations[kind])?;
+            if round >= warm_up {
+                samples_s[kind].push(taken_s / iterations[kind] as f64);
+            }
+        }
+    }
+    Ok(samples_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_comm::local;
+
+    use super::*;
+
+    fn sampled(budget_s: f64, sleep: [u64; 2]) -> Vec<Vec<Vec<f64>>> {
+        let ended = local::run(2, Duration::from_secs(20), |world| {
+            sample_in_turn(world, 2, budget_s, |kind, iterations| {
+                let us = sleep[kind] * (1 + world.rank() as u64);
+                (0..iterations).for_each(|_| std::thread::sleep(Duration::from_micros(us)));
+                Ok::<_, CommError>(())
+            })
+            .unwrap()
+        });
+        ended.into_iter().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn samples_are_those_of_the_slowest_rank_and_within_the_budget() {
+        let begun = Instant::now();
+        let all = sampled(0.3, [200, 2000]);
+        assert!(begun.elapsed().as_secs_f64() < 5.0);
+        assert_eq!(all[0], all[1], "the same on all ranks");
+        let least = |kind: usize| all[0][kind].iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(least(0) >= 4e-4 && least(1) >= 4e-3, "{all:?}");
+        assert!(all[0].iter().all(|samples| (5..=30).contains(&samples.len())));
+    }
+
+    #[test]
+    fn without_a_budget_there_are_five() {
+        let all = sampled(0.0, [10, 10]);
+        assert!(all[0].iter().all(|samples| samples.len() == 5));
+    }
+}

@@ -1,0 +1,104 @@
+//! `md-cli bench`: what it prints and writes, and how it ends.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use crate::support::{MELT, Said, Start, Workdir, error, md_cli, p2p_available};
+use insta::assert_snapshot;
+
+/// Columns as promised in docs/reference/outputs.md.
+const COLUMNS: &str = "benchmark,mechanism,ranks,bytes,median_s,low_s,high_s,min_s,max_s,samples,bytes_per_s,status,note,distance,\
+    rma_component,mpi_library,host,cpu,binding,date,version";
+
+/// Rows by column.
+fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
+    let text = workdir.read("out/bench.csv");
+    assert_eq!(text.lines().next(), Some(COLUMNS));
+    let rows: Vec<_> = csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect();
+    for row in &rows {
+        let [median, low, high, min, max] = [4, 5, 6, 7, 8].map(|column| row[column].parse::<f64>().unwrap());
+        assert!(0.0 < min && min <= low && low <= median && median <= high && high <= max, "{row:?}");
+        assert!(row[9].parse::<usize>().unwrap() >= 5 && &row[11] == "ok", "{row:?}");
+    }
+    rows
+}
+
+/// These columns of all rows, each once, in their order.
+fn distinct(rows: &[csv::StringRecord], column: usize) -> Vec<String> {
+    let mut values: Vec<String> = rows.iter().map(|row| row[column].to_owned()).collect();
+    values.dedup();
+    values
+}
+
+#[test]
+fn everything_over_mpi() {
+    if !p2p_available() {
+        return;
+    }
+    for (ranks, distance) in [(1, "own"), (2, "inside")] {
+        let workdir = Workdir::new(MELT);
+        let mut command = workdir.under_mpirun(ranks, &md_cli());
+        command
+            .args("bench all --budget 2 --sizes 0,8,4096 --backends p2p,rma-lock,shm,rma-fence".split(' '));
+        command.args(["--output", "out"]);
+        let said = Said::of(command);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+        assert!(
+            said.stdout.contains(&format!("roundtrip ({distance}), median in microseconds")),
+            "{}",
+            said.stdout
+        );
+        let rows = rows(&workdir);
+        for name in [
+            "roundtrip",
+            "roundtrip-copied",
+            "bandwidth",
+            "sync26",
+            "overlap-communication",
+            "overlap-computation",
+            "overlap-both",
+            "overlap-progress",
+            "barrier",
+            "allreduce-max",
+            "allreduce-sum",
+            "creation",
+            "negotiation",
+        ] {
+            assert!(rows.iter().any(|row| &row[0] == name), "{name}");
+        }
+        assert!(rows.iter().all(|row| row[2] == ranks.to_string() && &row[13] == distance));
+        let both = rows.iter().find(|row| &row[0] == "overlap-both").unwrap();
+        assert!(both[12].ends_with(" % hidden"), "{both:?}");
+        assert!(workdir.read("out/bench.svg").contains("bandwidth"));
+        assert_eq!(workdir.files("out"), ["bench.csv", "bench.svg"]);
+    }
+}
+
+#[test]
+fn one_over_threads_with_its_samples() {
+    let workdir = Workdir::new(MELT);
+    let call = "bench roundtrip --ranks 2 --budget 0.5 --sizes 8,64 --samples --quiet --output out";
+    let said = workdir.call(Start::Plain, call);
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""));
+    let rows = rows(&workdir);
+    assert_eq!(
+        (rows.len(), distinct(&rows, 1), distinct(&rows, 3)),
+        (4, vec!["local".to_owned()], vec!["8".to_owned(), "64".to_owned()])
+    );
+    assert_eq!(workdir.files("out"), ["bench-samples.csv", "bench.csv", "bench.svg"]);
+    let samples = workdir.read("out/bench-samples.csv");
+    assert_eq!(samples.lines().next(), Some("benchmark,mechanism,ranks,bytes,distance,sample,time_s"));
+    let counted: usize = rows.iter().map(|row| row[9].parse::<usize>().unwrap()).sum();
+    assert_eq!(samples.lines().count(), 1 + counted);
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error(&workdir, "bench roundtrp", Start::Plain), @r"
+    exit code 2
+    error: there is no benchmark `roundtrp`; did you mean `roundtrip`?
+    valid: `roundtrip`, `bandwidth`, `sync26`, `overlap`, `barrier`, `allreduce`, `creation`, `negotiation`, `all`
+    ");
+    let said = workdir.call(Start::Plain, "bench barrier --budget 0");
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("must be above 0"), "{}", said.stderr);
+}
