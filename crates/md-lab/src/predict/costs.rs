@@ -62,65 +62,69 @@ impl<'m> Costs<'m> {
         &self,
         plan: &'p Messages,
         reversed: &'p Messages,
-        images: Option<&[f64]>,
-        [particle_bytes, cell_bytes]: [f64; 2],
+        images: &[f64],
+        bytes: [f64; 2],
     ) -> Result<Leg<'p>, String> {
-        let (ranks, pack) = (plan.sent.len(), self.compute.per_ghost_packed.seconds);
-        let (unpack, each) = (self.compute.per_ghost_unpacked.seconds, self.compute.per_message.seconds);
-        let path = |peer: u32, rank: usize| self.nodes.distance(peer as usize, rank) as usize;
-        let bytes =
-            |edge: usize| particle_bytes * plan.particles[edge] + cell_bytes * f64::from(plan.cells[edge]);
-        // Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
-        let mut calls_s = vec![0.0; ranks];
-        for rank in 0..ranks {
-            for edge in plan.to(rank) {
-                let peer = plan.peer[edge];
-                calls_s[peer as usize] += self.of(path(peer, rank), bytes(edge))?.overhead_s;
-            }
+        let pack = self.compute.per_ghost_packed.seconds;
+        let each = self.compute.per_message.seconds;
+        let prices = self.prices(plan, bytes)?;
+        let mut calls_s = vec![0.0; plan.sent.len()];
+        for (&peer, price) in plan.peer.iter().zip(&prices) {
+            calls_s[peer as usize] += price.cost.overhead_s;
         }
-        let mut flushed_s = vec![0.0_f64; ranks];
-        let mut messages = Vec::with_capacity(plan.peer.len());
-        for rank in 0..ranks {
-            for edge in plan.to(rank) {
-                let peer = plan.peer[edge];
-                let (sender, path) = (peer as usize, path(peer, rank));
-                let cost = self.of(path, bytes(edge))?;
-                let number = f64::from(plan.number[edge]);
-                let calls = calls_s[sender] * (number - 1.0) / f64::from(plan.sent[sender].1);
-                let sent_s = pack * plan.ahead[edge] + each * number + calls;
-                let (mut flight_s, flushed) = (cost.one_way_s(bytes(edge)), self.flushed[path]);
-                if flushed > 0.0 {
-                    let notice_s = (1.0 - flushed) * cost.latency_s;
-                    flushed_s[sender] = flushed_s[sender].max(sent_s + flight_s - notice_s);
-                    flight_s = notice_s;
-                }
-                let take_s = unpack * plan.particles[edge] + each + cost.overhead_s;
-                let flight_s = f64::max(0.0, flight_s - cost.overhead_s);
-                messages.push(Message { peer, path: path as u32, sent_s, flight_s, take_s });
-            }
-        }
-        for message in messages.iter_mut().filter(|message| self.flushed[message.path as usize] > 0.0) {
-            message.sent_s = flushed_s[message.peer as usize];
-        }
-        let pack_s: Vec<f64> = plan
-            .sent
-            .iter()
-            .map(|&(particles, messages)| pack * particles + each * f64::from(messages))
-            .collect();
+        let message = |(edge, price)| self.message(plan, edge, price, &calls_s);
+        let mut messages: Vec<Message> = prices.iter().enumerate().map(message).collect();
+        let packed = |&(particles, messages): &(f64, u32)| pack * particles + each * f64::from(messages);
+        let pack_s: Vec<f64> = plan.sent.iter().map(packed).collect();
+        let flushed_s = self.flush(&mut messages, &prices);
         for (calls, (flushed, pack)) in calls_s.iter_mut().zip(flushed_s.iter().zip(&pack_s)) {
             *calls = calls.max(flushed - pack);
         }
-        let images_s =
-            images.map_or_else(|| vec![0.0; ranks], |images| images.iter().map(|it| pack * it).collect());
-        Ok(Leg {
-            plan,
-            reversed,
-            messages,
-            pack_s,
-            calls_s,
-            images_s,
-            posted_s: vec![f64::NEG_INFINITY; ranks],
-        })
+        let images_s = images.iter().map(|particles| pack * particles).collect();
+        let posted_s = vec![f64::NEG_INFINITY; plan.sent.len()];
+        Ok(Leg { plan, reversed, messages, pack_s, calls_s, images_s, posted_s })
+    }
+
+    fn prices(&self, plan: &Messages, [per_particle, per_cell]: [f64; 2]) -> Result<Vec<Price<'m>>, String> {
+        let price = |rank: usize, edge: usize| {
+            let path = self.nodes.distance(plan.peer[edge] as usize, rank) as usize;
+            let bytes = per_particle * plan.particles[edge] + per_cell * f64::from(plan.cells[edge]);
+            let cost = self.of(path, bytes)?;
+            Ok(Price { path, cost, one_way_s: cost.one_way_s(bytes) })
+        };
+        let edges = (0..plan.sent.len()).flat_map(|rank| plan.to(rank).map(move |edge| (rank, edge)));
+        edges.map(|(rank, edge)| price(rank, edge)).collect()
+    }
+
+    /// Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
+    fn message(&self, plan: &Messages, edge: usize, price: &Price, calls_s: &[f64]) -> Message {
+        let ComputeCost { per_ghost_packed, per_ghost_unpacked, per_message, .. } = self.compute;
+        let Price { path, cost, one_way_s } = *price;
+        let (peer, number) = (plan.peer[edge], f64::from(plan.number[edge]));
+        let calls = calls_s[peer as usize] * (number - 1.0) / f64::from(plan.sent[peer as usize].1);
+        Message {
+            peer,
+            path: path as u32,
+            sent_s: per_ghost_packed.seconds * plan.ahead[edge] + per_message.seconds * number + calls,
+            flight_s: f64::max(0.0, one_way_s - cost.overhead_s),
+            take_s: per_ghost_unpacked.seconds * plan.particles[edge] + per_message.seconds + cost.overhead_s,
+        }
+    }
+
+    /// Notices leave when all puts of their sender are acknowledged: by sender, when that is.
+    fn flush(&self, messages: &mut [Message], prices: &[Price]) -> Vec<f64> {
+        let mut flushed_s = vec![0.0; self.nodes.ranks];
+        let noticed = |price: &Price| self.flushed[price.path] > 0.0;
+        for (message, price) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
+            let notice_s = (1.0 - self.flushed[price.path]) * price.cost.latency_s;
+            let flushed = &mut flushed_s[message.peer as usize];
+            *flushed = f64::max(*flushed, message.sent_s + price.one_way_s - notice_s);
+            message.flight_s = f64::max(0.0, notice_s - price.cost.overhead_s);
+        }
+        for (message, _) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
+            message.sent_s = flushed_s[message.peer as usize];
+        }
+        flushed_s
     }
 
     /// What holds for all messages; paths that are not used need no numbers.
@@ -174,22 +178,29 @@ impl<'m> Costs<'m> {
         Ok(time)
     }
 
-    /// Calls for progress of a rank that computes so many pairs in so long while its messages travel.
-    pub(super) fn progress_s(&self, leg: &Leg, rank: usize, work_s: f64, pairs: f64) -> f64 {
+    /// Calls for progress of each rank, which computes so many pairs in so long while its messages travel.
+    pub(super) fn progress_s(&self, leg: &Leg, work_s: &[f64], pairs: &[f64]) -> Vec<f64> {
         /// After as many the engine looks at its messages.
         const BLOCK_PAIRS: f64 = 32_768.0;
-        let messages = &leg.messages[leg.plan.to(rank)];
-        let flight_s = messages.iter().map(|message| message.flight_s).fold(0.0, f64::max);
-        let call = |message: &Message| {
-            let path = message.path as usize;
-            self.machine
-                .overlap(self.movers[path], DISTANCES[path])
-                .map_or(0.0, |overlap| overlap.progress_call_s)
+        let calls_s = [0, 1].map(|path| {
+            self.machine.overlap(self.movers[path], DISTANCES[path]).map_or(0.0, |it| it.progress_call_s)
+        });
+        let of_rank = |rank: usize| {
+            let messages = &leg.messages[leg.plan.to(rank)];
+            let flight_s = messages.iter().map(|message| message.flight_s).fold(0.0, f64::max);
+            let call_s = messages.iter().map(|message| calls_s[message.path as usize]).fold(0.0, f64::max);
+            let blocks = (pairs[rank] / BLOCK_PAIRS).ceil();
+            call_s * f64::min(blocks, (flight_s * blocks / work_s[rank].max(f64::MIN_POSITIVE)).ceil())
         };
-        let call_s = messages.iter().map(call).fold(0.0, f64::max);
-        let blocks = (pairs / BLOCK_PAIRS).ceil();
-        call_s * f64::min(blocks, (flight_s * blocks / work_s.max(f64::MIN_POSITIVE)).ceil())
+        (0..work_s.len()).map(of_rank).collect()
     }
+}
+
+/// What a message costs.
+struct Price<'m> {
+    path: usize,
+    cost: &'m MessageCost,
+    one_way_s: f64,
 }
 
 /// Parts of a collective call's time.

@@ -299,10 +299,7 @@ impl Scene<'_> {
         let costs = Costs::new(machine, compute, nodes, strategy.backend, request.between_nodes);
         let overlaps = setup.config.parallel.overlap == Overlap::On;
         let mut play = Play::new(plans, work, &costs, (strategy.backend, strategy.shell), overlaps)?;
-        let every = match setup.config.neighbor.rebuild {
-            RebuildPolicy::Every(steps) => steps,
-            RebuildPolicy::Displacement => ASSUMED_INTERVAL,
-        };
+        let every = interval(setup);
         let kind = if every <= 1 { Kind::Rebuilds } else { Kind::Steady };
         for step in 0..WARM_UP {
             play.step(draws, step, kind);
@@ -328,6 +325,14 @@ impl Scene<'_> {
             rebuild_s,
             phases,
         })
+    }
+}
+
+/// Steps from a rebuild to the next.
+fn interval(setup: &Setup) -> u64 {
+    match setup.config.neighbor.rebuild {
+        RebuildPolicy::Every(steps) => steps,
+        RebuildPolicy::Displacement => ASSUMED_INTERVAL,
     }
 }
 

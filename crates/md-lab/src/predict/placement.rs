@@ -25,6 +25,8 @@ impl Placement {
 pub(super) struct Nodes {
     placement: Placement,
     ranks_per_node: usize,
+    pub(super) ranks: usize,
+    /// Nodes.
     pub(super) count: usize,
 }
 
@@ -32,7 +34,7 @@ impl Nodes {
     /// So many ranks, with at most so many on a node.
     pub(super) fn new(ranks: usize, ranks_per_node: usize, placement: Placement) -> Self {
         let ranks_per_node = ranks_per_node.clamp(1, ranks);
-        Self { placement, ranks_per_node, count: ranks.div_ceil(ranks_per_node) }
+        Self { placement, ranks_per_node, ranks, count: ranks.div_ceil(ranks_per_node) }
     }
 
     fn node(&self, rank: usize) -> usize {

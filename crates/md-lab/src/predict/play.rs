@@ -8,7 +8,7 @@ use md_engine::Phase;
 use super::StepPhases;
 use super::costs::{CollectiveTime, Costs};
 use super::events::{Clocks, FORCES, Leg, PARTICLES, Rules, Spent, Window};
-use super::plans::Plans;
+use super::plans::{Messages, Plans, Stage};
 use super::protocol::Protocol;
 use crate::machine::{ComputeCost, Operation};
 
@@ -102,6 +102,15 @@ pub(super) struct Play<'p, 'm> {
     phases: StepPhases,
 }
 
+/// Stages one way, each with what goes the other way.
+fn legs<'p>(
+    costs: &Costs,
+    stages: impl Iterator<Item = ([&'p Messages; 2], &'p Stage)>,
+    bytes: [f64; 2],
+) -> Result<Vec<Leg<'p>>, String> {
+    stages.map(|([plan, reversed], stage)| costs.leg(plan, reversed, &stage.images, bytes)).collect()
+}
+
 /// Whether a step makes the neighbourhood anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -119,43 +128,26 @@ impl<'p, 'm> Play<'p, 'm> {
         (backend, shell): (Backend, Shell),
         overlaps: bool,
     ) -> Result<Self, String> {
-        let there = |bytes: [f64; 2]| {
-            let leg = |stage: &'p super::plans::Stage| {
-                costs.leg(&stage.gather, &stage.scatter, Some(&stage.images), bytes)
-            };
-            plans.stages.iter().map(leg).collect::<Result<Vec<_>, _>>()
-        };
-        let back = plans.stages.iter().rev();
-        let back = back
-            .map(|stage| costs.leg(&stage.scatter, &stage.gather, Some(&stage.images), [VECTOR_BYTES, 0.0]));
-        let (gather, border) = (there([VECTOR_BYTES, 0.0])?, there(BORDER_BYTES)?);
-        let scatter = match shell.force_return() {
-            ForceReturn::Needed => back.collect::<Result<_, _>>()?,
-            ForceReturn::None => Vec::new(),
-        };
-        let contexts = (gather.len() + border.len() + scatter.len() + 1) as f64;
-        let negotiates = Protocol::has_windows(backend) && plans.owned.len() > 1;
-        let allreduce_s = costs.collective_s(Operation::Allreduce).map_or(0.0, CollectiveTime::total_s);
-        let negotiation_s = if negotiates { contexts * allreduce_s } else { 0.0 };
+        let returns = shell.force_return() == ForceReturn::Needed;
+        let there = || plans.stages.iter().map(|stage| [&stage.gather, &stage.scatter]).zip(&plans.stages);
+        let back = plans.stages.iter().rev().map(|stage| ([&stage.scatter, &stage.gather], stage));
+        let gather = legs(costs, there(), [VECTOR_BYTES, 0.0])?;
+        let border = legs(costs, there(), BORDER_BYTES)?;
+        let scatter = legs(costs, back.filter(|_| returns), [VECTOR_BYTES, 0.0])?;
         let ranks = plans.owned.len();
-        let progress = |legs: &[Leg], region: Region| match legs.first() {
-            Some(leg) if overlaps => {
-                let of = |rank| {
-                    costs.progress_s(
-                        leg,
-                        rank,
-                        work.force_s[region as usize][rank],
-                        work.pairs[region as usize][rank],
-                    )
-                };
-                (0..ranks).map(of).collect()
-            }
-            _ => vec![0.0; ranks],
+        let contexts = (gather.len() + border.len() + scatter.len() + 1) as f64;
+        let negotiates = Protocol::has_windows(backend) && ranks > 1;
+        let allreduce_s = costs.collective_s(Operation::Allreduce).map_or(0.0, CollectiveTime::total_s);
+        let progress = |legs: &[Leg], region: Region| match legs.first().filter(|_| overlaps) {
+            Some(leg) => costs.progress_s(leg, &work.force_s[region as usize], &work.pairs[region as usize]),
+            None => vec![0.0; ranks],
         };
+        let migration = &plans.migration;
         Ok(Self {
             rules: costs.rules(backend)?,
             progress_s: [progress(&gather, Region::InnerFirst), progress(&scatter, Region::InnerSecond)],
-            migration: vec![costs.leg(&plans.migration, &plans.migration, None, [0.0; 2])?],
+            migration: vec![costs.leg(migration, migration, &vec![0.0; ranks], [0.0; 2])?],
+            negotiation_s: if negotiates { contexts * allreduce_s } else { 0.0 },
             clocks: Clocks::new(ranks),
             noise: Vec::with_capacity(ranks),
             phases: [0.0; Phase::ALL.len()],
@@ -165,7 +157,6 @@ impl<'p, 'm> Play<'p, 'm> {
             gather,
             scatter,
             border,
-            negotiation_s,
         })
     }
 

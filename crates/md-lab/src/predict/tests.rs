@@ -83,7 +83,7 @@ fn exchanges(backend: Backend, to: &[&[(u32, f64)]], work_s: &[&[f64]]) -> Vec<V
     let costs =
         Costs::new(&machine, &compute, Nodes::new(ranks, ranks, Placement::Block), backend, Backend::P2p);
     let [there, back] = messages(to);
-    let mut legs = [costs.leg(&there, &back, None, [PARTICLE_BYTES, 0.0]).unwrap()];
+    let mut legs = [costs.leg(&there, &back, &vec![0.0; ranks], [PARTICLE_BYTES, 0.0]).unwrap()];
     let rules = costs.rules(backend).unwrap();
     let mut clocks = Clocks::new(ranks);
     let exchange = |work_s: &&[f64]| {
@@ -174,7 +174,7 @@ fn only_a_share_of_a_message_hides_behind_work() {
         rules.hidden_shares = [share; 2];
         let mut clocks = Clocks::new(2);
         let window = Window { work_s: &[0.0, work], noise: &[[1.0; 2]; 2], progress_s: &[0.0; 2] };
-        let mut legs = [costs.leg(&there, &back, None, [PARTICLE_BYTES, 0.0]).unwrap()];
+        let mut legs = [costs.leg(&there, &back, &[0.0; 2], [PARTICLE_BYTES, 0.0]).unwrap()];
         clocks.exchange(&mut legs, &rules, Some(window));
         clocks.now_s[1]
     };
