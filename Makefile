@@ -85,7 +85,7 @@ nightly: setup
 # A directory of its own: other flags would build everything anew.
 loom:
 	CARGO_TARGET_DIR=$(TARGET)/loom RUSTFLAGS="--cfg loom" \
-		cargo test -p md-comm --no-default-features --profile model --lib loom_model
+		cargo test -p md-comm --no-default-features --profile model --lib _model::
 
 # Other seeds than those of `make test`, which tries 2,000 cases: FUZZ_SECONDS=36000 FUZZ_SEED=7.
 fuzz:

@@ -6,6 +6,7 @@ mod broken_runs;
 mod commands;
 mod compare;
 mod directory;
+mod documented;
 mod early_end;
 mod extxyz_files;
 mod killed;

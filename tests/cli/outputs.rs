@@ -25,7 +25,7 @@ const PHASES: [&str; 14] = [
     "other",
     "total",
 ];
-const SUMMARY: [&str; 36] = [
+const SUMMARY: [&str; 37] = [
     "atoms",
     "steps",
     "ranks",
@@ -37,6 +37,7 @@ const SUMMARY: [&str; 36] = [
     "grid",
     "precision",
     "simd",
+    "shape",
     "seed",
     "timestep",
     "wall_s",

@@ -56,8 +56,8 @@ pub(crate) enum Promise {
     IsKilled(i32),
     /// It ends with any code but 0, or by a signal: what the launcher makes of it.
     Fails,
-    /// It ends by itself, well or not.
-    EndsSomehow,
+    /// It ends well, and its summary says this.
+    Completes(&'static str),
 }
 
 /// What is promised of the files.
@@ -116,10 +116,9 @@ impl Fault {
             | Self::Removed => Promise::Fails,
             Self::AbortRank => Promise::Ends(1, ""),
             Self::NoMemory => Promise::Ends(1, "memory"),
-            Self::FullShm if matches!(backend, Backend::Shm | Backend::Hybrid) => {
-                Promise::Ends(1, "bytes, but /dev/shm has ")
-            }
-            Self::FullShm => Promise::EndsSomehow,
+            Self::FullShm if has_windows(backend) => Promise::Ends(1, "bytes, but /dev/shm has "),
+            Self::FullShm if backend == Backend::Auto => Promise::Completes("bytes, but /dev/shm has "),
+            Self::FullShm => Promise::Completes(""),
         }
     }
 
@@ -168,4 +167,8 @@ impl Fault {
             | Self::NoMemory => None,
         }
     }
+}
+
+fn has_windows(backend: Backend) -> bool {
+    matches!(backend, Backend::Shm | Backend::Hybrid) || backend.name().starts_with("rma-")
 }

@@ -144,7 +144,11 @@ impl Job {
 
     fn judge_status(&self, promise: Promise, status: ExitStatus) -> Result<(), String> {
         let holds = match promise {
-            Promise::GoesOn | Promise::EndsSomehow => true,
+            Promise::GoesOn => true,
+            Promise::Completes(text) => {
+                let summary = fs::read_to_string(self.workdir.path("out/summary.json")).unwrap_or_default();
+                status.success() && summary.contains(text)
+            }
             Promise::IsKilled(signal) => status.signal() == Some(signal),
             Promise::Fails => !status.success(),
             Promise::Ends(code, text) => status.code() == Some(code) && self.said().contains(text),

@@ -74,8 +74,10 @@ fn wanted() -> Vec<Case> {
     };
     let cases = backends.flat_map(case).filter(|case| case.fault.concerns(case.backend));
     let chosen = |case: &Case| {
-        let in_slice = SLICE.contains(&case.backend)
-            && (case.fault.depends_on_backend() || matches!(case.backend, Backend::Local | Backend::P2p));
+        let auto_goes_on = case.fault == Fault::FullShm && case.backend == Backend::Auto;
+        let in_slice = auto_goes_on
+            || SLICE.contains(&case.backend)
+                && (case.fault.depends_on_backend() || matches!(case.backend, Backend::Local | Backend::P2p));
         (full || in_slice) && only.split_whitespace().all(|word| case.to_string().contains(word))
     };
     cases.filter(chosen).collect()

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::child::{NEGOTIATIONS, POLICIES};
 use crate::counter;
+use crate::tally::Tally;
 
 const RANKS: [usize; 4] = [2, 4, 8, 16];
 /// Particles and rebuilds are not the same everywhere. What grows in proportion to the ranks grows by 4 from 4 ranks to 16.
@@ -16,16 +17,9 @@ const COUNTED: [&str; 4] = ["collectives", "bytes of collectives", "messages", "
 type Cost = [f64; COUNTED.len()];
 
 pub(crate) fn run_all() -> ExitCode {
-    let (mut passed, mut failed) = (0, 0);
-    let mut count = |outcome: Result<(), String>| match outcome {
-        Ok(()) => passed += 1,
-        Err(what) => {
-            failed += 1;
-            println!("FAILED  {what}");
-        }
-    };
+    let mut tally = Tally::default();
     match RANKS.map(counter::run_job).into_iter().collect::<Result<Vec<String>, String>>() {
-        Err(what) => count(Err(what)),
+        Err(what) => tally.count("the jobs", Err(what)),
         Ok(printed) if printed.iter().all(String::is_empty) => (),
         Ok(printed) => {
             for policy in POLICIES.into_iter().chain([NEGOTIATIONS]) {
@@ -33,12 +27,12 @@ pub(crate) fn run_all() -> ExitCode {
                 for (ranks, cost) in RANKS.iter().zip(&costs) {
                     println!("{policy} {ranks} ranks: {cost:.1?} of {COUNTED:?} per step");
                 }
-                (0..COUNTED.len()).for_each(|index| count(expect_no_growth(policy, index, &costs)));
+                (0..COUNTED.len())
+                    .for_each(|index| tally.count(policy, expect_no_growth(policy, index, &costs)));
             }
         }
     }
-    println!("{passed} passed, {failed} failed");
-    ExitCode::from(u8::from(failed > 0))
+    tally.end()
 }
 
 /// Two ranks have one neighbour, all others two: they are compared with four ranks. Negotiations need no collective at all.
@@ -50,7 +44,7 @@ fn expect_no_growth(policy: &str, index: usize, costs: &[Cost]) -> Result<(), St
     if is_none == may_be_none && two <= four * TOLERANCE && most <= four * TOLERANCE {
         return Ok(());
     }
-    Err(format!("{policy}: {two:.1} {} per step on 2 ranks, {four:.1} on 4, {most:.1} on 16", COUNTED[index]))
+    Err(format!("{two:.1} {} per step on 2 ranks, {four:.1} on 4, {most:.1} on 16", COUNTED[index]))
 }
 
 /// The most of a rank, from the lines of all.

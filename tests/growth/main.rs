@@ -13,6 +13,9 @@ mod jobs;
 #[cfg(feature = "mpi")]
 #[path = "../../crates/md-comm/tests/conformance/launch.rs"]
 mod launch;
+#[cfg(feature = "mpi")]
+#[path = "../support/tally.rs"]
+mod tally;
 
 use std::process::ExitCode;
 

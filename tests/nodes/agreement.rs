@@ -8,7 +8,7 @@ use std::process::Command;
 use md_comm::Backend;
 
 use crate::nodes::{Nodes, finish, output};
-use crate::{MELT, Tally, program};
+use crate::support::{MELT, Tally, md_cli};
 
 /// Without pt2pt.
 const NO_WINDOW_OVER_TCP: &[&str] =
@@ -31,7 +31,7 @@ pub(crate) fn check_all(nodes: &Nodes, tally: &mut Tally) {
     }
     for (options, refused) in CASES {
         let what = format!("backends, compare and run agree between nodes, options {options:?}");
-        tally.count(&what, agree(nodes, options, refused));
+        tally.show(&what, agree(nodes, options, refused));
     }
 }
 
@@ -40,7 +40,7 @@ fn agree(nodes: &Nodes, options: &[&str], refused: &[&str]) -> Result<(), String
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (scenario, out) = (path("melt.toml"), path("out"));
     fs::write(&scenario, MELT).map_err(|error| error.to_string())?;
-    let call = |words: &[&str]| finish(nodes.run(1).args(options).arg(program::md_cli()).args(words));
+    let call = |words: &[&str]| finish(nodes.run(1).args(options).arg(md_cli()).args(words));
     let listed = call(&["backends"])?.stdout;
     let listed: BTreeMap<&str, &str> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
     let quickly = ["compare", &scenario, "--output", &out, "--steps", "1", "--repeat", "1", "--quiet"];

@@ -3,9 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::launch;
 use crate::nodes::{Nodes, finish, output};
-use crate::{MELT, program};
+use crate::support::{MELT, launch, md_cli};
 
 const ADVICE: &str = "2 ranks of one machine can use only the same core: they take turns, which looks like slow messages; \
     start with `mpirun --bind-to none`";
@@ -33,7 +32,7 @@ fn expect(mut launcher: Command, words: &[&str], bound: bool) -> Result<(), Stri
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = |name: &str| folder.path().join(name);
     fs::write(path("melt.toml"), MELT).map_err(|error| error.to_string())?;
-    launcher.args(words).arg(program::md_cli()).arg("run").arg(path("melt.toml"));
+    launcher.args(words).arg(md_cli()).arg("run").arg(path("melt.toml"));
     let finished = finish(launcher.arg("--output").arg(path("out")))?;
     let said = [
         finished.stderr.contains(&format!("warning: {ADVICE}\n")),

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use md_comm::{World, mpi};
 
-use crate::launch::{Finished, run_with_timeout};
-use crate::{Tally, agreement, cores, program};
+use crate::support::launch::{Finished, run_with_timeout};
+use crate::support::{Tally, program};
+use crate::{agreement, cores};
 
 /// On a quiet machine each takes a tenth of it.
 const LIMIT: Duration = Duration::from_secs(400);
@@ -94,7 +95,7 @@ pub(crate) fn check_all(tally: &mut Tally) {
     let nodes = match Nodes::up("n", &[]) {
         Ok(Some(nodes)) => nodes,
         Ok(None) => return,
-        Err(why) => return tally.count("nodes can be made", Err(why)),
+        Err(why) => return tally.show("nodes can be made", Err(why)),
     };
     for (ranks_per_node, ranks) in [(1, "2"), (2, "4")] {
         for (test, extent, number) in [
@@ -102,12 +103,12 @@ pub(crate) fn check_all(tally: &mut Tally) {
             ("truth_strategies", "MD_STRATEGIES", "MD_STRATEGIES_RANKS"),
         ] {
             let played = nodes.play(test, ranks_per_node, &[(extent, "nodes"), (number, ranks)]);
-            tally.count(&format!("{test} over 2 nodes, {ranks} ranks"), played);
+            tally.show(&format!("{test} over 2 nodes, {ranks} ranks"), played);
         }
     }
-    tally.count("ranks of two nodes on one core are warned of", cores::of_two_nodes(&nodes));
+    tally.show("ranks of two nodes on one core are warned of", cores::of_two_nodes(&nodes));
     agreement::check_all(&nodes, tally);
-    tally.count("the script", script_holds(nodes));
+    tally.show("the script", script_holds(nodes));
 }
 
 /// Delays are there, nodes are not made twice, and nothing is left.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use md_comm::Backend;
 use serde_json::Value;
-use support::{Workdir, md_cli};
+use support::{Tally, Workdir, md_cli};
 
 /// The runs are calls of the program.
 const STARTS_PROGRAM: bool = true;
@@ -49,22 +49,14 @@ fn main() -> ExitCode {
         "backend,ranks,steps,rebuilds,rechecks,messages,seconds,resident_kb,resident_late_kb,private_kb,private_late_kb,\
          drift_per_atom"
     );
-    let (mut passed, mut failed) = (0, 0);
-    let mut first = None;
-    for backend in BACKENDS.into_iter().filter(|&backend| is_wanted(backend)) {
-        match soak(backend, steps, &mut first) {
-            Ok(row) => {
-                passed += 1;
-                println!("{row}");
-            }
-            Err(why) => {
-                failed += 1;
-                println!("FAILED  {}: {why}", backend.name());
-            }
-        }
+    let (mut tally, mut first) = (Tally::default(), None);
+    if !BACKENDS.into_iter().any(is_wanted) {
+        tally.count("MD_SOAK_ONLY", Err("no backend has this name".to_owned()));
     }
-    println!("{passed} passed, {failed} failed");
-    ExitCode::from(u8::from(failed > 0 || passed == 0))
+    for backend in BACKENDS.into_iter().filter(|&backend| is_wanted(backend)) {
+        tally.count(backend.name(), soak(backend, steps, &mut first).map(|row| println!("{row}")));
+    }
+    tally.end()
 }
 
 /// A fluid whose energy is continuous at the cutoff.

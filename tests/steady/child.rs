@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use md_comm::mpi::{self, MpiWorld};
 use md_comm::{Backend, World};
 
+use crate::WATCHDOG;
+use crate::tally::Tally;
 use crate::work::{self, Played};
-use crate::{Tally, WATCHDOG};
 
 pub(crate) fn run() -> ExitCode {
     let world = match mpi::start(WATCHDOG) {

@@ -4,7 +4,10 @@
 //!
 //! Allocations are counted per thread, on the Rust side. Collectives are counted by a library that is loaded before
 //! MPI's and forwards every call (the profiling interface, MPI-3.1 section 14.2); it keeps its count in a file.
-#![expect(clippy::print_stdout, reason = "a test program without the standard harness")]
+#![cfg_attr(
+    feature = "mpi",
+    expect(clippy::print_stdout, reason = "a test program without the standard harness")
+)]
 
 #[cfg(feature = "mpi")]
 mod child;
@@ -13,41 +16,20 @@ mod counter;
 #[cfg(feature = "mpi")]
 #[path = "../../crates/md-comm/tests/conformance/launch.rs"]
 mod launch;
+#[path = "../support/tally.rs"]
+mod tally;
 mod work;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use md_comm::{World, local};
+use tally::Tally;
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// Over MPI.
 #[cfg(feature = "mpi")]
 const RANKS: usize = 2;
-
-/// Counts and prints outcomes.
-#[derive(Debug, Default)]
-struct Tally {
-    passed: usize,
-    failed: usize,
-}
-
-impl Tally {
-    fn count(&mut self, name: &str, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => self.passed += 1,
-            Err(what) => {
-                self.failed += 1;
-                println!("FAILED  {name}: {what}");
-            }
-        }
-    }
-
-    fn end(&self) -> ExitCode {
-        println!("{} passed, {} failed", self.passed, self.failed);
-        ExitCode::from(u8::from(self.failed > 0))
-    }
-}
 
 fn main() -> ExitCode {
     #[cfg(feature = "mpi")]

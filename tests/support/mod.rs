@@ -4,14 +4,15 @@
 mod cases;
 mod compare;
 #[path = "../../crates/md-comm/tests/conformance/launch.rs"]
-mod launch;
+pub(crate) mod launch;
 mod outcome;
 mod play;
-mod program;
+pub(crate) mod program;
 mod random;
 mod reference;
 mod run;
 mod systems;
+mod tally;
 mod workdir;
 mod workers;
 
@@ -23,6 +24,7 @@ pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};
 pub(crate) use systems::{CLUSTERS, RESTLESS_MELT};
+pub(crate) use tally::Tally;
 pub(crate) use workdir::{MELT, Said, Start, Workdir, error, error_everywhere, from_file, starts};
 pub(crate) use workers::serve_if_asked;
 

@@ -17,12 +17,16 @@ seed = 3
 lattice = { kind = "fcc", density = 0.8442, cells = [5, 5, 5] }
 [[species]]
 name = "A"
-[[species]]
-name = "B"
-fraction = 0.4
-sigma = 0.9
-epsilon = 0.7
 "#;
+
+/// Of so many species.
+fn mixture(species: usize) -> String {
+    let of = |n: usize| {
+        let (fraction, sigma) = (0.8 / species as f64, 1.0 - 0.2 * n as f64 / species as f64);
+        format!("[[species]]\nname = \"B{n}\"\nfraction = {fraction}\nsigma = {sigma}\nepsilon = 0.7\n")
+    };
+    MIXTURE.to_owned() + &(1..species).map(of).collect::<String>()
+}
 
 const SHELLS: [&str; 3] = ["full", "half", "eighth"];
 
@@ -96,13 +100,14 @@ fn every_level_gives_the_same_forces() {
     }
 }
 
-/// Two species in three and in two dimensions: the loops that blend parameters, against every pair with every other.
+/// As many species as fit into registers, more than do in f64, and in f32, in two dimensions too; against every pair with every other.
 #[test]
 fn several_species_at_every_level() {
     let flat = "simulation.dimension=2";
     let square = "system.lattice={ kind = \"hex\", density = 0.86, cells = [12, 7, 1] }";
-    for settings in [&[][..], &[flat, square]] {
-        let run = Run::new("forces", MIXTURE).set_all(settings.iter().copied()).on(Backend::Local, 2);
+    for (species, settings) in [(2, &[][..]), (4, &[flat, square]), (8, &[]), (11, &[])] {
+        let run =
+            Run::new("forces", mixture(species)).set_all(settings.iter().copied()).on(Backend::Local, 2);
         let expected = run.clone().set("neighbor.method=\"direct-sum\"").succeed();
         let scale =
             expected.forces().iter().flat_map(|row| row.force).fold(0.0, |most: f64, f| most.max(f.abs()));
@@ -119,7 +124,7 @@ fn several_species_at_every_level() {
     }
 }
 
-/// Without `MD_SIMD` it is the best for the method.
+/// Without `neighbor.shape` and `MD_SIMD` it is the best for the method.
 #[test]
 fn the_best_level_is_the_default() {
     let configuration =
@@ -130,6 +135,31 @@ fn the_best_level_is_the_default() {
         let outcome = run.clone().set(format!("neighbor.method={method:?}")).succeed();
         assert_eq!(outcome.summary()["simd"], best.name(), "{method}");
     }
+}
+
+/// The scenario's word comes before the environment's. What has been measured can be repeated by name.
+#[test]
+fn a_level_by_name_or_by_measuring() {
+    let configuration =
+        Configuration::clustered(&mut Random::new(51), [9.0; 3], [true; 3], 50, Dimension::Three);
+    let run = Run::new("forces", CLUSTERS).file("clusters.extxyz", configuration.extxyz()).set_all(TIGHT);
+    let run = run.on(Backend::Local, 2);
+    let taken = |outcome: &Outcome| ["simd", "shape"].map(|key| outcome.summary()[key].clone());
+    let shape = |name: &str| run.clone().set(format!("neighbor.shape={name:?}"));
+    let named = shape(SimdLevel::Baseline.name()).environment("MD_SIMD", SimdLevel::detect().name());
+    assert_eq!(taken(&named.succeed()), [SimdLevel::Baseline.name(), "named"]);
+    let wide = SimdLevel::available().filter(|&level| level as u8 >= SimdLevel::Avx2 as u8).count();
+    let measured = shape("measured").succeed();
+    let [level, how] = taken(&measured);
+    assert_eq!(how, if wide > 1 { "measured" } else { "auto" });
+    let again = shape(level.as_str().unwrap()).environment("MD_SIMD", "").succeed();
+    assert_eq!(measured.forces(), again.forces());
+    let lacking = SimdLevel::ALL.iter().find(|level| !level.is_available()).unwrap().name();
+    let outcome = shape(lacking).finish();
+    assert_eq!(outcome.code(), Some(2), "{}", outcome.report());
+    let report = outcome.report();
+    assert!(report.contains(&format!("`neighbor.shape` is `{lacking}`, which this CPU lacks")), "{report}");
+    assert!(report.contains(&format!("it has {}, ", SimdLevel::Baseline.name())), "{report}");
 }
 
 #[test]

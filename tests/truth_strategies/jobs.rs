@@ -7,15 +7,16 @@ use crate::launch::{self, Finished};
 
 use crate::paths::{Path, Windows, plan};
 use crate::strategy::{Extent, Transport};
+use crate::tally::Tally;
 
 const SLICE_LIMIT: Duration = Duration::from_secs(600);
 const LONG_LIMIT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run_all() -> ExitCode {
+    let mut tally = Tally::default();
     if launch::mpirun(1).is_none() {
-        println!("skipped: no mpirun");
-        // CI must not skip it.
-        return ExitCode::from(u8::from(std::env::var("CI").is_ok_and(|ci| ci == "true")));
+        tally.count("mpirun is installed", launch::may_skip("no mpirun"));
+        return tally.end();
     }
     let planned = match plan(Extent::wanted()) {
         Ok(planned) => planned,
@@ -24,7 +25,6 @@ pub(crate) fn run_all() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let (mut passed, mut failed) = (0, 0);
     for (path, ranks) in planned {
         let begun = Instant::now();
         let outcome = job(path, ranks);
@@ -34,11 +34,9 @@ pub(crate) fn run_all() -> ExitCode {
         if let Err(what) = outcome {
             println!("FAILED  {what}");
         }
-        passed += ok;
-        failed += wrong;
+        tally.add(ok, wrong);
     }
-    println!("{passed} passed, {failed} failed");
-    ExitCode::from(u8::from(failed > 0))
+    tally.end()
 }
 
 /// How many strategies agreed and differed.
@@ -52,7 +50,7 @@ fn job(path: &Path, ranks: usize) -> Result<(usize, usize), String> {
     }
     let limit = if Extent::wanted() == Extent::Slice { SLICE_LIMIT } else { LONG_LIMIT };
     let finished = launch::run_with_timeout(command, limit).map_err(|error| error.to_string())?;
-    let differing = finished.stdout.lines().filter(|line| line.starts_with("DIFFERS"));
+    let differing = finished.stdout.lines().filter(|line| line.starts_with("FAILED"));
     differing.for_each(|line| println!("{ranks} ranks, {}: {line}", path.name));
     counts(&finished).ok_or_else(|| {
         let Finished { status, stdout, stderr, duration } = &finished;

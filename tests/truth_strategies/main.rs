@@ -18,6 +18,9 @@ mod play;
 mod scenario;
 #[cfg(feature = "mpi")]
 mod strategy;
+#[cfg(feature = "mpi")]
+#[path = "../support/tally.rs"]
+mod tally;
 
 use std::process::ExitCode;
 

@@ -10,6 +10,7 @@ use md_engine::Thermo;
 
 use crate::scenario::{Outcome, SYSTEMS, run};
 use crate::strategy::{Decomposition, Extent, Transport};
+use crate::tally::Tally;
 
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// Relative; sums of another order differ by rounding, which grows with time.
@@ -18,25 +19,6 @@ const ROUNDING: f64 = 1e-10;
 const ROWS_TO_ROUNDING: usize = 2;
 const FEWEST_REBUILDS: u64 = 20;
 const REFERENCE: Decomposition = Decomposition { shell: "full", exchange: "direct", partition: "rect" };
-
-/// Counts on rank 0.
-#[derive(Debug, Default)]
-struct Tally {
-    passed: usize,
-    failed: usize,
-}
-
-impl Tally {
-    fn count(&mut self, what: &str, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => self.passed += 1,
-            Err(difference) => {
-                self.failed += 1;
-                println!("DIFFERS {what}: {difference}");
-            }
-        }
-    }
-}
 
 /// Plays everything that is wanted on this rank.
 pub(crate) fn play_all() -> ExitCode {
@@ -47,6 +29,7 @@ pub(crate) fn play_all() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // Of rank 0.
     let mut tally = Tally::default();
     for (name, text) in SYSTEMS {
         // Errors may have left the ranks out of step.
@@ -55,10 +38,7 @@ pub(crate) fn play_all() -> ExitCode {
             world.abort(1);
         }
     }
-    if world.rank() == 0 {
-        println!("{} passed, {} failed", tally.passed, tally.failed);
-    }
-    ExitCode::from(u8::from(tally.failed > 0))
+    if world.rank() == 0 { tally.end() } else { tally.code() }
 }
 
 fn compare(world: &MpiWorld, name: &str, text: &str, tally: &mut Tally) -> Result<(), String> {

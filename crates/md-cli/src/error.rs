@@ -185,7 +185,7 @@ impl RunError {
                 | EngineError::Grid(_)
                 | EngineError::Config(_)
                 | EngineError::BoxTooLarge(_)
-                | EngineError::Particle { .. }
+                | EngineError::Particle(_)
                 | EngineError::Sum { .. }
                 | EngineError::Mass { .. }
                 | EngineError::Temperature { .. }

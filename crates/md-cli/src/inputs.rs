@@ -155,8 +155,8 @@ mod tests {
         (folder, args.scenario())
     }
 
-    fn on_all_ranks<T: Send>(work: impl Fn(&dyn World) -> T + Sync) -> Vec<T> {
-        local::run(RANKS, Duration::from_secs(60), work).into_iter().map(Result::unwrap).collect()
+    fn on_all_ranks<T: Send>(ranks: usize, work: impl Fn(&dyn World) -> T + Sync) -> Vec<T> {
+        local::run(ranks, Duration::from_secs(60), work).into_iter().map(Result::unwrap).collect()
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             };
             let set_up = |inputs: &Inputs| setup::of_inputs(inputs, RANKS).unwrap();
             let setup = set_up(&alone);
-            let played = on_all_ranks(|world| {
+            let played = on_all_ranks(RANKS, |world| {
                 let inputs = Inputs::read_on_first_rank(&args, world).unwrap();
                 let own = set_up(&inputs);
                 assert_eq!(own.estimated_bytes(), setup.estimated_bytes());
@@ -200,6 +200,7 @@ mod tests {
             text.replacen(from, to, 1)
         };
         let last_row = extxyz.lines().last().unwrap();
+        let far = changed(&changed(&extxyz, "\n232 A 2.1", "\n232 A 2e17"), "\n103 A 3.7", "\n103 A 2e17");
         let faults = [
             (
                 "extxyz",
@@ -228,14 +229,45 @@ mod tests {
                 changed(&data, "\n1 0.015625", "\n4 0.015625"),
                 "id 4 is given twice, first in line ",
             ),
+            // Of several faults that of the first line, which is one of no lowest id.
+            (
+                "extxyz",
+                changed(&far, last_row, &last_row.replace(" 0.25", " 1e150")),
+                "p:4: particle 232: x is 2e17, more than",
+            ),
+            (
+                "extxyz",
+                changed(&far, "\n232 A 2e17 0.5 0.5 3.625", "\n232 A 2.1 0.5 0.5 1e150"),
+                "p:4: particle 232: v_x is 1e150, beyond",
+            ),
+            (
+                "extxyz",
+                changed(&far, "velo", "velo:R:3:momenta").replace("0.25\n", "0.25 0 0 0\n"),
+                "p:3: particle 1: its velocity is [0.015625, 0.5, 0.25] and its mass 1, but its momentum [0.0",
+            ),
+            (
+                "extxyz",
+                changed(&changed(&far, "\n232 A", "\n1 A"), last_row, &last_row.replace(" A ", " B ")),
+                "p:4: id 1 is given twice, first in line 3",
+            ),
+            (
+                "lammps-data",
+                changed(&data, " 0.25\n", " 1e150\n")
+                    .replace("1 0.5 ", "1 2e17 ")
+                    .replace("1 2.1 ", "1 2e17 "),
+                "p:9: particle 130: v_z is 1e150, beyond",
+            ),
         ];
         for (format, file, expected) in faults {
             let (_folder, args) = scenario(format, &file);
             let alone = Inputs::read(&args).and_then(|inputs| setup::of_inputs(&inputs, 1)).unwrap_err();
             let alone = alone.to_string();
             assert!(alone.contains(expected), "{alone}");
-            for said in on_all_ranks(|world| Inputs::read_on_first_rank(&args, world).unwrap_err()) {
-                assert_eq!((said.to_string(), said.exit_code()), (alone.clone(), 2));
+            for ranks in 2..=4 {
+                let read = |world: &dyn World| Inputs::read_on_first_rank(&args, world).unwrap_err();
+                for said in on_all_ranks(ranks, read) {
+                    assert_eq!((said.to_string(), said.exit_code()), (alone.clone(), 2));
+                }
             }
         }
     }

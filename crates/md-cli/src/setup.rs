@@ -7,13 +7,13 @@ use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Dimension, SimdLevel};
 use md_engine::{
-    Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup,
+    Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
     TailCorrection,
 };
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Species};
+use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, name_of};
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const SIMD_VARIABLE: &str = "MD_SIMD";
@@ -38,11 +38,11 @@ pub fn of_inputs(inputs: &Inputs, ranks: usize) -> Result<Setup, RunError> {
 pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result<Setup, RunError> {
     let source = &inputs.source;
     let config = config(inputs, scenario)?;
-    Setup::new(config, ranks).map_err(|error| {
-        let of_file = file::located(inputs, &error).map(RunError::from);
-        let of_scenario = || located(source, scenario, &error).map(RunError::from);
-        of_file.or_else(of_scenario).unwrap_or_else(|| error.into())
-    })
+    let made = Setup::new(config.clone(), ranks);
+    if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
+        file::check_particles(inputs, &config)?;
+    }
+    made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
@@ -65,7 +65,7 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         max_drift: simulation.max_drift,
         integrator: scenario.integrator,
         neighbor: neighbor_config(neighbor),
-        parallel: parallel_config(parallel)?,
+        parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,
         ..Config::new(particles, Forces::Pairs(interaction.potential(source, &scenario.species)?))
     })
@@ -83,8 +83,8 @@ fn neighbor_config(neighbor: &Neighbor) -> NeighborConfig {
     }
 }
 
-fn parallel_config(parallel: &Parallel) -> Result<ParallelConfig, RunError> {
-    Ok(ParallelConfig {
+fn parallel_config(parallel: &Parallel) -> ParallelConfig {
+    ParallelConfig {
         partition: parallel.partition,
         rank_grid: parallel.grid,
         shell: parallel.shell,
@@ -93,23 +93,32 @@ fn parallel_config(parallel: &Parallel) -> Result<ParallelConfig, RunError> {
         second_share: parallel.second_share,
         buffering: parallel.rma.buffering(),
         threads: parallel.threads,
-        simd: simd_level()?,
-    })
+        ..ParallelConfig::default()
+    }
 }
 
-/// The level that the environment asks for.
-fn simd_level() -> Result<Option<SimdLevel>, RunError> {
+/// What the scenario asks for, or else the environment.
+fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunError> {
+    let available = || SimdLevel::available().map(SimdLevel::name).collect::<Vec<_>>().join(", ");
+    let named = |wanted: &str| {
+        let level = SimdLevel::available().find(|level| level.name() == wanted);
+        level.map(SimdChoice::Named)
+    };
     let wanted = std::env::var(SIMD_VARIABLE).unwrap_or_default();
-    if wanted.is_empty() {
-        return Ok(None);
+    match shape {
+        Shape::Auto if wanted.is_empty() => Ok(SimdChoice::Auto),
+        Shape::Auto => named(&wanted).ok_or_else(|| RunError::UnknownSimd {
+            variable: SIMD_VARIABLE,
+            wanted,
+            available: available(),
+        }),
+        Shape::Measured => Ok(SimdChoice::Measured),
+        _ => named(&name_of(shape)).ok_or_else(|| {
+            let message = format!("`neighbor.shape` is `{}`, which this CPU lacks", name_of(shape));
+            let help = format!("it has {}; or write \"auto\"", available());
+            ScenarioError::at(source, "neighbor.shape", message, help).into()
+        }),
     }
-    let available = || SimdLevel::available();
-    let level = available().find(|level| level.name() == wanted);
-    level.map(Some).ok_or_else(|| RunError::UnknownSimd {
-        variable: SIMD_VARIABLE,
-        wanted,
-        available: available().map(SimdLevel::name).collect::<Vec<_>>().join(", "),
-    })
 }
 
 fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, ScenarioError> {

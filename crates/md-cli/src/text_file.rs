@@ -81,7 +81,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    const BYTES: u64 = 1 << 20;
+    pub(crate) const BYTES: u64 = 1 << 20;
     const LONGEST_LINE: usize = 64 << 20;
 
     /// A file of particles for so many ranks.

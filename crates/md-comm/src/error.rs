@@ -82,16 +82,16 @@ pub enum CommError {
         /// What it may be.
         expected: &'static str,
     },
-    /// The system has no memory for messages.
+    /// The system has no memory for messages; of a window, on some rank.
     #[error("out of memory: there is no room for a message buffer of {bytes} bytes")]
     OutOfMemory {
         /// Size of the buffer.
         bytes: usize,
     },
-    /// Shared memory is too small for the messages of a node.
+    /// Shared memory is too small for the messages of a node; all ranks say so.
     #[error(
-        "out of shared memory: the messages of this node's ranks need {bytes} bytes, but /dev/shm has {free} free; give it more \
-         (`--shm-size` of a container), or take a backend without shared windows, such as `p2p`"
+        "out of shared memory: the messages of a node's ranks need {bytes} bytes, but /dev/shm has {free} free; give it more \
+         (`--shm-size` of a container), or take a backend without windows, such as `p2p`"
     )]
     OutOfSharedMemory {
         /// What they need.

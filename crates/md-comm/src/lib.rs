@@ -45,9 +45,12 @@ mod choice;
 mod chunk;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod deliver;
 mod error;
 mod exact_sum;
 mod exchange;
+#[cfg(all(loom, test))]
+mod explore_model;
 #[cfg(any(feature = "mpi", test))]
 mod flag_protocol;
 mod known_problems;
@@ -73,6 +76,7 @@ pub use backend::{Backend, Blocking, Purpose};
 pub use buffer::{ALIGNMENT, AlignedBuffer};
 pub use choice::{Choice, Outcome, Tried};
 pub use chunk::Chunk;
+pub use deliver::{Message, deliver, deliver_items};
 pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, Traffic};
 pub use known_problems::{KnownProblem, known_problems};

@@ -76,6 +76,13 @@ pub trait World {
     /// Communication.
     fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError>;
 
+    /// Sends bytes (any number) to the rank so many places after this one, and returns those of the rank as many places before:
+    /// after the last rank comes the first. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError>;
+
     /// Returns when all ranks have called it. *Collective.*
     ///
     /// # Errors

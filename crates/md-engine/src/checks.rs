@@ -78,18 +78,28 @@ pub(crate) fn gather_all<T: Pod>(mine: &[T], world: &dyn World) -> Result<Vec<T>
 /// Shows all ranks what each of them has, one rank after the other, so that none has it all at once. *Collective.*
 ///
 /// # Errors
-/// Communication.
+/// Communication; no memory for what a rank has.
 pub fn for_each_rank<T: Pod>(
-    mine: &[T],
+    mine: &(impl ExactSizeIterator<Item = T> + Clone),
     world: &dyn World,
-    mut visit: impl FnMut(&[T]),
+    mut visit: impl FnMut(T),
 ) -> Result<(), EngineError> {
     for rank in 0..world.ranks() {
-        let mut bytes = if rank == world.rank() { bytemuck::cast_slice(mine).to_vec() } else { Vec::new() };
+        let mut bytes = Vec::new();
+        if rank == world.rank() {
+            expect_room(&mut bytes, mine.len() * size_of::<T>(), "what this rank shows to the others")?;
+            mine.clone().for_each(|item| bytes.extend_from_slice(bytemuck::bytes_of(&item)));
+        }
         world.broadcast(rank, &mut bytes)?;
-        visit(&bytemuck::pod_collect_to_vec::<u8, T>(&bytes));
+        bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).for_each(&mut visit);
     }
     Ok(())
+}
+
+/// Room in a block for so many elements more.
+pub(crate) fn expect_room<T>(block: &mut Vec<T>, more: usize, what: &'static str) -> Result<(), EngineError> {
+    let bytes = (block.len() + more) * size_of::<T>();
+    block.try_reserve(more).map_err(|_| EngineError::NoRoom { what, bytes })
 }
 
 /// A few of all ranks' lost particles, by id, the same on all ranks.

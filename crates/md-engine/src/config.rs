@@ -10,7 +10,7 @@ use md_core::{
     Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
 };
 
-use crate::error::EngineError;
+use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
 use crate::second_share::SecondShare;
 use crate::{initial, placement};
@@ -138,6 +138,17 @@ impl Default for NeighborConfig {
     }
 }
 
+/// How the instruction set of the kernels is chosen, and with it the shape of clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimdChoice {
+    /// The method's best, by what the CPU has.
+    Auto,
+    /// That with which forces took the least time at the start, on the slowest rank.
+    Measured,
+    /// One that this CPU has.
+    Named(SimdLevel),
+}
+
 /// How the work is divided and the halo exchanged. The transport is the world's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParallelConfig {
@@ -157,8 +168,8 @@ pub struct ParallelConfig {
     pub buffering: Buffering,
     /// Threads per rank, the calling one included.
     pub threads: usize,
-    /// Instruction set, one that this CPU has; the method's best where absent.
-    pub simd: Option<SimdLevel>,
+    /// Instruction set of the kernels.
+    pub simd: SimdChoice,
 }
 
 impl Default for ParallelConfig {
@@ -172,7 +183,7 @@ impl Default for ParallelConfig {
             second_share: SecondShare::default(),
             buffering: Buffering::default(),
             threads: 1,
-            simd: None,
+            simd: SimdChoice::Auto,
         }
     }
 }
@@ -288,17 +299,28 @@ impl Config {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }
         match &self.particles {
-            ParticleSource::List { particles, share, .. } => {
-                let own = || particles.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
-                let first = share.map_or_else(own, |share| Some(share.first));
-                placement::check(particles, first, species, &self.domain())?;
-                match self.temperature {
-                    Some(_) => Ok(()),
-                    None => placement::check_velocities(particles, self.dimension),
-                }
+            ParticleSource::List { particles, .. } => {
+                placement::check_numbers(particles, species)?;
+                self.particle_faults().next().map_or(Ok(()), |fault| Err(fault.into()))
             }
             ParticleSource::Lattice(_) => placement::check_shares(&self.shares),
         }
+    }
+
+    /// What is wrong with the particles of a list, one by one: with where they are and, unless there is a temperature, with how they
+    /// move. [`crate::Setup::new`] refuses the first.
+    pub fn particle_faults(&self) -> impl Iterator<Item = ParticleFault> {
+        let (listed, shared) = match &self.particles {
+            ParticleSource::List { particles, share, .. } => (&particles[..], share.as_ref()),
+            ParticleSource::Lattice(_) => (&[][..], None),
+        };
+        let own = || listed.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
+        let first = shared.map_or_else(own, |share| Some(share.first));
+        let (domain, is_drawn) = (self.domain(), self.temperature.is_some());
+        listed.iter().flat_map(move |particle| {
+            let moves = if is_drawn { None } else { placement::velocity_fault(particle, &domain) };
+            placement::fault(particle, first, &domain).into_iter().chain(moves)
+        })
     }
 }
 

@@ -33,15 +33,8 @@ pub enum EngineError {
     #[error("{0}")]
     Config(String),
     /// A particle that cannot be where it is, or move as it does.
-    #[error("particle {id}: {problem}")]
-    Particle {
-        /// Its id.
-        id: u64,
-        /// What of it.
-        attribute: Attribute,
-        /// What is wrong.
-        problem: String,
-    },
+    #[error(transparent)]
+    Particle(#[from] ParticleFault),
     /// Initial velocities whose sums are beyond those of [`md_core::exact_sum`].
     #[error(
         "the {what} of all particles is not a number below 2^63 = 9.2e18 at a temperature of 1: a mass is too large or too small"
@@ -87,6 +80,14 @@ pub enum EngineError {
     /// A block of memory that could not be had.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// The same, of particles that are shared out.
+    #[error("out of memory: there is no room for {what} ({bytes} bytes)")]
+    NoRoom {
+        /// For what.
+        what: &'static str,
+        /// How much it needs.
+        bytes: usize,
+    },
     /// Communication.
     #[error(transparent)]
     Communication(#[from] CommError),
@@ -155,6 +156,18 @@ pub enum EngineError {
     Observer(Box<dyn Error + Send + Sync>),
 }
 
+/// A particle that cannot be where it is, or move as it does.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("particle {id}: {problem}")]
+pub struct ParticleFault {
+    /// Its id.
+    pub id: u64,
+    /// What of it.
+    pub attribute: Attribute,
+    /// What is wrong.
+    pub problem: String,
+}
+
 /// What of a particle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribute {
@@ -186,7 +199,7 @@ impl EngineError {
             | Self::SinglePrecision
             | Self::Config(_)
             | Self::BoxTooLarge(_)
-            | Self::Particle { .. }
+            | Self::Particle(_)
             | Self::Sum { .. }
             | Self::Mass { .. }
             | Self::Temperature { .. }
@@ -199,6 +212,7 @@ impl EngineError {
             | Self::WrongCount { .. } => Scope::AllRanks,
             Self::Threads(_)
             | Self::OutOfMemory(_)
+            | Self::NoRoom { .. }
             | Self::Communication(_)
             | Self::Border(_)
             | Self::Stray(..)

@@ -1,7 +1,7 @@
 //! The initial state, bit-identical on any number of ranks: everything random is keyed by (seed, id), and global sums
 //! are exact.
 
-use md_comm::{Rank, World};
+use md_comm::{Rank, World, deliver_items};
 use md_core::exact_sum::ExactSum;
 use md_core::grid::add;
 use md_core::lattice::Lattice;
@@ -9,7 +9,6 @@ use md_core::observables::degrees_of_freedom;
 use md_core::velocities::{self, MomentumSums};
 use md_core::{Particle, Particles, random};
 
-use crate::checks::for_each_rank;
 use crate::config::{Config, ParticleSource};
 use crate::decomposition::Division;
 use crate::error::EngineError;
@@ -21,7 +20,8 @@ use crate::setup::Setup;
 /// Communication, while velocities are being normalised. *Collective.*
 pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, EngineError> {
     let (rank, Division { grid, partition }) = (world.rank(), &setup.division);
-    let owned = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position)) == rank;
+    let owner = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position));
+    let owned = |position: &[f64; 3]| owner(position) == rank;
     let seed = setup.config.seed;
     let mut particles: Particles = match &setup.config.particles {
         ParticleSource::Lattice(lattice) => {
@@ -36,23 +36,19 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
             here.map(particle).collect()
         }
         ParticleSource::List { particles, share, .. } => {
-            let wrap = |particle: Particle| {
+            let wrapped = particles.iter().map(|particle| {
                 let position = setup.domain.wrap_position(particle.position);
-                Particle { position, ..particle }
-            };
-            let mut own = Vec::new();
-            let mut take = |particles: &mut dyn Iterator<Item = Particle>| {
-                own.extend(particles.map(wrap).filter(|particle| owned(&particle.position)));
-            };
+                Particle { position, ..*particle }
+            });
             match share {
-                None => take(&mut particles.iter().copied()),
+                None => wrapped.filter(|particle| owned(&particle.position)).collect(),
                 Some(_) => {
-                    let mine: Vec<_> = particles.iter().map(words).collect();
-                    for_each_rank(&mine, world, |words| take(&mut words.iter().map(particle)))?;
-                    own.sort_unstable_by_key(|particle| particle.id);
+                    let sent = wrapped.map(|particle| (owner(&particle.position), words(&particle)));
+                    let mut own = deliver_items(world, sent)?;
+                    own.sort_unstable_by_key(|[id, ..]| *id);
+                    own.iter().map(particle).collect()
                 }
             }
-            own.into_iter().collect()
         }
     };
     match setup.config.temperature {

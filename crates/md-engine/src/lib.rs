@@ -49,6 +49,7 @@ mod halo;
 mod initial;
 pub mod integrator;
 mod interaction;
+mod levels;
 mod measure;
 mod memory;
 mod observer;
@@ -65,11 +66,11 @@ mod timing;
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{
-    Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Share,
+    Config, FirstOfAll, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Share, SimdChoice,
     TailCorrection,
 };
 pub use decomposition::{Decomposition, Division};
-pub use error::{Attribute, EngineError, Scope};
+pub use error::{Attribute, EngineError, ParticleFault, Scope};
 pub use frozen::FrozenHalo;
 pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};

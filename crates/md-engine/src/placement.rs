@@ -4,54 +4,46 @@ use md_core::grid::axis;
 use md_core::{Boundary, Dimension, Domain, Particle};
 
 use crate::config::FirstOfAll;
-use crate::error::{Attribute, EngineError};
+use crate::error::{Attribute, EngineError, ParticleFault};
 
 /// So many boxes away from the box, wrapping loses half of a coordinate's digits.
 const FARTHEST_BOXES: f64 = 1e6;
 
-/// Checks ids, species, positions, and velocities where they are kept.
-pub(crate) fn check(
-    particles: &[Particle],
+/// What is wrong with the place of a particle, if anything.
+pub(crate) fn fault(
+    particle: &Particle,
     first: Option<FirstOfAll>,
-    species: usize,
     domain: &Domain,
-) -> Result<(), EngineError> {
-    check_ids(particles)?;
-    for particle in particles {
-        check_species(particle, species)?;
-        let fault = (0..3).find_map(|dim| position_fault(particle.position[dim], dim, domain));
-        let fault = fault.or_else(|| first.and_then(|first| plane_fault(particle, first, domain)));
-        if let Some(problem) = fault {
-            return Err(EngineError::Particle { id: particle.id, attribute: Attribute::Position, problem });
-        }
-    }
-    Ok(())
+) -> Option<ParticleFault> {
+    let fault = (0..3).find_map(|dim| position_fault(particle.position[dim], dim, domain));
+    let problem = fault.or_else(|| plane_fault(particle, first?, domain))?;
+    Some(ParticleFault { id: particle.id, attribute: Attribute::Position, problem })
 }
 
-/// Checks velocities that are taken as they are.
-pub(crate) fn check_velocities(particles: &[Particle], dimension: Dimension) -> Result<(), EngineError> {
+/// What is wrong with a velocity that is taken as it is, if anything.
+pub(crate) fn velocity_fault(
+    &Particle { id, velocity, .. }: &Particle,
+    domain: &Domain,
+) -> Option<ParticleFault> {
     /// Squares of faster ones, times a mass, are hardly numbers: those of the highest temperature are as fast.
     const FASTEST: f64 = 1e140;
-    let fault = |&Particle { velocity, .. }: &Particle| {
-        let infinite = (0..3).find(|&dim| !velocity[dim].is_finite());
-        let too_fast = (0..3).find(|&dim| velocity[dim].abs() > FASTEST).map(|dim| {
-            format!(
-                "v_{} is {:?}, beyond {FASTEST:e}: its square is hardly a number",
-                axis(dim),
-                velocity[dim]
-            )
-        });
-        let across = (dimension == Dimension::Two && velocity[2] != 0.0)
-            .then(|| format!("v_z is {:?}, but in 2D nothing moves in z: it must be 0", velocity[2]));
-        infinite
-            .map(|dim| format!("v_{} is {:?}, not a number", axis(dim), velocity[dim]))
-            .or(too_fast)
-            .or(across)
-    };
-    let found = particles.iter().find_map(|particle| Some((particle.id, fault(particle)?)));
-    found.map_or(Ok(()), |(id, problem)| {
-        Err(EngineError::Particle { id, attribute: Attribute::Velocity, problem })
-    })
+    let infinite = (0..3).find(|&dim| !velocity[dim].is_finite());
+    let too_fast = (0..3).find(|&dim| velocity[dim].abs() > FASTEST).map(|dim| {
+        format!("v_{} is {:?}, beyond {FASTEST:e}: its square is hardly a number", axis(dim), velocity[dim])
+    });
+    let across = (domain.dimension == Dimension::Two && velocity[2] != 0.0)
+        .then(|| format!("v_z is {:?}, but in 2D nothing moves in z: it must be 0", velocity[2]));
+    let problem = infinite
+        .map(|dim| format!("v_{} is {:?}, not a number", axis(dim), velocity[dim]))
+        .or(too_fast)
+        .or(across)?;
+    Some(ParticleFault { id, attribute: Attribute::Velocity, problem })
+}
+
+/// Whether ids and species are numbers that can be.
+pub(crate) fn check_numbers(particles: &[Particle], species: usize) -> Result<(), EngineError> {
+    check_ids(particles)?;
+    particles.iter().try_for_each(|particle| check_species(particle, species))
 }
 
 fn check_ids(particles: &[Particle]) -> Result<(), EngineError> {

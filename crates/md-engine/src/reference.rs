@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use md_comm::World;
 use md_core::grid::{Cell, add};
 use md_core::potential::PairPotential;
-use md_core::{Particle, Shell};
+use md_core::{Particle, Shell, memory};
 
-use crate::checks::for_each_rank;
+use crate::checks::{expect_room, for_each_rank};
 use crate::config::Forces;
 use crate::error::EngineError;
 use crate::initial::{self, particle, words};
@@ -76,8 +76,11 @@ fn pair_potential(setup: &Setup) -> Result<&dyn PairPotential, EngineError> {
 }
 
 fn own_particles(world: &dyn World, setup: &Setup) -> Result<Vec<Particle>, EngineError> {
-    let particles = initial::particles(setup, world)?;
-    Ok((0..particles.owned()).map(|index| particles.get(index)).collect())
+    let particles = memory::or_error(|| initial::particles(setup, world))??;
+    let mut own = Vec::new();
+    expect_room(&mut own, particles.owned(), "the particles of this rank")?;
+    own.extend((0..particles.owned()).map(|index| particles.get(index)));
+    Ok(own)
 }
 
 /// Adds up the forces of all particles on `own`. For each of all particles, `partners` names own ones and how far the particle's image
@@ -90,7 +93,9 @@ fn sum_pairs(
 ) -> Result<Vec<ParticleRow>, EngineError> {
     let potential = pair_potential(setup)?;
     let cutoff2 = potential.cutoff().powi(2);
-    let mut forces = vec![[0.0; 3]; own.len()];
+    let mut forces = Vec::new();
+    expect_room(&mut forces, own.len(), "the forces on the particles of this rank")?;
+    forces.resize(own.len(), [0.0; 3]);
     let mut add_forces = |other: Particle| {
         partners(other, &mut |index, shift| {
             let Particle { id, species, position, .. } = own[index];
@@ -102,8 +107,7 @@ fn sum_pairs(
             }
         });
     };
-    let mine: Vec<_> = own.iter().map(words).collect();
-    for_each_rank(&mine, world, |words| words.iter().map(particle).for_each(&mut add_forces))?;
+    for_each_rank(&own.iter().map(words), world, |words| add_forces(particle(&words)))?;
     let row = |(&Particle { id, species, position, .. }, vector): (&Particle, [f64; 3])| ParticleRow {
         id,
         kind: species + 1,

@@ -4,7 +4,7 @@ use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
 use md_core::{CellGrid, Domain, SimdLevel};
 
-use crate::config::{Config, Forces, NeighborConfig, ParallelConfig};
+use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
 use crate::decomposition::Division;
 use crate::error::EngineError;
 
@@ -17,7 +17,7 @@ pub struct Setup {
     pub domain: Domain,
     /// Its cells and their owners at the start.
     pub division: Division,
-    /// Instruction set of the kernels.
+    /// Instruction set of the kernels, before anything has been measured.
     pub simd: SimdLevel,
     /// Ranks it was made for.
     pub ranks: usize,
@@ -36,7 +36,10 @@ impl Setup {
         let (domain, cutoff) = (config.domain(), config.forces.cutoff());
         let division =
             Division::new(domain, cutoff + skin, config.particles.len(), ranks, partition, rank_grid)?;
-        let simd = simd.unwrap_or_else(|| method.best_simd());
+        let simd = match simd {
+            SimdChoice::Named(level) => level,
+            SimdChoice::Auto | SimdChoice::Measured => method.best_simd(),
+        };
         let setup = Self { domain, division, simd, config, ranks };
         setup.check_cells(&setup.division.grid, cutoff)?;
         match &setup.config.forces {

@@ -118,6 +118,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             interaction,
         };
         simulation.move_and_rebuild()?;
+        simulation.measure_levels()?;
         simulation.cells.make_room(&simulation.state.particles);
         simulation.compute_forces(GhostPositions::Fresh, Evaluation::WithEnergyAndVirial)?;
         simulation.check_overlaps()?;

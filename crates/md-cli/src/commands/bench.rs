@@ -165,7 +165,8 @@ fn exit_status(rows: &[Row]) -> Result<(), RunError> {
     )
 }
 
-#[cfg(all(test, feature = "mpi"))]
+#[cfg(feature = "mpi")]
+#[cfg(test)]
 mod tests {
     use clap::Parser;
     use md_comm::local;

@@ -145,6 +145,9 @@ impl World for FaultyWorld<'_> {
     fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
         self.inner.gather(root, mine)
     }
+    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.shift(by, mine)
+    }
     fn barrier(&self) -> Result<(), CommError> {
         self.inner.barrier()
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use md_comm::{Backend, World};
 use md_core::observables::SystemSums;
-use md_engine::{Setup, Simulation};
+use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;
 use crate::early_end::Ended;
@@ -161,10 +161,16 @@ fn facts(
     let units = Units { force: force_unit, energy: force_unit * interaction.diameter(&scenario.species) };
     let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
     let (neighborhood, energy) = (simulation.neighbor_report(), simulation.energy_report());
+    let (level, choice) = simulation.simd();
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
-        simd: setup.simd.name().to_owned(),
+        simd: level.name().to_owned(),
+        shape: match choice {
+            SimdChoice::Auto => "auto",
+            SimdChoice::Measured => "measured",
+            SimdChoice::Named(_) => "named",
+        },
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
         warnings: warnings(&neighborhood, &energy, setup, units),

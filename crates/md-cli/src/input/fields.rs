@@ -1,5 +1,7 @@
 //! Lines and their fields.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::error::{Here, InputError, Problem};
 use super::source::Source;
 use super::{InputParticles, ParticleLines};
@@ -21,6 +23,11 @@ impl<'t> Line<'t> {
     /// Of a file.
     pub(super) fn new(file: &'t str, number: usize, text: &'t str) -> Self {
         Self { here: Here { file, line: Some(number) }, text: text.trim() }
+    }
+
+    /// Its number as it is kept.
+    pub(super) fn number_kept(self) -> u32 {
+        self.here.line.and_then(|line| u32::try_from(line).ok()).unwrap_or(u32::MAX)
     }
 
     /// The fields, separated by white space.
@@ -90,14 +97,15 @@ impl<'t> Line<'t> {
 }
 
 /// One particle and the line it comes from.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Record {
     /// Line, from 1.
-    pub(super) line: usize,
-    /// Global id.
-    pub(super) id: u64,
+    pub(super) line: u32,
     /// Type number.
     pub(super) kind: u32,
+    /// Global id.
+    pub(super) id: u64,
     /// Position.
     pub(super) position: [f64; 3],
     /// Velocity, where it stands in the same line.
@@ -106,21 +114,22 @@ pub(super) struct Record {
     pub(super) momentum: [f64; 3],
 }
 
-/// Sorts by id and refuses an id that stands twice. *Collective.*
-pub(super) fn sorted_by_id(source: &Source<'_>, mut records: Vec<Record>) -> Result<Vec<Record>, RunError> {
+/// Of all ranks' records those that this one keeps, by id. Refuses an id that stands twice, or another fault that comes first.
+/// *Collective.*
+pub(super) fn sorted_by_id(
+    source: &Source<'_>,
+    records: Vec<Record>,
+    fault: Option<InputError>,
+) -> Result<Vec<Record>, RunError> {
+    let mut records = source.kept(records, |record| record.id)?;
     records.sort_unstable_by_key(|record| (record.id, record.line));
-    let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id);
-    let first = twice.min_by_key(|pair| pair[1].line).map_or(Ok(()), |pair| {
-        let problem = Problem::DuplicateId { id: pair[0].id, first: pair[0].line };
-        Err(Here { file: source.name, line: Some(pair[1].line) }.error(problem))
+    let twice = records.windows(2).filter(|pair| pair[0].id == pair[1].id).map(|pair| {
+        let [first, again] = [pair[0].line, pair[1].line].map(|line| line as usize);
+        Here { file: source.name, line: Some(again) }.error(Problem::DuplicateId { id: pair[0].id, first })
     });
-    source.agree(first)?;
+    let first = fault.into_iter().chain(twice).min_by_key(|error| error.line);
+    source.agree(first.map_or(Ok(()), Err))?;
     Ok(records)
-}
-
-/// A line's number as it is kept.
-pub(super) fn line_number(line: usize) -> u32 {
-    u32::try_from(line).unwrap_or(u32::MAX)
 }
 
 /// This rank's sorted records, of so many on all ranks, as arrays; box, masses and velocities are left empty. *Collective.*
@@ -129,10 +138,7 @@ pub(super) fn particles(
     records: &[Record],
     atoms: u64,
 ) -> Result<InputParticles, RunError> {
-    let lines = |record: &Record| {
-        let line = line_number(record.line);
-        ParticleLines { position: line, velocity: line }
-    };
+    let lines = |&Record { line, .. }: &Record| ParticleLines { position: line, velocity: line };
     let mut particles = InputParticles {
         lines: records.iter().map(lines).collect(),
         ids: records.iter().map(|record| record.id).collect(),

@@ -1,12 +1,17 @@
 //! The text of a particle file, line by line, so that nobody holds all of it.
 //!
-//! Under MPI rank 0 reads, the others are told, and each keeps the particles whose ids fall to it: what stands in several places of a
-//! file for one particle meets on one rank. What a rank finds wrong with its particles all ranks have to learn.
+//! Under MPI rank 0 reads. At first it looks alone at what stands where, and tells the others; then every rank is given pieces of the
+//! text. Each rank keeps the particles whose ids fall to it: what stands in several places of a file for one particle meets on one
+//! rank. What a rank finds wrong all ranks have to learn.
 
+use std::ops::Range;
 use std::path::Path;
 
-use md_comm::{Reduction, World};
+use bytemuck::Pod;
+use md_comm::{CommError, Message, Rank, Reduction, World, deliver, deliver_items};
 use md_engine::{FirstOfAll, Share};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
@@ -16,6 +21,9 @@ use crate::text_file::{Blocks, told};
 
 /// 2^64 over the golden ratio: multiples of it lie evenly whatever the steps between numbers are.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Pieces of the text that rank 0 has at once, at most: as many ranks read at a time.
+const MOST_AHEAD: usize = 8;
 
 /// A particle file and who reads it.
 #[derive(Clone, Copy)]
@@ -61,76 +69,119 @@ impl<'s> Source<'s> {
         self.world.map_or(1, World::ranks)
     }
 
-    /// Shows every line with its number, from 1, and its end. An error ends that; it must be the same on all ranks. *Collective.*
-    pub(super) fn lines(
+    /// Shows rank 0 every line with its number, from 1, and its end; all ranks are told what that has made of them. An error ends it.
+    /// *Collective.*
+    pub(super) fn overview<T: Serialize + DeserializeOwned>(
         &self,
-        visit: impl FnMut(usize, &str) -> Result<(), InputError>,
-    ) -> Result<Fingerprint, RunError> {
-        self.look(0, visit)
+        mut found: T,
+        mut visit: impl FnMut(&mut T, usize, &str) -> Result<(), InputError>,
+    ) -> Result<(T, Fingerprint), RunError> {
+        let (mut seen, mut next, mut fault) = (Fingerprint::default(), self.reader(0), None);
+        // The others hear of every block: none waits for long.
+        let mut look = || {
+            let Some(block) = next(seen.lines)? else { return Ok(None) };
+            let mut lines = seen.note(&block);
+            fault = lines.try_for_each(|(number, line)| visit(&mut found, number, line)).err();
+            Ok(fault.is_none().then(String::new))
+        };
+        while told(self.world, Path::new(self.name), &mut look)?.is_some() {}
+        self.agree(fault.map_or(Ok(()), Err))?;
+        let Some(world) = self.shared() else { return Ok((found, seen)) };
+        let mut text = Vec::new();
+        if world.rank() == 0 {
+            text = serde_json::to_vec(&(found, seen)).unwrap_or_default();
+        }
+        world.broadcast(0, &mut text)?;
+        let misuse =
+            |error: serde_json::Error| CommError::Misuse { context: "file", what: error.to_string() };
+        Ok(serde_json::from_slice(&text).map_err(misuse)?)
     }
 
-    /// Shows every line a second time. What the ranks find in a text that is another one by now means nothing. *Collective.*
+    /// Shows the wanted lines a second time, each to one rank, in pieces. What the ranks find in a text that is another one by now means
+    /// nothing. *Collective.*
     pub(super) fn lines_again(
         &self,
         before: Fingerprint,
-        visit: impl FnMut(usize, &str) -> Result<(), InputError>,
+        wanted: &[Range<usize>],
+        mut visit: impl FnMut(usize, &str),
     ) -> Result<(), RunError> {
-        let after = self.look(1, visit)?;
-        if after == before {
-            return Ok(());
-        }
-        let others = "as many others".to_owned();
-        let is_as_long = (after.lines, after.bytes) == (before.lines, before.bytes);
-        let after = if is_as_long { others } else { after.size() };
-        let problem = Problem::Changed { before: before.size(), after };
-        Err(Here { file: self.name, line: None }.error(problem).into())
-    }
-
-    fn look(
-        &self,
-        time: usize,
-        mut visit: impl FnMut(usize, &str) -> Result<(), InputError>,
-    ) -> Result<Fingerprint, RunError> {
-        let mut seen = Fingerprint::default();
-        let mut show = |seen: &mut Fingerprint, text: &str| {
-            seen.note(text);
-            text.split_inclusive('\n').try_for_each(|line| {
-                seen.lines += 1;
-                visit(seen.lines, line)
-            })
-        };
-        let path = match self.text {
-            Text::Given(texts) => {
-                show(&mut seen, texts[time])?;
-                return Ok(seen);
+        let (mut after, mut next, mut turn) = (Fingerprint::default(), self.reader(1), 0);
+        loop {
+            let mut pieces = Vec::new();
+            let mut read = || {
+                for ahead in 0..self.ranks().min(MOST_AHEAD) {
+                    let first = after.lines + 1;
+                    let Some(block) = next(after.lines)? else { return Ok((ahead > 0).then(String::new)) };
+                    after.note(&block).for_each(drop);
+                    if wanted.iter().any(|lines| lines.start <= after.lines && first < lines.end) {
+                        let bytes = [&first.to_le_bytes()[..], block.as_bytes()].concat();
+                        pieces.push(Message { to: turn % self.ranks(), bytes });
+                        turn += 1;
+                    }
+                }
+                Ok(Some(String::new()))
+            };
+            if told(self.world, Path::new(self.name), &mut read)?.is_none() {
+                break;
             }
-            Text::File(path) => path,
-        };
-        let mut blocks = None;
-        let mut next = |lines| match &mut blocks {
-            None => blocks.insert(Blocks::open(path, self.ranks())?).next(lines),
-            Some(blocks) => blocks.next(lines),
-        };
-        while let Some(block) = told(self.world, path, || next(seen.lines))? {
-            show(&mut seen, &block)?;
+            let own = match self.world {
+                Some(world) => deliver(world, pieces)?,
+                None => pieces.into_iter().map(|piece| piece.bytes).collect(),
+            };
+            for (first, block) in own.iter().filter_map(|piece| piece.split_first_chunk()) {
+                let numbers = usize::from_le_bytes(*first)..;
+                let block = String::from_utf8_lossy(block);
+                let lines = numbers.zip(block.split_inclusive('\n'));
+                lines
+                    .filter(|(number, _)| wanted.iter().any(|lines| lines.contains(number)))
+                    .for_each(|(number, line)| visit(number, line));
+            }
         }
-        Ok(seen)
+        let has_read = self.world.is_none_or(|world| world.rank() == 0);
+        let problem = Problem::Changed { before: before.size(), after: after.size_beside(before) };
+        let changed = || Here { file: self.name, line: None }.error(problem);
+        self.agree(if has_read && after != before { Err(changed()) } else { Ok(()) })
     }
 
-    /// Whether this rank keeps the particle with this id. All ranks look at what is no id, and refuse it.
-    pub(super) fn keeps(&self, id: impl FnOnce() -> Option<u64>) -> bool {
-        let Some(world) = self.world.filter(|world| world.ranks() > 1) else { return true };
-        let Some(id) = id() else { return true };
-        let ranks = world.ranks() as u128;
-        (u128::from(id.wrapping_mul(GOLDEN)) * ranks) >> 64 == world.rank() as u128
+    /// The text piece by piece, each after so many lines.
+    fn reader(&self, time: usize) -> impl FnMut(usize) -> Result<Option<String>, String> + use<'s> {
+        let (text, ranks, mut blocks) = (self.text, self.ranks(), None);
+        let mut is_given = false;
+        move |lines| match (text, &mut blocks) {
+            (Text::Given(texts), _) => {
+                Ok((!std::mem::replace(&mut is_given, true)).then(|| texts[time].to_owned()))
+            }
+            (Text::File(path), None) => blocks.insert(Blocks::open(path, ranks)?).next(lines),
+            (Text::File(_), Some(blocks)) => blocks.next(lines),
+        }
     }
 
-    /// How many of so many particles this rank will keep, about. Asked for at once, memory that is missing is an error; later it would
+    /// The ranks, if there are several.
+    fn shared(&self) -> Option<&'s dyn World> {
+        self.world.filter(|world| world.ranks() > 1)
+    }
+
+    /// Of all ranks' rows those of the particles that this rank keeps, by their ids. *Collective.*
+    pub(super) fn kept<T: Pod>(&self, rows: Vec<T>, id: fn(&T) -> u64) -> Result<Vec<T>, RunError> {
+        let Some(world) = self.shared() else { return Ok(rows) };
+        let keeper = |id: u64| (u128::from(id.wrapping_mul(GOLDEN)) * world.ranks() as u128) >> 64;
+        Ok(deliver_items(world, rows.into_iter().map(|row| (keeper(id(&row)) as Rank, row)))?)
+    }
+
+    /// The largest of all ranks' words, one by one. *Collective.*
+    pub(super) fn highest(&self, words: &mut [u64]) -> Result<(), RunError> {
+        self.world.map_or(Ok(()), |world| Ok(world.reduce(words, Reduction::Highest)?))
+    }
+
+    /// How many of so many particles this rank may have to read. Asked for at once, memory that is missing is an error; later it would
     /// be a signal.
     pub(super) fn expect_room(&self, particles: u64, overview: &Overview) -> Result<usize, RunError> {
         /// Of a particle as it is read and as it is kept.
         const BYTES: usize = 320;
-        let share = usize::try_from(particles).unwrap_or(usize::MAX) / self.ranks();
+        /// Of a piece of the text.
+        const MOST: usize = Blocks::BYTES as usize / "1 A 0 0 0\n".len();
+        let all = usize::try_from(particles).unwrap_or(usize::MAX);
+        let share = all.min(all / self.ranks() + MOST);
         let room = Vec::<u8>::new().try_reserve_exact(share.saturating_mul(BYTES));
         room.map(|()| share).map_err(|_| RunError::NoRoom {
             path: self.name.to_owned(),
@@ -141,20 +192,21 @@ impl<'s> Source<'s> {
     /// What any rank has found wrong, that of the first line, on all ranks. *Collective.*
     pub(crate) fn agree<T>(&self, mine: Result<T, InputError>) -> Result<T, RunError> {
         let Some(world) = self.world else { return Ok(mine?) };
+        // The lowest line is the highest complement; none comes first.
         let line = |error: &InputError| error.line.unwrap_or_default() as u64;
-        // The lowest line is the highest complement.
         let own = mine.as_ref().err().map_or(0, |error| !line(error));
         let mut highest = [own];
-        world.reduce(&mut highest, Reduction::Highest)?;
+        self.highest(&mut highest)?;
         if highest == [0] {
             return Ok(mine?);
         }
         let mut speaker = [if highest == [own] { world.rank() as u64 } else { 0 }];
-        world.reduce(&mut speaker, Reduction::Highest)?;
+        self.highest(&mut speaker)?;
         let mut words = mine.err().map_or_else(Vec::new, |error| error.problem.to_string().into_bytes());
         world.broadcast(speaker[0] as usize, &mut words)?;
         let problem = Problem::Told(String::from_utf8_lossy(&words).into_owned());
-        Err(InputError { file: self.name.to_owned(), line: Some(!highest[0] as usize), problem }.into())
+        let line = Some(!highest[0] as usize).filter(|line| *line > 0);
+        Err(InputError { file: self.name.to_owned(), line, problem }.into())
     }
 
     /// Whether all ranks together have found what the text promises. *Collective.*
@@ -170,14 +222,16 @@ impl<'s> Source<'s> {
 
     /// Tells all ranks what holds for the particles of all. *Collective.*
     pub(super) fn share(&self, atoms: u64, particles: &mut InputParticles) -> Result<(), RunError> {
-        let Some(world) = self.world.filter(|world| world.ranks() > 1) else { return Ok(()) };
+        if self.shared().is_none() {
+            return Ok(());
+        }
         let own = particles.ids.first().map_or(0, |id| !id);
         let mut highest = [own, particles.largest_type.into()];
-        world.reduce(&mut highest, Reduction::Highest)?;
+        self.highest(&mut highest)?;
         let has_first = highest[0] == own;
         let z = particles.positions.first().filter(|_| has_first).map_or(0, |position| position[2].to_bits());
         let mut bits = [z];
-        world.reduce(&mut bits, Reduction::Highest)?;
+        self.highest(&mut bits)?;
         particles.largest_type = u32::try_from(highest[1]).unwrap_or(u32::MAX);
         let first = FirstOfAll { id: !highest[0], z: f64::from_bits(bits[0]) };
         particles.share = Some(Share { atoms, first });
@@ -186,7 +240,7 @@ impl<'s> Source<'s> {
 }
 
 /// What tells a text from others.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     /// Number of lines.
     pub(super) lines: usize,
@@ -195,14 +249,24 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Takes down the next block, but for its lines.
-    fn note(&mut self, block: &str) {
+    /// Takes down the next block. Gives its lines, with their numbers.
+    fn note<'b>(&mut self, block: &'b str) -> impl Iterator<Item = (usize, &'b str)> {
         // One word that is another always makes another sum.
         let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
         let (words, rest) = block.as_bytes().as_chunks();
         let sum = words.iter().fold(self.checksum, |sum, word| mix(sum, u64::from_le_bytes(*word)));
         self.checksum = rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)));
         self.bytes += block.len();
+        block.split_inclusive('\n').map(|line| {
+            self.lines += 1;
+            (self.lines, line)
+        })
+    }
+
+    /// How long it is, beside one from before.
+    fn size_beside(&self, before: Self) -> String {
+        let is_as_long = (self.lines, self.bytes) == (before.lines, before.bytes);
+        if is_as_long { "as many others".to_owned() } else { self.size() }
     }
 
     fn size(&self) -> String {
@@ -211,7 +275,7 @@ impl Fingerprint {
 }
 
 /// What one look at all lines tells of a text.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Overview {
     /// What a second look must find again; known when all lines have been seen.
     pub(super) text: Fingerprint,
@@ -270,12 +334,12 @@ mod tests {
             fs::write(&path, &text).unwrap();
             local::run(RANKS, Duration::from_secs(60), |world| {
                 let source = Source::file("p", &path, Some(world));
-                let before = source.lines(|_, _| Ok(())).unwrap();
+                let ((), before) = source.overview((), |_, _, _| Ok(())).unwrap();
                 world.barrier().unwrap();
                 if world.rank() == 0 {
                     fs::write(&path, again).unwrap();
                 }
-                source.lines_again(before, |_, _| Ok(()))
+                source.lines_again(before, std::slice::from_ref(&(0..usize::MAX)), |_, _| ())
             })
         };
         assert!(looks(&text).into_iter().all(|said| said.unwrap().is_ok()));

@@ -67,6 +67,7 @@ impl Summary<'_> {
         map.serialize_entry("grid", &context.grid)?;
         map.serialize_entry("precision", &context.precision)?;
         map.serialize_entry("simd", &facts.simd)?;
+        map.serialize_entry("shape", &facts.shape)?;
         map.serialize_entry("seed", &context.seed)?;
         map.serialize_entry("timestep", &facts.timestep)
     }
@@ -171,6 +172,7 @@ mod tests {
           "grid": "2x1x1",
           "precision": "double",
           "simd": "avx512",
+          "shape": "auto",
           "seed": 87287,
           "timestep": 0.005,
           "wall_s": 1.0,

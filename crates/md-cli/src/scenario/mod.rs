@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 pub use error::ScenarioError;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
 pub use md_lab::name_of;
-pub use neighbor::{Neighbor, Rebuild};
+pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;

@@ -18,6 +18,39 @@ pub struct Neighbor {
     pub rebuild: Rebuild,
     /// Precision of the pair arithmetic.
     pub precision: Precision,
+    /// Instruction set of the kernels, which decides how many particles a cluster has. Comes before the environment variable `MD_SIMD`.
+    pub shape: Shape,
+}
+
+/// `neighbor.shape`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Shape {
+    /// The best for the method, by what the CPU has.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// The fastest of three force computations each at the start, on the slowest rank; summary.json says which, and its name makes
+    /// the run reproducible.
+    #[serde(rename = "measured")]
+    Measured,
+    /// What every `x86_64` has: one pair at a time.
+    #[serde(rename = "sse2")]
+    Sse2,
+    /// Two lanes.
+    #[serde(rename = "sse4.2")]
+    Sse4,
+    /// Two lanes, 64-bit ARM.
+    #[serde(rename = "neon")]
+    Neon,
+    /// Four lanes.
+    #[serde(rename = "avx2+fma")]
+    Avx2,
+    /// Four lanes with the registers and masks of AVX-512.
+    #[serde(rename = "avx512vl")]
+    Avx512Vl,
+    /// Eight lanes.
+    #[serde(rename = "avx512")]
+    Avx512,
 }
 
 impl Default for Neighbor {
@@ -27,6 +60,7 @@ impl Default for Neighbor {
             skin: 0.3,
             rebuild: Rebuild { every: None, displacement: Some(true) },
             precision: Precision::default(),
+            shape: Shape::default(),
         }
     }
 }

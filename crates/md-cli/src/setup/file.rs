@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use md_core::{Boundary, Particle};
-use md_engine::{Attribute, EngineError, ParticleSource};
+use md_engine::{Attribute, Config, ParticleFault, ParticleSource};
 
 use super::DEFAULT_MASS;
 use crate::error::RunError;
@@ -15,7 +15,7 @@ use crate::scenario::{InputFormat, Scenario, ScenarioError, ScenarioSource, name
 /// Particles and masses. The particles are made once: the scenario differs from that of the inputs in the division of work at most.
 ///
 /// # Errors
-/// Masses, boundaries or velocities that contradict each other.
+/// Masses or boundaries that contradict those of the scenario.
 pub(super) fn particles(
     inputs: &Inputs,
     scenario: &Scenario,
@@ -26,25 +26,17 @@ pub(super) fn particles(
     let masses = masses(source, scenario, file)?;
     let particles = match inputs.list.get().cloned() {
         Some(particles) => particles,
-        None => {
-            let made = list(inputs, scenario, file, &masses)?;
-            inputs.list.get_or_init(|| made).clone()
-        }
+        None => inputs.list.get_or_init(|| list(scenario, file, &masses)).clone(),
     };
     let &InputParticles { origin, lengths, share, .. } = file;
     Ok((ParticleSource::List { origin, lengths, particles, share }, masses))
 }
 
-fn list(
-    inputs: &Inputs,
-    scenario: &Scenario,
-    file: &InputParticles,
-    masses: &[f64],
-) -> Result<Arc<[Particle]>, InputError> {
+fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Particle]> {
     // They are drawn where there is a temperature.
     let velocities = match scenario.system.temperature {
         Some(_) => None,
-        None => velocities(inputs, file, masses)?,
+        None => velocities(file, masses),
     };
     let particle = |index: usize| Particle {
         id: file.ids[index],
@@ -52,7 +44,7 @@ fn list(
         position: file.positions[index],
         velocity: velocities.as_ref().map_or([0.0; 3], |velocities| velocities[index]),
     };
-    Ok((0..file.ids.len()).map(particle).collect())
+    (0..file.ids.len()).map(particle).collect()
 }
 
 /// Whether something says how the particles move.
@@ -75,21 +67,24 @@ pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
     Err(InputError { file: file_name(inputs), line: None, problem }.into())
 }
 
-/// An error of the engine at the line of the file that caused it.
-pub(super) fn located(inputs: &Inputs, error: &EngineError) -> Option<InputError> {
-    let EngineError::Particle { id, attribute, problem } = error else { return None };
-    let file = inputs.particles.as_ref()?;
-    let lines = file.lines.get(file.ids.binary_search(id).ok()?)?;
-    let line = match attribute {
-        Attribute::Position => lines.position,
-        Attribute::Velocity => lines.velocity,
+/// Whether particles can be where they are, and move as they do.
+///
+/// # Errors
+/// What is wrong in the first line of the file in which anything is.
+pub(super) fn check_particles(inputs: &Inputs, config: &Config) -> Result<(), InputError> {
+    let Some(file) = &inputs.particles else { return Ok(()) };
+    let located = |fault: ParticleFault| {
+        let lines = file.lines.get(file.ids.binary_search(&fault.id).ok()?)?;
+        Some(match fault.attribute {
+            Attribute::Position => (lines.position, fault),
+            Attribute::Velocity => (lines.velocity, fault),
+        })
     };
-    Some(particle_error(inputs, line, *id, problem.clone()))
-}
-
-fn particle_error(inputs: &Inputs, line: u32, id: u64, problem: String) -> InputError {
-    let problem = Problem::Particle { id, problem };
-    InputError { file: file_name(inputs), line: Some(line as usize), problem }
+    let faults = config.particle_faults().chain(contradictions(file, config)).filter_map(located);
+    faults.min_by_key(|(line, _)| *line).map_or(Ok(()), |(line, ParticleFault { id, problem, .. })| {
+        let problem = Problem::Particle { id, problem };
+        Err(InputError { file: file_name(inputs), line: Some(line as usize), problem })
+    })
 }
 
 fn file_name(inputs: &Inputs) -> String {
@@ -151,29 +146,28 @@ fn masses(
     (0..species).map(choose).collect()
 }
 
-/// Velocities of the file, or what its momenta make of them. Where it has both, they must agree.
-fn velocities<'f>(
-    inputs: &Inputs,
-    file: &'f InputParticles,
-    masses: &[f64],
-) -> Result<Option<Cow<'f, [[f64; 3]]>>, InputError> {
-    let mass = |index: usize| masses[file.types[index] as usize - 1];
-    let (velocities, momenta) = match (&file.velocities, &file.momenta) {
-        (velocities, None) => return Ok(velocities.as_ref().map(Cow::from)),
-        (None, Some(momenta)) => {
-            let moved = momenta.iter().enumerate();
-            return Ok(Some(moved.map(|(index, momentum)| momentum.map(|p| p / mass(index))).collect()));
-        }
-        (Some(velocities), Some(momenta)) => (velocities, momenta),
-    };
-    let contradicts =
-        |&index: &usize| (0..3).any(|dim| !agree(mass(index) * velocities[index][dim], momenta[index][dim]));
-    let Some(index) = (0..momenta.len()).find(contradicts) else { return Ok(Some(velocities.into())) };
-    let (velocity, momentum, mass) = (velocities[index], momenta[index], mass(index));
-    let problem = format!(
-        "its velocity is {velocity:?} and its mass {mass}, but its momentum {momentum:?}; keep one of the two columns"
-    );
-    Err(particle_error(inputs, file.lines[index].velocity, file.ids[index], problem))
+/// Velocities of the file, or what its momenta make of them.
+fn velocities<'f>(file: &'f InputParticles, masses: &[f64]) -> Option<Cow<'f, [[f64; 3]]>> {
+    let velocity = |(momentum, kind): (&[f64; 3], &u32)| momentum.map(|p| p / masses[*kind as usize - 1]);
+    let moved = || Some(file.momenta.as_ref()?.iter().zip(&file.types).map(velocity).collect());
+    file.velocities.as_ref().map(Cow::from).or_else(moved)
+}
+
+/// Where the file has velocities and momenta, they must agree, unless both are replaced.
+fn contradictions(file: &InputParticles, config: &Config) -> impl Iterator<Item = ParticleFault> {
+    let both = file.velocities.as_ref().zip(file.momenta.as_ref()).filter(|_| config.temperature.is_none());
+    let pairs = both.into_iter().flat_map(|(velocities, momenta)| velocities.iter().zip(momenta));
+    pairs.enumerate().filter_map(|(index, (velocity, momentum))| {
+        let mass = config.masses[file.types[index] as usize - 1];
+        let contradicts = (0..3).any(|dim| !agree(mass * velocity[dim], momentum[dim]));
+        let problem = || {
+            format!(
+                "its velocity is {velocity:?} and its mass {mass}, but its momentum {momentum:?}; keep one of the two columns"
+            )
+        };
+        let (id, attribute) = (file.ids[index], Attribute::Velocity);
+        contradicts.then(|| ParticleFault { id, attribute, problem: problem() })
+    })
 }
 
 /// As far as eight decimals say.

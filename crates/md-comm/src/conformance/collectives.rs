@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::random::Random;
 use super::{Check, Flaws};
-use crate::{CommError, World};
+use crate::{CommError, Message, World, deliver, deliver_items};
 
 /// How long rank 0 keeps the others at the barrier.
 const BARRIER_DELAY: Duration = Duration::from_millis(20);
@@ -13,6 +13,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("gather_all", gather_all),
     Check::new("gather to every root", gather),
     Check::new("broadcast from every root", broadcast),
+    Check::new("shift by any number of places", shift),
+    Check::new("messages to any ranks", deliver_to_any),
     Check::new("sum is exact", sum),
     Check::new("sum of what is not finite, or zero", special_sum),
     Check::new("max", max),
@@ -53,6 +55,40 @@ fn broadcast(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
             flaws.expect(bytes == bytes_of(root, length), || format!("broadcast of {length} from {root}"));
         }
     }
+    Ok(())
+}
+
+fn shift(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let length = |rank: usize, by: usize| (rank + by) % 3 * 100_000;
+    for by in 0..2 * world.ranks() {
+        let come = world.shift(by, &bytes_of(world.rank(), length(world.rank(), by)))?;
+        let from = (world.rank() + 2 * world.ranks() - by) % world.ranks();
+        flaws.expect(come == bytes_of(from, length(from, by)), || format!("shift by {by}"));
+    }
+    Ok(())
+}
+
+/// None, one or several from every rank to every rank, some without bytes.
+fn deliver_to_any(world: &dyn World, flaws: &Flaws) -> Result<(), CommError> {
+    let between = |from: usize, to: usize| {
+        let mut random = Random::keyed(&[from as u64, to as u64]);
+        (0..random.below(3)).map(|_| bytes_of(from, random.below(3) * 1000 + to)).collect::<Vec<_>>()
+    };
+    let (rank, ranks) = (world.rank(), 0..world.ranks());
+    let to = |to: usize| between(rank, to).into_iter().map(move |bytes| Message { to, bytes });
+    let mut come = deliver(world, ranks.clone().flat_map(to).collect())?;
+    let mut expected: Vec<_> = ranks.clone().flat_map(|from| between(from, rank)).collect();
+    come.sort();
+    expected.sort();
+    flaws.expect(come == expected, || format!("{} messages, not {}", come.len(), expected.len()));
+    let items = ranks.flat_map(|to| (0..to).map(move |i| (to, [rank, to, i].map(|n| n as u64))));
+    let come = deliver_items(world, items)?;
+    let mut expected: Vec<_> =
+        (0..world.ranks()).flat_map(|from| (0..rank).map(move |i| [from, rank, i])).collect();
+    come.iter().for_each(|item| expected.retain(|other| *item != other.map(|n| n as u64)));
+    flaws.expect(come.len() == rank * world.ranks() && expected.is_empty(), || {
+        format!("{} items", come.len())
+    });
     Ok(())
 }
 

@@ -4,12 +4,12 @@
 //! The payload is made of relaxed atomics: a load that is not ordered after the store of its message, or not before
 //! that of the next one, returns another value in some execution, and the assertion finds it.
 
-use loom::model::Builder;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 use super::*;
+use crate::explore_model::explore;
 
 /// Words of a payload: two, so that half of one message beside half of another shows.
 const PAYLOAD_WORDS: usize = 2;
@@ -136,27 +136,9 @@ impl Line {
     }
 }
 
-/// How much is looked at.
-#[derive(Debug, Clone, Copy)]
-enum Search {
-    /// Every execution.
-    Everything,
-    /// Those with so many context switches that no wait forces: goes deeper in the same time.
-    Preemptions(usize),
-}
-
-fn explore(search: Search, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = match search {
-        Search::Everything => None,
-        Search::Preemptions(most) => Some(most),
-    };
-    builder.check(model);
-}
-
 /// One rank sends, the other one receives.
-fn one_way(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
-    explore(search, move || {
+fn one_way(preemptions: Option<usize>, buffers: usize, exchanges: u64, conduct: Conduct) {
+    explore(preemptions, move || {
         let line = Arc::new(Line::new(buffers, Answer::Nothing, conduct));
         let sender = Arc::clone(&line);
         let sending = thread::spawn(move || (1..=exchanges).for_each(|sequence| sender.send(sequence)));
@@ -166,8 +148,8 @@ fn one_way(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
 }
 
 /// Both ranks send and receive in every exchange.
-fn both_ways(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
-    explore(search, move || {
+fn both_ways(preemptions: Option<usize>, buffers: usize, exchanges: u64, conduct: Conduct) {
+    explore(preemptions, move || {
         let lines = Arc::new([0, 1].map(|_| Line::new(buffers, Answer::Message, conduct)));
         let theirs = Arc::clone(&lines);
         let play = move |rank: usize, lines: &[Line; 2]| {
@@ -184,44 +166,44 @@ fn both_ways(search: Search, buffers: usize, exchanges: u64, conduct: Conduct) {
 
 /// Deep enough that each of two buffers is used three times.
 const DEEP: u64 = 6;
-const FEW: Search = Search::Preemptions(3);
+const FEW: Option<usize> = Some(3);
 
 #[test]
 fn one_way_with_credits_no_message_is_torn_or_lost() {
-    one_way(Search::Everything, 1, 3, Conduct::Right);
-    one_way(Search::Everything, 2, 3, Conduct::Right);
+    one_way(None, 1, 3, Conduct::Right);
+    one_way(None, 2, 3, Conduct::Right);
     one_way(FEW, 1, DEEP, Conduct::Right);
     one_way(FEW, 2, DEEP, Conduct::Right);
 }
 
 #[test]
 fn both_ways_with_one_buffer_and_credits_no_message_is_torn_or_lost() {
-    both_ways(Search::Everything, 1, 2, Conduct::Right);
+    both_ways(None, 1, 2, Conduct::Right);
     both_ways(FEW, 1, DEEP, Conduct::Right);
 }
 
 #[test]
 fn both_ways_with_two_buffers_the_answer_replaces_the_credit() {
-    both_ways(Search::Everything, 2, 4, Conduct::Right);
+    both_ways(None, 2, 4, Conduct::Right);
     both_ways(FEW, 2, DEEP, Conduct::Right);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_flag_without_release_order_is_caught() {
-    both_ways(Search::Everything, 2, 3, Conduct::Unordered);
+    both_ways(None, 2, 3, Conduct::Unordered);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_flag_before_the_payload_is_caught() {
-    both_ways(Search::Everything, 2, 3, Conduct::FlagFirst);
+    both_ways(None, 2, 3, Conduct::FlagFirst);
 }
 
 #[test]
 #[should_panic(expected = "payload of another exchange")]
 fn a_credit_before_the_payload_was_read_is_caught() {
-    one_way(Search::Everything, 1, 3, Conduct::CreditFirst);
+    one_way(None, 1, 3, Conduct::CreditFirst);
 }
 
 // A sender that nobody holds back overwrites a payload, or a flag before it is seen: then the receiver waits for ever,
@@ -229,11 +211,11 @@ fn a_credit_before_the_payload_was_read_is_caught() {
 #[test]
 #[should_panic]
 fn an_ignored_credit_one_way_is_caught() {
-    one_way(Search::Everything, 2, 3, Conduct::CreditIgnored);
+    one_way(None, 2, 3, Conduct::CreditIgnored);
 }
 
 #[test]
 #[should_panic]
 fn an_ignored_credit_with_one_buffer_is_caught() {
-    both_ways(Search::Everything, 1, 3, Conduct::CreditIgnored);
+    both_ways(None, 1, 3, Conduct::CreditIgnored);
 }

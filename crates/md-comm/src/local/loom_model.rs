@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use loom::model::Builder;
 use loom::thread;
 
 use super::mailbox::{Address, Kind, Shared};
 use super::world::{LocalWorld, copy_of};
+use crate::explore_model::explore;
 use crate::{Buffering, CommError, Edge, EdgeId, ExchangeSpec, Flow, Rank, Sizes, World};
 
 /// Never reached: a wait that nobody ends is a deadlock, which the model reports.
@@ -15,13 +15,7 @@ const WATCHDOG: Duration = Duration::from_secs(100_000);
 /// Deep enough that with two buffering the first is used again.
 const EXCHANGES: u8 = 3;
 /// Context switches that no wait forces; most bugs of locks show with two (Musuvathi and Qadeer 2007).
-const PREEMPTIONS: usize = 3;
-
-fn explore(model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
-    builder.check(model);
-}
+const PREEMPTIONS: Option<usize> = Some(3);
 
 /// Exchanges of one byte with the other rank, then the end of the context.
 fn play(rank: Rank, shared: Arc<Shared>, flow: Flow, buffering: Buffering) -> Result<(), CommError> {
@@ -44,7 +38,7 @@ fn play(rank: Rank, shared: Arc<Shared>, flow: Flow, buffering: Buffering) -> Re
 }
 
 fn two_ranks(flows: [Flow; 2], buffering: Buffering) {
-    explore(move || {
+    explore(PREEMPTIONS, move || {
         let shared = Arc::new(Shared::new(2));
         let other = Arc::clone(&shared);
         let peer = thread::spawn(move || play(1, other, flows[1], buffering));
@@ -67,7 +61,7 @@ fn one_way_the_sender_waits_for_a_buffer_and_no_longer() {
 
 #[test]
 fn a_failure_reaches_a_rank_that_is_about_to_wait() {
-    explore(|| {
+    explore(PREEMPTIONS, || {
         let shared = Arc::new(Shared::new(2));
         let failing = Arc::clone(&shared);
         let peer = thread::spawn(move || failing.fail(1));
@@ -78,7 +72,7 @@ fn a_failure_reaches_a_rank_that_is_about_to_wait() {
 }
 
 fn one_message(post: fn(&Shared, Address)) {
-    explore(move || {
+    explore(PREEMPTIONS, move || {
         let shared = Arc::new(Shared::new(1));
         let address = Address { kind: Kind::Payload, context: 1, from: 0, channel: 0 };
         let sender = Arc::clone(&shared);

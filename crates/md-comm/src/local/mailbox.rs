@@ -21,6 +21,7 @@ pub(super) enum Kind {
     GatherAll,
     Gather,
     Broadcast,
+    Shift,
 }
 
 /// Address of a queue inside a mailbox.

@@ -1,4 +1,4 @@
-//! Collectives of the `local` transport, as plain messages: everybody to everybody, everybody to root, root to everybody.
+//! Collectives of the `local` transport, as plain messages: everybody to everybody, everybody to root, root to everybody, all around a ring.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::mailbox::{Address, Kind, NoMessage, Shared};
 use super::transport::LocalTransport;
 use crate::buffer::AlignedBuffer;
+use crate::deliver::copied;
 use crate::ledger::Ledger;
 use crate::transport::Transport;
 use crate::{CommError, Exchange, ExchangeSpec, Rank, World};
@@ -102,6 +103,7 @@ impl Kind {
             Self::GatherAll => "gather_all",
             Self::Gather => "gather",
             Self::Broadcast => "broadcast",
+            Self::Shift => "shift",
             Self::Payload | Self::FreeBuffer | Self::Capacity => "exchange",
         }
     }
@@ -172,6 +174,13 @@ impl World for LocalWorld {
         (0..self.ranks())
             .map(|from| Ok(self.member.take_from(Kind::Gather, from)?.bytes().to_vec()))
             .collect()
+    }
+
+    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        let (rank, ranks) = (self.rank(), self.ranks());
+        self.member.post(Kind::Shift, (rank + by) % ranks, mine)?;
+        let from = (rank + ranks - by % ranks) % ranks;
+        copied(self.member.take_from(Kind::Shift, from)?.bytes())
     }
 
     fn barrier(&self) -> Result<(), CommError> {

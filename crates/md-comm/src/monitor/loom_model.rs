@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use loom::model;
-use loom::model::Builder;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 use super::words::{CallLimit, CallWord, Heartbeat, call_in, peer_in};
 use crate::Rank;
+use crate::explore_model::explore;
 
 const FENCE: u8 = 13;
 const PUT: u8 = 23;
 /// Context switches that no wait forces, where there are three threads.
-const PREEMPTIONS: usize = 3;
+const PREEMPTIONS: Option<usize> = Some(3);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conduct {
@@ -163,9 +163,7 @@ fn a_longer_limit(conduct: Conduct) {
 
 /// A beat between two looks, and perhaps a second thread that beats.
 fn beats(others: usize) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
-    builder.check(move || {
+    explore(PREEMPTIONS, move || {
         let (heartbeat, turns) = (Heartbeat::default(), Turns::default());
         let (looked, again) = (Event::default(), Event::default());
         let beat = |heartbeat: &Heartbeat, turns: &Turns| {

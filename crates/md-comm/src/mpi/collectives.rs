@@ -3,12 +3,20 @@
 use super::ffi::Transfers;
 use super::numbers::ContextNumber;
 use super::world::Inner;
+use crate::deliver::copied;
 use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
 use crate::spin_wait::SpinWait;
 use crate::{CommError, Rank};
 
-/// Longest piece of a broadcast; MPI counts are `int`.
+/// Longest piece; MPI counts are `int`.
 const PIECE_BYTES: usize = 1 << 30;
+
+/// Who sends to this rank, and to whom it sends.
+struct Pass {
+    context: &'static str,
+    to: Rank,
+    senders: Vec<Rank>,
+}
 
 impl Inner {
     /// First the length, then the bytes in pieces.
@@ -30,37 +38,51 @@ impl Inner {
         Ok(())
     }
 
-    /// Messages to the root: first the lengths, then the bytes. Successive gathers cannot mix, because messages between
-    /// two ranks with one tag do not overtake each other.
+    /// Messages to the root.
     pub(super) fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        let lengths = self.gather_known(root, &encode_length(mine.len()), |_| LENGTH_BYTES)?;
-        let lengths = lengths.iter().map(|length| length_from(length)).collect::<Result<Vec<_>, _>>()?;
-        self.gather_known(root, mine, |from| lengths[from])
+        let senders = if self.rank == root { (0..self.ranks).collect() } else { Vec::new() };
+        self.pass(&Pass { context: "gather", to: root, senders }, mine)
     }
 
-    /// Gathers messages whose lengths the root knows.
-    fn gather_known(
+    /// [`World::shift`](crate::World::shift).
+    pub(super) fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        let by = by % self.ranks;
+        let (to, from) = ((self.rank + by) % self.ranks, (self.rank + self.ranks - by) % self.ranks);
+        let come = self.pass(&Pass { context: "shift", to, senders: vec![from] }, mine)?;
+        Ok(come.into_iter().next().unwrap_or_default())
+    }
+
+    /// First the lengths, then the bytes. What is passed on one after the other cannot mix, because messages between two ranks with one
+    /// tag do not overtake each other.
+    fn pass(&self, pass: &Pass, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        let lengths = self.pass_known(pass, &encode_length(mine.len()), |_| LENGTH_BYTES)?;
+        let lengths = lengths.iter().map(|length| length_from(length)).collect::<Result<Vec<_>, _>>()?;
+        self.pass_known(pass, mine, |i| lengths[i])
+    }
+
+    /// Messages whose lengths are known.
+    fn pass_known(
         &self,
-        root: Rank,
+        pass: &Pass,
         mine: &[u8],
-        length_of: impl Fn(Rank) -> usize,
+        length_of: impl Fn(usize) -> usize,
     ) -> Result<Vec<Vec<u8>>, CommError> {
         let tag = ContextNumber::WORLD.tag(0);
-        let senders = if self.rank == root { self.ranks } else { 0 };
-        let mut incoming = Transfers::incoming(senders);
-        for from in 0..senders {
-            incoming.receive(from, &self.communicator, from, tag, length_of(from))?;
+        let many = pass.senders.len();
+        let mut incoming = Transfers::incoming(many).in_pieces(&vec![PIECE_BYTES; many]);
+        for (i, &from) in pass.senders.iter().enumerate() {
+            incoming.receive(i, &self.communicator, from, tag, length_of(i))?;
         }
-        let mut outgoing = Transfers::outgoing(1);
+        let mut outgoing = Transfers::outgoing(1).in_pieces(&[PIECE_BYTES]);
         outgoing.bytes_mut(0, mine.len())?.copy_from_slice(mine);
-        outgoing.send(0, &self.communicator, root, tag)?;
-        self.finish_gather(root, &mut outgoing, &mut incoming)?;
-        (0..senders).map(|from| Ok(incoming.bytes(from)?.to_vec())).collect()
+        outgoing.send(0, &self.communicator, pass.to, tag)?;
+        self.finish(pass, &mut outgoing, &mut incoming)?;
+        (0..many).map(|i| copied(incoming.bytes(i)?)).collect()
     }
 
-    fn finish_gather(
+    fn finish(
         &self,
-        root: Rank,
+        &Pass { context, to, ref senders }: &Pass,
         outgoing: &mut Transfers,
         incoming: &mut Transfers,
     ) -> Result<(), CommError> {
@@ -72,11 +94,11 @@ impl Inner {
                 return Ok(());
             }
             if let Err(expired) = wait.pause() {
-                let late = (0..self.ranks).filter(|&from| self.rank == root && incoming.is_active(from));
-                let late: Vec<_> = late.map(|from| format!("rank {from}")).collect();
-                let awaited = if late.is_empty() { format!("rank {root}") } else { late.join(", ") };
+                let late = senders.iter().enumerate().filter(|&(i, _)| incoming.is_active(i));
+                let late: Vec<_> = late.map(|(_, from)| format!("rank {from}")).collect();
+                let awaited = if late.is_empty() { format!("rank {to}") } else { late.join(", ") };
                 let (rank, waited_s) = (self.rank, expired.waited_s);
-                return Err(CommError::Timeout { context: "gather", rank, waited_s, awaited });
+                return Err(CommError::Timeout { context, rank, waited_s, awaited });
             }
         }
     }

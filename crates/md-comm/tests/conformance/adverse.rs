@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use md_comm::{Backend, Buffering, RmaOptions};
 
-use crate::Summary;
+use crate::Tally;
 use crate::cases::{Case, OSC_PT2PT, OSC_SM, Path};
 use crate::child::{ADVERSITY, BACKEND, BETWEEN_NODES, FLAG_FIRST, NO_WINDOW};
 use crate::jobs::{RANKS_PER_NODE, expect, over_mpi, play, under_launcher};
@@ -85,17 +85,17 @@ fn short(backend: Backend) -> Vec<RmaOptions> {
     own.filter_map(|(_, text)| options::parse(text).ok()).collect()
 }
 
-pub(crate) fn run_all(summary: &mut Summary) {
+pub(crate) fn run_all(tally: &mut Tally) {
     for backend in over_mpi().filter(|&backend| lets_ahead(backend)) {
-        summary.record(&format!("a sender two exchanges ahead, {}", backend.name()), two_ahead(backend));
+        tally.show(&format!("a sender two exchanges ahead, {}", backend.name()), two_ahead(backend));
     }
     for backend in [Backend::Shm, Backend::RmaNotify] {
         let name = format!("a flag before its data is caught, {}", backend.name());
-        summary.record(&name, flag_first_is_caught(backend));
+        tally.show(&name, flag_first_is_caught(backend));
     }
     for backend in [Backend::Shm, Backend::Hybrid, Backend::RmaLock, Backend::RmaFence] {
         let name = format!("a window refused on one rank is refused on all, {}", backend.name());
-        summary.record(&name, no_window_is_reported(backend));
+        tally.show(&name, no_window_is_reported(backend));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::Summary;
+use crate::Tally;
 use crate::cases::Case;
 use crate::child::{BACKEND, EXPECTED_RANKS, OPTIONS, OPTIONS_END};
 use crate::jobs::{output, play_within, suite_limit, under_launcher};
@@ -12,39 +12,39 @@ use crate::jobs::{output, play_within, suite_limit, under_launcher};
 const AT_ONCE: usize = 2;
 
 /// Plays jobs, each of cases that differ in their options only.
-pub(crate) fn play_all(summary: &mut Summary, jobs: &[&[Case]]) {
-    let (summary, next) = (Mutex::new(summary), AtomicUsize::new(0));
+pub(crate) fn play_all(tally: &mut Tally, jobs: &[&[Case]]) {
+    let (tally, next) = (Mutex::new(tally), AtomicUsize::new(0));
     let worker = || {
         while let Some(cases) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            play(&summary, cases);
+            play(&tally, cases);
         }
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(worker))));
 }
 
 /// A case that ends its job is failed, and those after it get a new job.
-fn play(summary: &Mutex<&mut Summary>, cases: &[Case]) {
+fn play(tally: &Mutex<&mut Tally>, cases: &[Case]) {
     let mut left = cases;
     while let Some(first) = left.first() {
         let outcome = job(first, left);
-        let mut summary = lock(summary);
+        let mut tally = lock(tally);
         let Job { said, results, ended } = outcome.unwrap_or_else(Job::not_run);
         said.iter().for_each(|line| println!("        {line}"));
         for (case, result) in left.iter().zip(&results) {
-            summary.record(&case.name(), result.clone());
+            tally.show(&case.name(), result.clone());
         }
         left = &left[results.len()..];
         if let Some((ending, others)) = left.split_first() {
-            summary.record(&ending.name(), ended.and(Err("it has no result".to_owned())));
+            tally.show(&ending.name(), ended.and(Err("it has no result".to_owned())));
             left = others;
         } else if let Err(what) = ended {
-            summary.record(&format!("the end of the job of {}", first.name()), Err(what));
+            tally.show(&format!("the end of the job of {}", first.name()), Err(what));
         }
     }
 }
 
-fn lock<'t, 'a>(summary: &'t Mutex<&'a mut Summary>) -> MutexGuard<'t, &'a mut Summary> {
-    summary.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<'t, 'a>(tally: &'t Mutex<&'a mut Tally>) -> MutexGuard<'t, &'a mut Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type CaseResult = Result<(), String>;

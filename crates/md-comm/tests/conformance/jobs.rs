@@ -15,7 +15,7 @@ use md_comm::Backend;
 use crate::cases::{self, Case};
 use crate::child::{ABORT_CODE, BACKEND, BETWEEN_NODES, EXPECTED_RANKS, ROLE};
 use crate::launch::{self, Finished};
-use crate::{RANKS, Summary, adverse, batch, is_wanted};
+use crate::{RANKS, Tally, adverse, batch, is_wanted};
 
 /// The suite's limit; it takes seconds, but cores are shared, and many windows on many ranks take long to make. Libraries
 /// that spin where there are more ranks than cores need more ([`LIMIT`]).
@@ -32,22 +32,18 @@ const SHORT_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) const RANKS_PER_NODE: &str = "MD_RANKS_PER_NODE";
 /// Cannot move messages between nodes by themselves; `p2p` is tested in any case.
 const NOT_BETWEEN_NODES: [Backend; 4] = [Backend::P2p, Backend::Shm, Backend::Hybrid, Backend::Auto];
-pub(crate) fn run_all(summary: &mut Summary) {
+pub(crate) fn run_all(tally: &mut Tally) {
     let over_nodes = is_wanted("nodes");
     if !over_nodes {
         let alone = this_program().and_then(|program| suite(program, Backend::P2p, 1));
-        summary.record("p2p as a plain process", alone);
+        tally.show("p2p as a plain process", alone);
     }
     if launch::mpirun(1).is_none() {
-        println!("skipped: no mpirun");
-        if std::env::var("CI").is_ok_and(|ci| ci == "true") {
-            summary.record("mpirun is installed", Err("CI must not skip the MPI tests".to_owned()));
-        }
-        return;
+        return tally.show("mpirun is installed", launch::may_skip("no mpirun"));
     }
     let ranks_wanted = match ranks_wanted() {
         Ok(ranks) => ranks,
-        Err(what) => return summary.record(RANKS_WANTED, Err(what)),
+        Err(what) => return tally.show(RANKS_WANTED, Err(what)),
     };
     let only = std::env::var("MD_CONFORMANCE_ONLY").unwrap_or_default();
     let wanted = |case: &Case| {
@@ -57,17 +53,17 @@ pub(crate) fn run_all(summary: &mut Summary) {
     let cases: Vec<Case> = all.into_iter().filter(wanted).collect();
     let together = cases.chunk_by(Case::shares_a_job);
     let jobs: Vec<&[Case]> = together.flat_map(|cases| cases.chunks(cases::MOST_PER_JOB)).collect();
-    batch::play_all(summary, &jobs);
+    batch::play_all(tally, &jobs);
     if only.is_empty() && !over_nodes {
-        small_nodes(summary, Backend::Hybrid, Backend::P2p);
+        small_nodes(tally, Backend::Hybrid, Backend::P2p);
         if full() {
-            small_nodes(summary, Backend::Auto, Backend::P2p);
+            small_nodes(tally, Backend::Auto, Backend::P2p);
             for between in over_mpi().filter(|backend| !NOT_BETWEEN_NODES.contains(backend)) {
-                small_nodes(summary, Backend::Hybrid, between);
+                small_nodes(tally, Backend::Hybrid, between);
             }
         }
-        adverse::run_all(summary);
-        failures(summary);
+        adverse::run_all(tally);
+        failures(tally);
     }
 }
 
@@ -89,24 +85,23 @@ pub(crate) fn full() -> bool {
 }
 
 /// This machine as several nodes: some edges lead between them with two ranks each, all with one.
-fn small_nodes(summary: &mut Summary, backend: Backend, between: Backend) {
+fn small_nodes(tally: &mut Tally, backend: Backend, between: Backend) {
     for (ranks, ranks_per_node) in RANKS.into_iter().flat_map(|ranks| [(ranks, "1"), (ranks, "2")]) {
         let outcome = under_launcher(ranks).and_then(|mut command| {
             command.env(RANKS_PER_NODE, ranks_per_node).env(BETWEEN_NODES, between.name());
             suite(command, backend, ranks)
         });
         let (name, between) = (backend.name(), between.name());
-        summary
-            .record(&format!("{name}, {ranks} ranks, {ranks_per_node} per node, {between} between"), outcome);
+        tally.show(&format!("{name}, {ranks} ranks, {ranks_per_node} per node, {between} between"), outcome);
     }
 }
 
-fn failures(summary: &mut Summary) {
-    summary.record("a panic ends the job", panic_ends_job());
-    summary.record("an abort ends the job with its code", abort_ends_job());
+fn failures(tally: &mut Tally) {
+    tally.show("a panic ends the job", panic_ends_job());
+    tally.show("an abort ends the job with its code", abort_ends_job());
     for backend in [Backend::P2p, Backend::Shm, Backend::RmaLock] {
         let name = format!("inside a program that has initialised MPI itself, {}", backend.name());
-        summary.record(&name, embedded(backend));
+        tally.show(&name, embedded(backend));
     }
     // The others wait in the same few ways. A fence blocks inside the library.
     let typical =
@@ -114,21 +109,21 @@ fn failures(summary: &mut Summary) {
     let chosen = |backend: &Backend| full() || typical.contains(backend);
     for backend in over_mpi().filter(chosen) {
         let name = format!("the watchdog names the awaited edge, {}", backend.name());
-        summary.record(&name, watchdog_names(backend, "silent", "waited"));
+        tally.show(&name, watchdog_names(backend, "silent", "waited"));
     }
-    summary.record(
+    tally.show(
         "the watchdog names the awaited edge",
         watchdog_names(Backend::P2p, "silent", "for rank 1 (channel 0)"),
     );
-    summary.record("a call that blocks ends the job with its name and exit code 3", blocked_call());
-    summary.record("the watchdog names the awaited edges of both halves, hybrid", both_halves_named());
-    summary.record(
+    tally.show("a call that blocks ends the job with its name and exit code 3", blocked_call());
+    tally.show("the watchdog names the awaited edges of both halves, hybrid", both_halves_named());
+    tally.show(
         "the watchdog names an absent rank",
         watchdog_names(Backend::P2p, "absent", "capacities of rank 1"),
     );
     for backend in over_mpi() {
         let name = format!("contexts dropped in flight do no harm, {}", backend.name());
-        summary.record(&name, dropped_in_flight(backend));
+        tally.show(&name, dropped_in_flight(backend));
     }
 }
 

@@ -1,5 +1,5 @@
 //! Starting launchers, and other commands with a time limit: output collected, nothing left behind.
-#![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(dead_code, clippy::print_stdout, reason = "every test program uses a part of it")]
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -58,6 +58,19 @@ pub(crate) fn mpirun(ranks: usize) -> Option<Command> {
     }
     command.args(["-n", &ranks.to_string()]);
     Some(command)
+}
+
+/// Says why something is not tested.
+///
+/// # Errors
+/// In CI, where nothing may be skipped.
+pub(crate) fn may_skip(why: &str) -> Result<(), String> {
+    println!("skipped: {why}");
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        Err(format!("CI must not skip: {why}"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Runs a command in its own process group. If it has not ended after `limit`, the group is asked to end, then killed.

@@ -18,52 +18,32 @@ mod jobs;
 mod launch;
 #[cfg(feature = "mpi")]
 mod options;
+#[path = "../../../../tests/support/tally.rs"]
+mod tally;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use md_comm::conformance::{self, Report};
 use md_comm::{World, local};
+use tally::Tally;
 
 /// Worlds the suite is run on: one and two ranks per dimension are the special cases.
 const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
 const WATCHDOG: Duration = Duration::from_secs(60);
-
-/// Counts and prints outcomes.
-#[derive(Debug, Default)]
-struct Summary {
-    passed: usize,
-    failed: usize,
-}
-
-impl Summary {
-    fn record(&mut self, name: &str, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => {
-                self.passed += 1;
-                println!("ok      {name}");
-            }
-            Err(what) => {
-                self.failed += 1;
-                println!("FAILED  {name}\n        {what}");
-            }
-        }
-    }
-}
 
 fn main() -> ExitCode {
     #[cfg(feature = "mpi")]
     if let Some(code) = child::run_if_child() {
         return code;
     }
-    let mut summary = Summary::default();
+    let mut tally = Tally::default();
     for ranks in RANKS.into_iter().filter(|_| !is_wanted("nodes")) {
-        summary.record(&format!("local, {ranks} ranks"), on_threads(ranks));
+        tally.show(&format!("local, {ranks} ranks"), on_threads(ranks));
     }
     #[cfg(feature = "mpi")]
-    jobs::run_all(&mut summary);
-    println!("{} passed, {} failed", summary.passed, summary.failed);
-    ExitCode::from(u8::from(summary.failed > 0))
+    jobs::run_all(&mut tally);
+    tally.end()
 }
 
 /// Whether this form of the test was asked for.

@@ -16,7 +16,7 @@ use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::potential::{PairKernel, PairPotential};
-use crate::simd::{Double, Quads, SimdLevel, Single};
+use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
 use crate::threads::Threads;
 use std::ops::Range;
 
@@ -155,6 +155,14 @@ enum Loop<'a> {
 }
 
 impl PairLoop<'_> {
+    /// [`Arithmetic::SPECIES_IN_A_ROW`] of the loop.
+    pub(crate) fn species_in_a_row(&self) -> usize {
+        match &self.0 {
+            Loop::Cells(_) | Loop::Double(_) => Double::SPECIES_IN_A_ROW,
+            Loop::Single(_) | Loop::Quads(_) => Single::SPECIES_IN_A_ROW,
+        }
+    }
+
     /// Runs the loop, which is compiled anew for each type of kernel.
     pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
         match self.0 {

@@ -2,7 +2,7 @@
 
 use super::{Distance, PairKernel, PairTerm};
 use crate::force::{PairLoop, PairSums};
-use crate::simd::Arithmetic;
+use crate::simd::{Arithmetic, MOST_IN_A_ROW};
 use pulp::Simd;
 
 /// Parameters of one pair of species.
@@ -95,14 +95,27 @@ impl<const N: usize> PairTable<[f64; N]> {
     /// Runs a loop over pairs with the formula's kernel.
     pub fn run<F: Formula<N>>(&self, formula: F, pairs: PairLoop) -> PairSums {
         match self.entries.as_slice() {
-            [constants] => pairs.run(OneSpecies { formula, constants: *constants }),
-            &[first, mixed, _, second] => {
-                pairs.run(TwoSpecies { formula, constants: [[first, mixed], [mixed, second]] })
+            &[constants] => pairs.run(WithConstants { formula, constants }),
+            _ if self.species <= pairs.species_in_a_row() => {
+                pairs.run(WithConstants { formula, constants: &self.rows() })
             }
-            _ => pairs.run(ManySpecies { formula, table: self }),
+            _ => pairs.run(WithConstants { formula, constants: self }),
         }
     }
+
+    /// By the first species and the constant, then by the second.
+    fn rows(&self) -> Rows<N> {
+        let mut rows = [[[0.0; MOST_IN_A_ROW]; N]; MOST_IN_A_ROW];
+        for (n, entry) in self.entries.iter().enumerate() {
+            for (constant, &number) in entry.iter().enumerate() {
+                rows[n / self.species][constant][n % self.species] = number;
+            }
+        }
+        rows
+    }
 }
+
+type Rows<const N: usize> = [[[f64; MOST_IN_A_ROW]; N]; MOST_IN_A_ROW];
 
 /// A pair potential with `N` constants per pair of species; its two functions are those of [`PairKernel`].
 pub trait Formula<const N: usize>: Copy + Sync {
@@ -121,20 +134,36 @@ pub trait Formula<const N: usize>: Copy + Sync {
     ) -> PairTerm<P::Lanes<S>>;
 }
 
-/// All constants stay in registers.
+/// The kernel of a formula, with constants from somewhere.
 #[derive(Clone, Copy)]
-struct OneSpecies<F, const N: usize> {
+struct WithConstants<F, C, const N: usize> {
     formula: F,
-    constants: [f64; N],
+    constants: C,
 }
 
-impl<F: Formula<N>, const N: usize> PairKernel for OneSpecies<F, N> {
-    type Parameters<S: Simd, P: Arithmetic> = [P::Lanes<S>; N];
+/// Where the constants of a particle's pairs come from, by the species of its partners.
+trait Constants<const N: usize>: Copy + Sync {
+    /// For one species and all partners.
+    type Parameters<S: Simd, P: Arithmetic>: Copy;
+
+    /// Of species `a`.
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, a: usize) -> Self::Parameters<S, P>;
+
+    /// With partners of the species in `b`.
+    fn with<S: Simd, P: Arithmetic>(
+        simd: S,
+        parameters: Self::Parameters<S, P>,
+        b: P::SpeciesLanes<S>,
+    ) -> [P::Lanes<S>; N];
+}
+
+impl<F: Formula<N>, C: Constants<N>, const N: usize> PairKernel for WithConstants<F, C, N> {
+    type Parameters<S: Simd, P: Arithmetic> = C::Parameters<S, P>;
     type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, _: usize) -> [P::Lanes<S>; N] {
-        splat::<S, P, N>(simd, &self.constants)
+    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> C::Parameters<S, P> {
+        self.constants.parameters::<S, P>(simd, a)
     }
 
     #[inline(always)]
@@ -146,97 +175,76 @@ impl<F: Formula<N>, const N: usize> PairKernel for OneSpecies<F, N> {
     fn evaluate<S: Simd, P: Arithmetic>(
         &self,
         simd: S,
+        parameters: C::Parameters<S, P>,
+        b: P::SpeciesLanes<S>,
+        prepared: F::Prepared<S, P>,
+    ) -> PairTerm<P::Lanes<S>> {
+        self.formula.evaluate::<S, P>(simd, C::with::<S, P>(simd, parameters, b), prepared)
+    }
+}
+
+/// One species: all constants stay in registers.
+impl<const N: usize> Constants<N> for [f64; N] {
+    type Parameters<S: Simd, P: Arithmetic> = [P::Lanes<S>; N];
+
+    #[inline(always)]
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, _: usize) -> [P::Lanes<S>; N] {
+        let mut lanes = [P::splat(simd, 0.0); N];
+        for (lanes, constant) in lanes.iter_mut().zip(self) {
+            *lanes = P::splat(simd, constant);
+        }
+        lanes
+    }
+
+    #[inline(always)]
+    fn with<S: Simd, P: Arithmetic>(
+        _: S,
         constants: [P::Lanes<S>; N],
         _: P::SpeciesLanes<S>,
-        prepared: F::Prepared<S, P>,
-    ) -> PairTerm<P::Lanes<S>> {
-        self.formula.evaluate::<S, P>(simd, constants, prepared)
+    ) -> [P::Lanes<S>; N] {
+        constants
     }
 }
 
-/// A particle's constants with both species stay in registers, or near; one comparison and a select per constant.
-#[derive(Clone, Copy)]
-struct TwoSpecies<F, const N: usize> {
-    formula: F,
-    constants: [[[f64; N]; 2]; 2],
-}
-
-impl<F: Formula<N>, const N: usize> PairKernel for TwoSpecies<F, N> {
-    type Parameters<S: Simd, P: Arithmetic> = [[P::Lanes<S>; N]; 2];
-    type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
+/// A few: each constant is a register with a lane per species of the partner, from which one permutation takes it.
+impl<const N: usize> Constants<N> for &Rows<N> {
+    type Parameters<S: Simd, P: Arithmetic> = [P::Row; N];
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> [[P::Lanes<S>; N]; 2] {
-        let [first, second] = &self.constants[a];
-        [splat::<S, P, N>(simd, first), splat::<S, P, N>(simd, second)]
-    }
-
-    #[inline(always)]
-    fn prepare<S: Simd, P: Arithmetic>(&self, distance: Distance<S, P>) -> F::Prepared<S, P> {
-        self.formula.prepare(distance)
-    }
-
-    #[inline(always)]
-    fn evaluate<S: Simd, P: Arithmetic>(
-        &self,
-        simd: S,
-        [mut constants, second]: [[P::Lanes<S>; N]; 2],
-        b: P::SpeciesLanes<S>,
-        prepared: F::Prepared<S, P>,
-    ) -> PairTerm<P::Lanes<S>> {
-        let is_second = P::is_species(simd, b, 1);
-        for (constant, second) in constants.iter_mut().zip(second) {
-            *constant = P::select(simd, is_second, second, *constant);
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, a: usize) -> [P::Row; N] {
+        // No closure: with vectors in it, it is not always compiled into its place.
+        let mut rows = [P::row(simd, [0.0; MOST_IN_A_ROW]); N];
+        for (row, numbers) in rows.iter_mut().zip(self[a]) {
+            *row = P::row(simd, numbers);
         }
-        self.formula.evaluate::<S, P>(simd, constants, prepared)
+        rows
+    }
+
+    #[inline(always)]
+    fn with<S: Simd, P: Arithmetic>(simd: S, rows: [P::Row; N], b: P::SpeciesLanes<S>) -> [P::Lanes<S>; N] {
+        let mut lanes = [P::splat(simd, 0.0); N];
+        for (lanes, row) in lanes.iter_mut().zip(rows) {
+            *lanes = P::look_up(simd, row, b);
+        }
+        lanes
     }
 }
 
-/// Constants are blended by the partner's species: one comparison and a few selects per further species, no gather.
-#[derive(Clone, Copy)]
-struct ManySpecies<'a, F, const N: usize> {
-    formula: F,
-    table: &'a PairTable<[f64; N]>,
-}
-
-impl<'a, F: Formula<N>, const N: usize> PairKernel for ManySpecies<'a, F, N> {
+/// Many: lane by lane.
+impl<'a, const N: usize> Constants<N> for &'a PairTable<[f64; N]> {
     type Parameters<S: Simd, P: Arithmetic> = &'a [[f64; N]];
-    type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(&self, _: S, a: usize) -> &'a [[f64; N]] {
-        &self.table.entries[a * self.table.species..][..self.table.species]
+    fn parameters<S: Simd, P: Arithmetic>(self, _: S, a: usize) -> &'a [[f64; N]] {
+        &self.entries[a * self.species..][..self.species]
     }
 
     #[inline(always)]
-    fn prepare<S: Simd, P: Arithmetic>(&self, distance: Distance<S, P>) -> F::Prepared<S, P> {
-        self.formula.prepare(distance)
-    }
-
-    #[inline(always)]
-    fn evaluate<S: Simd, P: Arithmetic>(
-        &self,
+    fn with<S: Simd, P: Arithmetic>(
         simd: S,
-        parameters: &'a [[f64; N]],
+        table: &'a [[f64; N]],
         b: P::SpeciesLanes<S>,
-        prepared: F::Prepared<S, P>,
-    ) -> PairTerm<P::Lanes<S>> {
-        let mut constants = splat::<S, P, N>(simd, &parameters[0]);
-        for (species, of_species) in parameters.iter().enumerate().skip(1) {
-            let here = P::is_species(simd, b, species);
-            for (constant, &number) in constants.iter_mut().zip(of_species) {
-                *constant = P::select(simd, here, P::splat(simd, number), *constant);
-            }
-        }
-        self.formula.evaluate::<S, P>(simd, constants, prepared)
+    ) -> [P::Lanes<S>; N] {
+        P::gather_by_species(simd, table, b)
     }
-}
-
-#[inline(always)]
-fn splat<S: Simd, P: Arithmetic, const N: usize>(simd: S, constants: &[f64; N]) -> [P::Lanes<S>; N] {
-    let mut lanes = [P::splat(simd, 0.0); N];
-    for (lanes, &constant) in lanes.iter_mut().zip(constants) {
-        *lanes = P::splat(simd, constant);
-    }
-    lanes
 }

@@ -12,6 +12,7 @@ mod registers;
 pub(crate) use registers::Pipeline;
 pub use registers::{Few, LevelKernel, Many, Registers};
 
+pub(crate) use arithmetic::MOST_IN_A_ROW;
 pub use arithmetic::{Arithmetic, ClusterForces, Double, Quads, Single};
 pub use cpu::Inversion;
 

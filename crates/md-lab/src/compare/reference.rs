@@ -130,17 +130,13 @@ impl Reference {
         bound: f64,
     ) -> Result<Result<(), String>, EngineError> {
         let (mut is_found, mut worst) = (vec![false; self.rows.len()], (0.0, 0));
-        for_each_rank(rows, world, |rows| {
+        for_each_rank(&rows.iter().copied(), world, |row| {
             heartbeat.beat();
-            for row in rows {
-                let Ok(index) = self.rows.binary_search_by_key(&row.id, |reference| reference.id) else {
-                    continue;
-                };
-                is_found[index] = true;
-                let difference = self.difference(row, &self.rows[index]);
-                if (difference, row.id) >= worst {
-                    worst = (difference, row.id);
-                }
+            let Ok(index) = self.rows.binary_search_by_key(&row.id, |reference| reference.id) else { return };
+            is_found[index] = true;
+            let difference = self.difference(&row, &self.rows[index]);
+            if (difference, row.id) >= worst {
+                worst = (difference, row.id);
             }
         })?;
         let mut counts =

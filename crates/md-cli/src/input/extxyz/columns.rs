@@ -82,11 +82,6 @@ impl Columns {
         Ok(self)
     }
 
-    /// The id of a row, if it can be read: without such a column, its place among the rows.
-    pub(super) fn plain_id(&self, line: Line<'_>, order: u64) -> Option<u64> {
-        self.id.map_or(Some(order), |column| line.text.split_whitespace().nth(column)?.parse().ok())
-    }
-
     /// The id of a row, if there is such a column.
     pub(super) fn id(&self, line: Line<'_>, fields: &[&str]) -> Result<Option<u64>, InputError> {
         self.id.map(|column| line.id(fields[column], "column id")).transpose()

@@ -10,6 +10,8 @@ mod comment;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line, Record};
@@ -59,12 +61,11 @@ pub(crate) fn read(
     frames.frame.check_rows(source.name)?;
     let mut rows = Rows::new(source, &columns, species, source.expect_room(*promised, overview)?);
     let own_lines = frames.frame.rows();
-    source.lines_again(overview.text, |number, raw| {
-        if own_lines.contains(&number) && rows.fault.is_none() {
+    source.lines_again(overview.text, std::slice::from_ref(&own_lines), |number, raw| {
+        if rows.fault.is_none() {
             let line = Line::new(source.name, number, raw);
             rows.fault = rows.read(line, (number - own_lines.start) as u64 + 1).err();
         }
-        Ok(())
     })?;
     let mut particles = rows.particles(*promised)?;
     (particles.origin, particles.lengths) = comment.region(second)?;
@@ -91,7 +92,7 @@ pub(crate) fn read(
 }
 
 /// One frame, as far as its lines have been looked at.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Frame {
     /// From 1.
     number: u64,
@@ -108,7 +109,7 @@ struct Frame {
 }
 
 /// What a first look at all lines finds.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Frames {
     overview: Overview,
     /// Frames that have begun.
@@ -124,8 +125,7 @@ struct Frames {
 impl Frames {
     /// What follows a frame must be nothing or the next one, else its count is wrong.
     fn find(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, RunError> {
-        let mut frames = Self::default();
-        let text = source.lines(|number, raw| {
+        let (mut frames, text) = source.overview(Self::default(), |frames, number, raw| {
             frames.overview.note(raw);
             frames.note(Line::new(source.name, number, raw), number, wanted)
         })?;
@@ -243,69 +243,99 @@ struct Rows<'r> {
 
 impl<'r> Rows<'r> {
     fn new(source: &'r Source<'r>, columns: &'r Columns, species: &'r [String], room: usize) -> Self {
-        let (records, masses) = (Vec::with_capacity(room), Masses(vec![None; species.len()]));
+        let (records, masses) = (Vec::with_capacity(room), Masses(vec![Seen::default(); species.len()]));
         Self { source, columns, species, records, masses, fault: None }
     }
 
-    /// Reads a row, the first being number 1. All ranks look at masses: which is the first of its species?
+    /// Reads a row, the first being number 1.
     fn read(&mut self, line: Line<'_>, order: u64) -> Result<(), InputError> {
-        let Self { source, columns, species, .. } = *self;
-        let is_own = source.keeps(|| columns.plain_id(line, order));
-        if !is_own && columns.mass.is_none() {
-            return Ok(());
-        }
+        let Self { columns, species, .. } = *self;
         let fields = line.fields();
         if fields.len() != columns.width {
             return Err(line.columns(fields.len(), &format!("{} as `Properties` says", columns.width)));
         }
         let kind = columns.kind(line, &fields, species)?;
-        self.masses.note(line, columns.mass(line, &fields, kind)?, kind, species)?;
-        if is_own {
-            self.records.push(Record {
-                line: line.here.line.unwrap_or_default(),
-                id: columns.id(line, &fields)?.unwrap_or(order),
-                kind,
-                position: columns.position(line, &fields)?,
-                velocity: columns.velocity(line, &fields)?.unwrap_or_default(),
-                momentum: columns.momentum(line, &fields)?.unwrap_or_default(),
-            });
-        }
+        self.masses.note(line, columns.mass(line, &fields, kind)?, kind);
+        self.records.push(Record {
+            line: line.number_kept(),
+            id: columns.id(line, &fields)?.unwrap_or(order),
+            kind,
+            position: columns.position(line, &fields)?,
+            velocity: columns.velocity(line, &fields)?.unwrap_or_default(),
+            momentum: columns.momentum(line, &fields)?.unwrap_or_default(),
+        });
         Ok(())
     }
 
     /// The particles of all rows. *Collective.*
     fn particles(self, atoms: u64) -> Result<InputParticles, RunError> {
-        let Self { source, columns, records, masses, fault, .. } = self;
-        source.agree(fault.map_or(Ok(()), Err))?;
-        let records = fields::sorted_by_id(source, records)?;
+        let Self { source, columns, species, records, masses, fault } = self;
+        let (masses, contradiction) = masses.of_all(source, species)?;
+        let fault = contradiction.into_iter().chain(fault).min_by_key(|error| error.line);
+        let records = fields::sorted_by_id(source, records, fault)?;
         let vectors = |vector: fn(&Record) -> [f64; 3]| records.iter().map(vector).collect();
         let velocities = columns.velocity.is_some().then(|| vectors(|record| record.velocity));
         let momenta = columns.momentum.is_some().then(|| vectors(|record| record.momentum));
-        let masses = masses.0.into_iter().map(|found| found.map(|(mass, _)| mass)).collect();
         let particles = fields::particles(source, &records, atoms)?;
         Ok(InputParticles { velocities, momenta, masses, ..particles })
     }
 }
 
-/// Per type, the mass and the line it comes from.
-struct Masses(Vec<Option<(f64, usize)>>);
+/// Per type, the masses that this rank has read.
+struct Masses(Vec<Seen>);
+
+/// A mass and its line; without any, 0.
+type MassAt = (f64, usize);
+
+/// The first mass of a type, and the first that is another one.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    first: MassAt,
+    other: Option<MassAt>,
+}
 
 impl Masses {
-    fn note(
-        &mut self,
-        line: Line<'_>,
-        mass: Option<f64>,
-        kind: u32,
-        species: &[String],
-    ) -> Result<(), InputError> {
-        let index = kind as usize - 1;
-        let (Some(mass), Some(known)) = (mass, self.0.get_mut(index)) else { return Ok(()) };
-        let (first, first_line) = *known.get_or_insert((mass, line.here.line.unwrap_or_default()));
-        if first == mass {
-            return Ok(());
+    fn note(&mut self, line: Line<'_>, mass: Option<f64>, kind: u32) {
+        let (Some(mass), Some(seen)) = (mass, self.0.get_mut(kind as usize - 1)) else { return };
+        let here = (mass, line.here.line.unwrap_or_default());
+        if seen.first.1 == 0 {
+            seen.first = here;
+        } else if seen.first.0 != mass {
+            seen.other.get_or_insert(here);
         }
-        let name = species[index].clone();
-        Err(line.here.error(Problem::Masses { name, mass, first, line: first_line }))
+    }
+
+    /// Per type the first mass of the file, and this rank's first row that has another. *Collective.*
+    fn of_all(
+        self,
+        source: &Source<'_>,
+        species: &[String],
+    ) -> Result<(Vec<Option<f64>>, Option<InputError>), RunError> {
+        // The lowest line is the highest complement.
+        let complement = |line: usize| if line == 0 { 0 } else { !(line as u64) };
+        let mut lines: Vec<u64> = self.0.iter().map(|seen| complement(seen.first.1)).collect();
+        source.highest(&mut lines)?;
+        let bits = |(seen, &line): (&Seen, &u64)| {
+            if complement(seen.first.1) == line { seen.first.0.to_bits() } else { 0 }
+        };
+        let mut masses: Vec<u64> = self.0.iter().zip(&lines).map(bits).collect();
+        source.highest(&mut masses)?;
+        let masses: Vec<f64> = masses.into_iter().map(f64::from_bits).collect();
+        let faults = self.0.iter().enumerate().filter_map(|(index, seen)| {
+            let (first, is_read) = (masses[index], seen.first.1 > 0);
+            let other = if is_read && seen.first.0 != first { Some(seen.first) } else { seen.other };
+            other.map(|(mass, line)| {
+                let problem = Problem::Masses {
+                    name: species[index].clone(),
+                    mass,
+                    first,
+                    line: !lines[index] as usize,
+                };
+                Here { file: source.name, line: Some(line) }.error(problem)
+            })
+        });
+        let fault = faults.min_by_key(|error| error.line);
+        Ok((masses.into_iter().map(|mass| Some(mass).filter(|mass| *mass > 0.0)).collect(), fault))
     }
 }
 

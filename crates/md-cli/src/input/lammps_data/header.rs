@@ -1,11 +1,13 @@
 //! The header of a data file: counts and box.
 
+use serde::{Deserialize, Serialize};
+
 use crate::input::error::{Here, InputError, Problem};
 use crate::input::fields::{AXES, Line};
 use crate::scenario::MOST_SPECIES;
 
 /// Counts and box.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Header {
     /// Number of atoms.
     pub(super) atoms: u64,
@@ -18,7 +20,7 @@ pub(super) struct Header {
 }
 
 /// What the lines said so far.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Draft {
     atoms: Option<u64>,
     types: Option<u32>,

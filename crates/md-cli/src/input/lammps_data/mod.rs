@@ -8,6 +8,8 @@ mod sections;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line};
@@ -16,7 +18,7 @@ use crate::error::RunError;
 use header::{Draft, Header};
 
 /// The sections that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::VariantArray)]
 enum Section {
     Masses,
     PairCoeffs,
@@ -60,6 +62,7 @@ impl Section {
 }
 
 /// A section, as far as its lines have been looked at.
+#[derive(Serialize, Deserialize)]
 struct Content {
     section: Section,
     /// Line of its heading.
@@ -165,25 +168,19 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
     let [of_atoms, of_velocities] = [Section::Atoms, Section::Velocities].map(|it| lines_of(section(it)));
     let room = source.expect_room(header.atoms, &layout.overview)?;
     let (mut records, mut velocities, mut fault) = (Vec::with_capacity(room), Vec::new(), None);
-    source.lines_again(layout.overview.text, |number, raw| {
-        let is_atom = of_atoms.contains(&number);
-        if fault.is_some() || !(is_atom || of_velocities.contains(&number)) {
-            return Ok(());
-        }
+    source.lines_again(layout.overview.text, &[of_atoms.clone(), of_velocities], |number, raw| {
         let line = Line::new(source.name, number, uncommented(raw).0);
-        let id = || line.text.split_whitespace().next()?.parse().ok();
-        if !line.text.is_empty() && source.keeps(id) {
-            fault = match is_atom {
+        if fault.is_none() && !line.text.is_empty() {
+            fault = match of_atoms.contains(&number) {
                 true => sections::atom(line, header.types).map(|atom| records.push(atom)).err(),
                 false => sections::velocity(line).map(|velocity| velocities.push(velocity)).err(),
             };
         }
-        Ok(())
     })?;
-    source.agree(fault.map_or(Ok(()), Err))?;
-    let records = fields::sorted_by_id(source, records)?;
+    let records = fields::sorted_by_id(source, records, fault)?;
     let mut particles = fields::particles(source, &records, header.atoms)?;
     if section(Section::Velocities).is_some() {
+        let velocities = source.kept(velocities, |velocity| velocity.id)?;
         source.check_count(Section::Velocities.content(), header.atoms, velocities.len())?;
         source.agree(sections::give_velocities(source.name, velocities, &mut particles))?;
     }
@@ -191,7 +188,7 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
 }
 
 /// What a first look at all lines finds.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Layout {
     overview: Overview,
     draft: Draft,
@@ -203,9 +200,11 @@ struct Layout {
 
 impl Layout {
     fn find(source: &Source<'_>) -> Result<(Header, Self), RunError> {
-        let (mut layout, whole) = (Self::default(), Here { file: source.name, line: None });
-        layout.overview.text = source
-            .lines(|number, raw| layout.note(Here { file: source.name, line: Some(number) }, number, raw))?;
+        let whole = Here { file: source.name, line: None };
+        let (mut layout, text) = source.overview(Self::default(), |layout, number, raw| {
+            layout.note(Here { line: Some(number), ..whole }, number, raw)
+        })?;
+        layout.overview.text = text;
         if !layout.overview.has_words {
             return Err(whole.error(Problem::Empty).into());
         }

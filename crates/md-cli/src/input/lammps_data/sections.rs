@@ -1,8 +1,10 @@
 //! The sections of a data file.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::{Content, Section};
 use crate::input::error::{Here, InputError, Problem};
-use crate::input::fields::{Line, Record, line_number};
+use crate::input::fields::{Line, Record};
 use crate::input::{InputParticles, PairCoefficients, TypePair};
 
 const ATOM: &str = "an atom: id type x y z [ix iy iz]";
@@ -42,7 +44,7 @@ pub(super) fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
         line.integer(image, ATOM)?;
     }
     Ok(Record {
-        line: line.here.line.unwrap_or_default(),
+        line: line.number_kept(),
         id: line.id(id, ATOM)?,
         kind: line.kind(kind, types, ATOM)?,
         position: line.vector(&position, ATOM)?,
@@ -51,9 +53,11 @@ pub(super) fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
 }
 
 /// One line of velocities.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Velocity {
-    id: u64,
-    line: usize,
+    pub(super) id: u64,
+    line: u64,
     vector: [f64; 3],
 }
 
@@ -67,7 +71,7 @@ pub(super) fn velocity(line: Line<'_>) -> Result<Velocity, InputError> {
         return Err(line.columns(fields.len(), VELOCITY));
     }
     let (id, vector) = (line.id(id, VELOCITY)?, line.vector(vector, VELOCITY)?);
-    Ok(Velocity { id, line: line.here.line.unwrap_or_default(), vector })
+    Ok(Velocity { id, line: line.number_kept().into(), vector })
 }
 
 /// Gives the particles, which are sorted by id, their velocities.
@@ -83,13 +87,15 @@ pub(super) fn give_velocities(
     for &Velocity { id, line, vector } in &rows {
         index += ids[index..].iter().take_while(|own| **own < id).count();
         match before.replace((id, line)) {
-            Some((same, first)) if same == id => faults.push((line, Problem::DuplicateId { id, first })),
+            Some((same, first)) if same == id => {
+                faults.push((line, Problem::DuplicateId { id, first: first as usize }));
+            }
             _ if ids.get(index) != Some(&id) => faults.push((line, Problem::UnknownId { id })),
-            _ => (velocities[index], lines[index].velocity) = (vector, line_number(line)),
+            _ => (velocities[index], lines[index].velocity) = (vector, line as u32),
         }
     }
     let first = faults.into_iter().min_by_key(|(line, _)| *line);
-    first.map_or(Ok(()), |(line, problem)| Err(Here { file, line: Some(line) }.error(problem)))
+    first.map_or(Ok(()), |(line, problem)| Err(Here { file, line: Some(line as usize) }.error(problem)))
 }
 
 /// Adds the parameters of `Pair Coeffs` (`type epsilon sigma [cutoff]`) or `PairIJ Coeffs` (`type type epsilon sigma

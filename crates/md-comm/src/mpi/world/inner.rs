@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::error::Refused;
-use crate::library::Library;
+use crate::library::{Family, Library};
 use crate::mpi::adversity::Adversity;
 use crate::mpi::ffi::{self, Communicator, Limit, Memory, Reducing, Request, Window, free_shared_memory};
 use crate::mpi::guard::CallLimit;
@@ -121,30 +121,42 @@ impl Inner {
 }
 
 impl Inner {
-    /// Looks whether there is room before the library is called, which maps the parts of all ranks of a node: if that fails on one
-    /// of them, the others never come out of the call, and what was made in shared memory stays there. *Collective.*
+    /// Looks whether there is room on all ranks before the library is called, which maps the parts of all ranks of a node: if that
+    /// fails on one of them, the others never come out of the call, and what was made in shared memory stays there. *Collective.*
     fn expect_room(&self, request: &Request) -> Result<(), CommError> {
         /// More than an allocator may have left over from before, without asking the system (32 MiB in glibc).
         const ASKS_THE_SYSTEM: usize = 33 << 20;
         let bytes = request.windows.saturating_mul(request.extent).saturating_mul(self.find_node()?.size());
-        let mut room = Vec::<u8>::new();
-        room.try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).map_err(|_| CommError::OutOfMemory { bytes })?;
-        if request.memory == Memory::Shared { self.expect_shared_memory(bytes) } else { Ok(()) }
+        let has_memory = Vec::<u8>::new().try_reserve_exact(bytes.max(ASKS_THE_SYSTEM)).is_ok();
+        let needed = if has_memory { 0 } else { bytes as u64 };
+        let (shared, free) = self.missing_shared_memory(request.memory, bytes)?.unwrap_or((0, u64::MAX));
+        // The most that is needed anywhere, and the least that is free.
+        let words = vec![needed, shared as u64, u64::MAX - free];
+        match self.communicator.reduce(words, Reduction::Highest, self.limit())?[..] {
+            [] | [0, 0, ..] => Ok(()),
+            [0, bytes, not_free, ..] => {
+                Err(CommError::OutOfSharedMemory { bytes: bytes as usize, free: u64::MAX - not_free })
+            }
+            [bytes, ..] => Err(CommError::OutOfMemory { bytes: bytes as usize }),
+        }
     }
 
-    /// The library puts shared windows into `/dev/shm`, unless it is told another folder.
-    fn expect_shared_memory(&self, parts: usize) -> Result<(), CommError> {
-        /// Of Open MPI's osc/sm.
-        const OTHER_FOLDER: &str = "OMPI_MCA_osc_sm_backing_directory";
+    /// Needed and free bytes, if these are fewer. Windows that the library allocates for several ranks of a node are in `/dev/shm`:
+    /// those in shared memory, with Open MPI all, unless it is told another folder or component.
+    fn missing_shared_memory(&self, memory: Memory, parts: usize) -> Result<Option<(usize, u64)>, CommError> {
         /// What the library needs for itself: a little for each rank, and Open MPI wants a twentieth to stay free.
         const PER_RANK: usize = 4096;
-        let own = self.find_node()?.size() * PER_RANK;
-        let bytes = (parts + own).saturating_add(parts / 20);
+        let is_open_mpi = Library::from_text(&self.library).family == Family::OpenMpi;
+        let elsewhere: &[&str] = match memory {
+            Memory::Shared => &["OMPI_MCA_osc_sm_backing_directory"],
+            Memory::Allocated if is_open_mpi => &["OMPI_MCA_osc_rdma_backing_directory", "OMPI_MCA_osc"],
+            Memory::Allocated | Memory::Created | Memory::Attached => return Ok(None),
+        };
+        let ranks = self.find_node()?.size();
+        let bytes = parts.saturating_add(ranks * PER_RANK).saturating_add(parts / 20);
         let free = free_shared_memory();
-        if bytes as u64 <= free || std::env::var_os(OTHER_FOLDER).is_some() {
-            return Ok(());
-        }
-        Err(CommError::OutOfSharedMemory { bytes, free })
+        let is_there = ranks > 1 && elsewhere.iter().all(|variable| std::env::var_os(variable).is_none());
+        Ok((is_there && bytes as u64 > free).then_some((bytes, free)))
     }
 }
 

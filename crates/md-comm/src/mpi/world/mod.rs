@@ -165,6 +165,10 @@ impl World for MpiWorld {
         self.inner.gather(root, mine)
     }
 
+    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
+        self.inner.shift(by, mine)
+    }
+
     fn barrier(&self) -> Result<(), CommError> {
         self.inner.barrier()
     }

@@ -43,6 +43,9 @@ impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
 
     #[inline(always)]
     fn run<S: Simd, R: Registers>(self, simd: S) {
+        if const { S::F32_LANES < P::FEWEST_LANES } {
+            return;
+        }
         let Self { items, spans, input, work, reactions } = self;
         let ListInput { position: [x, y, z], unit, list_radius, len, ahead, block_pairs } = input;
         let width = P::width::<S>();

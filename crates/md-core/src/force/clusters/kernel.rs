@@ -37,6 +37,10 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
 
     #[inline(always)]
     fn run<S: Simd, R: Registers>(self, simd: S) -> PairSums {
+        // Never asked for, and not worth compiling.
+        if const { S::F32_LANES < P::FEWEST_LANES } {
+            return PairSums::default();
+        }
         let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
         // Slices of equal, known length: two bounds checks per entry. (Through `map` it would not be known.)
         let clusters = x.len() / P::width::<S>();

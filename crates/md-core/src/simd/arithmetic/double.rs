@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, Registers, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, ROW_BYTES, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -38,6 +38,7 @@ impl Arithmetic for Double {
         less_lanes: less_f64,
         lanes_table: lanes_f64,
         any_lane: any_f64,
+        look_up: look_up_f64,
         add_kind: add_u64s,
         min: min_f64s,
         max: max_f64s,
@@ -59,6 +60,15 @@ impl Arithmetic for Double {
     #[inline(always)]
     fn difference<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
         simd.sub_f64s(a, b)
+    }
+
+    #[inline(always)]
+    fn row<S: Simd>(simd: S, [a, b, c, d, ..]: [f64; MOST_IN_A_ROW]) -> Self::Row {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(row) = x86::row_f64(simd, [a, b, c, d]) {
+            return row;
+        }
+        [a, b, c, d]
     }
 
     /// The unit is the unit of length.

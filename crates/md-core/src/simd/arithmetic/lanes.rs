@@ -29,6 +29,7 @@ macro_rules! lanes_of {
         less_lanes: $less_lanes:ident,
         lanes_table: $lanes_table:ident,
         any_lane: $any_lane:ident,
+        look_up: $look_up:ident,
         add_kind: $add_kind:ident,
         min: $min:ident,
         max: $max:ident,
@@ -36,6 +37,8 @@ macro_rules! lanes_of {
     ) => {
         const ROUNDING: f64 = 1.5 / <$number>::EPSILON as f64;
         type SpeciesIndex = $kind;
+        type Row = [$number; Self::SPECIES_IN_A_ROW];
+        const SPECIES_IN_A_ROW: usize = ROW_BYTES / size_of::<$number>();
         type Lanes<S: Simd> = S::$lanes;
         type SpeciesLanes<S: Simd> = S::$kinds;
         type Mask<S: Simd> = S::$mask;
@@ -153,8 +156,35 @@ macro_rules! lanes_of {
             simd.$select(mask, yes, no)
         }
         #[inline(always)]
-        fn is_species<S: Simd>(simd: S, kinds: S::$kinds, species: usize) -> S::$mask {
-            simd.$equal(kinds, simd.$splat_kind(species as $kind))
+        fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: S::$kinds) -> S::$lanes {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(numbers) = x86::$look_up(simd, row, kinds) {
+                return numbers;
+            }
+            let mut numbers = simd.$splat(0.0);
+            let to: &mut [$number] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
+            let kinds: &[$kind] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
+            for lane in 0..kinds.len() {
+                to[lane] = row[kinds[lane] as usize % row.len()];
+            }
+            numbers
+        }
+        #[inline(always)]
+        fn gather_by_species<S: Simd, const N: usize>(
+            simd: S,
+            table: &[[f64; N]],
+            kinds: S::$kinds,
+        ) -> [S::$lanes; N] {
+            let mut vectors = [simd.$splat(0.0); N];
+            let kinds: &[$kind] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
+            for lane in 0..kinds.len() {
+                let numbers = &table[kinds[lane] as usize];
+                for (vector, number) in vectors.iter_mut().zip(numbers) {
+                    bytemuck::cast_slice_mut::<_, $number>(std::slice::from_mut(vector))[lane] =
+                        *number as $number;
+                }
+            }
+            vectors
         }
         #[inline(always)]
         fn species(kind: $kind) -> usize {

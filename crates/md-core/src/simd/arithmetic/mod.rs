@@ -44,6 +44,12 @@ pub enum ClusterForces {
     InAccumulators,
 }
 
+/// A row fills 256 bits.
+const ROW_BYTES: usize = 32;
+
+/// Species in a row, in either precision at most.
+pub(crate) const MOST_IN_A_ROW: usize = ROW_BYTES / size_of::<f32>();
+
 /// What a lane holds and how it is computed with.
 pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One coordinate in memory.
@@ -60,10 +66,16 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Lanes<S: Simd>: bytemuck::Pod;
     /// A vector of species indices.
     type SpeciesLanes<S: Simd>: bytemuck::Pod;
+    /// A number for each of a few species.
+    type Row: Copy;
+    /// How many.
+    const SPECIES_IN_A_ROW: usize;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
     /// Adding it to a number up to 2^51 (in f32 2^22) rounds that to an integer, which its last bits are then.
     const ROUNDING: f64;
+    /// Lanes of f32 in the shortest vectors that lists are made for.
+    const FEWEST_LANES: usize = 1;
     /// Where the forces of clusters add up.
     const CLUSTER_FORCES: ClusterForces;
 
@@ -133,8 +145,16 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
         yes: Self::Lanes<S>,
         no: Self::Lanes<S>,
     ) -> Self::Lanes<S>;
-    /// Lanes of that species.
-    fn is_species<S: Simd>(simd: S, kinds: Self::SpeciesLanes<S>, species: usize) -> Self::Mask<S>;
+    /// The first [`Self::SPECIES_IN_A_ROW`] of these.
+    fn row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::Row;
+    /// The numbers of these species: a permutation with vectors of 256 bits and more.
+    fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
+    /// The same from a table for as many species as you like. Lane by lane.
+    fn gather_by_species<S: Simd, const N: usize>(
+        simd: S,
+        table: &[[f64; N]],
+        kinds: Self::SpeciesLanes<S>,
+    ) -> [Self::Lanes<S>; N];
     /// The species of an index in memory.
     fn species(kind: Self::SpeciesIndex) -> usize;
     /// A squared distance of coordinates as a squared length, given the squared length of their unit.

@@ -3,7 +3,7 @@
 use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, Registers, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, ROW_BYTES, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// Particles of a cluster.
@@ -31,6 +31,7 @@ impl Arithmetic for Quads {
     type Cluster<S: Simd> = [i32; QUAD];
     type ClusterSpecies<S: Simd> = [u32; QUAD];
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
+    const FEWEST_LANES: usize = QUAD * QUAD;
 
     #[inline(always)]
     fn i_particles<S: Simd>() -> usize {

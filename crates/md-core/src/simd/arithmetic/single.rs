@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, Registers, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, ROW_BYTES, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// What both shapes of an i-cluster have in common.
@@ -36,10 +36,16 @@ macro_rules! in_single_precision {
             less_lanes: less_f32,
             lanes_table: lanes_f32,
             any_lane: any_f32,
+            look_up: look_up_f32,
             add_kind: add_u32s,
             min: min_f32s,
             max: max_f32s,
             exponential: exp::SINGLE,
+        }
+
+        #[inline(always)]
+        fn row<S: Simd>(_: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::Row {
+            numbers.map(|number| number as f32)
         }
     };
 }

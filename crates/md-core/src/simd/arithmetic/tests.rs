@@ -184,3 +184,42 @@ fn numbers_from_a_table() {
     at_every_level(Gathered::<Double>(PhantomData));
     at_every_level(Gathered::<Single>(PhantomData));
 }
+
+#[derive(Clone, Copy)]
+struct BySpecies<P>(PhantomData<P>);
+
+impl<P: Arithmetic> WithSimd for BySpecies<P> {
+    type Output = ();
+
+    fn with_simd<S: Simd>(self, simd: S) {
+        let table: Vec<[f64; 2]> = (0..20_u8).map(f64::from).map(|n| [10.0 + n, -n]).collect();
+        for (most, first) in [(P::SPECIES_IN_A_ROW, 0), (P::SPECIES_IN_A_ROW, 1), (table.len(), 3)] {
+            let species = |lane: usize| (first + lane) % most;
+            let mut kinds = P::lane_bits(simd);
+            for lane in 0..P::lanes::<S>() {
+                let bytes = bytemuck::bytes_of_mut(&mut kinds);
+                let size = bytes.len() / P::lanes::<S>();
+                bytes[lane * size..][..size].fill(0);
+                bytes[lane * size] = species(lane) as u8;
+            }
+            let [gathered, negative] = P::gather_by_species(simd, &table, kinds);
+            let numbers = std::array::from_fn(|species| table[species][0]);
+            let looked_up = P::look_up(simd, P::row(simd, numbers), kinds);
+            for number in 0..P::lanes::<S>() {
+                let [expected, next] = table[species(number)];
+                assert_eq!(lane::<P, S>(simd, gathered, number), expected);
+                assert_eq!(lane::<P, S>(simd, negative, number), next);
+                if most == P::SPECIES_IN_A_ROW {
+                    assert_eq!(lane::<P, S>(simd, looked_up, number), expected, "lane {number}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_by_species() {
+    at_every_level(BySpecies::<Double>(PhantomData));
+    at_every_level(BySpecies::<Single>(PhantomData));
+    at_every_level(BySpecies::<Quads>(PhantomData));
+}

@@ -18,66 +18,76 @@ pub(super) fn as_avx2<S: Simd>(simd: S) -> Option<V3> {
     (&simd as &dyn Any).downcast_ref::<V3>().copied()
 }
 
-/// Which lanes are less. Lane by lane, because the compiler then knows the comparison and can make masks in registers of it.
-#[inline(always)]
-pub(super) fn less_f64(a: [f64; 4], b: [f64; 4]) -> [u64; 4] {
-    [0, 1, 2, 3].map(|lane: usize| if a[lane] < b[lane] { u64::MAX } else { 0 })
-}
-
-/// The same in f32.
-#[inline(always)]
-pub(super) fn less_f32(a: [f32; 8], b: [f32; 8]) -> [u32; 8] {
-    [0, 1, 2, 3, 4, 5, 6, 7].map(|lane: usize| if a[lane] < b[lane] { u32::MAX } else { 0 })
-}
-
-/// The lanes whose bits are set, all bits of each.
-#[inline(always)]
-pub(super) fn lanes_f64(bits: u16) -> [u64; 4] {
-    LANES_F64.0[usize::from(bits) % LANES_F64.0.len()]
-}
-
-/// The same in f32.
-#[inline(always)]
-pub(super) fn lanes_f32(bits: u16) -> [u32; 8] {
-    LANES_F32.0[usize::from(bits) % LANES_F32.0.len()]
-}
-
 /// No vector of a table lies across two cache lines.
 #[repr(align(64))]
 struct Table<T>(T);
 
-static LANES_F64: Table<[[u64; 4]; 1 << 4]> = {
-    let mut table = [[0; 4]; 1 << 4];
-    let mut place = 0;
-    while place < table.len() * 4 {
-        let (bits, lane) = (place / 4, place % 4);
-        table[bits][lane] = (bits as u64 >> lane & 1) * u64::MAX;
-        place += 1;
-    }
-    Table(table)
-};
+/// Masks of as many lanes as 256 bits hold.
+macro_rules! masks {
+    ($number:ty, $bits:ty, $lanes:literal, $less:ident, $lanes_table:ident, $any_lane:ident, $movemask:ident) => {
+        /// Which lanes are less. Lane by lane, because the compiler then knows the comparison and can make masks in registers of it.
+        #[inline(always)]
+        pub(super) fn $less(a: [$number; $lanes], b: [$number; $lanes]) -> [$bits; $lanes] {
+            let mut less = [0; $lanes];
+            for lane in 0..$lanes {
+                less[lane] = if a[lane] < b[lane] { <$bits>::MAX } else { 0 };
+            }
+            less
+        }
 
-static LANES_F32: Table<[[u32; 8]; 1 << 8]> = {
-    let mut table = [[0; 8]; 1 << 8];
-    let mut place = 0;
-    while place < table.len() * 8 {
-        let (bits, lane) = (place / 8, place % 8);
-        table[bits][lane] = (bits as u32 >> lane & 1) * u32::MAX;
-        place += 1;
-    }
-    Table(table)
-};
+        /// The lanes whose bits are set, all bits of each.
+        #[inline(always)]
+        pub(super) fn $lanes_table(bits: u16) -> [$bits; $lanes] {
+            static TABLE: Table<[[$bits; $lanes]; 1 << $lanes]> = {
+                let mut table = [[0; $lanes]; 1 << $lanes];
+                let mut place = 0;
+                while place < table.len() * $lanes {
+                    let (bits, lane) = (place / $lanes, place % $lanes);
+                    table[bits][lane] = (bits >> lane & 1) as $bits * <$bits>::MAX;
+                    place += 1;
+                }
+                Table(table)
+            };
+            TABLE.0[usize::from(bits) % TABLE.0.len()]
+        }
 
-/// Whether any lane of a mask is set.
+        /// Whether any lane of a mask is set.
+        #[inline(always)]
+        pub(super) fn $any_lane<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
+            Some(as_avx2(simd)?.avx.$movemask(cast(mask)) != 0)
+        }
+    };
+}
+
+masks!(f64, u64, 4, less_f64, lanes_f64, any_f64, _mm256_movemask_pd);
+masks!(f32, u32, 8, less_f32, lanes_f32, any_f32, _mm256_movemask_ps);
+
+/// Four numbers as [`look_up_f64`] wants them: with vectors of four lanes the first halves of all, then the second.
 #[inline(always)]
-pub(super) fn any_f64<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
-    Some(as_avx2(simd)?.avx._mm256_movemask_pd(cast(mask)) != 0)
+pub(super) fn row_f64<S: Simd>(simd: S, row: [f64; 4]) -> Option<[f64; 4]> {
+    let halves = [0_u32, 2, 4, 6, 1, 3, 5, 7];
+    Some(cast(as_avx2(simd)?.avx2._mm256_permutevar8x32_ps(cast(row), cast(halves))))
+}
+
+/// The numbers at these indices: AVX2 permutes pieces of four bytes only.
+#[inline(always)]
+pub(super) fn look_up_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [f64; 4], kinds: K) -> Option<V> {
+    if let Some(v4) = as_avx512(simd) {
+        return Some(cast(v4.avx512f._mm512_permutexvar_pd(cast(kinds), cast([row; 2]))));
+    }
+    let V3 { avx, avx2, .. } = as_avx2(simd)?;
+    let second_half = cast([0_u32, 4, 0, 4, 0, 4, 0, 4]);
+    let halves = avx._mm256_or_ps(avx._mm256_moveldup_ps(cast(kinds)), second_half);
+    Some(cast(avx2._mm256_permutevar8x32_ps(cast(row), cast(halves))))
 }
 
 /// The same in f32.
 #[inline(always)]
-pub(super) fn any_f32<S: Simd, M: NoUninit>(simd: S, mask: M) -> Option<bool> {
-    Some(as_avx2(simd)?.avx._mm256_movemask_ps(cast(mask)) != 0)
+pub(super) fn look_up_f32<S: Simd, K: Pod, V: Pod>(simd: S, row: [f32; 8], kinds: K) -> Option<V> {
+    if let Some(v4) = as_avx512(simd) {
+        return Some(cast(v4.avx512f._mm512_permutexvar_ps(cast(kinds), cast([row; 2]))));
+    }
+    Some(cast(as_avx2(simd)?.avx2._mm256_permutevar8x32_ps(cast(row), cast(kinds))))
 }
 
 /// Three sums together take half as many instructions as one by one.

@@ -1,0 +1,103 @@
+//! Messages to any ranks, of which nobody but their senders knows.
+//!
+//! Structure: in round k every rank sends one message to the rank 2^k places after it: all that has still an odd number of times 2^k
+//! places to go. After log2 P rounds everything has arrived.
+//! Cost: two messages per round, a length and the bytes. On average a byte is sent log2 P / 2 times.
+//! Advantage: no table over all ranks, no rank that the others wait for, no need to find out who sends to whom. Disadvantage: the
+//! detours. For what happens once; in a step ranks know their neighbours.
+
+use std::collections::BTreeMap;
+
+use bytemuck::Pod;
+
+use crate::negotiation::{LENGTH_BYTES, decode_length, encode_length};
+use crate::{CommError, Rank, World};
+
+/// Bytes and whom they are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The rank.
+    pub to: Rank,
+    /// Any number of bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Brings messages to their ranks. Returns those to this rank, in an order that depends on nothing but the messages. *Collective.*
+///
+/// # Errors
+/// [`CommError::Misuse`] if there is no such rank; [`CommError::OutOfMemory`]; communication.
+pub fn deliver(world: &dyn World, messages: Vec<Message>) -> Result<Vec<Vec<u8>>, CommError> {
+    let (rank, ranks) = (world.rank(), world.ranks());
+    if let Some(Message { to, .. }) = messages.iter().find(|message| message.to >= ranks) {
+        return Err(misuse(format!("a message to rank {to} of {ranks}")));
+    }
+    let places = |to: Rank| (to + ranks - rank) % ranks;
+    let mut held: Vec<_> = messages.into_iter().map(|Message { to, bytes }| (places(to), bytes)).collect();
+    let mut by = 1;
+    while by < ranks {
+        let (mut going, mut staying) = (Vec::new(), Vec::new());
+        for (places, bytes) in held {
+            if places & by == 0 {
+                staying.push((places, bytes));
+            } else {
+                append(&mut going, &encode_length(places - by))?;
+                append(&mut going, &encode_length(bytes.len()))?;
+                append(&mut going, &bytes)?;
+            }
+        }
+        let come = world.shift(by, &going)?;
+        drop(going);
+        let mut rest = come.as_slice();
+        while !rest.is_empty() {
+            let cut = || misuse("a message is cut".to_owned());
+            let (places, after) = rest.split_at_checked(LENGTH_BYTES).ok_or_else(cut)?;
+            let (length, after) = after.split_at_checked(LENGTH_BYTES).ok_or_else(cut)?;
+            let (places, length) = decode_length(places).zip(decode_length(length)).ok_or_else(cut)?;
+            let (bytes, after) = after.split_at_checked(length).ok_or_else(cut)?;
+            staying.push((places, copied(bytes)?));
+            rest = after;
+        }
+        (held, by) = (staying, 2 * by);
+    }
+    Ok(held.into_iter().map(|(_, bytes)| bytes).collect())
+}
+
+/// Brings items, one by one, to ranks; as [`deliver`]. *Collective.*
+///
+/// # Errors
+/// As [`deliver`].
+pub fn deliver_items<T: Pod>(
+    world: &dyn World,
+    items: impl Iterator<Item = (Rank, T)>,
+) -> Result<Vec<T>, CommError> {
+    let mut packed = BTreeMap::<Rank, Vec<u8>>::new();
+    for (to, item) in items {
+        append(packed.entry(to).or_default(), bytemuck::bytes_of(&item))?;
+    }
+    let messages = packed.into_iter().map(|(to, bytes)| Message { to, bytes });
+    let arrived = deliver(world, messages.collect())?;
+    let (mut all, bytes) = (Vec::new(), arrived.iter().map(Vec::len).sum());
+    all.try_reserve_exact(bytes / size_of::<T>()).map_err(|_| CommError::OutOfMemory { bytes })?;
+    for bytes in arrived {
+        all.extend(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>));
+    }
+    Ok(all)
+}
+
+/// The same bytes again.
+pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>, CommError> {
+    let mut copy = Vec::new();
+    append(&mut copy, bytes)?;
+    Ok(copy)
+}
+
+fn append(block: &mut Vec<u8>, bytes: &[u8]) -> Result<(), CommError> {
+    let whole = block.len() + bytes.len();
+    block.try_reserve(bytes.len()).map_err(|_| CommError::OutOfMemory { bytes: whole })?;
+    block.extend_from_slice(bytes);
+    Ok(())
+}
+
+fn misuse(what: String) -> CommError {
+    CommError::Misuse { context: "deliver", what }
+}

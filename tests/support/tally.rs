@@ -1,0 +1,50 @@
+//! What a test program without the standard harness counts and prints.
+#![allow(
+    dead_code,
+    clippy::print_stdout,
+    reason = "every test program without the standard harness uses a part of it"
+)]
+
+use std::process::ExitCode;
+
+/// Outcomes so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl Tally {
+    /// Prints failures only.
+    pub(crate) fn count(&mut self, what: &str, outcome: Result<(), String>) {
+        self.add(usize::from(outcome.is_ok()), usize::from(outcome.is_err()));
+        if let Err(why) = outcome {
+            println!("FAILED  {what}: {why}");
+        }
+    }
+
+    /// Prints every outcome.
+    pub(crate) fn show(&mut self, what: &str, outcome: Result<(), String>) {
+        if outcome.is_ok() {
+            println!("ok      {what}");
+        }
+        self.count(what, outcome);
+    }
+
+    /// What another process has counted.
+    pub(crate) fn add(&mut self, passed: usize, failed: usize) {
+        self.passed += passed;
+        self.failed += failed;
+    }
+
+    /// Without failure.
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(u8::from(self.failed > 0))
+    }
+
+    /// Prints the last line.
+    pub(crate) fn end(&self) -> ExitCode {
+        println!("{} passed, {} failed", self.passed, self.failed);
+        self.code()
+    }
+}
