@@ -65,6 +65,7 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Check(args) => args.scenario(),
         Command::Forces(args) => args.scenario,
         Command::Compare(args) => args.scenario,
+        Command::Predict(args) => args.scenario,
         Command::Sweep(args) => args.scenario(),
         Command::Backends | Command::Bench(_) | Command::Schema | Command::TraceSummary(_) => {
             return Ok(true);

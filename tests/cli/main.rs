@@ -17,6 +17,7 @@ mod output_failures;
 mod outputs;
 mod particle_files;
 mod physics;
+mod predict;
 mod scenario_errors;
 #[path = "../support/mod.rs"]
 mod support;

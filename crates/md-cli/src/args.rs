@@ -43,6 +43,9 @@ pub enum Command {
     /// Measure the transports with micro-benchmarks: bench.csv, bench.svg
     #[command(after_long_help = BENCH_HELP)]
     Bench(BenchArgs),
+    /// Predict the time of a step on any number of ranks from a machine's measured costs
+    #[command(after_long_help = PREDICT_HELP)]
+    Predict(PredictArgs),
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
@@ -89,6 +92,14 @@ copied from private memory and into private memory, so that all transports move 
 
 A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
 than 30 samples, but at least 5, then of shorter loops. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
+
+const PREDICT_HELP: &str = "\
+The partition and the halo plan of every rank are those that `run` would make, so messages and bytes are exact (above 10,000,000 \
+particles: for the mean number of particles per cell). What messages and computation cost stands in machine.toml. Some steps are then \
+played event by event: when every rank has packed, what each message takes, who waits for whom.
+
+Files: predict.csv, predict.svg, scenario.toml.
+Exit codes: 0 all well, 2 bad input.";
 
 /// A scenario and its overrides.
 #[derive(Debug, Clone, Args)]
@@ -333,6 +344,50 @@ pub struct BenchArgs {
     #[arg(long, value_enum, default_value_t)]
     pub progress: ProgressMode,
 }
+
+/// Arguments of `predict`.
+#[derive(Debug, Clone, Args)]
+pub struct PredictArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Numbers of ranks
+    #[arg(long, value_name = "P,P,...", required = true, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
+    pub ranks: Vec<u32>,
+    /// What messages and computation cost (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub machine: PathBuf,
+    /// Ranks on a node [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: Option<u32>,
+    /// Order of the ranks on nodes: block (one node after the other) or round-robin
+    #[arg(long, value_name = "ORDER", default_value = "block")]
+    pub placement: String,
+    /// The scenario's lattice on each rank, instead of on all together
+    #[arg(long)]
+    pub weak: bool,
+    /// Backends, or `all`
+    #[arg(long, value_name = "A,B|all", default_value = "all", value_delimiter = ',')]
+    pub backends: Vec<String>,
+    /// Shells, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub shells: Vec<String>,
+    /// Exchanges, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub exchanges: Vec<String>,
+    /// Steps that are played [default: 8 to 40, fewer on many ranks]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub steps: Option<u32>,
+    /// Key of the scatter of compute times [default: the scenario's seed]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// The messages of more do not fit into the memory of a computer on a desk.
+const MOST_RANKS: i64 = 1 << 20;
 
 fn positive_seconds(text: &str) -> Result<f64, String> {
     /// A day; more is no limit on anything.

@@ -6,6 +6,9 @@ pub use md_engine::Scope;
 use md_lab::compare::ReferenceError;
 use md_lab::trace::TraceError;
 
+use md_lab::machine::MachineError;
+use md_lab::predict::PredictError;
+
 use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
@@ -58,6 +61,12 @@ pub enum RunError {
     /// A file that is no timeline.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The costs of a machine.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// What cannot be predicted.
+    #[error(transparent)]
+    Predict(PredictError),
     /// An output.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -137,6 +146,15 @@ impl From<EngineError> for RunError {
     }
 }
 
+impl From<PredictError> for RunError {
+    fn from(error: PredictError) -> Self {
+        match error {
+            PredictError::Engine(error) => error.into(),
+            error => Self::Predict(error),
+        }
+    }
+}
+
 impl RunError {
     /// How a command ends that has measured: what is named first was wrong, the others have failed or timed out. `file` has the details.
     ///
@@ -175,6 +193,8 @@ impl RunError {
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::Trace(_)
+            | Self::Machine(_)
+            | Self::Predict(_)
             | Self::Engine(
                 EngineError::Threads(_)
                 | EngineError::Grid(_)
@@ -219,6 +239,8 @@ impl RunError {
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::Trace(_)
+            | Self::Machine(_)
+            | Self::Predict(_)
             | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
                 OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },

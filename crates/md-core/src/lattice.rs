@@ -85,6 +85,17 @@ impl Lattice {
         Self::new(kind, kind.spacing(density), cells)
     }
 
+    /// Unit cells per dimension.
+    pub fn cells(&self) -> [u64; 3] {
+        self.cells
+    }
+
+    /// The same with so many unit cells per dimension.
+    #[must_use]
+    pub fn with_cells(self, cells: [u64; 3]) -> Self {
+        Self { cells, ..self }
+    }
+
     /// Side lengths of the box.
     pub fn lengths(&self) -> [f64; 3] {
         [0, 1, 2].map(|dim| self.cells[dim] as f64 * self.cell_lengths[dim])

@@ -79,7 +79,8 @@ pub enum Forces {
 }
 
 impl Forces {
-    pub(crate) fn cutoff(&self) -> f64 {
+    /// Longest distance of two particles that interact, \[length\].
+    pub fn cutoff(&self) -> f64 {
         match self {
             Self::Pairs(potential) => potential.cutoff(),
             Self::Own { cutoff } => *cutoff,

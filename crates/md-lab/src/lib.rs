@@ -6,8 +6,10 @@
 pub mod bench;
 pub mod compare;
 mod error;
+pub mod machine;
 mod names;
 pub mod plot;
+pub mod predict;
 pub mod sampling;
 pub mod statistics;
 mod strategy;

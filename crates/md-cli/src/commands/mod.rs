@@ -7,6 +7,7 @@ pub mod compare;
 #[cfg(test)]
 mod faulty;
 pub mod forces;
+pub mod predict;
 pub mod run;
 pub mod sweep;
 pub mod trace_summary;

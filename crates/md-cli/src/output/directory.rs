@@ -52,6 +52,10 @@ impl KnownFile {
     pub const SWEEP: Self = Self("sweep.csv");
     /// How they scale.
     pub const SWEEP_SVG: Self = Self("sweep.svg");
+    /// One row per halo strategy and number of ranks.
+    pub const PREDICT: Self = Self("predict.csv");
+    /// The best of them over the number of ranks.
+    pub const PREDICT_SVG: Self = Self("predict.svg");
     /// The effective scenario.
     pub const SCENARIO: Self = Self("scenario.toml");
     /// One row per case of a micro-benchmark.

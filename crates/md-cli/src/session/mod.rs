@@ -23,6 +23,7 @@ use md_comm::{Backend, CommError, World, launch, local};
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
+use crate::commands::predict::{Wish, predict};
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
@@ -34,8 +35,8 @@ use crate::scenario::schema;
 use md_lab::Threads;
 use over_mpi::{bench_over_mpi, compare_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, print_error, print_whole, refuse, show, show_help, warn_of_interval,
-    warn_of_threads,
+    end, fail_alone, on_first_process, on_one_process, print_error, print_whole, refuse, show, show_help,
+    warn_of_interval, warn_of_threads,
 };
 
 pub(crate) use speak::{note, note_particles, warn};
@@ -86,6 +87,10 @@ pub fn main() -> u8 {
         }
         Command::Bench(args) => match Wanted::read(&args) {
             Ok(wanted) => run_benchmarks(&args, &wanted),
+            Err(unknown) => refuse(&unknown),
+        },
+        Command::Predict(args) => match Wish::read(&args) {
+            Ok(wish) => on_one_process(|| predict(&read_alone(&args.scenario)?, &args, &wish)),
             Err(unknown) => refuse(&unknown),
         },
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),

@@ -46,6 +46,14 @@ pub(super) fn show(text: &str) -> u8 {
     write_result(text).map_or_else(|error| fail_alone(&error), |()| 0)
 }
 
+/// Does on the first process what takes one, however many were started.
+pub(super) fn on_one_process(work: impl FnOnce() -> Result<(), RunError>) -> u8 {
+    if !is_first_process() {
+        return 0;
+    }
+    work().map_or_else(|error| fail_alone(&error), |()| 0)
+}
+
 /// Prints what `--help` and `--version` ask for, in colour where that is wanted.
 pub(super) fn show_help(help: &clap::Error) -> u8 {
     let printed = if is_first_process() { help.print() } else { Ok(()) };

@@ -74,8 +74,9 @@ impl PartitionKind {
     }
 }
 
-/// First of the consecutive items of part `part` when `items` are cut into `parts` nearly equal pieces.
-fn piece_start(items: usize, parts: usize, part: usize) -> usize {
+/// First of the consecutive items of part `part` when `items` are cut into `parts` nearly equal pieces: of a block's cells along a
+/// dimension.
+pub fn piece_start(items: usize, parts: usize, part: usize) -> usize {
     part * items / parts
 }
 

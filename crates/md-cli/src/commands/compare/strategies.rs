@@ -54,11 +54,25 @@ impl Choices {
         exchanges: &[String],
         partitions: &[String],
     ) -> Result<Self, String> {
+        let own_partition = Self::of_one_partition(backends, shells, exchanges)?;
+        let partitions = select(PARTITIONS, partitions, PartitionKind::ALL)?;
+        Ok(Self { partitions, ..own_partition })
+    }
+
+    /// The same with the scenario's own partition.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of_one_partition(
+        backends: &[String],
+        shells: &[String],
+        exchanges: &[String],
+    ) -> Result<Self, String> {
         Ok(Self {
             backends: select("--backends", backends, Backend::ALL)?,
             shells: select("--shells", shells, Shell::ALL)?,
             exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
-            partitions: select(PARTITIONS, partitions, PartitionKind::ALL)?,
+            partitions: Selection::Own,
         })
     }
 

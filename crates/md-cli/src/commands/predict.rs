@@ -1,0 +1,81 @@
+//! `md-cli predict`: the time of a step on any number of ranks.
+
+use md_comm::Backend;
+use md_lab::machine::Machine;
+use md_lab::name_of;
+use md_lab::plot::Picture;
+use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
+
+use super::compare::Choices;
+use super::output_directory;
+use crate::args::PredictArgs;
+use crate::error::RunError;
+use crate::inputs::Inputs;
+use crate::output::{KnownFile, Screen, Verbosity};
+use crate::scenario::listed;
+use crate::setup;
+use crate::text_file::read_scenario;
+
+/// What a user has chosen by name.
+pub struct Wish {
+    choices: Choices,
+    placement: Placement,
+}
+
+impl Wish {
+    /// The names on the command line.
+    ///
+    /// # Errors
+    /// An unknown name, and all that are known.
+    pub fn read(args: &PredictArgs) -> Result<Self, String> {
+        let choices = Choices::of_one_partition(&args.backends, &args.shells, &args.exchanges)?;
+        let is_meant = |placement: &&Placement| name_of(placement) == args.placement;
+        let placement = Placement::ALL.iter().copied().find(|placement| is_meant(&placement));
+        let placement = placement.ok_or_else(|| {
+            let valid: Vec<String> = Placement::ALL.iter().map(name_of).collect();
+            format!(
+                "--placement has no `{}`\nvalid: {}",
+                args.placement,
+                listed(valid.iter().map(String::as_str))
+            )
+        })?;
+        Ok(Self { choices, placement })
+    }
+}
+
+/// Predicts, in one process.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), RunError> {
+    let name = args.machine.display().to_string();
+    let unreadable = |reason| RunError::Unreadable { path: name.clone(), reason };
+    let machine = Machine::read(&name, &read_scenario(&args.machine).map_err(unreadable)?)?;
+    // Every number of ranks has a grid of its own.
+    let mut scenario = inputs.scenario.clone();
+    scenario.parallel.grid = None;
+    let config = setup::of_scenario(inputs, &scenario, 1)?.config;
+    let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
+    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
+    let request = Request {
+        ranks: args.ranks.iter().map(|&ranks| ranks as usize).collect(),
+        ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
+        placement: wish.placement,
+        scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
+        strategies: wish.choices.strategies(&scenario, &backends),
+        between_nodes: scenario.parallel.between_nodes,
+        steps: args.steps.map(|steps| steps as usize),
+        seed: args.seed.unwrap_or(scenario.simulation.seed),
+    };
+    let forecast = md_lab::predict::predict(&config, &machine, &request)?;
+    let verbosity = Verbosity::unless(args.quiet);
+    let files = [KnownFile::PREDICT, KnownFile::PREDICT_SVG];
+    let directory = output_directory(inputs, files.map(KnownFile::name), verbosity)?;
+    let mut screen = Screen::stdout(verbosity);
+    screen.print(&table(&forecast));
+    let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));
+    directory.write_encoded(KnownFile::PREDICT, csv)?;
+    directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;
+    directory.finish()?;
+    Ok(screen.finish()?)
+}

@@ -1,0 +1,225 @@
+//! `machine.toml`: what messages and computation cost on a machine. `fit` makes it from measurements, everybody may edit it, [`crate::predict`]
+//! reads it.
+//!
+//! A message of `n` bytes has arrived `latency_s + n seconds_per_byte` after its sender has begun to send it, between two ranks and with
+//! everything that its protocol does: of `rma-lock` that is put, acknowledgement and empty message, of `rma-fence` the fence of two ranks.
+//! `overhead_s` of it keeps the sender busy, and as much the receiver.
+
+mod read;
+
+pub use read::MachineError;
+
+use md_comm::Backend;
+use md_core::force::{MethodKind, Precision};
+use serde::{Deserialize, Serialize};
+
+/// A machine, as a whole file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Where the numbers come from.
+    #[serde(default)]
+    pub provenance: Provenance,
+    /// What a message costs, by backend, distance and length.
+    #[serde(default, rename = "message")]
+    pub messages: Vec<MessageCost>,
+    /// What a collective call costs.
+    #[serde(default, rename = "collective")]
+    pub collectives: Vec<CollectiveCost>,
+    /// What of a message can hide behind computation.
+    #[serde(default, rename = "overlap")]
+    pub overlaps: Vec<OverlapCost>,
+    /// What a rank's own work costs.
+    #[serde(default, rename = "compute")]
+    pub computes: Vec<ComputeCost>,
+}
+
+/// Where and how a machine was measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Provenance {
+    /// Name of the host of rank 0.
+    pub host: String,
+    /// Name of its CPU.
+    pub cpu: String,
+    /// First line of the library's version.
+    pub mpi_library: String,
+    /// As `2026-11-23`.
+    pub date: String,
+    /// Of md.
+    pub version: String,
+    /// What was run.
+    pub commands: Vec<String>,
+}
+
+/// How far apart two ranks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distance {
+    /// On one node.
+    Node,
+    /// On two.
+    Network,
+}
+
+/// Messages of one backend over one distance, in a range of lengths: one each for what the library sends eagerly and by rendezvous.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageCost {
+    /// What moves them.
+    pub backend: Backend,
+    /// How far.
+    pub distance: Distance,
+    /// The shortest message of the range.
+    pub from_bytes: u64,
+    /// Longer than all messages of the range; the last range has no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below_bytes: Option<u64>,
+    /// From the beginning of sending to the arrival of an empty message.
+    pub latency_s: f64,
+    /// CPU time of the sender per message, and of the receiver.
+    pub overhead_s: f64,
+    /// What a byte adds.
+    pub seconds_per_byte: f64,
+    /// Root of the mean square of (fit / measured - 1).
+    #[serde(default)]
+    pub rms_residual: f64,
+    /// Largest of these, as a positive number.
+    #[serde(default)]
+    pub largest_residual: f64,
+    /// Measurements it was fitted to.
+    #[serde(default)]
+    pub samples: u64,
+}
+
+impl MessageCost {
+    /// Seconds from the beginning of sending to the arrival.
+    pub fn one_way_s(&self, bytes: f64) -> f64 {
+        self.latency_s + self.seconds_per_byte * bytes
+    }
+}
+
+/// A collective call that all ranks make together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// `MPI_Barrier`.
+    Barrier,
+    /// `MPI_Allreduce` of some numbers.
+    Allreduce,
+}
+
+/// `base_s + per_doubling_s log2 P` on P ranks of one node, or on P nodes of one rank each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectiveCost {
+    /// Which.
+    pub operation: Operation,
+    /// How far.
+    pub distance: Distance,
+    /// On one rank.
+    pub base_s: f64,
+    /// What twice as many ranks add.
+    pub per_doubling_s: f64,
+    /// As of messages.
+    #[serde(default)]
+    pub rms_residual: f64,
+    /// As of messages.
+    #[serde(default)]
+    pub largest_residual: f64,
+    /// Measurements it was fitted to.
+    #[serde(default)]
+    pub samples: u64,
+}
+
+/// What of a backend's messages hides behind computation that calls for progress now and then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OverlapCost {
+    /// What moves them.
+    pub backend: Backend,
+    /// How far.
+    pub distance: Distance,
+    /// Share of a message's time that passes while the receiver computes: 0 to 1.
+    pub hidden_share: f64,
+    /// Each call for progress.
+    pub progress_call_s: f64,
+}
+
+/// What a rank's own work costs, by method, precision and threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComputeCost {
+    /// How pairs are found.
+    pub method: MethodKind,
+    /// Of the pair arithmetic.
+    pub precision: Precision,
+    /// Threads per rank.
+    #[serde(default = "one")]
+    pub threads: usize,
+    /// Computed pairs per list entry, which follow from the instruction set; 1 without lists.
+    #[serde(default = "one_pair")]
+    pub pairs_per_list_entry: f64,
+    /// A computed pair, in each step.
+    pub per_computed_pair: Cost,
+    /// Making a list entry, in steps that rebuild.
+    #[serde(default)]
+    pub per_list_entry: Cost,
+    /// Integrating a particle, in each step.
+    pub per_particle: Cost,
+    /// Migration, sorting and what else a step that rebuilds does with a particle.
+    #[serde(default)]
+    pub per_particle_rebuilt: Cost,
+    /// Writing a particle into a message, or to an image of itself.
+    pub per_ghost_packed: Cost,
+    /// Reading one from a message.
+    pub per_ghost_unpacked: Cost,
+    /// What a message costs beside its particles and beside `overhead_s`, on each side.
+    #[serde(default)]
+    pub per_message: Cost,
+}
+
+/// A coefficient of a linear model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Each.
+    pub seconds: f64,
+    /// Root of the mean square of (model / measured - 1): how far ranks and steps scatter about it.
+    #[serde(default)]
+    pub relative_residual: f64,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn one_pair() -> f64 {
+    1.0
+}
+
+impl Machine {
+    /// The ranges of a backend's messages over a distance, shortest first.
+    pub fn ranges(&self, backend: Backend, distance: Distance) -> Vec<&MessageCost> {
+        let of_these = |cost: &&MessageCost| (cost.backend, cost.distance) == (backend, distance);
+        let mut ranges: Vec<_> = self.messages.iter().filter(of_these).collect();
+        ranges.sort_by_key(|cost| cost.from_bytes);
+        ranges
+    }
+
+    /// What a collective call costs over a distance, if that was measured.
+    pub fn collective(&self, operation: Operation, distance: Distance) -> Option<&CollectiveCost> {
+        self.collectives.iter().find(|cost| (cost.operation, cost.distance) == (operation, distance))
+    }
+
+    /// What of a backend's messages can hide, if that was measured.
+    pub fn overlap(&self, backend: Backend, distance: Distance) -> Option<&OverlapCost> {
+        self.overlaps.iter().find(|cost| (cost.backend, cost.distance) == (backend, distance))
+    }
+
+    /// What a method's work costs, if that was measured.
+    pub fn compute(&self, method: MethodKind, precision: Precision, threads: usize) -> Option<&ComputeCost> {
+        let wanted = (method, precision, threads);
+        self.computes.iter().find(|cost| (cost.method, cost.precision, cost.threads) == wanted)
+    }
+}

@@ -1,0 +1,256 @@
+//! Reading, checking and writing `machine.toml`. Every fault is told with its line.
+
+use md_comm::Backend;
+use toml::de::{DeTable, DeValue};
+
+use super::{ComputeCost, Distance, Machine, MessageCost};
+use crate::name_of;
+
+/// Why a machine was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}, line {line}: {message}")]
+pub struct MachineError {
+    /// The file, as typed.
+    pub name: String,
+    /// From 1.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// A fault of a key in an entry of a list of tables.
+struct Fault {
+    table: &'static str,
+    entry: usize,
+    key: String,
+    message: String,
+}
+
+impl Machine {
+    /// From the text of a file of that name.
+    ///
+    /// # Errors
+    /// What is no TOML, an unknown or missing key, a number that no cost can be, ranges of bytes with gaps.
+    pub fn read(name: &str, text: &str) -> Result<Self, MachineError> {
+        let refused = |offset: usize, message: String| MachineError {
+            name: name.to_owned(),
+            line: 1 + text[..offset.min(text.len())].matches('\n').count(),
+            message,
+        };
+        let machine: Self = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            refused(offset, error.message().replace('\n', " "))
+        })?;
+        match machine.fault() {
+            None => Ok(machine),
+            Some(fault) => Err(refused(offset(text, &fault), fault.message)),
+        }
+    }
+
+    /// As the text of a file.
+    pub fn to_toml(&self) -> String {
+        // Nothing in a machine is without a form in TOML.
+        toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"))
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        let messages =
+            self.messages.iter().enumerate().find_map(|(entry, cost)| self.message_fault(entry, cost));
+        let collectives = || {
+            let numbers = self
+                .collectives
+                .iter()
+                .map(|it| [("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)]);
+            numbers.enumerate().find_map(|(entry, numbers)| not_a_cost("collective", entry, &numbers))
+        };
+        let overlaps = || {
+            self.overlaps.iter().enumerate().find_map(|(entry, it)| {
+                let numbers = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
+                let share = it.hidden_share;
+                let too_large = || {
+                    let message = format!("`hidden_share` is {share}, more than 1");
+                    (share > 1.0).then(|| Fault {
+                        table: "overlap",
+                        entry,
+                        key: "hidden_share".to_owned(),
+                        message,
+                    })
+                };
+                not_a_cost("overlap", entry, &numbers).or_else(too_large)
+            })
+        };
+        let computes = || {
+            self.computes
+                .iter()
+                .enumerate()
+                .find_map(|(entry, it)| not_a_cost("compute", entry, &numbers(it)))
+        };
+        messages.or_else(collectives).or_else(overlaps).or_else(computes)
+    }
+
+    fn message_fault(&self, entry: usize, cost: &MessageCost) -> Option<Fault> {
+        let fault = |key: &str, message: String| {
+            Some(Fault { table: "message", entry, key: key.to_owned(), message })
+        };
+        if matches!(cost.backend, Backend::Hybrid | Backend::Auto) {
+            let name = name_of(cost.backend);
+            return fault("backend", format!("`{name}` is made of other backends: give the costs of these"));
+        }
+        if cost.backend == Backend::Shm && cost.distance == Distance::Network {
+            return fault("distance", "`shm` does not leave the node".to_owned());
+        }
+        let numbers = [
+            ("latency_s", cost.latency_s),
+            ("overhead_s", cost.overhead_s),
+            ("seconds_per_byte", cost.seconds_per_byte),
+        ];
+        if let Some(fault) = not_a_cost("message", entry, &numbers) {
+            return Some(fault);
+        }
+        // Where this range begins, one has to end; the first begins at 0.
+        let others = self.ranges(cost.backend, cost.distance);
+        let ends = others.iter().filter(|other| other.below_bytes == Some(cost.from_bytes)).count();
+        let begins = others.iter().filter(|other| other.from_bytes == cost.from_bytes).count();
+        if begins > 1 || ends != usize::from(cost.from_bytes > 0) {
+            let name = name_of(cost.backend);
+            let message = format!(
+                "the ranges of `{name}` do not follow each other: none but one may begin at {} bytes, \
+                 where the one before ends, and the first at 0",
+                cost.from_bytes
+            );
+            return fault("from_bytes", message);
+        }
+        let is_last = others.iter().all(|other| other.from_bytes <= cost.from_bytes);
+        if is_last != cost.below_bytes.is_none() {
+            return fault("below_bytes", "the last range, and no other, is without `below_bytes`".to_owned());
+        }
+        None
+    }
+}
+
+fn numbers(cost: &ComputeCost) -> Vec<(&'static str, f64)> {
+    let costs = [
+        ("per_computed_pair", cost.per_computed_pair),
+        ("per_list_entry", cost.per_list_entry),
+        ("per_particle", cost.per_particle),
+        ("per_particle_rebuilt", cost.per_particle_rebuilt),
+        ("per_ghost_packed", cost.per_ghost_packed),
+        ("per_ghost_unpacked", cost.per_ghost_unpacked),
+        ("per_message", cost.per_message),
+    ];
+    let pairs = ("pairs_per_list_entry", cost.pairs_per_list_entry);
+    let threads = ("threads", cost.threads as f64);
+    costs
+        .iter()
+        .flat_map(|&(key, cost)| [(key, cost.seconds), (key, cost.relative_residual)])
+        .chain([pairs, threads])
+        .collect()
+}
+
+fn not_a_cost(table: &'static str, entry: usize, numbers: &[(&'static str, f64)]) -> Option<Fault> {
+    let is_fault = |&&(key, number): &&(&str, f64)| {
+        let least_is_there = !matches!(key, "threads" | "pairs_per_list_entry") || number >= 1.0;
+        !(number.is_finite() && number >= 0.0 && least_is_there)
+    };
+    let &(key, number) = numbers.iter().find(is_fault)?;
+    let message = format!(
+        "`{key}` is {number}, which costs nothing sensible: a finite number from 0, of counts from 1"
+    );
+    Some(Fault { table, entry, key: key.to_owned(), message })
+}
+
+/// Where the key stands, or else its table.
+fn offset(text: &str, fault: &Fault) -> usize {
+    let find = || {
+        let document = DeTable::parse(text).ok()?.into_inner();
+        let entries = document.get(fault.table)?;
+        let DeValue::Array(entries) = entries.get_ref() else { return None };
+        let entry = entries.get(fault.entry)?;
+        let key = entry.get_ref().as_table()?.get_key_value(fault.key.as_str());
+        Some(key.map_or(entry.span().start, |(key, _)| key.span().start))
+    };
+    find().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"[provenance]
+host = "node-1"
+
+[[message]]
+backend = "p2p"
+distance = "node"
+from_bytes = 0
+below_bytes = 4096
+latency_s = 3e-7
+overhead_s = 1e-7
+seconds_per_byte = 1e-10
+
+[[message]]
+backend = "p2p"
+distance = "node"
+from_bytes = 4096
+latency_s = 2e-6
+overhead_s = 2e-7
+seconds_per_byte = 8e-11
+
+[[overlap]]
+backend = "p2p"
+distance = "node"
+hidden_share = 0.5
+progress_call_s = 2e-8
+
+[[compute]]
+method = "clusters"
+precision = "double"
+per_computed_pair = { seconds = 3e-10, relative_residual = 0.02 }
+per_particle = { seconds = 2e-9 }
+per_ghost_packed = { seconds = 1e-9 }
+per_ghost_unpacked = { seconds = 1e-9 }
+"#;
+
+    fn refused(from: &str, to: &str) -> String {
+        assert!(TEXT.contains(from));
+        Machine::read("machine.toml", &TEXT.replacen(from, to, 1)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let machine = Machine::read("machine.toml", TEXT).unwrap();
+        assert!((machine.ranges(Backend::P2p, Distance::Node)[1].one_way_s(1e6) - 8.2e-5).abs() < 1e-12);
+        assert_eq!(Machine::read("again", &machine.to_toml()), Ok(machine));
+    }
+
+    #[test]
+    fn faults_are_told_with_their_line() {
+        assert_eq!(
+            refused("latency_s", "latency"),
+            "machine.toml, line 9: unknown field `latency`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, \
+             `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `samples`"
+        );
+        assert_eq!(
+            refused("3e-7", "-3e-7"),
+            "machine.toml, line 9: `latency_s` is -0.0000003, which costs nothing sensible: a finite number from 0, of counts from 1"
+        );
+        assert_eq!(
+            refused("from_bytes = 4096", "from_bytes = 5000"),
+            "machine.toml, line 16: the ranges of `p2p` do not follow each other: none but one may begin at 5000 bytes, where the \
+             one before ends, and the first at 0"
+        );
+        assert_eq!(
+            refused("hidden_share = 0.5", "hidden_share = 1.5"),
+            "machine.toml, line 24: `hidden_share` is 1.5, more than 1"
+        );
+        assert!(
+            refused("seconds = 3e-10", "seconds = nan")
+                .starts_with("machine.toml, line 30: `per_computed_pair` is NaN")
+        );
+        assert!(
+            refused("\"p2p\"", "\"auto\"")
+                .starts_with("machine.toml, line 5: `auto` is made of other backends")
+        );
+        assert!(refused("[[overlap]]", "[[overlap]").starts_with("machine.toml, line 21: "));
+    }
+}

@@ -1,0 +1,217 @@
+//! What a strategy's messages cost: the machine's numbers laid onto the plans.
+
+use md_comm::Backend;
+
+use super::events::{Leg, Message, Rules};
+use super::placement::Nodes;
+use super::plans::Messages;
+use super::protocol::{Protocol, Synchronisation};
+use crate::machine::{ComputeCost, Distance, Machine, MessageCost, Operation};
+use crate::name_of;
+
+/// Inside a node and between nodes: the two paths of a message.
+const DISTANCES: [Distance; 2] = [Distance::Node, Distance::Network];
+
+/// A backend on a machine, among so many ranks.
+pub(super) struct Costs<'m> {
+    pub(super) compute: &'m ComputeCost,
+    nodes: Nodes,
+    /// By path: what moves messages.
+    movers: [Backend; 2],
+    /// By path: its ranges of bytes, none where that was not measured.
+    ranges: [Vec<&'m MessageCost>; 2],
+    /// By path: part of the latency in a flush.
+    flushed: [f64; 2],
+    machine: &'m Machine,
+    name: String,
+}
+
+impl<'m> Costs<'m> {
+    pub(super) fn new(
+        machine: &'m Machine,
+        compute: &'m ComputeCost,
+        nodes: Nodes,
+        backend: Backend,
+        between_nodes: Backend,
+    ) -> Self {
+        let movers = if backend == Backend::Hybrid { [Backend::Shm, between_nodes] } else { [backend; 2] };
+        let ranges = [0, 1].map(|path| machine.ranges(movers[path], DISTANCES[path]));
+        let flushed = movers.map(|mover| Protocol::of(mover).flushed);
+        Self { compute, nodes, movers, ranges, flushed, machine, name: name_of(backend) }
+    }
+
+    /// The cost of a message's range of bytes.
+    fn of(&self, path: usize, bytes: f64) -> Result<&'m MessageCost, String> {
+        let range = self.ranges[path].iter().rev().find(|range| range.from_bytes as f64 <= bytes);
+        range.copied().ok_or_else(|| {
+            let [mover, distance] = [name_of(self.movers[path]), name_of(DISTANCES[path])];
+            let own = if mover == self.name {
+                "its own backend".to_owned()
+            } else {
+                format!("backend \"{mover}\"")
+            };
+            format!("[[message]] of {own} and distance \"{distance}\"")
+        })
+    }
+
+    /// A stage of an exchange, whose messages have so many bytes per particle and per cell.
+    ///
+    /// # Errors
+    /// What was not measured.
+    pub(super) fn leg<'p>(
+        &self,
+        plan: &'p Messages,
+        reversed: &'p Messages,
+        images: &[f64],
+        bytes: [f64; 2],
+    ) -> Result<Leg<'p>, String> {
+        let pack = self.compute.per_ghost_packed.seconds;
+        let each = self.compute.per_message.seconds;
+        let prices = self.prices(plan, bytes)?;
+        let mut calls_s = vec![0.0; plan.sent.len()];
+        for (&peer, price) in plan.peer.iter().zip(&prices) {
+            calls_s[peer as usize] += price.cost.overhead_s;
+        }
+        let message = |(edge, price)| self.message(plan, edge, price, &calls_s);
+        let mut messages: Vec<Message> = prices.iter().enumerate().map(message).collect();
+        let packed = |&(particles, messages): &(f64, u32)| pack * particles + each * f64::from(messages);
+        let pack_s: Vec<f64> = plan.sent.iter().map(packed).collect();
+        let flushed_s = self.flush(&mut messages, &prices);
+        for (calls, (flushed, pack)) in calls_s.iter_mut().zip(flushed_s.iter().zip(&pack_s)) {
+            *calls = calls.max(flushed - pack);
+        }
+        let images_s = images.iter().map(|particles| pack * particles).collect();
+        let posted_s = vec![f64::NEG_INFINITY; plan.sent.len()];
+        Ok(Leg { plan, reversed, messages, pack_s, calls_s, images_s, posted_s })
+    }
+
+    fn prices(&self, plan: &Messages, [per_particle, per_cell]: [f64; 2]) -> Result<Vec<Price<'m>>, String> {
+        let price = |rank: usize, edge: usize| {
+            let path = self.nodes.distance(plan.peer[edge] as usize, rank) as usize;
+            let bytes = per_particle * plan.particles[edge] + per_cell * f64::from(plan.cells[edge]);
+            let cost = self.of(path, bytes)?;
+            Ok(Price { path, cost, one_way_s: cost.one_way_s(bytes) })
+        };
+        let edges = (0..plan.sent.len()).flat_map(|rank| plan.to(rank).map(move |edge| (rank, edge)));
+        edges.map(|(rank, edge)| price(rank, edge)).collect()
+    }
+
+    /// Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
+    fn message(&self, plan: &Messages, edge: usize, price: &Price, calls_s: &[f64]) -> Message {
+        let ComputeCost { per_ghost_packed, per_ghost_unpacked, per_message, .. } = self.compute;
+        let Price { path, cost, one_way_s } = *price;
+        let (peer, number) = (plan.peer[edge], f64::from(plan.number[edge]));
+        let calls = calls_s[peer as usize] * (number - 1.0) / f64::from(plan.sent[peer as usize].1);
+        Message {
+            peer,
+            path: path as u32,
+            sent_s: per_ghost_packed.seconds * plan.ahead[edge] + per_message.seconds * number + calls,
+            flight_s: f64::max(0.0, one_way_s - cost.overhead_s),
+            take_s: per_ghost_unpacked.seconds * plan.particles[edge] + per_message.seconds + cost.overhead_s,
+        }
+    }
+
+    /// Notices leave when all puts of their sender are acknowledged: by sender, when that is.
+    fn flush(&self, messages: &mut [Message], prices: &[Price]) -> Vec<f64> {
+        let mut flushed_s = vec![0.0; self.nodes.ranks];
+        let noticed = |price: &Price| self.flushed[price.path] > 0.0;
+        for (message, price) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
+            let notice_s = (1.0 - self.flushed[price.path]) * price.cost.latency_s;
+            let flushed = &mut flushed_s[message.peer as usize];
+            *flushed = f64::max(*flushed, message.sent_s + price.one_way_s - notice_s);
+            message.flight_s = f64::max(0.0, notice_s - price.cost.overhead_s);
+        }
+        for (message, _) in messages.iter_mut().zip(prices).filter(|(_, price)| noticed(price)) {
+            message.sent_s = flushed_s[message.peer as usize];
+        }
+        flushed_s
+    }
+
+    /// What holds for all messages; paths that are not used need no numbers.
+    ///
+    /// # Errors
+    /// What was not measured.
+    pub(super) fn rules(&self, backend: Backend) -> Result<Rules, String> {
+        let farthest = usize::from(self.nodes.count > 1);
+        let protocol = Protocol::of(self.movers[farthest]);
+        let protocol = Protocol { advances: protocol.advances && Protocol::of(backend).advances, ..protocol };
+        let hidden = |path: usize| {
+            self.machine
+                .overlap(self.movers[path], DISTANCES[path])
+                .map_or(1.0, |overlap| overlap.hidden_share)
+        };
+        let empty = self.ranges[farthest].first();
+        let [latency, overhead] = empty.map_or([0.0; 2], |empty| [empty.latency_s, empty.overhead_s]);
+        let collective = match protocol.synchronisation {
+            Synchronisation::None | Synchronisation::Post => 0.0,
+            Synchronisation::Fence | Synchronisation::Barrier => self.beyond_two_ranks()?,
+        };
+        let alone = f64::max(0.0, (1.0 - protocol.flushed) * latency - 2.0 * overhead);
+        let hidden_shares = [hidden(0), hidden(1)];
+        Ok(Rules { protocol, hidden_shares, synchronisation_s: alone + collective, post_s: latency })
+    }
+
+    /// How much longer a barrier of all ranks takes than one of two, which the latency of a backend that has one contains.
+    fn beyond_two_ranks(&self) -> Result<f64, String> {
+        let doublings = self.nodes.doublings();
+        let total: f64 = doublings.iter().map(|(_, doublings)| doublings).sum();
+        if total <= 1.0 {
+            return Ok(0.0);
+        }
+        let all = self.collective_s(Operation::Barrier)?;
+        Ok(all.per_doublings_s * (1.0 - 1.0 / total))
+    }
+
+    /// A collective call of all ranks: on one rank, and what the doublings add.
+    pub(super) fn collective_s(&self, operation: Operation) -> Result<CollectiveTime, String> {
+        let mut time = CollectiveTime::default();
+        for (distance, doublings) in
+            self.nodes.doublings().into_iter().filter(|(_, doublings)| *doublings > 0.0)
+        {
+            let cost = self.machine.collective(operation, distance).ok_or_else(|| {
+                let [operation, distance] = [name_of(operation), name_of(distance)];
+                format!("[[collective]] of operation \"{operation}\" and distance \"{distance}\"")
+            })?;
+            time.base_s = time.base_s.max(cost.base_s);
+            time.per_doublings_s += cost.per_doubling_s * doublings;
+        }
+        Ok(time)
+    }
+
+    /// Calls for progress of each rank, which computes so many pairs in so long while its messages travel.
+    pub(super) fn progress_s(&self, leg: &Leg, work_s: &[f64], pairs: &[f64]) -> Vec<f64> {
+        /// After as many the engine looks at its messages.
+        const BLOCK_PAIRS: f64 = 32_768.0;
+        let calls_s = [0, 1].map(|path| {
+            self.machine.overlap(self.movers[path], DISTANCES[path]).map_or(0.0, |it| it.progress_call_s)
+        });
+        let of_rank = |rank: usize| {
+            let messages = &leg.messages[leg.plan.to(rank)];
+            let flight_s = messages.iter().map(|message| message.flight_s).fold(0.0, f64::max);
+            let call_s = messages.iter().map(|message| calls_s[message.path as usize]).fold(0.0, f64::max);
+            let blocks = (pairs[rank] / BLOCK_PAIRS).ceil();
+            call_s * f64::min(blocks, (flight_s * blocks / work_s[rank].max(f64::MIN_POSITIVE)).ceil())
+        };
+        (0..work_s.len()).map(of_rank).collect()
+    }
+}
+
+/// What a message costs.
+struct Price<'m> {
+    path: usize,
+    cost: &'m MessageCost,
+    one_way_s: f64,
+}
+
+/// Parts of a collective call's time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CollectiveTime {
+    base_s: f64,
+    per_doublings_s: f64,
+}
+
+impl CollectiveTime {
+    pub(super) fn total_s(self) -> f64 {
+        self.base_s + self.per_doublings_s
+    }
+}

@@ -1,0 +1,215 @@
+//! The event model: when every rank of a step has sent, got and computed what, as maxima and sums of times (max-plus).
+//!
+//! ```text
+//! integrate | pack, send | first inner part ... wait, unpack | boundary | pack, send | second inner part ... wait, add
+//! ```
+//!
+//! A message arrives so long after it was sent as the machine says. While its receiver computes, only a part of that time passes; what is
+//! left passes when the receiver waits. All numbers are in seconds, all arrays by rank, and a step allocates nothing.
+
+use super::plans::Messages;
+use super::protocol::{Protocol, Synchronisation};
+
+/// A message as its receiver sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Message {
+    pub(super) peer: u32,
+    /// Index of the share of it that passes while the receiver computes.
+    pub(super) path: u32,
+    /// From when the sender begins until it sends this one.
+    pub(super) sent_s: f64,
+    /// From there until it has only to be taken.
+    pub(super) flight_s: f64,
+    /// Taking and unpacking it.
+    pub(super) take_s: f64,
+}
+
+/// One stage of an exchange, one way.
+#[derive(Debug)]
+pub(super) struct Leg<'p> {
+    pub(super) plan: &'p Messages,
+    /// The way back: those whom a rank sends to.
+    pub(super) reversed: &'p Messages,
+    pub(super) messages: Vec<Message>,
+    /// Packing, without images.
+    pub(super) pack_s: Vec<f64>,
+    /// Calls that send, and the flush that follows.
+    pub(super) calls_s: Vec<f64>,
+    /// Copying to this rank's own images, after the messages have left.
+    pub(super) images_s: Vec<f64>,
+    /// When the messages of the exchange before were there.
+    pub(super) posted_s: Vec<f64>,
+}
+
+/// What holds for all messages of a strategy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) protocol: Protocol,
+    /// Share of a message's time that passes while the receiver computes: inside a node, between nodes.
+    pub(super) hidden_shares: [f64; 2],
+    /// From when the last rank has entered a fence or a barrier until all may leave it.
+    pub(super) synchronisation_s: f64,
+    /// From the post until the sender may put.
+    pub(super) post_s: f64,
+}
+
+/// Computation beside which messages travel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window<'a> {
+    pub(super) work_s: &'a [f64],
+    pub(super) noise: &'a [[f32; 2]],
+    /// Calls for progress meanwhile.
+    pub(super) progress_s: &'a [f64],
+}
+
+/// Where the time of an exchange goes, summed over ranks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    pub(super) pack_s: f64,
+    pub(super) calls_s: f64,
+    pub(super) wait_s: f64,
+    pub(super) take_s: f64,
+    pub(super) work_s: f64,
+}
+
+/// The clocks of all ranks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clocks {
+    /// Until when each is busy.
+    pub(super) now_s: Vec<f64>,
+    /// When each began to send the stage under way, and the next.
+    begun_s: Vec<f64>,
+    next_s: Vec<f64>,
+}
+
+impl Clocks {
+    pub(super) fn new(ranks: usize) -> Self {
+        let zeros = || vec![0.0; ranks];
+        Self { now_s: zeros(), begun_s: zeros(), next_s: zeros() }
+    }
+
+    /// The last rank's.
+    pub(super) fn latest_s(&self) -> f64 {
+        self.now_s.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Everybody works by itself; the sum over ranks.
+    pub(super) fn work(&mut self, work_s: &[f64], noise: &[[f32; 2]], kind: usize) -> f64 {
+        let mut total = 0.0;
+        for ((now, work), noise) in self.now_s.iter_mut().zip(work_s).zip(noise) {
+            let work = work * f64::from(noise[kind]);
+            *now += work;
+            total += work;
+        }
+        total
+    }
+
+    /// An exchange of several stages beside computation.
+    pub(super) fn exchange(&mut self, legs: &mut [Leg], rules: &Rules, window: Option<Window>) -> Spent {
+        let mut spent = Spent::default();
+        let Some(first) = legs.first() else { return spent };
+        self.begin(first, rules, window, &mut spent);
+        for number in 0..legs.len() {
+            let (leg, rest) = legs[number..].split_at_mut(1);
+            self.stage(&mut leg[0], rest.first(), rules, &mut spent);
+        }
+        spent
+    }
+
+    /// Everybody sends its first messages, and computes what it has to compute meanwhile.
+    fn begin(&mut self, leg: &Leg, rules: &Rules, window: Option<Window>, spent: &mut Spent) {
+        for rank in 0..self.now_s.len() {
+            let mut begun = self.now_s[rank];
+            if rules.protocol.synchronisation == Synchronisation::Post {
+                let receivers = &leg.reversed.peer[leg.reversed.to(rank)];
+                let posted = receivers.iter().map(|&peer| leg.posted_s[peer as usize] + rules.post_s);
+                let ready = posted.fold(begun, f64::max);
+                spent.wait_s += ready - begun;
+                begun = ready;
+            }
+            self.begun_s[rank] = begun;
+            self.now_s[rank] = begun + leg.sending_s(rank, spent);
+            if let Some(Window { work_s, noise, progress_s }) = window {
+                let work = work_s[rank] * f64::from(noise[rank][FORCES]);
+                self.now_s[rank] += work + progress_s[rank];
+                spent.work_s += work;
+                spent.calls_s += progress_s[rank];
+            }
+        }
+    }
+
+    /// Everybody's messages of a stage arrive, and the next is sent.
+    fn stage(&mut self, leg: &mut Leg, next: Option<&Leg>, rules: &Rules, spent: &mut Spent) {
+        let Rules { protocol, .. } = *rules;
+        let together = self.together_s(leg, rules);
+        for rank in 0..self.now_s.len() {
+            let computed = self.now_s[rank];
+            let (mut take, mut latest) = (0.0, f64::NEG_INFINITY);
+            for message in &leg.messages[leg.plan.to(rank)] {
+                let sent = self.begun_s[message.peer as usize] + message.sent_s;
+                let share = rules.hidden_shares[message.path as usize];
+                let seen = seen(sent, message.flight_s, computed, share);
+                latest = f64::max(latest, if protocol.together { seen } else { seen + message.take_s });
+                take += message.take_s;
+            }
+            if let Some(together) = together {
+                latest = latest.max(together);
+            }
+            let mut end = f64::max(computed + take, latest);
+            if protocol.together {
+                end = f64::max(computed, latest) + take;
+            }
+            spent.take_s += take;
+            spent.wait_s += end - computed - take;
+            leg.posted_s[rank] = end;
+            let Some(next) = next else {
+                self.now_s[rank] = end;
+                continue;
+            };
+            let is_early = protocol.advances && latest <= computed;
+            self.next_s[rank] = if is_early { latest.max(self.begun_s[rank]) } else { end };
+            self.now_s[rank] = end + next.sending_s(rank, spent);
+        }
+        std::mem::swap(&mut self.begun_s, &mut self.next_s);
+    }
+
+    /// Until when all ranks wait for all.
+    fn together_s(&self, leg: &Leg, rules: &Rules) -> Option<f64> {
+        let last = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::NEG_INFINITY, f64::max);
+        let entered = match rules.protocol.synchronisation {
+            Synchronisation::None | Synchronisation::Post => return None,
+            Synchronisation::Fence => last(&mut self.now_s.iter().copied()),
+            Synchronisation::Barrier => {
+                let flushed = leg.pack_s.iter().zip(&leg.calls_s).map(|(pack, calls)| pack + calls);
+                last(&mut self.begun_s.iter().zip(flushed).map(|(begun, flushed)| begun + flushed))
+            }
+        };
+        Some(entered + rules.synchronisation_s)
+    }
+}
+
+/// Columns of noise.
+pub(super) const FORCES: usize = 0;
+pub(super) const PARTICLES: usize = 1;
+
+/// When a message is there to be taken by a rank that computes until then.
+#[inline]
+fn seen(sent: f64, flight: f64, computed: f64, share: f64) -> f64 {
+    let arrival = sent + flight;
+    if share >= 1.0 || sent >= computed {
+        return arrival;
+    }
+    let passed = share * (computed - sent);
+    if passed >= flight { sent + flight / share } else { computed + flight - passed }
+}
+
+impl Leg<'_> {
+    /// How long a rank sends, and books it.
+    #[inline]
+    fn sending_s(&self, rank: usize, spent: &mut Spent) -> f64 {
+        let pack = self.pack_s[rank] + self.images_s[rank];
+        spent.pack_s += pack;
+        spent.calls_s += self.calls_s[rank];
+        pack + self.calls_s[rank]
+    }
+}

@@ -1,0 +1,363 @@
+//! What a step of a scenario would take on any number of ranks, for every way to move its halo.
+//!
+//! ```text
+//! scenario  -> real partition and halo plan on P ranks (plans)      particles and pairs of every rank, bytes of every message
+//! machine   -> what each message and each piece of work costs (costs), on ranks laid on nodes (placement)
+//! protocol  -> who waits for what (protocol), played step by step as maxima and sums of times (events, play)
+//! ```
+//!
+//! A rank's compute time is that of the linear model times (1 + its relative residual times a normal number), keyed by seed, step and rank and the
+//! same for all strategies. What is not known is in [`CAVEATS`].
+
+mod costs;
+mod events;
+mod lattice_boltzmann;
+mod placement;
+mod plans;
+mod play;
+mod protocol;
+mod report;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use md_comm::Backend;
+use md_core::force::{MethodKind, Precision};
+use md_core::partition::choose_grid;
+use md_core::rebuild::RebuildPolicy;
+use md_core::{Domain, ExchangePattern, Shell};
+use md_engine::{Config, EngineError, Overlap, ParticleSource, Phase, Setup};
+use serde::Serialize;
+
+use crate::machine::{ComputeCost, Machine};
+use crate::statistics::Interval;
+use crate::{Strategy, name_of};
+use costs::Costs;
+pub use lattice_boltzmann::{LatticeBoltzmann, LatticeBoltzmannStep};
+use placement::Nodes;
+pub use placement::Placement;
+use plans::{Density, Plans};
+use play::{Draws, Kind, Play, Work};
+pub use report::{chart, predict_csv, table};
+use sample::Sample;
+
+/// What the model leaves out.
+pub const CAVEATS: [&str; 4] = [
+    "contention: messages that cross at the same time do not slow each other down, on no link and in no memory",
+    "noise: ranks scatter by the residuals of the fit and no more; what an operating system does now and then is not in it",
+    "caches: a particle or a pair costs as much on a small part of the system as on that which was measured",
+    "motion: particles are where they are at the start, and hardly any change hands at a rebuild",
+];
+
+/// Seconds per step of each phase, indexed by `Phase as usize`: mean over ranks and steps.
+pub type StepPhases = [f64; Phase::ALL.len()];
+
+/// Which system a number of ranks has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// The scenario's.
+    #[default]
+    Strong,
+    /// The scenario's on each rank: so many times as long along each dimension as there are ranks.
+    Weak,
+}
+
+/// What is to be predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Numbers of ranks.
+    pub ranks: Vec<usize>,
+    /// Ranks on a node; all, where absent.
+    pub ranks_per_node: Option<usize>,
+    /// Their order.
+    pub placement: Placement,
+    /// Strong or weak.
+    pub scaling: Scaling,
+    /// Ways to move the halo, all with the configuration's partition.
+    pub strategies: Vec<Strategy>,
+    /// What `hybrid` uses between nodes.
+    pub between_nodes: Backend,
+    /// Steps that are played; fewer on many ranks, where absent.
+    pub steps: Option<usize>,
+    /// Key of the scatter of compute times.
+    pub seed: u64,
+}
+
+/// A strategy on a number of ranks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Which.
+    pub strategy: Strategy,
+    /// On so many.
+    pub ranks: usize,
+    /// Ranks per dimension.
+    pub grid: String,
+    /// Particles in all.
+    pub atoms: u64,
+    /// Messages per step, mean over ranks.
+    pub messages: f64,
+    /// Bytes per step, mean over ranks.
+    pub bytes: f64,
+    /// A step that does not rebuild, or any step where all do.
+    pub step: Interval,
+    /// A step that rebuilds.
+    pub rebuild_s: f64,
+    /// Mean over steps of both kinds.
+    pub mean_s: f64,
+    /// Of the steps of [`Self::step`].
+    pub phases: StepPhases,
+}
+
+/// All predictions of a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Forecast {
+    /// By number of ranks, in the order of the request.
+    pub predictions: Vec<Prediction>,
+    /// What was left out and what was assumed.
+    pub remarks: Vec<String>,
+}
+
+/// Why nothing can be predicted.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// The configuration.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Nobody has measured what the ranks compute.
+    #[error(
+        "the machine has no [[compute]] with method = \"{}\", precision = \"{}\" and threads = {threads}", name_of(.method), name_of(.precision)
+    )]
+    NoCompute {
+        /// The configuration's.
+        method: MethodKind,
+        /// The configuration's.
+        precision: Precision,
+        /// The configuration's.
+        threads: usize,
+    },
+    /// Particles of a list fill one box only.
+    #[error("weak scaling needs a lattice, which can be continued")]
+    NoLattice,
+    /// For reasons of its own, each.
+    #[error("no strategy can be predicted: {0}")]
+    Nothing(String),
+}
+
+/// Steps before the first that counts.
+const WARM_UP: usize = 2;
+/// Steps that rebuild, beside others that do not.
+const REBUILDS: usize = 3;
+/// Steps between rebuilds where displacements decide.
+const ASSUMED_INTERVAL: u64 = 20;
+
+/// Predicts.
+///
+/// # Errors
+/// [`PredictError`].
+pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<Forecast, PredictError> {
+    let (method, precision, threads) =
+        (config.neighbor.method, config.neighbor.precision, config.parallel.threads);
+    let compute = machine.compute(method, precision, threads);
+    let compute = compute.ok_or(PredictError::NoCompute { method, precision, threads })?;
+    let sample = Sample::of(config)?;
+    let mut forecast = Forecast::default();
+    let mut left_out = LeftOut::new();
+    for &ranks in &request.ranks {
+        let setup = match Setup::new(scaled(config, request.scaling, ranks)?, ranks) {
+            Err(EngineError::Grid(error)) => {
+                forecast.remarks.push(format!("{ranks} ranks are left out: {error}"));
+                continue;
+            }
+            setup => setup?,
+        };
+        let scene =
+            Scene { density: Density::of(&setup), setup: &setup, machine, compute, request, sample: &sample };
+        forecast.remarks.extend(scene.remark());
+        forecast.predictions.extend(scene.predictions(&mut left_out));
+    }
+    forecast.remarks.extend(remarks_on(&left_out));
+    if config.neighbor.rebuild == RebuildPolicy::Displacement {
+        forecast.remarks.push(format!("a rebuild every {ASSUMED_INTERVAL} steps is assumed in `mean_s`"));
+    }
+    if forecast.predictions.is_empty() {
+        return Err(PredictError::Nothing(forecast.remarks.join("; ")));
+    }
+    Ok(forecast)
+}
+
+/// Numbers of ranks by the reason why they are left out, and the backend.
+type LeftOut = BTreeMap<(String, String), BTreeSet<usize>>;
+
+/// One for all backends that are left out on the same numbers of ranks for the same reason.
+fn remarks_on(left_out: &LeftOut) -> Vec<String> {
+    let mut backends: BTreeMap<(&String, &BTreeSet<usize>), Vec<String>> = BTreeMap::new();
+    for ((reason, backend), ranks) in left_out {
+        backends.entry((reason, ranks)).or_default().push(format!("`{backend}`"));
+    }
+    let remark = |((reason, ranks), backends): ((&String, &BTreeSet<usize>), Vec<String>)| {
+        let ranks: Vec<String> = ranks.iter().map(usize::to_string).collect();
+        format!(
+            "left out on {} ranks, because the machine has no {reason}: {}",
+            ranks.join(", "),
+            backends.join(", ")
+        )
+    };
+    backends.into_iter().map(remark).collect()
+}
+
+/// The configuration of so many ranks.
+fn scaled(config: &Config, scaling: Scaling, ranks: usize) -> Result<Config, PredictError> {
+    let mut config = config.clone();
+    if scaling == Scaling::Strong {
+        return Ok(config);
+    }
+    let ParticleSource::Lattice(lattice) = config.particles else { return Err(PredictError::NoLattice) };
+    // The grid of ranks with the least surface, if all parts are cubes.
+    let cube = Domain {
+        dimension: config.dimension,
+        origin: [0.0; 3],
+        lengths: [1.0; 3],
+        boundary: config.boundary,
+    };
+    let most = if config.dimension.count() == 2 { [i32::MAX, i32::MAX, 1] } else { [i32::MAX; 3] };
+    let grid = choose_grid(&cube, most, ranks).map_err(EngineError::Grid)?;
+    let cells = lattice.cells();
+    config.particles = lattice.with_cells([0, 1, 2].map(|dim| cells[dim] * grid[dim] as u64)).into();
+    config.parallel.rank_grid = Some(grid);
+    Ok(config)
+}
+
+/// A number of ranks.
+struct Scene<'a> {
+    setup: &'a Setup,
+    density: Density,
+    machine: &'a Machine,
+    compute: &'a ComputeCost,
+    request: &'a Request,
+    sample: &'a Sample,
+}
+
+impl Scene<'_> {
+    fn remark(&self) -> Option<String> {
+        let is_mean = matches!(self.density, Density::Mean(_));
+        let text = || {
+            format!("{} ranks: all cells are taken to have the mean number of particles", self.setup.ranks)
+        };
+        is_mean.then(text)
+    }
+
+    /// All that can be predicted; what cannot be, by reason and backend.
+    fn predictions(&self, left_out: &mut LeftOut) -> Vec<Prediction> {
+        let Self { setup, request, .. } = self;
+        let draws = Draws::new(request.seed, setup.ranks, WARM_UP + self.steps());
+        let mut works: Vec<(Shell, ExchangePattern)> = Vec::new();
+        for strategy in &request.strategies {
+            if !works.contains(&(strategy.shell, strategy.exchange)) {
+                works.push((strategy.shell, strategy.exchange));
+            }
+        }
+        let mut all = Vec::new();
+        for (shell, exchange) in works {
+            let second_share = setup.config.parallel.second_share.at_first();
+            let plans =
+                Plans::new(&setup.division, setup.ranks, &self.density, (shell, exchange), second_share);
+            let work = Work::new(&plans, self.sample.computed_share(setup, &plans), self.compute);
+            let of_these = |strategy: &&Strategy| (strategy.shell, strategy.exchange) == (shell, exchange);
+            for &strategy in request.strategies.iter().filter(of_these) {
+                match self.prediction(strategy, &plans, &work, &draws) {
+                    Ok(prediction) => all.push(prediction),
+                    Err(reason) => {
+                        left_out.entry((reason, name_of(strategy.backend))).or_default().insert(setup.ranks);
+                    }
+                }
+            }
+        }
+        all.sort_by_key(|prediction| request.strategies.iter().position(|it| *it == prediction.strategy));
+        all
+    }
+
+    fn steps(&self) -> usize {
+        /// Played by all ranks together.
+        const RANK_STEPS: usize = 1_000_000;
+        const RANGE: [usize; 2] = [8, 40];
+        let default = (RANK_STEPS / self.setup.ranks).clamp(RANGE[0], RANGE[1]);
+        self.request.steps.unwrap_or(default).max(1)
+    }
+
+    fn prediction(
+        &self,
+        strategy: Strategy,
+        plans: &Plans,
+        work: &Work,
+        draws: &Draws,
+    ) -> Result<Prediction, String> {
+        let Self { setup, request, machine, compute, .. } = self;
+        let nodes = Nodes::new(setup.ranks, request.ranks_per_node.unwrap_or(setup.ranks), request.placement);
+        let costs = Costs::new(machine, compute, nodes, strategy.backend, request.between_nodes);
+        let overlaps = setup.config.parallel.overlap == Overlap::On;
+        let mut play = Play::new(plans, work, &costs, (strategy.backend, strategy.shell), overlaps)?;
+        let every = interval(setup);
+        let kind = if every <= 1 { Kind::Rebuilds } else { Kind::Steady };
+        for step in 0..WARM_UP {
+            play.step(draws, step, kind);
+        }
+        play.take_phases(WARM_UP);
+        let samples: Vec<f64> =
+            (0..self.steps()).map(|step| play.step(draws, WARM_UP + step, kind)).collect();
+        let phases = play.take_phases(samples.len());
+        let step = Interval::of(&samples).ok_or_else(|| "no steps".to_owned())?;
+        let rebuilds: Vec<f64> = (0..REBUILDS).map(|step| play.step(draws, step, Kind::Rebuilds)).collect();
+        let rebuild_s = Interval::of(&rebuilds).map_or(step.median_s, |rebuild| rebuild.median_s);
+        let rebuild_s = if every <= 1 { step.median_s } else { rebuild_s };
+        let (messages, particles) = plans.sent(strategy.shell);
+        Ok(Prediction {
+            strategy,
+            ranks: setup.ranks,
+            grid: setup.grid_text(),
+            atoms: setup.atoms(),
+            messages: messages / setup.ranks as f64,
+            bytes: play::VECTOR_BYTES * particles / setup.ranks as f64,
+            mean_s: step.median_s + (rebuild_s - step.median_s) / every.max(1) as f64,
+            step,
+            rebuild_s,
+            phases,
+        })
+    }
+}
+
+/// Steps from a rebuild to the next.
+fn interval(setup: &Setup) -> u64 {
+    match setup.config.neighbor.rebuild {
+        RebuildPolicy::Every(steps) => steps,
+        RebuildPolicy::Displacement => ASSUMED_INTERVAL,
+    }
+}
+
+impl Forecast {
+    /// The fastest strategy on each number of ranks.
+    pub fn best(&self) -> Vec<&Prediction> {
+        let mut best: Vec<&Prediction> = Vec::new();
+        for prediction in &self.predictions {
+            match best.iter_mut().find(|known| known.ranks == prediction.ranks) {
+                Some(known) if prediction.step.median_s < known.step.median_s => *known = prediction,
+                Some(_) => (),
+                None => best.push(prediction),
+            }
+        }
+        best
+    }
+
+    /// Where the fastest strategy changes: the last of one, the first of the next.
+    pub fn changes(&self) -> Vec<[&Prediction; 2]> {
+        let mut best = self.best();
+        best.retain(|prediction| prediction.messages > 0.0);
+        best.sort_by_key(|prediction| prediction.ranks);
+        best.windows(2)
+            .filter(|pair| pair[0].strategy != pair[1].strategy)
+            .map(|pair| [pair[0], pair[1]])
+            .collect()
+    }
+}

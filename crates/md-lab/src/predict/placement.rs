@@ -1,0 +1,76 @@
+//! Which rank is on which node.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Distance;
+
+/// In which order ranks fill nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// One node after the other.
+    #[default]
+    Block,
+    /// A rank on each node in turn.
+    RoundRobin,
+}
+
+impl Placement {
+    /// All of them, in the order of their declaration.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+}
+
+/// Ranks on nodes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Nodes {
+    placement: Placement,
+    ranks_per_node: usize,
+    pub(super) ranks: usize,
+    /// Nodes.
+    pub(super) count: usize,
+}
+
+impl Nodes {
+    /// So many ranks, with at most so many on a node.
+    pub(super) fn new(ranks: usize, ranks_per_node: usize, placement: Placement) -> Self {
+        let ranks_per_node = ranks_per_node.clamp(1, ranks);
+        Self { placement, ranks_per_node, ranks, count: ranks.div_ceil(ranks_per_node) }
+    }
+
+    fn node(&self, rank: usize) -> usize {
+        match self.placement {
+            Placement::Block => rank / self.ranks_per_node,
+            Placement::RoundRobin => rank % self.count,
+        }
+    }
+
+    /// Between two ranks.
+    pub(super) fn distance(&self, a: usize, b: usize) -> Distance {
+        if self.node(a) == self.node(b) { Distance::Node } else { Distance::Network }
+    }
+
+    /// How often ranks of one node, and then nodes, have to be doubled to reach all ranks.
+    pub(super) fn doublings(&self) -> [(Distance, f64); 2] {
+        let log2 = |count: usize| (count as f64).log2();
+        [(Distance::Node, log2(self.ranks_per_node)), (Distance::Network, log2(self.count))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_fill_nodes_in_either_order() {
+        let nodes = |placement| {
+            let nodes = Nodes::new(7, 3, placement);
+            (0..7).map(|rank| nodes.node(rank)).collect::<Vec<_>>()
+        };
+        assert_eq!(nodes(Placement::Block), [0, 0, 0, 1, 1, 1, 2]);
+        assert_eq!(nodes(Placement::RoundRobin), [0, 1, 2, 0, 1, 2, 0]);
+        assert_eq!(
+            Nodes::new(64, 16, Placement::Block).doublings().map(|(_, doublings)| doublings),
+            [4.0, 2.0]
+        );
+    }
+}

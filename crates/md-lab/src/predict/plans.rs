@@ -1,0 +1,342 @@
+//! What every rank computes and sends, at any number of ranks: from the real partition and halo plans.
+//!
+//! Blocks of equal shape have equal plans, but for where they lie: there are at most a few dozen shapes, however many ranks. So a plan is
+//! made per shape and moved to each rank. Under other partitions every rank has a shape of its own.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use md_core::force::{PairWork, Region};
+use md_core::grid::{Cell, add, subtract};
+use md_core::halo::{self, Export, HaloEdge};
+use md_core::partition::piece_start;
+use md_core::shell::ForceReturn;
+use md_core::{CellGrid, ExchangePattern, HaloPlan, Shell};
+use md_engine::{Division, ParticleSource, Setup};
+
+/// Particles per cell are counted up to so many particles.
+const MOST_COUNTED: u64 = 10_000_000;
+
+/// How many particles there are in which cell.
+pub(super) enum Density {
+    /// Counted, by [`CellGrid::linear`].
+    Counted(Vec<u32>),
+    /// The mean over all cells.
+    Mean(f64),
+}
+
+impl Density {
+    /// At the start of a simulation.
+    pub(super) fn of(setup: &Setup) -> Self {
+        let grid = &setup.division.grid;
+        if setup.atoms() > MOST_COUNTED {
+            return Self::Mean(setup.atoms() as f64 / grid.len() as f64);
+        }
+        let mut counts = vec![0; grid.len()];
+        let mut count = |position| counts[grid.linear(grid.cell_of(position))] += 1;
+        match &setup.config.particles {
+            ParticleSource::Lattice(lattice) => lattice.sites().for_each(|(_, position)| count(position)),
+            ParticleSource::List { particles, .. } => {
+                particles.iter().for_each(|particle| count(setup.domain.wrap_position(particle.position)));
+            }
+        }
+        Self::Counted(counts)
+    }
+
+    /// Particles in a cell in extended coordinates.
+    fn in_cell(&self, grid: &CellGrid, cell: Cell) -> f64 {
+        match self {
+            Self::Mean(mean) => *mean,
+            Self::Counted(counts) => {
+                grid.wrap(cell).map_or(0.0, |(primary, _)| f64::from(counts[grid.linear(primary)]))
+            }
+        }
+    }
+}
+
+/// Messages of one stage one way, as their receivers see them: those to rank `r` are `first[r]..first[r + 1]`, by ascending sender.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Messages {
+    pub(super) first: Vec<u32>,
+    /// The sender.
+    pub(super) peer: Vec<u32>,
+    pub(super) particles: Vec<f64>,
+    pub(super) cells: Vec<u32>,
+    /// Particles that the sender has packed when this message is, it included.
+    pub(super) ahead: Vec<f64>,
+    /// Messages that it has sent then.
+    pub(super) number: Vec<u32>,
+    /// By sender: particles packed and messages sent in all.
+    pub(super) sent: Vec<(f64, u32)>,
+}
+
+impl Messages {
+    /// To a rank.
+    pub(super) fn to(&self, rank: usize) -> Range<usize> {
+        self.first[rank] as usize..self.first[rank + 1] as usize
+    }
+
+    /// Adds a rank's messages: peer, particles and cells of each.
+    pub(super) fn push_row(&mut self, mut row: Vec<(u32, f64, u32)>) {
+        row.sort_unstable_by_key(|message| message.0);
+        self.peer.extend(row.iter().map(|message| message.0));
+        self.particles.extend(row.iter().map(|message| message.1));
+        self.cells.extend(row.iter().map(|message| message.2));
+        if self.first.is_empty() {
+            self.first.push(0);
+        }
+        self.first.push(self.peer.len() as u32);
+    }
+
+    /// The same cells the other way. What a rank receives one way, it sends the other way, in the same order.
+    pub(super) fn reversed(&self) -> Self {
+        let (ranks, edges) = (self.first.len() - 1, self.peer.len());
+        let mut back = Self {
+            first: vec![0; ranks + 1],
+            peer: vec![0; edges],
+            particles: vec![0.0; edges],
+            cells: vec![0; edges],
+            ahead: vec![0.0; edges],
+            number: vec![0; edges],
+            sent: Vec::with_capacity(ranks),
+        };
+        self.peer.iter().for_each(|&peer| back.first[peer as usize + 1] += 1);
+        (0..ranks).for_each(|rank| back.first[rank + 1] += back.first[rank]);
+        let mut next = back.first.clone();
+        for rank in 0..ranks {
+            let mut sent = (0.0, 0);
+            for edge in self.to(rank) {
+                let place = &mut next[self.peer[edge] as usize];
+                let other = *place as usize;
+                *place += 1;
+                sent = (sent.0 + self.particles[edge], sent.1 + 1);
+                (back.peer[other], back.particles[other]) = (rank as u32, self.particles[edge]);
+                (back.cells[other], (back.ahead[other], back.number[other])) = (self.cells[edge], sent);
+            }
+            back.sent.push(sent);
+        }
+        back
+    }
+}
+
+/// One stage of the exchange, both ways.
+pub(super) struct Stage {
+    pub(super) gather: Messages,
+    pub(super) scatter: Messages,
+    /// By rank: particles copied to images of this rank's own.
+    pub(super) images: Vec<f64>,
+}
+
+/// All ranks, with one shell and exchange pattern.
+pub(super) struct Plans {
+    pub(super) stages: Vec<Stage>,
+    /// Empty messages to all ranks that particles may go to.
+    pub(super) migration: Messages,
+    /// By rank: particles owned.
+    pub(super) owned: Vec<f64>,
+    /// By rank: candidate pairs of each [`Region`], which are all pairs of particles in cells that meet.
+    pub(super) candidates: Vec<[f64; Region::ALL.len()]>,
+    /// All candidate pairs, each counted once.
+    pub(super) distinct_candidates: f64,
+}
+
+/// What is different for a rank of a shape.
+#[derive(Clone)]
+struct Quantities {
+    owned: f64,
+    candidates: [f64; Region::ALL.len()],
+    distinct: f64,
+    /// By stage: particles of every message out, and of images.
+    stages: Vec<(Vec<f64>, f64)>,
+}
+
+/// Ranks of one shape: the plan of one of them.
+struct Shape {
+    rank: usize,
+    /// Its lowest cell.
+    corner: Cell,
+    plan: HaloPlan,
+    pairs: PairWork,
+    /// Of the last rank that was looked at; of all of them, where particles are not counted.
+    quantities: Option<Quantities>,
+}
+
+/// Where ranks lie. Without a grid of them all are in a row, and each has a shape of its own.
+struct RankGrid<'a> {
+    cells: &'a CellGrid,
+    extent: [usize; 3],
+    has_blocks: bool,
+}
+
+/// What makes a shape, along a dimension: cells, and whether it touches the lower and the upper face of a box that ends there.
+type Side = (usize, bool, bool);
+
+impl RankGrid<'_> {
+    fn place(&self, rank: usize) -> [usize; 3] {
+        let [nx, ny, _] = self.extent;
+        [rank % nx, rank / nx % ny, rank / (nx * ny)]
+    }
+
+    fn start(&self, dim: usize, part: usize) -> usize {
+        piece_start(self.cells.counts()[dim] as usize, self.extent[dim], part)
+    }
+
+    fn shape(&self, rank: usize) -> ([Side; 3], usize) {
+        if !self.has_blocks {
+            return (Default::default(), rank);
+        }
+        let place = self.place(rank);
+        let side = |dim: usize| {
+            let (part, ends) = (place[dim], !self.cells.domain().is_periodic(dim));
+            let cells = self.start(dim, part + 1) - self.start(dim, part);
+            (cells, ends && part == 0, ends && part + 1 == self.extent[dim])
+        };
+        ([0, 1, 2].map(side), 0)
+    }
+
+    /// How far a rank's cells lie from those of the shape's own rank.
+    fn displacement(&self, rank: usize, shape: &Shape) -> Cell {
+        if !self.has_blocks {
+            return [0; 3];
+        }
+        let place = self.place(rank);
+        subtract([0, 1, 2].map(|dim| self.start(dim, place[dim]) as i32), shape.corner)
+    }
+
+    /// The rank that lies from `rank` as `peer` does from `own`.
+    fn moved(&self, peer: usize, own: usize, rank: usize) -> u32 {
+        let [peer, own, rank] = [peer, own, rank].map(|rank| self.place(rank));
+        let [nx, ny, nz] = self.extent;
+        let [x, y, z] =
+            [(0, nx), (1, ny), (2, nz)].map(|(dim, n)| (rank[dim] + peer[dim] + n - own[dim]) % n);
+        ((z * ny + y) * nx + x) as u32
+    }
+}
+
+impl Plans {
+    /// Of a division under a shell and an exchange pattern.
+    pub(super) fn new(
+        Division { grid, partition }: &Division,
+        ranks: usize,
+        density: &Density,
+        (shell, pattern): (Shell, ExchangePattern),
+        second_share: f64,
+    ) -> Self {
+        let offsets = shell.offsets(grid.domain().dimension);
+        let rank_grid = partition.rank_grid();
+        let places = RankGrid {
+            cells: grid,
+            extent: rank_grid.unwrap_or([ranks, 1, 1]),
+            has_blocks: rank_grid.is_some(),
+        };
+        let mut shapes = HashMap::new();
+        let mut all = Draft::default();
+        for rank in 0..ranks {
+            let shape = shapes.entry(places.shape(rank)).or_insert_with(|| {
+                let plan = HaloPlan::new(grid, partition, &offsets, pattern, rank);
+                let pairs = PairWork::new(&plan, grid, shell, second_share);
+                Shape { rank, corner: plan.owned[0], plan, pairs, quantities: None }
+            });
+            let quantities = match (shape.quantities.take(), density) {
+                (Some(known), Density::Mean(_)) => known,
+                _ => shape.quantities(grid, density, places.displacement(rank, shape)),
+            };
+            all.add(shape, &quantities, |peer| places.moved(peer, shape.rank, rank));
+            shape.quantities = Some(quantities);
+            if !places.has_blocks {
+                shapes.clear();
+            }
+        }
+        all.finished()
+    }
+
+    /// Messages and particles sent in a step's exchanges, over all ranks.
+    pub(super) fn sent(&self, shell: Shell) -> (f64, f64) {
+        let ways = match shell.force_return() {
+            ForceReturn::None => 1.0,
+            ForceReturn::Needed => 2.0,
+        };
+        let messages: usize = self.stages.iter().map(|stage| stage.gather.peer.len()).sum();
+        let particles: f64 = self.stages.iter().flat_map(|stage| &stage.gather.particles).sum();
+        // The sum of no numbers is -0.
+        (ways * messages as f64, 0.0 + ways * particles)
+    }
+}
+
+/// Plans in the making, rank by rank, with the messages that ranks send.
+#[derive(Default)]
+struct Draft {
+    stages: Vec<(Messages, Vec<f64>)>,
+    migration: Messages,
+    owned: Vec<f64>,
+    candidates: Vec<[f64; Region::ALL.len()]>,
+    distinct_candidates: f64,
+}
+
+impl Draft {
+    fn add(&mut self, shape: &Shape, quantities: &Quantities, moved: impl Fn(usize) -> u32) {
+        self.owned.push(quantities.owned);
+        self.candidates.push(quantities.candidates);
+        self.distinct_candidates += quantities.distinct;
+        self.stages.resize_with(shape.plan.stages.len(), Default::default);
+        let stages = shape.plan.stages.iter().zip(&quantities.stages).zip(&mut self.stages);
+        for ((stage, (particles, copied)), (messages, images)) in stages {
+            let edges = sending(stage).zip(particles);
+            let row =
+                edges.map(|(edge, &particles)| (moved(edge.peer), particles, edge.exports.len() as u32));
+            messages.push_row(row.collect());
+            images.push(*copied);
+        }
+        let neighbours = shape.plan.neighbours.iter().map(|&peer| (moved(peer), 0.0, 0));
+        self.migration.push_row(neighbours.collect());
+    }
+
+    fn finished(self) -> Plans {
+        let both_ways = |(out, images): (Messages, Vec<f64>)| {
+            let gather = out.reversed();
+            Stage { scatter: gather.reversed(), gather, images }
+        };
+        let Self { owned, candidates, distinct_candidates, .. } = self;
+        let stages = self.stages.into_iter().map(both_ways).collect();
+        Plans { stages, migration: self.migration.reversed(), owned, candidates, distinct_candidates }
+    }
+}
+
+fn sending(stage: &halo::Stage) -> impl Iterator<Item = &HaloEdge> {
+    stage.edges.iter().filter(|edge| !edge.exports.is_empty())
+}
+
+impl Shape {
+    /// Of the rank whose cells lie so far from this one's.
+    fn quantities(&self, grid: &CellGrid, density: &Density, displacement: Cell) -> Quantities {
+        let Self { plan, pairs, .. } = self;
+        let in_cell = |cell: u32| density.in_cell(grid, add(plan.cell_at(cell as usize), displacement));
+        let counts: Vec<f64> = (0..plan.cell_count() as u32).map(in_cell).collect();
+        // Particles in all cells before one.
+        let mut before = vec![0.0];
+        before.extend(counts.iter().scan(0.0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        }));
+        let mut candidates = [0.0; Region::ALL.len()];
+        let mut distinct = 0.0;
+        for (group, runs) in pairs.iter() {
+            let own = counts[group.a as usize];
+            let met = |run: &Range<u32>| before[run.end as usize] - before[run.start as usize];
+            let mut met: f64 = runs.iter().map(met).sum();
+            if runs.iter().any(|run| run.contains(&group.a)) {
+                // Inside its own cell a particle meets half of the others.
+                met -= 0.5 * (own + if matches!(density, Density::Counted(_)) { 1.0 } else { 0.0 });
+            }
+            candidates[group.region as usize] += own * met;
+            distinct += group.newton.weight() * own * met;
+        }
+        let particles =
+            |exports: &[Export]| exports.iter().map(|export| counts[export.cell as usize]).sum::<f64>();
+        let stage = |stage: &halo::Stage| {
+            (sending(stage).map(|edge| particles(&edge.exports)).collect(), particles(&stage.images))
+        };
+        let stages = plan.stages.iter().map(stage).collect();
+        Quantities { owned: before[plan.owned.len()], candidates, distinct, stages }
+    }
+}

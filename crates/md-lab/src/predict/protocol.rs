@@ -1,0 +1,63 @@
+//! What each transport waits for: the diagrams of `docs/halo-exchange.md` as a table.
+
+use md_comm::Backend;
+
+/// What all ranks, or neighbours, wait for beside their messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Synchronisation {
+    /// Nothing.
+    None,
+    /// All ranks for all, from when they have done what they compute meanwhile: the fence stands at the end.
+    Fence,
+    /// All ranks for all, from when their puts are flushed: the barrier passes meanwhile.
+    Barrier,
+    /// Senders for their receivers' post, which these send when they have the messages of the last exchange.
+    Post,
+}
+
+/// A way to move messages, as far as its waits go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Protocol {
+    pub(super) synchronisation: Synchronisation,
+    /// Part of the latency that the sender spends in a flush, until its puts are acknowledged, before it goes on.
+    pub(super) flushed: f64,
+    /// Whether all messages are seen at once.
+    pub(super) together: bool,
+    /// Whether later stages are sent while the rank computes.
+    pub(super) advances: bool,
+}
+
+impl Protocol {
+    /// Of a backend; of `hybrid`, that of its messages between nodes.
+    ///
+    /// Credits need no line. In a step whose forces return, a rank that sends positions has had forces from the same peer, which had
+    /// read all positions before; where none return, two buffers make the peer's own message the credit.
+    pub(super) fn of(backend: Backend) -> Self {
+        use Synchronisation::{Barrier, Fence, None, Post};
+        /// Put and acknowledgement of put, acknowledgement and notice.
+        const FLUSHED: f64 = 2.0 / 3.0;
+        /// The same of lock, grant, put, acknowledgement and notice.
+        const LOCKED_AND_FLUSHED: f64 = 4.0 / 5.0;
+        let (synchronisation, flushed, together) = match backend {
+            Backend::Local
+            | Backend::P2p
+            | Backend::P2pPersistent
+            | Backend::Shm
+            | Backend::Hybrid
+            | Backend::Auto => (None, 0.0, false),
+            Backend::NeighborCollective => (None, 0.0, true),
+            Backend::RmaFence => (Fence, 0.0, true),
+            Backend::RmaPscw => (Post, 0.0, true),
+            Backend::RmaLock | Backend::RmaNotify | Backend::RmaRing => (None, FLUSHED, false),
+            Backend::RmaLockEpoch => (None, LOCKED_AND_FLUSHED, false),
+            Backend::RmaBarrier => (Barrier, FLUSHED, true),
+        };
+        Self { synchronisation, flushed, together, advances: !backend.needs_same_order() }
+    }
+
+    /// Whether a negotiation asks all ranks, because windows may have to be made anew.
+    pub(super) fn has_windows(backend: Backend) -> bool {
+        use Backend::{Auto, Hybrid, Local, NeighborCollective, P2p, P2pPersistent};
+        !matches!(backend, Local | P2p | P2pPersistent | NeighborCollective | Hybrid | Auto)
+    }
+}

@@ -1,0 +1,145 @@
+//! predict.csv, the table on the screen, and the chart.
+
+use md_engine::{Config, Phase};
+use serde::Serialize;
+
+use super::{CAVEATS, Forecast, Prediction, Request};
+use crate::plot::{Line, Panel, Panels};
+use crate::statistics::Interval;
+use crate::tables::table as csv_table;
+use crate::{EncodeError, Strategy, name_of, significant};
+
+/// The phases that a prediction has, in the order of a step.
+const PHASES: [Phase; 10] = [
+    Phase::Integrate,
+    Phase::Migrate,
+    Phase::Border,
+    Phase::Neighbor,
+    Phase::HaloPack,
+    Phase::HaloTransfer,
+    Phase::HaloWait,
+    Phase::HaloUnpack,
+    Phase::Force,
+    Phase::ForceReturn,
+];
+
+/// Strategies per number of ranks in the table, and lines in the chart.
+const SHOWN: usize = 3;
+const DIGITS: usize = 4;
+const MS_PER_S: f64 = 1e3;
+
+/// One row per strategy and number of ranks.
+///
+/// # Errors
+/// A value that CSV cannot hold.
+pub fn predict_csv(
+    forecast: &Forecast,
+    config: &Config,
+    request: &Request,
+    version: &str,
+) -> Result<Vec<u8>, EncodeError> {
+    let phases = PHASES.map(|phase| format!("{}_s", phase.name())).join(",");
+    let columns = [
+        "backend,shell,exchange,partition,ranks,atoms,messages,bytes,step_s,step_low_s,step_high_s",
+        &phases,
+        "rebuild_s,mean_s,grid,ranks_per_node,placement,scaling,threads,precision,seed,version",
+    ];
+    csv_table(&columns, forecast.predictions.iter().map(|it| row(it, config, request, version)))
+}
+
+fn row<'r>(it: &'r Prediction, config: &Config, request: &Request, version: &'r str) -> impl Serialize + 'r {
+    let Interval { median_s, low_s, high_s } = it.step;
+    let ranks_per_node = request.ranks_per_node.unwrap_or(it.ranks);
+    (
+        (it.strategy, it.ranks, it.atoms, it.messages, it.bytes, [median_s, low_s, high_s]),
+        (PHASES.map(|phase| it.phases[phase as usize]), it.rebuild_s, it.mean_s, &it.grid),
+        (ranks_per_node, name_of(request.placement), name_of(request.scaling)),
+        (config.parallel.threads, config.neighbor.precision, request.seed, version),
+    )
+}
+
+/// The best strategies on each number of ranks, where the best changes, what was left out, and what is not known.
+pub fn table(forecast: &Forecast) -> String {
+    let header =
+        ["ranks", "grid", "backend", "shell", "exchange", "step, ms", "waiting", "messages", "bytes"];
+    let mut lines = vec![header.map(str::to_owned)];
+    for best in forecast.best() {
+        let mut all: Vec<_> = forecast.predictions.iter().filter(|it| it.ranks == best.ranks).collect();
+        all.sort_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
+        lines.extend(all.into_iter().take(SHOWN).map(cells));
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let mut text =
+        format!("step: median [95 % interval] of those played; the best {SHOWN} on each number of ranks\n");
+    for line in &lines {
+        let padded = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+        text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    for [before, after] in forecast.changes() {
+        let [was, is] = [before, after].map(|it| name(it.strategy));
+        text +=
+            &format!("the best changes between {} and {} ranks: {was} -> {is}\n", before.ranks, after.ranks);
+    }
+    forecast.remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
+    text += "not in the model:\n";
+    CAVEATS.iter().for_each(|caveat| text += &format!("  {caveat}\n"));
+    text
+}
+
+fn cells(it: &Prediction) -> [String; 9] {
+    let [backend, shell, exchange, _] = it.strategy.names();
+    let [median, low, high] = [it.step.median_s, it.step.low_s, it.step.high_s]
+        .map(|time_s| significant(MS_PER_S * time_s, DIGITS));
+    let waiting =
+        100.0 * it.phases[Phase::HaloWait as usize] / it.phases[Phase::Total as usize].max(f64::MIN_POSITIVE);
+    [
+        it.ranks.to_string(),
+        it.grid.clone(),
+        backend,
+        shell,
+        exchange,
+        format!("{median} [{low}, {high}]"),
+        format!("{waiting:.1} %"),
+        significant(it.messages, DIGITS),
+        significant(it.bytes, DIGITS),
+    ]
+}
+
+fn name(strategy: Strategy) -> String {
+    let [backend, shell, exchange, _] = strategy.names();
+    format!("{backend} {shell} {exchange}")
+}
+
+/// Step times over the number of ranks, of all strategies that are among the best somewhere; and the phases of the best.
+pub fn chart(forecast: &Forecast) -> Panels {
+    let best = forecast.best();
+    let mut shown: Vec<Strategy> = Vec::new();
+    for it in &forecast.predictions {
+        let is_better =
+            |other: &&Prediction| other.ranks == it.ranks && other.step.median_s < it.step.median_s;
+        let better = forecast.predictions.iter().filter(is_better).count();
+        if better < SHOWN && !shown.contains(&it.strategy) {
+            shown.push(it.strategy);
+        }
+    }
+    let line = |strategy: Strategy| {
+        let own = forecast.predictions.iter().filter(|it| it.strategy == strategy);
+        Line { name: name(strategy), points: own.map(|it| (it.ranks as f64, it.step)).collect() }
+    };
+    let phase = |phase: Phase| {
+        let point = |it: &&Prediction| {
+            let time_s = it.phases[phase as usize];
+            (it.ranks as f64, Interval { median_s: time_s, low_s: time_s, high_s: time_s })
+        };
+        Line { name: phase.name().to_owned(), points: best.iter().map(point).collect() }
+    };
+    let panel =
+        |title: &str, lines: Vec<Line>| Panel { title: title.to_owned(), axis: "ranks".to_owned(), lines };
+    Panels {
+        panels: vec![
+            panel("step, s: the best strategies", shown.into_iter().map(line).collect()),
+            panel("phases of the best strategy, s per step", PHASES.into_iter().map(phase).collect()),
+        ],
+    }
+}

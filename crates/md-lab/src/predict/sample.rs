@@ -1,0 +1,71 @@
+//! How many pairs a method computes of those that it might: found by making its lists for a part of the system.
+
+use std::time::Duration;
+
+use md_comm::{World, local};
+use md_core::force::MethodKind;
+use md_core::{ExchangePattern, Shell};
+use md_engine::{Config, EngineError, ParticleSource, Setup, Simulation};
+
+use super::plans::{Density, Plans};
+
+/// Particles of a lattice that is looked at as a whole.
+const MOST_ATOMS: u64 = 32_000;
+/// Of a part, along each dimension, in units of cutoff + skin.
+const LEAST_LENGTH: f64 = 4.0;
+
+/// What was found.
+pub(super) struct Sample {
+    computed_per_atom: f64,
+    computed_per_candidate: f64,
+}
+
+impl Sample {
+    /// On one rank, in the state at the start.
+    pub(super) fn of(config: &Config) -> Result<Self, EngineError> {
+        const NO_LIMIT: Duration = Duration::MAX;
+        let mut config = config.clone();
+        (config.parallel.rank_grid, config.parallel.threads, config.temperature) = (None, 1, None);
+        config.parallel.shell = Shell::Half;
+        let list_radius = config.forces.cutoff() + config.neighbor.skin;
+        if let ParticleSource::Lattice(lattice) = &mut config.particles {
+            while lattice.len() > MOST_ATOMS {
+                let (cells, lengths) = (lattice.cells(), lattice.lengths());
+                let can_shrink =
+                    |dim: &usize| lengths[*dim] > 2.0 * LEAST_LENGTH * list_radius && cells[*dim] > 1;
+                let longest = (0..3).filter(can_shrink).max_by(|&a, &b| lengths[a].total_cmp(&lengths[b]));
+                let Some(longest) = longest else { break };
+                let shorter = |dim: usize| if dim == longest { cells[dim].div_ceil(2) } else { cells[dim] };
+                *lattice = lattice.with_cells([0, 1, 2].map(shorter));
+            }
+        }
+        let setup = Setup::new(config, 1)?;
+        let computed = |world: &dyn World| {
+            let mut simulation = Simulation::new(world, &setup)?;
+            let computed = simulation.system_sums()?.pairs.computed_pairs;
+            simulation.finalise()?;
+            Ok::<_, EngineError>(computed)
+        };
+        let outcome = local::run(1, NO_LIMIT, computed).pop();
+        let computed: f64 = match outcome {
+            Some(Ok(computed)) => computed?,
+            Some(Err(panic)) => return Err(EngineError::Config(panic.to_string())),
+            None => 0.0,
+        };
+        let half = (Shell::Half, ExchangePattern::Direct);
+        let plans = Plans::new(&setup.division, 1, &Density::of(&setup), half, 0.0);
+        Ok(Self {
+            computed_per_atom: computed / setup.atoms() as f64,
+            computed_per_candidate: computed / plans.distinct_candidates,
+        })
+    }
+
+    /// Part of the candidate pairs that is computed. Lists hold what is near, however large the cells are; without lists all
+    /// candidates are computed, and lanes of vectors that nobody needs.
+    pub(super) fn computed_share(&self, setup: &Setup, plans: &Plans) -> f64 {
+        match setup.config.neighbor.method {
+            MethodKind::Clusters => self.computed_per_atom * setup.atoms() as f64 / plans.distinct_candidates,
+            MethodKind::Cells | MethodKind::DirectSum => self.computed_per_candidate,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `md-cli predict`: what it prints and writes, and how it ends.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use crate::support::{MELT, Start, Workdir, error, error_everywhere, p2p_available};
+use insta::assert_snapshot;
+
+const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,step_s,step_low_s,step_high_s,integrate_s,\
+    migrate_s,border_s,neighbor_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_s,force_return_s,rebuild_s,mean_s,\
+    grid,ranks_per_node,placement,scaling,threads,precision,seed,version";
+
+const MACHINE: &str = r#"[[message]]
+backend = "p2p"
+distance = "node"
+from_bytes = 0
+latency_s = 1e-6
+overhead_s = 2e-7
+seconds_per_byte = 1e-10
+
+[[message]]
+backend = "shm"
+distance = "node"
+from_bytes = 0
+latency_s = 2e-7
+overhead_s = 5e-8
+seconds_per_byte = 5e-11
+
+[[message]]
+backend = "p2p"
+distance = "network"
+from_bytes = 0
+latency_s = 2e-5
+overhead_s = 1e-6
+seconds_per_byte = 1e-9
+
+[[compute]]
+method = "clusters"
+precision = "double"
+per_computed_pair = { seconds = 1e-9, relative_residual = 0.05 }
+per_particle = { seconds = 3e-9 }
+per_ghost_packed = { seconds = 1e-9 }
+per_ghost_unpacked = { seconds = 1e-9 }
+"#;
+
+fn workdir() -> Workdir {
+    let workdir = Workdir::new(MELT);
+    workdir.write("machine.toml", MACHINE);
+    workdir
+}
+
+/// Some columns of a table, row by row.
+fn rows(text: &str, columns: &[&str]) -> Vec<String> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let places: Vec<usize> =
+        columns.iter().map(|column| header.iter().position(|name| name == *column).unwrap()).collect();
+    let row =
+        |record: csv::StringRecord| places.iter().map(|&place| &record[place]).collect::<Vec<_>>().join(" ");
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+#[test]
+fn messages_and_bytes_are_those_of_compare() {
+    let workdir = workdir();
+    let own = "backend shell exchange messages bytes atoms grid";
+    let own: Vec<&str> = own.split(' ').collect();
+    let said = workdir.succeed(
+        Start::Plain,
+        "predict melt.toml --ranks 2 --machine machine.toml --shells all --exchanges all --backends p2p --output predicted",
+    );
+    assert_eq!(said.stderr, "");
+    assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
+    let text = workdir.read("predicted/predict.csv");
+    assert_eq!(text.lines().next(), Some(COLUMNS));
+    let predicted = rows(&text, &own);
+    let call =
+        "compare melt.toml --shells all --exchanges all --repeat 1 --steps 1 --quiet --output compared";
+    workdir.succeed(Start::Threads(2), call);
+    let measured = rows(&workdir.read("compared/compare.csv"), &own);
+    assert_eq!(predicted, measured.iter().map(|row| row.replace("local", "p2p")).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_printed() {
+    let call = "predict melt.toml --ranks 1,2,4,4000 --machine machine.toml --ranks-per-node 2 --placement round-robin --steps 9";
+    let said = workdir().succeed(Start::Plain, call);
+    // How many pairs are computed depends on the CPU's vectors.
+    let shape = said.stdout.lines().map(|line| line.split("  0.").next().unwrap().trim_end());
+    let shape: Vec<&str> = shape.collect();
+    assert_snapshot!(shape.join("\n"), @r#"
+    step: median [95 % interval] of those played; the best 3 on each number of ranks
+    ranks  grid   backend              shell  exchange  step, ms                    waiting  messages  bytes
+    1      1x1x1  p2p                  half   direct
+    1      1x1x1  p2p-persistent       half   direct
+    1      1x1x1  neighbor-collective  half   direct
+    2      2x1x1  shm                  half   direct
+    2      2x1x1  hybrid               half   direct
+    2      2x1x1  p2p                  half   direct
+    4      2x1x2  hybrid               half   direct
+    4      2x1x2  p2p                  half   direct
+    the best changes between 2 and 4 ranks: shm half direct -> hybrid half direct
+    4000 ranks are left out: the box is too thin for the ranks: 4000 ranks do not fit on 3x2x2 cells of at least cutoff + skin; use fewer ranks, a larger box, or partition = "stripe"
+    left out on 4 ranks, because the machine has no [[message]] of its own backend and distance "network": `neighbor-collective`, `p2p-persistent`, `rma-barrier`, `rma-fence`, `rma-lock`, `rma-lock-epoch`, `rma-notify`, `rma-pscw`, `rma-ring`, `shm`
+    left out on 2 ranks, because the machine has no [[message]] of its own backend and distance "node": `neighbor-collective`, `p2p-persistent`, `rma-barrier`, `rma-fence`, `rma-lock`, `rma-lock-epoch`, `rma-notify`, `rma-pscw`, `rma-ring`
+    a rebuild every 20 steps is assumed in `mean_s`
+    not in the model:
+      contention: messages that cross at the same time do not slow each other down, on no link and in no memory
+      noise: ranks scatter by the residuals of the fit and no more; what an operating system does now and then is not in it
+      caches: a particle or a pair costs as much on a small part of the system as on that which was measured
+      motion: particles are where they are at the start, and hardly any change hands at a rebuild
+    "#);
+    if p2p_available() {
+        assert_eq!(workdir().succeed(Start::Mpirun(2), call).stdout, said.stdout, "one process speaks");
+    }
+}
+
+#[test]
+fn weak_scaling_and_a_seed_of_its_own() {
+    let workdir = workdir();
+    let call = "predict melt.toml --ranks 1,64,100000 --machine machine.toml --weak --backends p2p --steps 2 --quiet --seed";
+    workdir.succeed(Start::Plain, &format!("{call} 5"));
+    let text = workdir.read("out/predict.csv");
+    assert_eq!(rows(&text, &["ranks", "atoms", "grid", "scaling", "seed"])[1], "64 38400 4x4x4 weak 5");
+    workdir.succeed(Start::Plain, &format!("{call} 6"));
+    assert_ne!(workdir.read("out/predict.csv"), text);
+    workdir.succeed(Start::Plain, &format!("{call} 5"));
+    assert_eq!(workdir.read("out/predict.csv"), text, "repeatable");
+}
+
+#[test]
+fn bad_input_is_told_with_key_and_line() {
+    let workdir = workdir();
+    let call = "predict melt.toml --ranks 2 --machine";
+    workdir.write("typo.toml", &MACHINE.replacen("latency_s", "latency_us", 1));
+    let starts = [Start::Plain, Start::Mpirun(2)];
+    let starts = &starts[..1 + usize::from(p2p_available())];
+    assert_snapshot!(error_everywhere(&workdir, &format!("{call} typo.toml"), starts), @r#"
+    exit code 2
+    error: typo.toml, line 5: unknown field `latency_us`, expected one of `backend`, `distance`, `from_bytes`, `below_bytes`, `latency_s`, `overhead_s`, `seconds_per_byte`, `rms_residual`, `largest_residual`, `samples`
+    "#);
+    assert_snapshot!(error(&workdir, &format!("{call} none.toml"), Start::Plain), @r#"
+    exit code 2
+    error: cannot read `none.toml`: No such file or directory (os error 2)
+    "#);
+    assert_snapshot!(error(&workdir, &format!("{call} machine.toml --placement scattered"), Start::Plain), @r#"
+    exit code 2
+    error: --placement has no `scattered`
+    valid: `block`, `round-robin`
+    "#);
+    assert_snapshot!(error(&workdir, &format!("{call} machine.toml --backends pp2p"), Start::Plain), @r#"
+    exit code 2
+    error: --backends has no `pp2p`; did you mean `p2p`?
+    valid: `local`, `p2p`, `p2p-persistent`, `neighbor-collective`, `shm`, `rma-fence`, `rma-pscw`, `rma-lock`, `rma-lock-epoch`, `rma-barrier`, `rma-notify`, `rma-ring`, `hybrid`, `auto`, `all`
+    "#);
+    assert_snapshot!(error(&workdir, &format!("{call} machine.toml --set neighbor.precision=mixed"), Start::Plain), @r#"
+    exit code 2
+    error: the machine has no [[compute]] with method = "clusters", precision = "mixed" and threads = 1
+    "#);
+}
