@@ -42,7 +42,10 @@ impl RecordFile {
     }
 
     /// Appends one record, which belongs to `step`.
-    pub(super) fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn append(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
         match self.file.write_all(record) {
             Ok(()) => {
                 self.intact_bytes += record.len() as u64;
