@@ -145,7 +145,7 @@ impl PlainWindow {
     /// # Errors
     /// [`CommError::Misuse`] inside an epoch; [`CommError::Mpi`].
     pub fn lock_all(&mut self) -> Result<(), CommError> {
-        self.from_to(Epoch::Nobody, Epoch::All)?;
+        self.turn(Epoch::Nobody, Epoch::All)?;
         self.window.lock_all()
     }
 
@@ -154,7 +154,7 @@ impl PlainWindow {
     /// # Errors
     /// As [`Self::lock_all`].
     pub fn unlock_all(&mut self) -> Result<(), CommError> {
-        self.from_to(Epoch::All, Epoch::Nobody)?;
+        self.turn(Epoch::All, Epoch::Nobody)?;
         self.window.unlock_all()
     }
 
@@ -166,7 +166,7 @@ impl PlainWindow {
         if self.spec.asserts == Asserts::On {
             return Err(misuse("an exclusive lock beside promised shared ones".to_owned()));
         }
-        self.from_to(Epoch::Nobody, Epoch::One(rank))?;
+        self.turn(Epoch::Nobody, Epoch::One(rank))?;
         self.window.lock(rank)
     }
 
@@ -175,7 +175,7 @@ impl PlainWindow {
     /// # Errors
     /// As [`Self::lock_all`].
     pub fn unlock(&mut self, rank: Rank) -> Result<(), CommError> {
-        self.from_to(Epoch::One(rank), Epoch::Nobody)?;
+        self.turn(Epoch::One(rank), Epoch::Nobody)?;
         self.window.unlock(rank)
     }
 
@@ -185,7 +185,7 @@ impl PlainWindow {
     /// As [`Self::lock_all`].
     pub fn fence(&mut self) -> Result<(), CommError> {
         if self.epoch != Epoch::Fenced {
-            self.from_to(Epoch::Nobody, Epoch::Fenced)?;
+            self.turn(Epoch::Nobody, Epoch::Fenced)?;
         }
         self.window.fence(&[])
     }
@@ -195,7 +195,7 @@ impl PlainWindow {
     /// # Errors
     /// As [`Self::lock_all`].
     pub fn last_fence(&mut self) -> Result<(), CommError> {
-        self.from_to(Epoch::Fenced, Epoch::Nobody)?;
+        self.turn(Epoch::Fenced, Epoch::Nobody)?;
         self.window.last_fence()
     }
 
@@ -240,7 +240,7 @@ impl PlainWindow {
     /// # Errors
     /// As [`Self::lock_all`].
     pub fn flush(&mut self) -> Result<(), CommError> {
-        self.from_to(Epoch::All, Epoch::All)?;
+        self.turn(Epoch::All, Epoch::All)?;
         self.window.flush()
     }
 
@@ -279,7 +279,7 @@ impl PlainWindow {
     /// [`CommError::Misuse`] inside an epoch or without such a window; [`CommError::Mpi`], [`CommError::Timeout`].
     pub fn with_own<T>(&mut self, window: usize, look: impl FnOnce(&mut [u8]) -> T) -> Result<T, CommError> {
         let Place { offset, .. } = self.outside(At { rank: 0, window, offset: 0 })?;
-        let is_right = self.from_to(Epoch::Nobody, Epoch::Nobody);
+        let is_right = self.turn(Epoch::Nobody, Epoch::Nobody);
         // After a failure some rank may be anywhere: there is no further access.
         self.epoch = Epoch::One(Rank::MAX);
         is_right?;
@@ -298,12 +298,12 @@ impl PlainWindow {
     /// # Errors
     /// As [`Self::lock_all`].
     pub fn finalise(mut self) -> Result<(), CommError> {
-        self.from_to(Epoch::Nobody, Epoch::Nobody)?;
+        self.turn(Epoch::Nobody, Epoch::Nobody)?;
         self.world.barrier()?;
         self.window.free()
     }
 
-    fn from_to(&mut self, from: Epoch, to: Epoch) -> Result<(), CommError> {
+    fn turn(&mut self, from: Epoch, to: Epoch) -> Result<(), CommError> {
         if self.epoch != from {
             return Err(misuse(format!("{:?} may be accessed, not {from:?}", self.epoch)));
         }

@@ -65,9 +65,9 @@ impl Window {
     pub(crate) fn lock(&mut self, member: Rank) -> Result<(), CommError> {
         self.locate("MPI_Win_lock", Place { member, offset: 0 }, 0)?;
         let (how, number) = (constants::lock_exclusive(), rank_number(member));
-        // SAFETY: a valid window and one of its ranks.
-        // Test: plain.
         self.each(|made| {
+            // SAFETY: a valid window and one of its ranks.
+            // Test: plain.
             guarded_to(Call::MPI_Win_lock, member, || unsafe { ffi::MPI_Win_lock(how, number, 0, made.raw) })
         })
     }
@@ -75,9 +75,9 @@ impl Window {
     /// Ends what `lock` began; everything has arrived. MPI-3.1 section 11.5.3.
     pub(crate) fn unlock(&mut self, member: Rank) -> Result<(), CommError> {
         let number = rank_number(member);
-        // SAFETY: a valid window; all accesses' memory obeys invariant 2, and all were to this member (callers see to it).
-        // Test: plain.
         self.each(|made| {
+            // SAFETY: a valid window; all accesses' memory obeys invariant 2; all were to this member (callers see to it).
+            // Test: plain.
             guarded_to(Call::MPI_Win_unlock, member, || unsafe { ffi::MPI_Win_unlock(number, made.raw) })
         })?;
         self.completed();
