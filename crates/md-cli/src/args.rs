@@ -86,12 +86,21 @@ barrier      all ranks wait for each other
 allreduce    the maximum of all ranks, and their sum without rounding
 creation     opening and ending a context with 26 neighbours
 negotiation  what a rebuild pays for such a context where nothing has grown
+ringshift    every rank to the next one, and to both neighbours, with copies
+wakeup       a round trip after computation of 0, 1, 10 and 100 ms
+copy         memory: one stream, 19 in turn, and one with streaming stores
+passive      rank 0 locks its partner's window, puts and unlocks, while the others compute 240 ms
+packing      three arrays to 26 neighbours, put one by one or copied into one message; one window, 26, with assertions
+push, pull   rank 0 and its partner at once, with put and flush, streaming stores into shared memory, or get and flush
+strided      every second number of 17 MB, as a derived datatype or packed
+elementwise  a put of each number and one flush, or one put of all
 
-Transports are used through the contexts of a run. Messages stay in the transport's memory as they are; in rows named `-copied` they are \
+Transports are used through the contexts of a run; from `passive` on, and in the rows `put` (put, flush, flag, both ways) and `get` (get, flush) of `roundtrip`, MPI's calls \
+are used as they are. Messages stay in the transport's memory as they are; in rows named `-copied` they are \
 copied from private memory and into private memory, so that all transports move the same. Contents are verified before and after.
 
 A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
-than 30 samples, but at least 5, then of shorter loops. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
+than 30 samples, but at least 5, then of shorter loops; small messages and p2p come first, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
 
 const PREDICT_HELP: &str = "\
 The partition and the halo plan of every rank are those that `run` would make, so messages and bytes are exact (above 10,000,000 \
@@ -331,9 +340,9 @@ pub struct BenchArgs {
     /// Longest wait for other ranks before a backend counts as hanging
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = positive_seconds)]
     pub timeout: f64,
-    /// Write all samples into bench-samples.csv too
-    #[arg(long)]
-    pub samples: bool,
+    /// Write all samples into a file
+    #[arg(long, value_name = "FILE")]
+    pub samples: Option<PathBuf>,
     /// Output directory
     #[arg(long, value_name = "DIR", default_value = "out/bench")]
     pub output: PathBuf,

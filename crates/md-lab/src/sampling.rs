@@ -18,8 +18,7 @@ const SHORTEST_TRIAL: f64 = 0.1;
 const GROWTH: usize = 4;
 const MOST_ITERATIONS: f64 = 1e7;
 
-/// Seconds per iteration of loops of several kinds, each sample that of the slowest rank: the same on all ranks. `run` does so many
-/// iterations of a kind. Kinds are sampled in turn, so that whatever drifts drifts for all alike. *Collective.*
+/// As [`sample_timed`], where the whole loop is what is timed. *Collective.*
 ///
 /// # Errors
 /// Those of `run` and of communication.
@@ -29,22 +28,37 @@ pub fn sample_in_turn<E: From<CommError>>(
     budget_s: f64,
     mut run: impl FnMut(usize, usize) -> Result<(), E>,
 ) -> Result<Vec<Vec<f64>>, E> {
-    let mut time = |kind: usize, iterations: usize| -> Result<f64, E> {
+    sample_timed(world, kinds, budget_s, |kind, iterations| run(kind, iterations).map(|()| None))
+}
+
+/// Seconds per iteration of loops of several kinds, each sample that of the slowest rank: the same on all ranks. `run` does so many
+/// iterations of a kind, and says how many seconds count if not all of them do. Kinds are sampled in turn, so that whatever drifts drifts for all alike. *Collective.*
+///
+/// # Errors
+/// Those of `run` and of communication.
+pub fn sample_timed<E: From<CommError>>(
+    world: &dyn World,
+    kinds: usize,
+    budget_s: f64,
+    mut run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
+) -> Result<Vec<Vec<f64>>, E> {
+    let mut time = |kind: usize, iterations: usize| -> Result<[f64; 2], E> {
         world.barrier()?;
         let begun = Instant::now();
-        run(kind, iterations)?;
-        let mut slowest = [begun.elapsed().as_secs_f64()];
+        let counted_s = run(kind, iterations)?;
+        let taken_s = begun.elapsed().as_secs_f64();
+        let mut slowest = [taken_s, counted_s.unwrap_or(taken_s)];
         world.max(&mut slowest)?;
-        Ok(slowest[0])
+        Ok(slowest)
     };
     let rounds_at_least = (1.0 + WARM_UP) * LEAST_SAMPLES + 1.0;
     let sample_s = SAMPLE_S.min(budget_s / (kinds as f64 * rounds_at_least));
     let (mut iterations, mut round_s) = (vec![1; kinds], 0.0);
     for (kind, iterations) in iterations.iter_mut().enumerate() {
-        let mut taken_s = time(kind, *iterations)?;
+        let [mut taken_s, _] = time(kind, *iterations)?;
         while taken_s < SHORTEST_TRIAL * sample_s {
             *iterations *= GROWTH;
-            taken_s = time(kind, *iterations)?;
+            [taken_s, _] = time(kind, *iterations)?;
         }
         let once_s = (taken_s / *iterations as f64).max(f64::MIN_POSITIVE);
         *iterations = (sample_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
@@ -55,9 +69,9 @@ pub fn sample_in_turn<E: From<CommError>>(
     let mut samples_s = vec![Vec::with_capacity(samples as usize); kinds];
     for round in 0..warm_up + samples as usize {
         for kind in 0..kinds {
-            let taken_s = time(kind, iterations[kind])?;
+            let [_, counted_s] = time(kind, iterations[kind])?;
             if round >= warm_up {
-                samples_s[kind].push(taken_s / iterations[kind] as f64);
+                samples_s[kind].push(counted_s / iterations[kind] as f64);
             }
         }
     }

@@ -23,6 +23,17 @@ pub trait Transports {
         Ok(vec![0; self.agreement().ranks()])
     }
 
+    /// Whether there are calls of MPI's own.
+    fn has_calls(&self) -> bool {
+        false
+    }
+
+    /// For calls of MPI's own, where there are any.
+    #[cfg(feature = "mpi")]
+    fn mpi(&self) -> Option<&md_comm::mpi::MpiWorld> {
+        None
+    }
+
     /// Backends that run here, the baseline first.
     fn backends(&self) -> Vec<Backend>;
 }
@@ -65,6 +76,14 @@ impl Transports for Processes<'_> {
 
     fn nodes(&self) -> Result<Vec<Rank>, CommError> {
         self.0.nodes()
+    }
+
+    fn has_calls(&self) -> bool {
+        true
+    }
+
+    fn mpi(&self) -> Option<&md_comm::mpi::MpiWorld> {
+        Some(self.0)
     }
 
     /// Not `local`, which runs no processes, and not `auto`, which is a choice among the others.

@@ -16,7 +16,7 @@ use super::compare::{Selection, select};
 use super::open_on_root;
 use crate::args::BenchArgs;
 use crate::error::{COMMUNICATION_FAILED, RunError};
-use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use crate::scenario::{listed, nearest};
 
 const EVERYTHING: &str = "all";
@@ -57,15 +57,26 @@ struct Outputs {
     current: Option<Row>,
     directory: OutputDirectory,
     screen: Screen,
-    with_samples: bool,
+    skipped: usize,
+    budget_s: f64,
+    samples: Option<RecordFile>,
 }
 
 impl Outputs {
     fn publish(&mut self) -> Result<(), OutputError> {
         self.screen.print(&table(&self.rows));
+        if self.skipped > 0 {
+            let Self { skipped, budget_s, .. } = self;
+            self.screen
+                .print(&format!("{skipped} cases were skipped: the budget of {budget_s} s is used up\n"));
+        }
         self.directory.write_encoded(KnownFile::BENCH, bench_csv(&self.rows))?;
-        if self.with_samples {
-            self.directory.write_encoded(KnownFile::BENCH_SAMPLES, samples_csv(&self.rows))?;
+        if let Some(mut file) = self.samples.take() {
+            file.append(
+                &samples_csv(&self.rows).map_err(|reason| OutputError::encode(KnownFile::BENCH, &reason))?,
+                0,
+            )?;
+            file.finish()?;
         }
         if let Some(picture) = picture(&self.rows) {
             self.directory.write_encoded(KnownFile::BENCH_SVG, picture.svg().map(String::into_bytes))?;
@@ -97,6 +108,7 @@ pub fn bench(
         ground: Ground {
             backends: wanted.backends.resolve(here[0], &here),
             sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
+            has_calls: transports.has_calls(),
             nodes: transports.nodes()?,
         },
         machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
@@ -109,7 +121,7 @@ pub fn bench(
             let mut outputs = lock(outputs);
             let known = outputs.rows.len();
             outputs.rows.extend_from_slice(&rows[known..]);
-            outputs.current = step.next;
+            (outputs.current, outputs.skipped) = (step.next, step.skipped);
             let shown = progress.get_or_insert_with(|| Progress::over_cases(args.progress, step.of as u64));
             shown.tick(step.done as u64);
         }
@@ -127,7 +139,12 @@ fn open(args: &BenchArgs) -> Result<Outputs, OutputError> {
     let directory =
         OutputDirectory::without_scenario(args.output.clone(), &KnownFile::RESULTS_OF_A_BENCHMARK)?;
     let screen = Screen::stdout(Verbosity::unless(args.quiet));
-    Ok(Outputs { rows: Vec::new(), current: None, directory, screen, with_samples: args.samples })
+    let samples = args.samples.as_ref().map(|path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        directory.create_records(path, b"")
+    });
+    let (samples, budget_s) = (samples.transpose()?, args.budget);
+    Ok(Outputs { rows: Vec::new(), current: None, directory, screen, skipped: 0, budget_s, samples })
 }
 
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job.
@@ -200,15 +217,14 @@ mod tests {
         let (error, code, rows) = bench_broken("roundtrip --backends rma-lock,p2p --sizes 64,128");
         assert_eq!((error.as_str(), code), ("wrong contents: roundtrip over rma-lock; see bench.csv", 1));
         let wrong = "rma-lock 64 wrong byte 37 of 64 from rank 0, channel 0, is wrong";
-        assert_eq!(rows, ["p2p 64 ok ", "p2p 64 ok ", "p2p 128 ok ", "p2p 128 ok ", wrong]);
+        assert_eq!(rows, ["p2p 64 ok ", "p2p 64 ok ", wrong, "p2p 128 ok ", "p2p 128 ok "]);
     }
 
     #[test]
     fn a_transport_that_cannot_be_opened_or_is_silent_is_left_out() {
         let (error, code, rows) = bench_broken("sync26 --backends shm,rma-fence,p2p --sizes 64 --timeout 1");
         assert_eq!((error.as_str(), code), ("timed out: sync26 over rma-fence; see bench.csv", 3));
-        assert_eq!(rows[0], "shm 64 unavailable these ranks share nothing");
-        assert_eq!(rows[1], "p2p 64 ok ");
+        assert_eq!(rows[..2], ["p2p 64 ok ", "shm 64 unavailable these ranks share nothing"]);
         assert!(rows[2].starts_with("rma-fence 64 timeout bench: rank 0 waited 1 s for "), "{rows:?}");
     }
 }

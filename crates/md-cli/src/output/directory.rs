@@ -62,8 +62,6 @@ impl KnownFile {
     pub const BENCH: Self = Self("bench.csv");
     /// The same over the size of messages.
     pub const BENCH_SVG: Self = Self("bench.svg");
-    /// All samples behind it.
-    pub const BENCH_SAMPLES: Self = Self("bench-samples.csv");
     /// Results of `run` and `forces`: a new run removes all of them, so that none of an old run stands beside it.
     pub const RESULTS_OF_A_RUN: [Self; 5] =
         [Self::THERMO, Self::TIMING, Self::TIMING_RANKS, Self::SUMMARY, Self::FORCES];
@@ -72,7 +70,7 @@ impl KnownFile {
         [Self::COMPARE, Self::COMPARE_SVG, Self::COMPARE_PNG, Self::RECOMMENDATION];
 
     /// Results of `bench`.
-    pub const RESULTS_OF_A_BENCHMARK: [Self; 3] = [Self::BENCH, Self::BENCH_SVG, Self::BENCH_SAMPLES];
+    pub const RESULTS_OF_A_BENCHMARK: [Self; 2] = [Self::BENCH, Self::BENCH_SVG];
 
     /// Name in the directory.
     pub fn name(self) -> &'static str {

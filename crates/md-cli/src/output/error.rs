@@ -91,7 +91,7 @@ pub enum OutputError {
 
 impl OutputError {
     /// Data that does not fit the format of `file`.
-    pub(super) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
+    pub(crate) fn encode(file: KnownFile, reason: &dyn fmt::Display) -> Self {
         Self::Encode { file: file.name().to_owned(), reason: reason.to_string() }
     }
 

@@ -39,6 +39,8 @@ pub(super) enum Call {
     MPI_Win_start,
     MPI_Win_complete,
     MPI_Win_test,
+    MPI_Win_lock,
+    MPI_Win_unlock,
     MPI_Win_lock_all,
     MPI_Win_unlock_all,
     MPI_Win_flush,

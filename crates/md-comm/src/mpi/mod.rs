@@ -2,7 +2,7 @@
 //!
 //! Layers: `ffi` wraps the raw calls and is the only place with unsafe code; `world` owns the library's initialisation
 //! and the collectives; `p2p` is a backend, `collective` is one over neighbourhoods, `rma` has the
-//! one-sided ones, one file each; `hybrid` is made of two others, `candidates` is what `auto` chooses from. A further
+//! one-sided ones, one file each; `plain` has windows without a protocol, to be measured; `hybrid` is made of two others, `candidates` is what `auto` chooses from. A further
 //! backend is a file there and an arm in [`MpiWorld`]'s `transport`.
 
 #[cfg(feature = "conformance")]
@@ -22,6 +22,7 @@ mod node;
 mod numbers;
 mod overflow;
 mod p2p;
+mod plain;
 mod rma;
 mod survey;
 mod world;
@@ -30,5 +31,6 @@ pub use ::mpi as rsmpi;
 #[cfg(feature = "conformance")]
 pub use adversity::Adversity;
 pub use node::check_environment;
+pub use plain::{At, Blocks, PlainMemory, PlainSpec, PlainWindow, copy_streaming};
 pub use survey::{Survey, WindowFacts, WindowSurvey};
 pub use world::{MpiWorld, abort, start, start_with};

@@ -1,9 +1,7 @@
 //! Numbers of all ranks become one.
 
-use md_comm::World;
-
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground};
+use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -18,15 +16,12 @@ impl Benchmark for Allreduce {
         "allreduce"
     }
 
-    fn mechanism(&self, _: &Case) -> &'static str {
-        super::COLLECTIVE
-    }
-
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ground.once(&SIZES)
+        ground.once(super::COLLECTIVE, &SIZES)
     }
 
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
         let count = case.bytes / size_of::<f64>();
         let numbers = |rank: usize| (0..count).map(move |i| (i * (rank + 1)) as f64);
         let mut wanted: Vec<f64> = vec![0.0; count];

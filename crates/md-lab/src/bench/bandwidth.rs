@@ -1,10 +1,10 @@
 //! Many messages one way.
 
-use md_comm::{Buffering, World};
+use md_comm::Buffering;
 
 use super::line::{Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, powers_of_two};
+use super::{Benchmark, Case, Ground, Stage, powers_of_two};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -26,7 +26,8 @@ impl Benchmark for Bandwidth {
         ground.partners().into_iter().flat_map(cases).collect()
     }
 
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
         let messages = (MOST_BYTES / case.bytes.max(1)).clamp(1, MESSAGES);
         let edges = one_way(world.rank(), [0, case.peer], messages as u16, case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Single))?;

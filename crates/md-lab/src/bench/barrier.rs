@@ -1,9 +1,7 @@
 //! All ranks wait for each other.
 
-use md_comm::World;
-
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground};
+use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -15,15 +13,12 @@ impl Benchmark for Barrier {
         "barrier"
     }
 
-    fn mechanism(&self, _: &Case) -> &'static str {
-        super::COLLECTIVE
-    }
-
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        ground.once(&[0])
+        ground.once(super::COLLECTIVE, &[0])
     }
 
-    fn run(&self, _: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, _: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
         let samples_s = sample_in_turn(world, 1, budget_s, |_, iterations| {
             (0..iterations).try_for_each(|_| world.barrier()).map_err(Problem::from)
         })?;

@@ -1,10 +1,10 @@
 //! What it takes to open a context and to end it.
 
-use md_comm::{Buffering, World};
+use md_comm::Buffering;
 
 use super::line::{Line, spec};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, torus};
+use super::{Benchmark, Case, Ground, Stage, torus};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -23,7 +23,8 @@ impl Benchmark for Creation {
         ground.each(&SIZES, ground.distance(), 0)
     }
 
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
         let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
         let spec = spec(edges, Buffering::Double);
         let samples_s = sample_in_turn(world, 1, budget_s, |_, iterations| {

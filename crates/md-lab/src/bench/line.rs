@@ -133,27 +133,35 @@ impl Line {
     }
 }
 
+const WORD: usize = 8;
+
 /// What a message holds.
-struct Content {
-    number: u64,
-    from: Rank,
-    channel: u16,
+pub(super) struct Content {
+    pub(super) number: u64,
+    pub(super) from: Rank,
+    pub(super) channel: u16,
 }
 
 impl Content {
-    /// A multiplicative hash (Knuth): neighbouring numbers give bytes that have nothing in common.
-    fn byte(&self, place: usize) -> u8 {
+    /// Eight bytes from a multiplicative hash (Knuth): neighbouring numbers give bytes that have nothing in common.
+    fn word(&self, place: usize) -> [u8; WORD] {
         const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
         let key = (self.number << 40) ^ ((self.from as u64) << 8) ^ u64::from(self.channel);
-        ((key.wrapping_mul(GOLDEN) ^ place as u64).wrapping_mul(GOLDEN) >> 56) as u8
+        let mixed = (key.wrapping_mul(GOLDEN) ^ place as u64).wrapping_mul(GOLDEN);
+        (mixed ^ mixed >> 32).wrapping_mul(GOLDEN).to_le_bytes()
     }
 
-    fn fill(&self, buffer: &mut [u8]) {
-        buffer.iter_mut().enumerate().for_each(|(place, byte)| *byte = self.byte(place));
+    pub(super) fn fill(&self, buffer: &mut [u8]) {
+        for (place, bytes) in buffer.chunks_mut(WORD).enumerate() {
+            bytes.copy_from_slice(&self.word(place)[..bytes.len()]);
+        }
     }
 
-    fn first_wrong(&self, bytes: &[u8]) -> Option<usize> {
-        (0..bytes.len()).find(|&place| bytes[place] != self.byte(place))
+    pub(super) fn first_wrong(&self, bytes: &[u8]) -> Option<usize> {
+        let is_wrong = |&(place, bytes): &(usize, &[u8])| *bytes != self.word(place)[..bytes.len()];
+        let (place, bytes) = bytes.chunks(WORD).enumerate().find(is_wrong)?;
+        let wrong = bytes.iter().zip(self.word(place)).position(|(byte, right)| *byte != right)?;
+        Some(WORD * place + wrong)
     }
 }
 

@@ -4,26 +4,43 @@
 mod allreduce;
 mod bandwidth;
 mod barrier;
+mod copy;
 mod creation;
+#[cfg(feature = "mpi")]
+mod elementwise;
 mod line;
 mod machine;
 mod negotiation;
+#[cfg(feature = "mpi")]
+mod onesided;
 mod overlap;
+#[cfg(feature = "mpi")]
+mod packing;
+#[cfg(feature = "mpi")]
+mod passive;
 mod picture;
+#[cfg(feature = "mpi")]
+mod plain;
+#[cfg(feature = "mpi")]
+mod push;
+mod ringshift;
 mod roundtrip;
 mod rows;
 mod series;
+#[cfg(feature = "mpi")]
+mod strided;
 mod sync26;
 mod torus;
+mod wakeup;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use md_comm::monitor::Heartbeat;
 use md_comm::{Backend, Blocking, CommError, Rank, RmaOptions, World};
 
 use crate::compare::{Exclusion, Problem, Status, agree};
-use crate::statistics::Summary;
 use crate::{Transports, name_of};
 pub use machine::Machine;
 pub use picture::picture;
@@ -31,7 +48,7 @@ pub use rows::{Row, bench_csv, samples_csv, table};
 use series::Series;
 
 /// All benchmarks, in the order in which they run.
-pub static ALL: [&dyn Benchmark; 8] = [
+pub static ALL: &[&dyn Benchmark] = &[
     &roundtrip::Roundtrip,
     &bandwidth::Bandwidth,
     &sync26::Sync26,
@@ -40,6 +57,21 @@ pub static ALL: [&dyn Benchmark; 8] = [
     &allreduce::Allreduce,
     &creation::Creation,
     &negotiation::Negotiation,
+    &ringshift::Ringshift,
+    &wakeup::Wakeup,
+    &copy::Copy,
+    #[cfg(feature = "mpi")]
+    &passive::Passive,
+    #[cfg(feature = "mpi")]
+    &packing::Packing,
+    #[cfg(feature = "mpi")]
+    &push::Push::Push,
+    #[cfg(feature = "mpi")]
+    &push::Push::Pull,
+    #[cfg(feature = "mpi")]
+    &strided::Strided,
+    #[cfg(feature = "mpi")]
+    &elementwise::Elementwise,
 ];
 
 /// A micro-benchmark.
@@ -54,11 +86,50 @@ pub trait Benchmark: Sync {
     ///
     /// # Errors
     /// Communication, and messages that are wrong.
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem>;
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem>;
 
-    /// What moves the data.
-    fn mechanism(&self, case: &Case) -> &'static str {
-        case.backend.name()
+    /// Seconds without which it is not worth to begin.
+    fn least_s(&self) -> f64 {
+        0.0
+    }
+}
+
+/// What a case is measured with.
+#[derive(Clone, Copy)]
+pub struct Stage<'s> {
+    /// For this mechanism alone.
+    pub world: &'s dyn World,
+    /// Where it is from.
+    pub transports: &'s dyn Transports,
+    /// Of the whole case.
+    pub budget_s: f64,
+}
+
+/// What moves the data of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mechanism {
+    /// Contexts over a transport.
+    Context(Backend),
+    /// Something else.
+    Other(&'static str),
+}
+
+impl Mechanism {
+    /// In tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Context(backend) => backend.name(),
+            Self::Other(name) => name,
+        }
+    }
+
+    /// Its place in the order of measurement: two-sided messages first; last what can stand still in the library.
+    fn turn(self) -> Option<usize> {
+        match self {
+            Self::Context(Backend::P2p | Backend::Local) => None,
+            Self::Context(backend) => Blocking::ALL.iter().position(|&group| group == backend.blocking()),
+            Self::Other(_) => Some(0),
+        }
     }
 }
 
@@ -83,6 +154,8 @@ pub struct Ground {
     pub backends: Vec<Backend>,
     /// The sizes that are wanted, bytes; `None`: the benchmark's own.
     pub sizes: Option<Vec<usize>>,
+    /// Whether MPI's own calls are measured beside transports.
+    pub has_calls: bool,
     /// Node of each rank, by its lowest rank.
     pub nodes: Vec<Rank>,
 }
@@ -91,19 +164,32 @@ impl Ground {
     /// Every transport with every size.
     fn each(&self, own_sizes: &[usize], distance: Distance, peer: Rank) -> Vec<Case> {
         let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
-        let with =
-            |&backend: &Backend| sizes.iter().map(move |&bytes| Case { backend, bytes, distance, peer });
+        let with = |&backend: &Backend| {
+            let mechanism = Mechanism::Context(backend);
+            sizes.iter().map(move |&bytes| Case { mechanism, bytes, distance, peer })
+        };
         self.backends.iter().flat_map(with).collect()
     }
 
-    /// Something that does not depend on the transport.
-    fn once(&self, own_sizes: &[usize]) -> Vec<Case> {
-        let alone = Self {
-            backends: self.backends.first().copied().into_iter().collect(),
-            sizes: None,
-            ..self.clone()
+    /// Something of all ranks that does not depend on the transport.
+    fn once(&self, name: &'static str, sizes: &[usize]) -> Vec<Case> {
+        let (mechanism, distance) = (Mechanism::Other(name), self.distance());
+        sizes.iter().map(|&bytes| Case { mechanism, bytes, distance, peer: 0 }).collect()
+    }
+
+    /// Calls of MPI's own between rank 0 and its partners.
+    #[cfg(feature = "mpi")]
+    fn plain(&self, names: &[&'static str], own_sizes: &[usize]) -> Vec<Case> {
+        let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
+        let partners = self.partners();
+        let cases = |&name: &&'static str| {
+            let mechanism = Mechanism::Other(name);
+            let with = move |(peer, distance)| {
+                sizes.iter().map(move |&bytes| Case { mechanism, bytes, distance, peer })
+            };
+            partners.clone().into_iter().flat_map(with)
         };
-        alone.each(own_sizes, self.distance(), 0)
+        names.iter().flat_map(cases).collect()
     }
 
     /// Of all ranks.
@@ -130,8 +216,8 @@ impl Ground {
 /// One measurement of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
-    /// What moves the messages.
-    pub backend: Backend,
+    /// What moves the data.
+    pub mechanism: Mechanism,
     /// Of one message.
     pub bytes: usize,
     /// Of the ranks.
@@ -142,6 +228,14 @@ pub struct Case {
 
 /// The mechanism of what the world does.
 const COLLECTIVE: &str = "collective";
+
+/// Computes and makes no call.
+fn compute_for(duration: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < duration {
+        std::hint::spin_loop();
+    }
+}
 
 /// 0, 8, 16 ... 8 MiB.
 fn powers_of_two() -> Vec<usize> {
@@ -168,12 +262,14 @@ pub struct Progress {
     pub done: usize,
     /// Cases in all.
     pub of: usize,
+    /// Cases for which there was no time.
+    pub skipped: usize,
     /// The row of the next one, as long as nothing is known of it.
     pub next: Option<Row>,
 }
 
-/// Runs benchmarks one case after the other; what is left of the budget is shared by the cases to come. A transport that fails is left
-/// out from then on. The rows are the same on all ranks, but for notes, which rank 0 has. *Collective.*
+/// Runs benchmarks one case after the other, small messages and two-sided ones first; what is left of the budget is shared by the cases
+/// to come, and when it is used up they are skipped. A transport that fails is left out from then on. The rows are the same on all ranks, but for notes, which rank 0 has. *Collective.*
 ///
 /// # Errors
 /// The world in which the ranks agree is broken.
@@ -190,16 +286,21 @@ pub fn run(
             benchmark.cases(&settings.ground).into_iter().map(move |case| (benchmark, case))
         })
         .collect();
-    // A call that hangs inside the MPI library ends the job, and what has not been measured is lost.
-    cases.sort_by_key(|(_, case)| Blocking::ALL.iter().position(|&group| group == case.backend.blocking()));
+    cases.sort_by_key(|(_, case)| (case.bytes, case.mechanism.turn()));
     let (begun, agreement) = (Instant::now(), transports.agreement());
-    let (mut rows, mut worlds) = (Vec::new(), HashMap::new());
+    let (mut rows, mut worlds, mut skipped) = (Vec::new(), HashMap::new(), 0);
     for (done, (benchmark, case)) in cases.iter().enumerate() {
-        let next = Some(empty(benchmark.name().to_owned(), *benchmark, case, settings));
-        tell(Progress { done, of: cases.len(), next }, &rows);
+        let next = Some(empty(benchmark.name().to_owned(), case, settings));
+        tell(Progress { done, of: cases.len(), skipped, next }, &rows);
         heartbeat.beat();
-        if let std::collections::hash_map::Entry::Vacant(place) = worlds.entry(case.backend) {
-            let opened = open(transports, case.backend, settings.timeout);
+        let mut left_s = [settings.budget.as_secs_f64() - begun.elapsed().as_secs_f64()];
+        agreement.max(&mut left_s)?;
+        if left_s[0] <= benchmark.least_s() {
+            skipped += 1;
+            continue;
+        }
+        if let Entry::Vacant(place) = worlds.entry(case.mechanism) {
+            let opened = open(transports, case.mechanism, settings.timeout);
             match agree(agreement, opened)? {
                 Ok(world) => drop(place.insert(Some(world))),
                 Err(exclusion) => {
@@ -208,11 +309,10 @@ pub fn run(
                 }
             }
         }
-        let Some(Some(world)) = worlds.get(&case.backend) else { continue };
-        let mut left_s = [settings.budget.as_secs_f64() - begun.elapsed().as_secs_f64()];
-        agreement.max(&mut left_s)?;
-        let share_s = left_s[0].max(0.0) / (cases.len() - done) as f64;
-        match agree(agreement, benchmark.run(case, &**world, share_s))? {
+        let Some(Some(world)) = worlds.get(&case.mechanism) else { continue };
+        let budget_s = left_s[0] / (cases.len() - done) as f64;
+        let stage = Stage { world: &**world, transports, budget_s };
+        match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {
                 let component = world.rma_component();
                 rows.extend(series.into_iter().filter_map(|series| {
@@ -222,19 +322,23 @@ pub fn run(
             Err(exclusion) => {
                 rows.push(failed(*benchmark, case, settings, exclusion));
                 // Taking back what is under way may take long.
-                std::mem::forget(worlds.insert(case.backend, None));
+                std::mem::forget(worlds.insert(case.mechanism, None));
             }
         }
     }
-    tell(Progress { done: cases.len(), of: cases.len(), next: None }, &rows);
+    tell(Progress { done: cases.len(), of: cases.len(), skipped, next: None }, &rows);
     Ok(rows)
 }
 
 fn open(
     transports: &dyn Transports,
-    backend: Backend,
+    mechanism: Mechanism,
     timeout: Duration,
 ) -> Result<Box<dyn World + '_>, Problem> {
+    let backend = match mechanism {
+        Mechanism::Context(backend) => backend,
+        Mechanism::Other(_) => transports.backends()[0],
+    };
     backend.availability().map_err(Problem::unavailable)?;
     let world = transports.world(backend, RmaOptions::default())?;
     world.set_watchdog(timeout);
@@ -248,24 +352,23 @@ fn measured(
     series: Series,
     component: Option<&str>,
 ) -> Option<Row> {
-    let Series { part, samples_s, bytes_moved, note } = series;
-    let summary = Summary::of(&samples_s)?;
+    let Series { part, samples_s, summary, bytes_moved, note } = series;
     let name =
         if part.is_empty() { benchmark.name().to_owned() } else { format!("{}-{part}", benchmark.name()) };
     let rma_component = component.unwrap_or("none").to_owned();
-    let row = empty(name, benchmark, case, settings);
-    Some(Row { summary: Some(summary), samples_s, bytes_moved, note, rma_component, ..row })
+    let row = empty(name, case, settings);
+    Some(Row { summary: Some(summary?), samples_s, bytes_moved, note, rma_component, ..row })
 }
 
 fn failed(benchmark: &dyn Benchmark, case: &Case, settings: &Settings, why: Exclusion) -> Row {
     let Exclusion { status, note } = why;
-    Row { status, note, ..empty(benchmark.name().to_owned(), benchmark, case, settings) }
+    Row { status, note, ..empty(benchmark.name().to_owned(), case, settings) }
 }
 
-fn empty(name: String, benchmark: &dyn Benchmark, case: &Case, settings: &Settings) -> Row {
+fn empty(name: String, case: &Case, settings: &Settings) -> Row {
     Row {
         benchmark: name,
-        mechanism: benchmark.mechanism(case),
+        mechanism: case.mechanism.name(),
         ranks: settings.ground.nodes.len(),
         bytes: case.bytes,
         summary: None,

@@ -7,10 +7,9 @@ use md_comm::{Buffering, CommError, Edge, Exchange, Flow, World};
 
 use super::line::{Handling, Line, spec, verified};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground};
+use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
-use crate::statistics::Interval;
 
 /// 10^5 numbers, and 4 MB.
 const SIZES: [usize; 2] = [800_000, 4_000_000];
@@ -35,7 +34,8 @@ impl Benchmark for Overlap {
         ground.each(&SIZES, ground.distance(), 0)
     }
 
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
         let line = Line::open(world, spec(ring(world, case.bytes), Buffering::Double))?;
         let samples_s = verified(world, [line], |[line]| {
             let units = units_as_long_as(line, world)?;
@@ -46,7 +46,7 @@ impl Benchmark for Overlap {
         })?;
         let mut series = parts(&PARTS, samples_s, 2.0 * case.bytes as f64);
         let medians: Vec<f64> =
-            series.iter().filter_map(|part| Some(Interval::of(&part.samples_s)?.median_s)).collect();
+            series.iter().filter_map(|part| Some(part.summary?.interval.median_s)).collect();
         if let [communication, computation, ..] = medians[..] {
             for (part, both) in series.iter_mut().zip(&medians).skip(2) {
                 let hidden = (communication + computation - both) / communication.min(computation);
@@ -57,7 +57,7 @@ impl Benchmark for Overlap {
     }
 }
 
-fn ring(world: &dyn World, bytes: usize) -> Vec<Edge> {
+pub(super) fn ring(world: &dyn World, bytes: usize) -> Vec<Edge> {
     let (rank, ranks) = (world.rank(), world.ranks());
     let edge = |peer, send_channel| Edge {
         peer,

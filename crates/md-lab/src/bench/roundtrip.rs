@@ -1,10 +1,10 @@
 //! A message there and back.
 
-use md_comm::{Buffering, World};
+use md_comm::Buffering;
 
 use super::line::{Handling, Line, one_way, spec, verified};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, powers_of_two};
+use super::{Benchmark, Case, Ground, Stage, powers_of_two};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -18,10 +18,21 @@ impl Benchmark for Roundtrip {
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
         let cases = |(peer, distance)| ground.each(&powers_of_two(), distance, peer);
-        ground.partners().into_iter().flat_map(cases).collect()
+        let cases = ground.partners().into_iter().flat_map(cases);
+        #[cfg(feature = "mpi")]
+        let cases = {
+            let calls: &[_] = if ground.has_calls { &super::onesided::MECHANISMS } else { &[] };
+            cases.chain(ground.plain(calls, &powers_of_two()))
+        };
+        cases.collect()
     }
 
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
+        #[cfg(feature = "mpi")]
+        if matches!(case.mechanism, super::Mechanism::Other(_)) {
+            return super::onesided::run(case, stage);
+        }
         let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
         let there = Line::open(world, spec(edges, Buffering::Double))?;
         let back = there.reverse()?;

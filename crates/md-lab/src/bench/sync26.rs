@@ -1,11 +1,11 @@
 //! A halo as in three dimensions.
 
-use md_comm::{Buffering, World};
+use md_comm::Buffering;
 
 use super::line::{Handling, Line, spec, verified};
 use super::series::{Series, parts};
 use super::torus::{self, NEIGHBOURS};
-use super::{Benchmark, Case, Ground};
+use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -24,7 +24,8 @@ impl Benchmark for Sync26 {
         ground.each(&SIZES, ground.distance(), 0)
     }
 
-    fn run(&self, case: &Case, world: &dyn World, budget_s: f64) -> Result<Vec<Series>, Problem> {
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
         let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Double))?;
         let samples_s = verified(world, [line], |[line]| {

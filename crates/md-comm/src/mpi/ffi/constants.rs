@@ -23,6 +23,8 @@ mod raw {
         pub(crate) safe fn mdc_mode_noprecede() -> c_int;
         /// `MPI_MODE_NOSTORE`.
         pub(crate) safe fn mdc_mode_nostore() -> c_int;
+        /// `MPI_LOCK_EXCLUSIVE`.
+        pub(crate) safe fn mdc_lock_exclusive() -> c_int;
         /// `MPI_MODE_NOPUT`.
         pub(crate) safe fn mdc_mode_noput() -> c_int;
         /// Bytes that are free in `/dev/shm`; the highest number where there is no such folder.
@@ -33,9 +35,9 @@ mod raw {
 
 pub(in crate::mpi) use raw::mdc_free_shared_memory as free_shared_memory;
 pub(super) use raw::{
-    mdc_mode_nocheck as mode_nocheck, mdc_mode_noprecede as mode_noprecede, mdc_mode_noput as mode_noput,
-    mdc_mode_nostore as mode_nostore, mdc_mode_nosucceed as mode_nosucceed, mdc_no_op as no_op,
-    mdc_replace as replace,
+    mdc_lock_exclusive as lock_exclusive, mdc_mode_nocheck as mode_nocheck,
+    mdc_mode_noprecede as mode_noprecede, mdc_mode_noput as mode_noput, mdc_mode_nostore as mode_nostore,
+    mdc_mode_nosucceed as mode_nosucceed, mdc_no_op as no_op, mdc_replace as replace,
 };
 
 /// Return code, and whether the window's public and private copies are the same memory (MPI-3.1 section 11.4).

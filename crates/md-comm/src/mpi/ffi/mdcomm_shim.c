@@ -10,6 +10,7 @@ int mdc_mode_nocheck(void) { return MPI_MODE_NOCHECK; }
 int mdc_mode_nosucceed(void) { return MPI_MODE_NOSUCCEED; }
 int mdc_mode_noprecede(void) { return MPI_MODE_NOPRECEDE; }
 int mdc_mode_nostore(void) { return MPI_MODE_NOSTORE; }
+int mdc_lock_exclusive(void) { return MPI_LOCK_EXCLUSIVE; }
 int mdc_mode_noput(void) { return MPI_MODE_NOPUT; }
 
 /* Whether the window has the unified memory model (MPI-3.1 section 11.4). */

@@ -34,7 +34,9 @@ pub(super) use communicator::{Barriers, Communicator, Limit, Reducing};
 pub(super) use constants::free_shared_memory;
 pub(super) use neighbours::{Neighbours, Side};
 pub(super) use transfers::{Cancelled, Transfers};
-pub(super) use window::{Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Window};
+pub(super) use window::{
+    Assertion, Group, Memory, Place, RANKS_PER_FLUSH, Request, Vector, Window, copy_streaming,
+};
 
 /// Turns a return code into a result with the library's text (MPI-3.1 section 8.3).
 fn check(call: &'static str, code: c_int) -> Result<(), CommError> {

@@ -188,7 +188,7 @@ impl Window {
     }
 
     /// Where an access goes, in MPI's terms.
-    fn target(&self, call: &'static str, at: Place, length: usize) -> Result<Target, CommError> {
+    pub(super) fn target(&self, call: &'static str, at: Place, length: usize) -> Result<Target, CommError> {
         let (made, offset) = self.locate(call, at, length)?;
         let start = made.start_of(at.member)?;
         let (raw, number, member) = (made.raw, self.number_of(at), rank_number(at.member));
@@ -196,7 +196,7 @@ impl Window {
     }
 
     /// Something is under way to a member.
-    fn touch(&mut self, number: usize, member: Rank) {
+    pub(super) fn touch(&mut self, number: usize, member: Rank) {
         // There are as many as neighbours at most.
         if !self.touched.contains(&(number, member)) {
             self.touched.push((number, member));
@@ -243,13 +243,13 @@ impl Window {
 }
 
 /// Where an access goes.
-struct Target {
-    raw: ffi::MPI_Win,
+pub(super) struct Target {
+    pub(super) raw: ffi::MPI_Win,
     /// Of the window in its set.
-    number: usize,
-    member: c_int,
+    pub(super) number: usize,
+    pub(super) member: c_int,
     /// Displacement.
-    at: ffi::MPI_Aint,
+    pub(super) at: ffi::MPI_Aint,
 }
 
 pub(super) fn expect_aligned(word: *const u8) -> Result<(), CommError> {

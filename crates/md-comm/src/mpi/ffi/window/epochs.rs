@@ -85,7 +85,7 @@ impl Window {
         }
     }
 
-    fn each(&self, call: impl Fn(&Made) -> Result<(), CommError>) -> Result<(), CommError> {
+    pub(super) fn each(&self, call: impl Fn(&Made) -> Result<(), CommError>) -> Result<(), CommError> {
         self.made.iter().try_for_each(call)
     }
 
@@ -219,7 +219,7 @@ impl Window {
         Ok(())
     }
 
-    fn completed(&mut self) {
+    pub(super) fn completed(&mut self) {
         self.origin_busy.fill(false);
         self.word_busy.fill(false);
         self.touched.clear();

@@ -79,6 +79,14 @@ impl Window {
     }
 }
 
+/// Copies as much of `from` as `to` has room for, past the caches where the CPU can.
+pub(crate) fn copy_streaming(from: &[u8], to: &mut [u8]) {
+    let from = &from[..from.len().min(to.len())];
+    // SAFETY: `to` has room for so many bytes, and nobody else has it.
+    // Test: plain.
+    unsafe { copy_past_caches(from, to.as_mut_ptr()) };
+}
+
 /// Copies `from` to `to` with streaming stores.
 ///
 /// # Safety

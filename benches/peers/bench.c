@@ -1,0 +1,131 @@
+/* Plain C twins of `md-cli bench`, and the loops of OSU's benchmarks by their definitions, between two ranks.
+ * usage: mpirun -n 2 bench SAMPLES BYTES...
+ * prints: name,bytes,time_s: the smallest sample, of the slower rank */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 64, NEIGHBOURS = 26, OTHERS = 18, MOST_SAMPLES = 1000, ALIGNMENT = 64 };
+static const double sample_s = 0.005;
+
+static int rank, peer, bytes;
+static char *from, *to, *private_bytes, *base;
+static MPI_Win window;
+static uint64_t number;
+
+static void roundtrip(void) {
+    if (rank == 0) MPI_Send(from, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    MPI_Recv(to, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+}
+
+/* The word that tells of a put, behind the bytes. */
+static MPI_Aint word(void) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static void tell(uint64_t value) {
+    MPI_Put(from, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, window);
+    MPI_Win_flush_all(window);
+    MPI_Accumulate(&value, 1, MPI_UINT64_T, peer, word(), 1, MPI_UINT64_T, MPI_REPLACE, window);
+    MPI_Win_flush_all(window);
+}
+
+static void await(uint64_t value) {
+    int found;
+    while (__atomic_load_n((uint64_t *)(base + word()), __ATOMIC_ACQUIRE) != value)
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+}
+
+static void put(void) {
+    number += 2;
+    if (rank == 0) tell(number), await(number + 1);
+    else await(number), tell(number + 1);
+}
+
+static void stream(void) {
+    MPI_Request requests[MANY];
+    for (int i = 0; i < MANY; i++) {
+        if (rank == 0) MPI_Isend(from, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+        else MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+}
+
+static void osu_bw(void) {
+    stream();
+    if (rank == 0) MPI_Recv(to, 4, MPI_BYTE, peer, MANY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else MPI_Send(from, 4, MPI_BYTE, peer, MANY, MPI_COMM_WORLD);
+}
+
+static void osu_put(void) {
+    if (rank == 0) MPI_Put(from, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, window), MPI_Win_flush(peer, window);
+}
+
+static void osu_get(void) {
+    if (rank == 0) MPI_Get(to, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, window), MPI_Win_flush(peer, window);
+}
+
+/* Of 26 neighbours on a torus of two ranks, 18 are the other rank. */
+static void sync26(void) {
+    MPI_Request requests[2 * NEIGHBOURS];
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        int other = i < OTHERS ? peer : rank;
+        MPI_Irecv(to + (size_t)i * bytes, bytes, MPI_BYTE, other, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        int other = i < OTHERS ? peer : rank;
+        char *out = from + (size_t)i * bytes;
+        memcpy(out, private_bytes, bytes);
+        MPI_Isend(out, bytes, MPI_BYTE, other, i, MPI_COMM_WORLD, &requests[NEIGHBOURS + i]);
+    }
+    MPI_Waitall(2 * NEIGHBOURS, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < NEIGHBOURS; i++) memcpy(private_bytes, to + (size_t)i * bytes, bytes);
+}
+
+static double many(void (*once)(void), int iterations) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begun = MPI_Wtime();
+    for (int i = 0; i < iterations; i++) once();
+    double taken = MPI_Wtime() - begun;
+    MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return taken;
+}
+
+static void measure(const char *name, void (*once)(void), int samples) {
+    double taken[MOST_SAMPLES];
+    int trial = 1, iterations;
+    while ((taken[0] = many(once, trial)) < sample_s / 10) trial *= 4;
+    iterations = (int)(sample_s / taken[0] * trial) + 1;
+    for (int i = 0; i < samples; i++) taken[i] = many(once, iterations) / iterations;
+    double least = taken[0];
+    for (int i = 1; i < samples; i++) least = taken[i] < least ? taken[i] : least;
+    if (rank == 0) printf("%s,%d,%.9g\n", name, bytes, least);
+}
+
+int main(int count, char **words) {
+    static const struct { const char *name; void (*once)(void); } all[] = {
+        {"roundtrip", roundtrip}, {"put", put},         {"bandwidth", stream},     {"sync26", sync26},
+        {"osu_latency", roundtrip}, {"osu_bw", osu_bw}, {"osu_put_latency", osu_put}, {"osu_get_latency", osu_get},
+    };
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    peer = 1 - rank;
+    int samples = count > 1 ? atoi(words[1]) : 0;
+    if (samples < 1 || samples > MOST_SAMPLES) MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 2; i < count; i++) {
+        bytes = atoi(words[i]);
+        size_t room = (size_t)MANY * bytes + ALIGNMENT;
+        from = calloc(1, room), to = calloc(1, room), private_bytes = calloc(1, room);
+        MPI_Win_allocate(word() + ALIGNMENT, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+        memset(base, 0, word() + ALIGNMENT);
+        number = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock_all(0, window);
+        for (size_t j = 0; j < sizeof all / sizeof *all; j++) measure(all[j].name, all[j].once, samples);
+        MPI_Win_unlock_all(window);
+        MPI_Win_free(&window);
+        free(from), free(to), free(private_bytes);
+    }
+    MPI_Finalize();
+}

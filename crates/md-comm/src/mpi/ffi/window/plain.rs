@@ -1,0 +1,103 @@
+//! Calls that no transport makes, to be measured: the lock of one rank, and puts of what lies apart.
+#![expect(unsafe_code, reason = "raw MPI calls; rules in the parent module")]
+
+use mpi::ffi;
+
+use super::super::{count, guarded_to, is_running};
+use super::access::{Target, refused};
+use super::{Call, Place, Window, byte, check, constants, rank_number};
+use crate::{CommError, Rank};
+
+/// Blocks of bytes at equal distances, as one datatype. MPI-3.1 section 4.1.2.
+#[derive(Debug)]
+pub(crate) struct Vector {
+    raw: ffi::MPI_Datatype,
+    /// From the first byte to behind the last one.
+    extent: usize,
+    /// Of all blocks.
+    bytes: usize,
+}
+
+impl Vector {
+    /// So many blocks of so many bytes, whose beginnings are `stride` bytes apart.
+    pub(crate) fn new(blocks: usize, block: usize, stride: usize) -> Result<Self, CommError> {
+        let call = "MPI_Type_vector";
+        let extent = blocks.saturating_sub(1).checked_mul(stride).and_then(|start| start.checked_add(block));
+        let (Some(extent), true) = (extent, block <= stride && blocks > 0) else {
+            return Err(refused(
+                call,
+                format!("{blocks} blocks of {block} bytes are not {stride} bytes apart"),
+            ));
+        };
+        let [blocks, length, stride] = [blocks, block, stride].map(|number| count(call, number));
+        let (blocks, length, stride) = (blocks?, length?, stride?);
+        // SAFETY: the call writes a handle, which is committed and freed by `drop`.
+        // Test: plain.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            check(call, ffi::MPI_Type_vector(blocks, length, stride, byte(), &raw mut raw))?;
+            let vector = Self { raw, extent, bytes: blocks as usize * block };
+            check("MPI_Type_commit", ffi::MPI_Type_commit(&raw mut raw))?;
+            Ok(vector)
+        }
+    }
+}
+
+impl Vector {
+    /// Of all blocks.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Vector {
+    fn drop(&mut self) {
+        if is_running() {
+            // SAFETY: made by `new` and not freed yet; accesses under way keep what they need (MPI-3.1 section 4.1.9).
+            // Test: plain.
+            unsafe { ffi::MPI_Type_free(&raw mut self.raw) };
+        }
+    }
+}
+
+impl Window {
+    /// Begins access to one member's part, which nobody else has meanwhile. MPI-3.1 section 11.5.3.
+    pub(crate) fn lock(&mut self, member: Rank) -> Result<(), CommError> {
+        self.locate("MPI_Win_lock", Place { member, offset: 0 }, 0)?;
+        let (how, number) = (constants::lock_exclusive(), rank_number(member));
+        self.each(|made| {
+            // SAFETY: a valid window and one of its ranks.
+            // Test: plain.
+            guarded_to(Call::MPI_Win_lock, member, || unsafe { ffi::MPI_Win_lock(how, number, 0, made.raw) })
+        })
+    }
+
+    /// Ends what `lock` began; everything has arrived. MPI-3.1 section 11.5.3.
+    pub(crate) fn unlock(&mut self, member: Rank) -> Result<(), CommError> {
+        let number = rank_number(member);
+        self.each(|made| {
+            // SAFETY: a valid window; all accesses' memory obeys invariant 2; all were to this member (callers see to it).
+            // Test: plain.
+            guarded_to(Call::MPI_Win_unlock, member, || unsafe { ffi::MPI_Win_unlock(number, made.raw) })
+        })?;
+        self.completed();
+        Ok(())
+    }
+
+    /// Puts blocks of an origin buffer, without gaps. MPI-3.1 section 11.3.1.
+    pub(crate) fn put_vector(&mut self, i: usize, from: &Vector, to: Place) -> Result<(), CommError> {
+        let Target { raw, number, member, at } = self.target("MPI_Put", to, from.bytes)?;
+        if self.origins[i].bytes().len() < from.extent {
+            return Err(refused("MPI_Put", format!("origin {i} is shorter than {}", from.extent)));
+        }
+        let (start, length) = (self.origins[i].bytes().as_ptr(), count("MPI_Put", from.bytes)?);
+        self.origin_busy[i] = true;
+        self.touch(number, to.member);
+        // SAFETY: the origin holds the whole vector (checked) and stays untouched until the put is complete
+        // (`origin_busy`); the target has as many bytes as its blocks together (checked).
+        // Test: plain.
+        guarded_to(Call::MPI_Put, to.member, || unsafe {
+            ffi::MPI_Put(start.cast(), 1, from.raw, member, at, length, byte(), raw)
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! The memory under it all.
+
+use super::series::{Series, parts};
+use super::{Benchmark, Case, Ground, Stage};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+/// Of all that is read: more than caches hold, and less.
+const SIZES: [usize; 2] = [32 << 10, 128 << 20];
+/// As the populations of a Lattice Boltzmann method (D3Q19).
+const STREAMS: usize = 19;
+/// What is copied of one stream before the next: all fit into the first cache together, and none is long enough for streaming stores.
+const BLOCK: usize = 512;
+/// Read, written, and read before it is written.
+const ACCESSES: usize = 3;
+const PARTS: &[&str] = &[
+    "1-stream",
+    "19-streams",
+    #[cfg(feature = "mpi")]
+    STREAMING,
+];
+#[cfg(feature = "mpi")]
+const STREAMING: &str = "streaming";
+
+/// Every rank copies: one stream, 19 in turn, and one with stores past the caches.
+pub(super) struct Copy;
+
+impl Benchmark for Copy {
+    fn name(&self) -> &'static str {
+        "copy"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        ground.once("memory", ground.sizes.as_deref().unwrap_or(&SIZES))
+    }
+
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let from: Vec<u8> = (0..case.bytes).map(|i| i as u8).collect();
+        let mut to = vec![0; case.bytes];
+        let samples_s = sample_in_turn(stage.world, PARTS.len(), stage.budget_s, |kind, iterations| {
+            for _ in 0..iterations {
+                let from = std::hint::black_box(&from);
+                match kind {
+                    0 => in_turn(&mut to, from, 1),
+                    1 => in_turn(&mut to, from, STREAMS),
+                    #[cfg(feature = "mpi")]
+                    _ => md_comm::mpi::copy_streaming(from, &mut to),
+                    #[cfg(not(feature = "mpi"))]
+                    _ => (),
+                }
+                std::hint::black_box(&mut to);
+            }
+            Ok::<_, Problem>(())
+        })?;
+        if to != from {
+            return Err(Problem::wrong("a copy is not its original".to_owned()));
+        }
+        #[cfg_attr(not(feature = "mpi"), expect(unused_mut, reason = "all parts move the same"))]
+        let mut series = parts(PARTS, samples_s, (ACCESSES * case.bytes) as f64);
+        // Streaming stores read nothing before.
+        #[cfg(feature = "mpi")]
+        series.iter_mut().filter(|part| part.part == STREAMING).for_each(|part| {
+            part.bytes_moved -= case.bytes as f64;
+        });
+        Ok(series)
+    }
+}
+
+/// So many streams, a block of one after a block of the other.
+fn in_turn(to: &mut [u8], from: &[u8], streams: usize) {
+    let each = from.len().div_ceil(streams).max(1);
+    for block in (0..each).step_by(BLOCK) {
+        for start in (0..from.len()).step_by(each) {
+            let end = (start + each.min(block + BLOCK)).min(from.len());
+            let start = (start + block).min(end);
+            to[start..end].copy_from_slice(&from[start..end]);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Round trips of calls of MPI's own.
+
+use md_comm::mpi::{At, PlainWindow};
+
+use super::plain::{allocated, content, fill, verified};
+use super::series::{Series, parts};
+use super::{Case, Stage};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+/// A put, a flush and a word that tells of it, there and back; `get`: a get and a flush, which is there and back by itself.
+pub(super) const MECHANISMS: [&str; 2] = ["put", GET];
+const GET: &str = "get";
+
+pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+    let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
+    let (is_first, is_second) = (world.rank() == 0, world.rank() == peer);
+    let gets = case.mechanism.name() == GET;
+    let mut number = 0;
+    let work = |window: &mut PlainWindow| {
+        fill(window, world, bytes)?;
+        window.with_own(0, |own| content(world.rank()).fill(own))?;
+        window.lock_all()?;
+        let tell = |window: &mut PlainWindow, rank, number| {
+            window.put(0..bytes, At::start_of(rank))?;
+            window.flush()?;
+            window.raise(rank, number)?;
+            window.flush()
+        };
+        let mut once = |window: &mut PlainWindow| {
+            if gets && is_first {
+                window.get(bytes, At::start_of(peer))?;
+                return window.flush();
+            }
+            number += 2;
+            if is_first && !gets {
+                tell(window, peer, number)?;
+            }
+            if is_second && !gets {
+                window.wait_for(number)?;
+                tell(window, 0, number + 1)?;
+            }
+            if is_first && !gets { window.wait_for(number + 1) } else { Ok(()) }
+        };
+        let samples_s = sample_in_turn(world, 1, stage.budget_s, |_, iterations| {
+            (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
+        })?;
+        window.unlock_all()?;
+        Ok(samples_s)
+    };
+    let right = |window: &PlainWindow, own: &[u8]| {
+        let came = if gets && is_first { window.got()? } else { own };
+        let from = if is_first { peer } else { 0 };
+        Ok(!(is_first || is_second && !gets) || content(from).first_wrong(came).is_none())
+    };
+    let samples_s = verified(stage, allocated(bytes), work, right)?;
+    Ok(parts(&[""], samples_s, if gets { 1.0 } else { 2.0 } * bytes as f64))
+}

@@ -1,0 +1,79 @@
+//! Three arrays to each neighbour: one by one, or copied into one message.
+
+use md_comm::Asserts;
+use md_comm::mpi::{At, PlainSpec, PlainWindow};
+
+use super::plain::{allocated, content, verified};
+use super::series::{Series, parts};
+use super::torus::{self, NEIGHBOURS};
+use super::{Benchmark, Case, Ground, Stage};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+/// Of an array: 1, 100 and 10^4 numbers.
+const SIZES: [usize; 3] = [8, 800, 80_000];
+const ARRAYS: usize = 3;
+const MANY_WINDOWS: &str = "fence-26-windows";
+const PROMISES: &str = "fence-asserts";
+
+/// Every rank to its 26 neighbours on a torus, and a fence.
+pub(super) struct Packing;
+
+impl Benchmark for Packing {
+    fn name(&self) -> &'static str {
+        "packing"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        ["fence", MANY_WINDOWS, PROMISES].into_iter().flat_map(|name| ground.once(name, &SIZES)).collect()
+    }
+
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let (world, bytes, message) = (stage.world, case.bytes, ARRAYS * case.bytes);
+        let edges = torus::edges(world.rank(), world.ranks(), bytes);
+        let first = edges.iter().find(|edge| edge.receive_channel == 0).map(|edge| edge.peer);
+        let name = case.mechanism.name();
+        let windows = if name == MANY_WINDOWS { NEIGHBOURS } else { 1 };
+        let asserts = if name == PROMISES { Asserts::On } else { Asserts::Off };
+        let spec = PlainSpec { windows, asserts, ..allocated(message * NEIGHBOURS / windows) };
+        let mut private = vec![0; message];
+        content(world.rank()).fill(&mut private);
+        let pack = |window: &mut PlainWindow| {
+            for slot in window.origin(NEIGHBOURS * message)?.chunks_exact_mut(message.max(1)) {
+                for (to, from) in slot.chunks_exact_mut(bytes).zip(private.chunks_exact(bytes)) {
+                    to.copy_from_slice(from);
+                }
+            }
+            Ok::<_, Problem>(())
+        };
+        let pieces = [bytes, message];
+        let work = |window: &mut PlainWindow| {
+            pack(window)?;
+            window.fence()?;
+            let samples_s = sample_in_turn(world, pieces.len(), stage.budget_s, |kind, iterations| {
+                for _ in 0..iterations {
+                    if pieces[kind] == message {
+                        pack(window)?;
+                    }
+                    for edge in &edges {
+                        let slot = usize::from(edge.send_channel);
+                        let [number, start] = if windows == 1 { [0, slot * message] } else { [slot, 0] };
+                        for array in (0..message).step_by(pieces[kind]) {
+                            let from = slot * message + array;
+                            let to = At { rank: edge.peer, window: number, offset: start + array };
+                            window.put(from..from + pieces[kind], to)?;
+                        }
+                    }
+                    window.fence()?;
+                }
+                Ok::<_, Problem>(())
+            })?;
+            window.last_fence()?;
+            Ok(samples_s)
+        };
+        let right = |_: &_, own: &[u8]| {
+            Ok(first.is_none_or(|rank| content(rank).first_wrong(&own[..message]).is_none()))
+        };
+        Ok(parts(&["three", "packed"], verified(stage, spec, work, right)?, (NEIGHBOURS * message) as f64))
+    }
+}

@@ -1,0 +1,66 @@
+//! Whether a rank that computes serves the others.
+
+use std::time::{Duration, Instant};
+
+use md_comm::mpi::{At, PlainWindow};
+
+use super::plain::{allocated, content, fill, verified};
+use super::series::{Series, parts};
+use super::{Benchmark, Case, Ground, Mechanism, Stage, compute_for};
+use crate::compare::Problem;
+use crate::sampling::sample_timed;
+
+/// What the others compute.
+const COMPUTATION: Duration = Duration::from_millis(240);
+/// Until they have begun.
+const START: Duration = Duration::from_millis(5);
+const BYTES: usize = 8;
+
+/// Rank 0 locks its partner's window, puts, unlocks, while the others compute and make no call: how long it takes.
+pub(super) struct Passive;
+
+impl Benchmark for Passive {
+    fn name(&self) -> &'static str {
+        "passive"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        let case =
+            |(peer, distance)| Case { mechanism: Mechanism::Other("lock"), bytes: BYTES, distance, peer };
+        ground.partners().into_iter().map(case).collect()
+    }
+
+    fn least_s(&self) -> f64 {
+        8.0 * COMPUTATION.as_secs_f64()
+    }
+
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let (world, peer) = (stage.world, case.peer);
+        let is_target = world.rank() == peer;
+        let work = |window: &mut PlainWindow| {
+            fill(window, world, BYTES)?;
+            sample_timed(world, 1, stage.budget_s, |_, iterations| {
+                let mut waited_s = 0.0;
+                for _ in 0..iterations {
+                    world.barrier()?;
+                    if world.rank() > 0 {
+                        compute_for(COMPUTATION);
+                        continue;
+                    }
+                    compute_for(START);
+                    let begun = Instant::now();
+                    window.lock(peer)?;
+                    window.put(0..BYTES, At::start_of(peer))?;
+                    window.unlock(peer)?;
+                    waited_s += begun.elapsed().as_secs_f64();
+                }
+                Ok::<_, Problem>(Some(waited_s))
+            })
+        };
+        let right = |_: &_, own: &[u8]| Ok(!is_target || content(0).first_wrong(own).is_none());
+        let samples_s = verified(stage, allocated(BYTES), work, right)?;
+        let mut series = parts(&[""], samples_s, BYTES as f64);
+        series[0].note = format!("the others compute {} ms", COMPUTATION.as_millis());
+        Ok(series)
+    }
+}

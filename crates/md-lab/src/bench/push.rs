@@ -1,0 +1,79 @@
+//! Into another rank's memory, or out of it.
+
+use md_comm::Asserts;
+use md_comm::mpi::{At, PlainMemory, PlainSpec, PlainWindow};
+
+use super::plain::{content, fill, verified};
+use super::series::{Series, parts};
+use super::{Benchmark, Case, Distance, Ground, Stage};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+const SIZES: [usize; 6] = [8, 512, 8 << 10, 128 << 10, 1 << 20, 8 << 20];
+/// Inside a node, where caches would move small messages, each goes to another place of so many bytes.
+const WALK: usize = 32 << 20;
+const STORE: &str = "store";
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Push {
+    /// Put and flush, and where ranks share memory streaming stores.
+    Push,
+    /// Get and flush.
+    Pull,
+}
+
+impl Benchmark for Push {
+    fn name(&self) -> &'static str {
+        if *self == Self::Push { "push" } else { "pull" }
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        let mechanisms: &[_] = if *self == Self::Push { &["put", STORE] } else { &["get"] };
+        let mut cases = ground.plain(mechanisms, &SIZES);
+        let shares = ground.distance() != Distance::Mixed;
+        cases.retain(|case| case.mechanism.name() != STORE || shares);
+        cases
+    }
+
+    /// Rank 0 and its partner at the same time.
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
+        let partner = [(0, peer), (peer, 0)].into_iter().find(|&(rank, _)| rank == world.rank());
+        let is_store = case.mechanism.name() == STORE;
+        let places = if case.distance == Distance::Between { 1 } else { (WALK / bytes.max(1)).max(1) };
+        let mut place = 0;
+        let work = |window: &mut PlainWindow| {
+            fill(window, world, bytes)?;
+            window.with_own(0, |own| content(world.rank()).fill(&mut own[..bytes]))?;
+            window.lock_all()?;
+            let once = |window: &mut PlainWindow, place: usize| {
+                let Some((_, rank)) = partner else { return Ok(()) };
+                let at = At { offset: place * bytes, ..At::start_of(rank) };
+                match self {
+                    Self::Pull => window.get(bytes, at)?,
+                    Self::Push if is_store => window.store(0..bytes, at)?,
+                    Self::Push => window.put(0..bytes, at)?,
+                }
+                window.flush()
+            };
+            let samples_s = sample_in_turn(world, 1, stage.budget_s, |_, iterations| {
+                for _ in 0..iterations {
+                    place = (place + 1) % places;
+                    once(window, place)?;
+                }
+                Ok::<_, Problem>(())
+            })?;
+            once(window, 0)?;
+            window.unlock_all()?;
+            Ok(samples_s)
+        };
+        let right = |window: &PlainWindow, own: &[u8]| {
+            let came = if *self == Self::Pull { window.got()? } else { &own[..bytes] };
+            Ok(partner.is_none_or(|(_, rank)| content(rank).first_wrong(came).is_none()))
+        };
+        let memory = if is_store { PlainMemory::Shared } else { PlainMemory::Allocated };
+        let spec = PlainSpec { memory, windows: 1, bytes: places * bytes, asserts: Asserts::Off };
+        Ok(parts(&[""], verified(stage, spec, work, right)?, bytes as f64))
+    }
+}

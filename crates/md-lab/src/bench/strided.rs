@@ -1,0 +1,72 @@
+//! A column of a matrix.
+
+use md_comm::mpi::{At, Blocks, PlainWindow};
+
+use super::plain::{allocated, content, fill, verified};
+use super::series::{Series, parts};
+use super::{Benchmark, Case, Ground, Stage};
+use crate::compare::Problem;
+use crate::sampling::sample_in_turn;
+
+/// As in Lattice Boltzmann studies.
+const BYTES: usize = 8_500_000;
+/// Of a block, and of the gap behind it.
+const BLOCK: usize = size_of::<f64>();
+const STRIDE: usize = 2 * BLOCK;
+
+/// Rank 0 puts every second number to its partner: as a derived datatype, and packed before.
+pub(super) struct Strided;
+
+impl Benchmark for Strided {
+    fn name(&self) -> &'static str {
+        "strided"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        ground.plain(&["put"], &[BYTES])
+    }
+
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let (world, to) = (stage.world, At::start_of(case.peer));
+        let (is_source, is_target) = (world.rank() == 0, world.rank() == case.peer);
+        let blocks = (case.bytes / BLOCK).max(1);
+        let bytes = BLOCK * blocks;
+        let mut matrix = vec![0; 2 * bytes];
+        content(0).fill(&mut matrix);
+        let column = |packed: &mut [u8]| {
+            for (to, from) in packed.chunks_exact_mut(BLOCK).zip(matrix.chunks_exact(STRIDE)) {
+                to.copy_from_slice(&from[..BLOCK]);
+            }
+        };
+        let datatype = Blocks::new(blocks, BLOCK, STRIDE)?;
+        let work = |window: &mut PlainWindow| {
+            fill(window, world, 2 * bytes)?;
+            window.lock_all()?;
+            let samples_s = sample_in_turn(world, 2, stage.budget_s, |kind, iterations| {
+                for _ in 0..if is_source { iterations } else { 0 } {
+                    if kind == 0 {
+                        window.put_blocks(&datatype, to)?;
+                    } else {
+                        column(&mut window.origin(2 * bytes)?[..bytes]);
+                        window.put(0..bytes, to)?;
+                    }
+                    window.flush()?;
+                }
+                Ok::<_, Problem>(())
+            })?;
+            fill(window, world, 2 * bytes)?;
+            if is_source {
+                window.put_blocks(&datatype, to)?;
+            }
+            window.unlock_all()?;
+            Ok(samples_s)
+        };
+        let right = |_: &_, own: &[u8]| {
+            let mut packed = vec![0; bytes];
+            column(&mut packed);
+            Ok(!is_target || packed == own)
+        };
+        let samples_s = verified(stage, allocated(bytes), work, right)?;
+        Ok(parts(&["datatype", "packed"], samples_s, bytes as f64))
+    }
+}

@@ -1,0 +1,54 @@
+//! The first message after computation, which finds caches and the processor in another state.
+
+use std::time::{Duration, Instant};
+
+use md_comm::Buffering;
+
+use super::line::{Handling, Line, one_way, spec, verified};
+use super::series::{Series, parts};
+use super::{Benchmark, Case, Ground, Stage, compute_for};
+use crate::compare::Problem;
+use crate::sampling::sample_timed;
+
+/// What comes before.
+const COMPUTATIONS_MS: [u64; 4] = [0, 1, 10, 100];
+const PARTS: [&str; 4] = ["at-once", "1-ms", "10-ms", "100-ms"];
+
+/// A round trip after computation on all ranks.
+pub(super) struct Wakeup;
+
+impl Benchmark for Wakeup {
+    fn name(&self) -> &'static str {
+        "wakeup"
+    }
+
+    fn cases(&self, ground: &Ground) -> Vec<Case> {
+        let cases = |(peer, distance)| ground.each(&[8], distance, peer);
+        ground.partners().into_iter().flat_map(cases).collect()
+    }
+
+    fn least_s(&self) -> f64 {
+        1.0
+    }
+
+    fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
+        let Stage { world, budget_s, .. } = *stage;
+        let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
+        let there = Line::open(world, spec(edges, Buffering::Double))?;
+        let back = there.reverse()?;
+        let samples_s = verified(world, [there, back], |lines| {
+            sample_timed(world, PARTS.len(), budget_s, |kind, iterations| {
+                let mut trip_s = 0.0;
+                for _ in 0..iterations {
+                    world.barrier()?;
+                    compute_for(Duration::from_millis(COMPUTATIONS_MS[kind]));
+                    let begun = Instant::now();
+                    lines.iter_mut().try_for_each(|line| line.exchange(Handling::InPlace, |_| Ok(())))?;
+                    trip_s += if world.rank() == 0 { begun.elapsed().as_secs_f64() } else { 0.0 };
+                }
+                Ok(Some(trip_s))
+            })
+        })?;
+        Ok(parts(&PARTS, samples_s, 2.0 * case.bytes as f64))
+    }
+}
