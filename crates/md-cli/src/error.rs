@@ -66,6 +66,9 @@ pub enum RunError {
     /// The simulation.
     #[error(transparent)]
     Engine(EngineError),
+    /// Ranks that were not started alike.
+    #[error("{0}")]
+    Unlike(String),
     /// Ways to compute what a comparison judges by do not agree.
     #[error("{0}")]
     Reference(String),
@@ -160,9 +163,9 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Unlike(_)
             | Self::Engine(
-                EngineError::Threads(_)
-                | EngineError::Grid(_)
+                EngineError::Grid(_)
                 | EngineError::Config(_)
                 | EngineError::BoxTooLarge(_)
                 | EngineError::Particle(_)
@@ -175,7 +178,10 @@ impl RunError {
             | Self::Communication(CommError::Environment { .. })
             | Self::OutputElsewhere
             | Self::Output(
-                OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
+                OutputError::Create { .. }
+                | OutputError::OverwritesInput { .. }
+                | OutputError::Unnamed { .. }
+                | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
             | Self::Reference(_)
@@ -196,6 +202,7 @@ impl RunError {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
             Self::Engine(error) => error.scope(),
             Self::Compared { .. }
+            | Self::Unlike(_)
             | Self::Reference(_)
             | Self::Signalled { .. }
             | Self::Scenario(_)
@@ -204,7 +211,10 @@ impl RunError {
             | Self::UnknownSimd { .. }
             | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
-                OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
+                OutputError::Create { .. }
+                | OutputError::OverwritesInput { .. }
+                | OutputError::Unnamed { .. }
+                | OutputError::InUse { .. },
             ) => Scope::AllRanks,
             Self::Communication(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,
         }
