@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -314,4 +315,48 @@ fn the_effective_scenario_finds_its_particles_from_anywhere() {
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     assert_eq!(workdir.read("out/thermo.csv"), workdir.read("elsewhere/out/thermo.csv"));
     assert_eq!(workdir.read("out/scenario.toml"), workdir.read("elsewhere/out/scenario.toml"));
+}
+
+/// The file may have grown when it is run again.
+#[test]
+fn the_effective_scenario_names_the_frame() {
+    let workdir = Workdir::new(&from_file("start.extxyz"));
+    let [one, two] = ["A 1.0 1.0 1.0", "A 1.0 1.0 1.5"].map(extxyz);
+    workdir.write("start.extxyz", &one);
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    assert!(!workdir.read("out/scenario.toml").contains("frame"), "there is one");
+    workdir.write("start.extxyz", &format!("{one}{two}"));
+    workdir.succeed(ONE_RANK, "run melt.toml --quiet");
+    assert!(workdir.read("out/scenario.toml").contains("format = \"extxyz\", frame = 2 }"));
+}
+
+/// A path that is cut to UTF-8 would be another file's.
+#[test]
+fn folders_whose_names_are_not_utf_8() {
+    let workdir = Workdir::new(MELT);
+    let folder = workdir.path(".").join(std::ffi::OsStr::from_bytes(b"nu\xff"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("s.toml"), from_file("start.extxyz")).unwrap();
+    fs::write(folder.join("start.extxyz"), extxyz("A 1.0 1.0 1.0")).unwrap();
+    let local = "--quiet --set parallel.backend=local";
+    let said = |script: &str| Said::of(workdir.shell(&format!("{script} {local}")));
+    let text = said("\"$md\" run $'nu\\xff/s.toml' --output out");
+    let stderr = "error: scenario.toml cannot name the particle file `nu\u{fffd}/start.extxyz`: its path is not UTF-8\n";
+    assert_eq!((text.code, text.stderr.as_str()), (Some(2), stderr));
+    assert!(!workdir.path("out").exists());
+    let text = said("cd $'nu\\xff'; \"$md\" run s.toml --output out");
+    assert_eq!((text.code, text.stderr.as_str()), (Some(2), &*stderr.replace("nu\u{fffd}/", "")));
+    assert!(said("cd $'nu\\xff'; \"$md\" forces s.toml --output $PWD/../out").code == Some(2));
+}
+
+/// It is no folder that anybody means.
+#[test]
+fn a_scenario_from_standard_input_is_of_the_working_folder() {
+    let workdir = Workdir::new(&from_file("start.extxyz"));
+    workdir.write("start.extxyz", &extxyz("A 1.0 1.0 1.0"));
+    for call in ["run /dev/stdin <melt.toml", "run <(cat melt.toml)"] {
+        let said = Said::of(workdir.shell(&format!("\"$md\" {call} --quiet --set parallel.backend=local")));
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{call}");
+        assert!(workdir.read("out/scenario.toml").contains("/start.extxyz\""));
+    }
 }

@@ -187,3 +187,23 @@ fn ending_early_changes_nothing() {
     workdir.succeed(Start::Threads(2), &call);
     assert_eq!(workdir.read("out/thermo.csv"), workdir.read("again/thermo.csv"));
 }
+
+/// As a script's `&` has it for SIGINT.
+#[test]
+fn what_the_parent_ignores_stays_ignored() {
+    for (signal, other) in [("INT", "TERM"), ("TERM", "INT")] {
+        let workdir = endless();
+        let local = "--set parallel.backend=local";
+        let mut command =
+            workdir.shell(&format!("trap '' {signal}; exec \"$md\" run melt.toml --quiet {local}"));
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        workdir.wait_for_lines("out/thermo.csv", 5);
+        send(signal, &child);
+        send(signal, &child);
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(child.try_wait().unwrap(), None, "{signal}");
+        send(other, &child);
+        end_of(child);
+        check_files(&workdir, &format!("SIG{other}"));
+    }
+}

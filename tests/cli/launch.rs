@@ -245,3 +245,53 @@ fn several_processes_without_mpi() {
     alone.env("OMPI_COMM_WORLD_SIZE", "1").env("OMPI_COMM_WORLD_RANK", "0");
     assert_eq!(Said::of(alone).code, Some(0));
 }
+
+/// A script on each of two ranks, of which `$rank` is the number.
+fn on_two_ranks(workdir: &Workdir, script: &str) -> Said {
+    let mut command = workdir.under_mpirun(2, "bash".as_ref());
+    let script = format!("rank=$OMPI_COMM_WORLD_RANK; {script}");
+    command.args(["-c", &script]).env("md", crate::support::md_cli());
+    Said::of(command)
+}
+
+/// They would compute different things, and mix them.
+#[test]
+fn ranks_with_different_options_are_refused() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    for (call, theirs, own) in [
+        (
+            "run melt.toml --set system.temperature=$((rank + 1))",
+            "run melt.toml --set system.temperature=2",
+            "run melt.toml --set system.temperature=1",
+        ),
+        ("run melt.toml --steps $((5 + rank))", "run melt.toml --steps 6", "run melt.toml --steps 5"),
+        ("run melt.toml --output $rank", "run melt.toml --output 1", "run melt.toml --output 0"),
+        ("run melt.toml $([ $rank = 0 ] || echo --steps 0)", "run melt.toml --steps 0", "run melt.toml"),
+        ("$([ $rank = 0 ] && echo run || echo forces) melt.toml", "forces melt.toml", "run melt.toml"),
+    ] {
+        let said = on_two_ranks(&workdir, &format!("exec \"$md\" {call}"));
+        let stderr =
+            format!("error: rank 1 was given other options than rank 0: `{theirs}` instead of `{own}`\n");
+        assert_eq!(said, Said { code: Some(2), stdout: String::new(), stderr });
+        assert_eq!(workdir.files("."), ["melt.toml"]);
+    }
+}
+
+/// Results do not depend on which machine a rank is on.
+#[test]
+fn all_ranks_use_the_narrowest_instruction_set() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let run = "exec \"$md\" run melt.toml --quiet";
+    let said = on_two_ranks(&workdir, &format!("[ $rank = 0 ] || export MD_SIMD=sse2; {run}"));
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    let mixed = workdir.read("out/thermo.csv");
+    assert!(workdir.read("out/summary.json").contains("\"simd\": \"sse2\""));
+    let said = on_two_ranks(&workdir, &format!("export MD_SIMD=sse2; {run}"));
+    assert_eq!((said.code, workdir.read("out/thermo.csv")), (Some(0), mixed));
+}

@@ -492,3 +492,20 @@ fn memory_is_estimated() {
     let used = used.unwrap_or_else(|| panic!("{text}")) / 1e3;
     assert!((estimate / used - 1.0).abs() < 0.3, "estimated {estimate} MB, used {used} MB");
 }
+
+/// The ranks that have theirs wait for the others. A thread may also have its stack, but none for signals: then the standard library panics.
+#[test]
+fn threads_that_cannot_be_had_are_one_error() {
+    let workdir = Workdir::new(MELT);
+    let local = "--set parallel.backend=local --set parallel.ranks=4 --threads 200";
+    let said =
+        Said::of(workdir.shell(&format!("ulimit -v 2000000; exec \"$md\" run melt.toml --quiet {local}")));
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    let errors: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    let is_refusal = |line: &str| {
+        let reason = "200 threads cannot be started: Resource temporarily unavailable (os error 11)";
+        line.strip_prefix("error: rank ").is_some_and(|rest| rest.ends_with(reason))
+    };
+    let [error] = errors[..] else { return assert!(said.stderr.contains("stack_overflow.rs"), "{said:?}") };
+    assert!(is_refusal(error), "{said:?}");
+}

@@ -64,7 +64,7 @@ impl EarlyEnd {
     }
 
     /// From now on, the first signal of each kind only asks for the end; a second one ends the process at once. Until then,
-    /// and where the system does not let us listen, so does the first. Ranks that are threads of a process share this.
+    /// and where the system does not let us listen, so does the first. One that whoever started us has ignored stays ignored. Ranks that are threads of a process share this.
     pub fn listen(&self) {
         if let Some(came) = &self.came {
             came.get_or_init(|| SIGNALS.each_ref().map(listen_for));
@@ -110,9 +110,20 @@ pub fn fail_in_order() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
+/// As under `nohup`, or in a script's `&`; where the system does not tell, not.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 /// A flag that a signal sets.
 fn listen_for(signal: &Signal) -> Arc<AtomicBool> {
     let came = Arc::new(AtomicBool::new(false));
+    if is_ignored(signal.number) {
+        return came;
+    }
     // In this order: the first one finds the flag unset, and sets it.
     let listens =
         flag::register_conditional_shutdown(signal.number, signal.exit_code.into(), Arc::clone(&came))

@@ -79,6 +79,9 @@ pub enum RunError {
     /// The simulation.
     #[error(transparent)]
     Engine(EngineError),
+    /// Ranks that were not started alike.
+    #[error("{0}")]
+    Unlike(String),
     /// Ways to compute what a comparison judges by do not agree.
     #[error("{0}")]
     Reference(String),
@@ -192,12 +195,12 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::Unlike(_)
             | Self::Trace(_)
             | Self::Machine(_)
             | Self::Predict(_)
             | Self::Engine(
-                EngineError::Threads(_)
-                | EngineError::Grid(_)
+                EngineError::Grid(_)
                 | EngineError::Config(_)
                 | EngineError::BoxTooLarge(_)
                 | EngineError::Particle(_)
@@ -210,7 +213,10 @@ impl RunError {
             | Self::Communication(CommError::Environment { .. })
             | Self::OutputElsewhere
             | Self::Output(
-                OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
+                OutputError::Create { .. }
+                | OutputError::OverwritesInput { .. }
+                | OutputError::Unnamed { .. }
+                | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
             | Self::Reference(_)
@@ -231,6 +237,7 @@ impl RunError {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
             Self::Engine(error) => error.scope(),
             Self::Compared { .. }
+            | Self::Unlike(_)
             | Self::Reference(_)
             | Self::Signalled { .. }
             | Self::Swept { .. }
@@ -243,7 +250,10 @@ impl RunError {
             | Self::Predict(_)
             | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
-                OutputError::Create { .. } | OutputError::OverwritesInput { .. } | OutputError::InUse { .. },
+                OutputError::Create { .. }
+                | OutputError::OverwritesInput { .. }
+                | OutputError::Unnamed { .. }
+                | OutputError::InUse { .. },
             ) => Scope::AllRanks,
             Self::Communication(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,
         }

@@ -11,11 +11,13 @@ use crate::error::RunError;
 use crate::input::{self, InputParticles, Source};
 use crate::scenario::{self, InputFile, InputFormat, Scenario, ScenarioSource};
 use crate::setup;
-use crate::text_file::{read_scenario, told};
+use crate::text_file::{is_open_already, read_scenario, told};
 
 /// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
 #[derive(Debug, Clone)]
 pub struct Inputs {
+    /// Where the scenario stands: particle files are relative to its folder.
+    pub path: PathBuf,
     /// The scenario's text and overrides.
     pub source: ScenarioSource,
     /// The scenario, checked.
@@ -46,7 +48,9 @@ impl Inputs {
     /// Path of the particle file, where there is one.
     pub fn particle_file(&self) -> Option<PathBuf> {
         let file = self.scenario.system.file.as_ref()?;
-        Some(beside(Path::new(&self.source.name), &file.path))
+        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
+        Some(folder.unwrap_or(Path::new("")).join(&file.path))
     }
 
     /// From a scenario's text; particle files are relative to the folder of `name`.
@@ -54,18 +58,19 @@ impl Inputs {
     /// # Errors
     /// As [`Inputs::read`].
     pub fn from_text(name: &str, text: &str, overrides: Vec<String>) -> Result<Self, RunError> {
-        Self::load(ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides }, None)
+        let source = ScenarioSource { name: name.to_owned(), text: text.to_owned(), overrides };
+        Self::load(name.into(), source, None)
     }
 
     fn with(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (&args.scenario, args.scenario.display().to_string());
         let text = told(world, path, || read_scenario(path).map(Some))?.unwrap_or_default();
-        Self::load(ScenarioSource { name, text, overrides: args.overrides() }, world)
+        Self::load(path.clone(), ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
-    fn load(source: ScenarioSource, world: Option<&dyn World>) -> Result<Self, RunError> {
+    fn load(path: PathBuf, source: ScenarioSource, world: Option<&dyn World>) -> Result<Self, RunError> {
         let scenario = scenario::load(&source)?;
-        let mut inputs = Self { source, scenario, particles: None, list: OnceLock::new() };
+        let mut inputs = Self { path, source, scenario, particles: None, list: OnceLock::new() };
         if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
             let name = path.display().to_string();
             inputs.read_particles(&file, &Source::file(&name, &path, world))?;
@@ -97,11 +102,6 @@ impl Inputs {
         };
         text.agree(fault)
     }
-}
-
-/// A path given in a scenario: relative to the scenario's folder.
-fn beside(scenario: &Path, path: &str) -> PathBuf {
-    scenario.parent().unwrap_or(Path::new("")).join(path)
 }
 
 #[cfg(test)]

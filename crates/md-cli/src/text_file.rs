@@ -24,12 +24,14 @@ const FOREIGN: [(&[u8], &str); 7] = [
     (b"\xfe\xff", "it is UTF-16: save it as UTF-8"),
 ];
 
-/// The text of a scenario, or why there is none. A byte order mark is left out. It may also come from the standard input, or from
-/// another file that is open already (`/dev/stdin`, `/dev/fd/63` of a shell's `<(...)`), which somebody writes to.
+/// Whether it is the standard input, or another file that is open already (`/dev/fd/63` of a shell's `<(...)`), which somebody writes to.
+pub(crate) fn is_open_already(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+}
+
+/// The text of a scenario, or why there is none. A byte order mark is left out. The file may be one that [`is_open_already`].
 pub(crate) fn read_scenario(path: &Path) -> Result<String, String> {
-    let is_open =
-        path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd");
-    let (file, _) = open(path, if is_open { Kinds::Any } else { Kinds::Regular })?;
+    let (file, _) = open(path, if is_open_already(path) { Kinds::Any } else { Kinds::Regular })?;
     let mut bytes = Vec::new();
     file.take(LONGEST_SCENARIO).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 == LONGEST_SCENARIO {

@@ -1,11 +1,12 @@
 //! One rank of a running simulation, and the time step.
 
-use md_comm::{Traffic, World};
+use md_comm::{CommError, Reduction, Traffic, World};
 use md_core::integrate::HalfKicks;
 use md_core::memory;
 use md_core::potential::Tail;
 use md_core::rebuild::{Due, RebuildWatch};
-use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Threads};
+use md_core::threads::ThreadsError;
+use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
@@ -86,9 +87,11 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     fn start(world: &'w dyn World, setup: &Setup, mut interaction: I) -> Result<Self, EngineError> {
-        let config = &setup.config;
         check_ranks(setup, world)?;
-        let threads = Threads::new(config.parallel.threads)?;
+        let threads = Threads::new(setup.config.parallel.threads);
+        let (threads, simd) = common_ground(world, threads, setup.simd)?;
+        let own = Setup { simd, ..setup.clone() };
+        let (setup, config) = (&own, &own.config);
         setup.check_division(&setup.division, interaction.cutoff())?;
         let mut particles = initial::particles(setup, world)?;
         interaction.register(&mut particles);
@@ -112,7 +115,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs_step: 0,
             observed: None,
             ending: Ending::default(),
-            setup: setup.clone(),
+            setup: own,
             threads,
             world,
             interaction,
@@ -300,6 +303,26 @@ fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
     }
     let what = format!("the setup is for {} ranks, the world has {}", setup.ranks, world.ranks());
     Err(EngineError::Config(what))
+}
+
+/// The threads, if all ranks have theirs; of several that have none, the first says why. And the narrowest of the ranks' instruction
+/// sets, so that results do not depend on which machine a rank is on. *Collective.*
+fn common_ground(
+    world: &dyn World,
+    threads: Result<Threads, ThreadsError>,
+    level: SimdLevel,
+) -> Result<(Threads, SimdLevel), EngineError> {
+    let from_widest = || SimdLevel::ALL.iter().rev();
+    let own = from_widest().position(|&other| other == level).unwrap_or_default();
+    let first = |failed: bool| if failed { !(world.rank() as u64) } else { 0 };
+    let mut words = [own as u64, first(threads.is_err())];
+    world.reduce(&mut words, Reduction::Highest)?;
+    let [narrowest, failed] = words;
+    if failed != 0 && failed != first(threads.is_err()) {
+        return Err(CommError::PeerFailed { rank: !failed as usize }.into());
+    }
+    let narrowest = from_widest().nth(narrowest as usize).copied();
+    Ok((threads?, narrowest.unwrap_or(level)))
 }
 
 /// The interaction's correction for all particles, where it is wanted. *Collective.*

@@ -13,6 +13,7 @@ pub mod sweep;
 pub mod trace_summary;
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use md_comm::{Backend, World};
@@ -56,9 +57,9 @@ fn output_directory<'n>(
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
     let inputs_read: Vec<&Path> =
-        [Path::new(&inputs.source.name)].into_iter().chain(particle_file.as_deref()).collect();
+        [inputs.path.as_path()].into_iter().chain(particle_file.as_deref()).collect();
     let path = &inputs.scenario.output.directory;
-    let effective = effective_toml(&found_from_anywhere(inputs));
+    let effective = effective_toml(&found_from_anywhere(inputs)?);
     let directory = OutputDirectory::create_replacing(path, results, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     if let Some(holder) = directory.left_by() {
@@ -88,16 +89,18 @@ pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Opti
     Ok(text)
 }
 
-/// The scenario with a particle file that is found wherever the scenario stands.
-fn found_from_anywhere(inputs: &Inputs) -> Scenario {
+/// The scenario with a particle file that is found wherever the scenario stands, and the frame that was read of it, since files grow.
+fn found_from_anywhere(inputs: &Inputs) -> Result<Scenario, OutputError> {
     let mut scenario = inputs.scenario.clone();
-    let absolute = inputs.particle_file().and_then(|path| fs::canonicalize(path).ok());
-    if let (Some(file), Some(path)) =
-        (&mut scenario.system.file, absolute.as_ref().and_then(|path| path.to_str()))
-    {
-        path.clone_into(&mut file.path);
+    if let (Some(file), Some(path)) = (&mut scenario.system.file, inputs.particle_file()) {
+        let absolute = fs::canonicalize(&path).and_then(|path| {
+            let not_utf_8 = |_| io::Error::other("its path is not UTF-8");
+            path.into_os_string().into_string().map_err(not_utf_8)
+        });
+        file.path = absolute.map_err(|reason| OutputError::Unnamed { path, reason })?;
+        file.frame = file.frame.or(inputs.particles.as_ref().and_then(|particles| particles.frame));
     }
-    scenario
+    Ok(scenario)
 }
 
 /// A trajectory of one frame may be what was wanted, but as a rule it is not.

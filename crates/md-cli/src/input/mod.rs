@@ -46,6 +46,8 @@ pub struct InputParticles {
     pub coefficients: BTreeMap<TypePair, PairCoefficients>,
     /// Style of coefficients in a LAMMPS data file that are not those of `lj/cut`, empty where the file does not say.
     pub other_pair_style: Option<String>,
+    /// Which frame they are, if the file has several.
+    pub frame: Option<u64>,
     /// What the user should know about the file, for standard error.
     pub notes: Vec<String>,
     /// Where each particle stands.

@@ -42,6 +42,14 @@ pub enum OutputError {
         /// The input.
         path: PathBuf,
     },
+    /// The effective scenario cannot say where the particles are.
+    #[error("scenario.toml cannot name the particle file `{}`: {reason}", path.display())]
+    Unnamed {
+        /// The particle file.
+        path: PathBuf,
+        /// Why not.
+        reason: io::Error,
+    },
     /// Another run writes into the directory.
     #[error("{}", describe_use(directory, lock, holder.as_ref()))]
     InUse {
@@ -105,6 +113,7 @@ impl OutputError {
             | Self::Vanished { .. }
             | Self::CutShort { .. }
             | Self::NotFinite { .. }
+            | Self::Unnamed { .. }
             | Self::Encode { .. } => self,
         }
     }

@@ -9,6 +9,8 @@
 //! Here stands who runs what; `over_mpi` brings up MPI (`without_mpi` refuses to), `speak` says what came of it.
 
 #[cfg(feature = "mpi")]
+mod alike;
+#[cfg(feature = "mpi")]
 mod over_mpi;
 #[cfg(not(feature = "mpi"))]
 #[path = "without_mpi.rs"]

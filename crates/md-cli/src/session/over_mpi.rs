@@ -5,6 +5,7 @@ use std::time::Duration;
 use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, World};
 
+use super::alike::expect_alike;
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
 use crate::args::{BenchArgs, CompareArgs};
@@ -45,7 +46,7 @@ fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
     match md_comm::mpi::start(WATCHDOG) {
         Ok(world) => {
             let checked = md_comm::mpi::check_environment().map_err(RunError::Communication);
-            let result = checked.and_then(|()| work(&world));
+            let result = expect_alike(&world).and(checked).and_then(|()| work(&world));
             end(&world, result)
         }
         Err(error) => fail_alone(&RunError::Communication(error)),

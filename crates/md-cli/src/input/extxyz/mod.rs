@@ -74,6 +74,7 @@ pub(crate) fn read(
         let names = columns.unknown.join(", ");
         particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
     }
+    particles.frame = Some(*number).filter(|_| *count > 1);
     if *count > 1 {
         let step = comment.get("Step").map_or_else(String::new, |step| format!(" (step {step})"));
         particles.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
