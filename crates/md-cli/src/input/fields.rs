@@ -151,3 +151,30 @@ pub(super) fn particles(
     source.share(atoms, &mut particles)?;
     Ok(particles)
 }
+
+/// LAMMPS's styles of units, beside `lj`.
+const OTHER_UNITS: [&str; 7] = ["real", "metal", "si", "cgs", "electron", "micro", "nano"];
+
+/// A title or a comment may name the units, as LAMMPS's `write_data` does: others than ours would give a run without sense.
+///
+/// # Errors
+/// Units that are not reduced.
+pub(super) fn check_units(here: Here<'_>, remark: &str) -> Result<(), InputError> {
+    let is_mark = |letter: char| !letter.is_alphanumeric() && letter != '=';
+    let spaced = remark.replace('=', " = ");
+    let words: Vec<&str> = spaced.split_whitespace().map(|word| word.trim_matches(is_mark)).collect();
+    let is_any_of = |word: &str, known: &[&str]| known.iter().any(|own| own.eq_ignore_ascii_case(word));
+    let named = (1..words.len()).filter(|&next| is_any_of(words[next - 1], &["units"]));
+    let named = named.filter_map(|next| match words[next..] {
+        ["=", units, ..] => Some(units),
+        [units, ..] => Some(units).filter(|units| is_any_of(units, &OTHER_UNITS)),
+        [] => None,
+    });
+    match named.into_iter().find(|units| !is_any_of(units, &["lj", "reduced"])) {
+        None => Ok(()),
+        Some(units) => {
+            let supported = "the numbers must be in reduced units, `units = lj`".to_owned();
+            Err(here.error(Problem::Unsupported { what: format!("a file in `units = {units}`"), supported }))
+        }
+    }
+}

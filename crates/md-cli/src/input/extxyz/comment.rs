@@ -3,12 +3,15 @@
 use crate::input::error::{InputError, Problem};
 use crate::input::fields::{AXES, Line};
 
+/// Entries that mean something here.
+const KNOWN: [&str; 5] = ["Lattice", "Properties", "pbc", "Origin", "Step"];
+
 /// Entries of the comment line, in order.
 #[derive(Debug)]
 pub(super) struct Comment<'t>(Vec<(&'t str, &'t str)>);
 
 impl<'t> Comment<'t> {
-    /// Takes the line apart; a word without `=` is an entry without a value.
+    /// Takes the line apart; a word without `=` is an entry without a value. What means something here must be there once.
     pub(super) fn parse(line: Line<'t>) -> Result<Self, InputError> {
         let mut entries = Vec::new();
         let mut rest = line.text;
@@ -21,6 +24,10 @@ impl<'t> Comment<'t> {
                 })?,
                 None => ("", after),
             };
+            let is_same = |own: &&str| own.eq_ignore_ascii_case(key);
+            if KNOWN.iter().any(is_same) && entries.iter().any(|(own, _)| is_same(own)) {
+                return Err(line.here.error(Problem::Twice { what: format!("`{key}` in the comment line") }));
+            }
             entries.push((key, value));
             rest = after.trim_start();
         }

@@ -54,6 +54,7 @@ pub(crate) fn read(
 ) -> Result<InputParticles, RunError> {
     let frames = Frames::find(source, wanted)?;
     let (text, second) = frames.check(source.name, wanted)?;
+    fields::check_units(second, text)?;
     let second = Line { here: second, text };
     let comment = Comment::parse(second)?;
     let columns = Columns::parse(second, &comment)?;

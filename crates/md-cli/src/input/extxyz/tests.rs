@@ -39,7 +39,9 @@ fn a_small_file_is_read_and_sorted_by_id() {
         lines: [4, 5, 3].map(|line| ParticleLines { position: line, velocity: line }).to_vec(),
         ..InputParticles::default()
     };
-    assert_eq!(parse("a.extxyz", SMALL, &species()).unwrap(), expected);
+    for text in [SMALL, &SMALL.replace("Time", "Units=\"LJ\" note=1 note=2 Time")] {
+        assert_eq!(parse("a.extxyz", text, &species()).unwrap(), expected);
+    }
     for name in ["vel", "velocities"] {
         let text = SMALL.replace("velo:", &format!("{name}:"));
         assert_eq!(parse("a.extxyz", &text, &species()).unwrap(), expected);
@@ -141,6 +143,19 @@ fn every_fault_of_the_comment_line_is_named() {
         ("species:S:1", "element:S:1", "a.extxyz:2: column `species` or `type` is missing: "),
         ("velo:", "pos:", "a.extxyz:2: column `pos` is given twice"),
         ("velo:", "momenta:R:3:momenta:", "a.extxyz:2: column `momenta` is given twice"),
+        (
+            "Time",
+            "lattice=\"9 0 0 0 9 0 0 0 9\" Time",
+            "a.extxyz:2: `lattice` in the comment line is given twice",
+        ),
+        ("Time", "PBC=\"T T T\" pbc=\"F F F\" Time", "a.extxyz:2: `pbc` in the comment line is given twice"),
+        ("Time", "Origin=\"0 0 0\" Time", "a.extxyz:2: `Origin` in the comment line is given twice"),
+        ("Time", "Properties=pos:R:3 Time", "a.extxyz:2: `Properties` in the comment line is given twice"),
+        (
+            "Time",
+            "units=metal Time",
+            "a.extxyz:2: a file in `units = metal` is not supported: the numbers must be in reduced units, `units = lj`",
+        ),
     ] {
         let found = after(from, to);
         assert!(found.contains(expected), "{found}");

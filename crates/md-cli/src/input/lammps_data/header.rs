@@ -32,23 +32,26 @@ pub(super) const KEYWORDS: [&str; 5] = ["atoms", "types", "xhi", "yhi", "zhi"];
 
 const FORMS: &str = "the header has `N atoms`, `N atom types`, `LO HI xlo xhi`, the same for y and z";
 
-/// A title or a comment of the header may name the units, as LAMMPS's `write_data` does: others than ours would give a
-/// run without sense.
-///
-/// # Errors
-/// Units other than `lj`.
-pub(super) fn check_units(here: Here<'_>, remark: &str) -> Result<(), InputError> {
-    let is_mark = |letter: char| !letter.is_alphanumeric() && letter != '=';
-    let spaced = remark.replace('=', " = ");
-    let words: Vec<&str> = spaced.split_whitespace().map(|word| word.trim_matches(is_mark)).collect();
-    let named = words.windows(3).find(|words| words[0].eq_ignore_ascii_case("units") && words[1] == "=");
-    let units = named.map_or("lj", |words| words[2]);
-    if units.eq_ignore_ascii_case("lj") {
-        return Ok(());
-    }
-    let supported = "the numbers must be in reduced units, `units = lj`".to_owned();
-    Err(here.error(Problem::Unsupported { what: format!("a file in `units = {units}`"), supported }))
-}
+/// What a file may say that it has none of.
+const ABSENT: [&str; 17] = [
+    "bonds",
+    "angles",
+    "dihedrals",
+    "impropers",
+    "bond types",
+    "angle types",
+    "dihedral types",
+    "improper types",
+    "extra bond per atom",
+    "extra angle per atom",
+    "extra dihedral per atom",
+    "extra improper per atom",
+    "extra special per atom",
+    "ellipsoids",
+    "lines",
+    "triangles",
+    "bodies",
+];
 
 impl Draft {
     /// What the lines before the first section have said.
@@ -92,7 +95,7 @@ impl Draft {
             [low, high, "ylo", "yhi"] => self.bound(1, line, low, high),
             [low, high, "zlo", "zhi"] => self.bound(2, line, low, high),
             [xy, xz, yz, "xy", "xz", "yz"] => refuse_tilt(line, &[xy, xz, yz]),
-            ["0", ..] => Ok(()),
+            ["0", what @ ..] if ABSENT.contains(&what.join(" ").as_str()) => Ok(()),
             _ => Err(line.unexpected(FORMS)),
         }
     }

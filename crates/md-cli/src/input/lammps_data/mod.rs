@@ -221,7 +221,7 @@ impl Layout {
         }
         let (content, comment) = if number == 1 { ("", raw) } else { uncommented(raw) };
         if self.current.is_none() {
-            header::check_units(here, comment)?;
+            fields::check_units(here, comment)?;
         }
         let line = Line { here, text: content.trim() };
         if line.text.is_empty() {

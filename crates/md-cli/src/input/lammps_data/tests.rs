@@ -61,6 +61,8 @@ fn a_small_file_is_read_and_sorted_by_id() {
         ..InputParticles::default()
     };
     assert_eq!(particles, expected);
+    let none = "0 bonds\n0 bond types\n0 extra bond per atom\n0 ellipsoids";
+    assert_eq!(parse("a", &SMALL.replace("0 bonds", none)).unwrap().positions, expected.positions);
 }
 
 #[test]
@@ -108,6 +110,15 @@ fn every_fault_of_the_header_is_named() {
         ("2 atom types\n", "", "data.lammps: header line `N atom types` is missing: "),
         ("0 2.5 zlo zhi\n", "", "data.lammps: header line `LO HI zlo zhi` is missing: "),
         ("0 bonds", "7 bonds", "data.lammps:5: cannot make sense of `7 bonds`: the header has `N atoms`"),
+        ("0 bonds", "0 bounds", "data.lammps:5: cannot make sense of `0 bounds`: the header has `N atoms`"),
+        ("0 bonds", "0 bonds 7", "data.lammps:5: cannot make sense of `0 bonds 7`: the header has `N atoms`"),
+        (
+            "0 10 xlo xhi",
+            "0 10 xlo xhi 3",
+            "data.lammps:7: cannot make sense of `0 10 xlo xhi 3`: the header",
+        ),
+        ("xy xz yz", "xz xy yz", "data.lammps:10: cannot make sense of `0 0 0 xz xy yz`: the header has"),
+        ("title", "in units metal", "data.lammps:1: a file in `units = metal` is not supported: the numbers"),
         ("0 bonds", "3 atoms", "data.lammps:5: header line `3 atoms` is given twice"),
         ("0 10 xlo", "0 0 xlo", "data.lammps:7: the box must have a positive edge along x, found 0.0"),
         ("0 10 xlo", "0 -1 xlo", "data.lammps:7: the box must have a positive edge along x, found -1.0"),
