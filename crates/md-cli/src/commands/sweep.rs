@@ -110,7 +110,7 @@ fn jobs(
     choices: &Choices,
     screen: &mut Screen,
 ) -> Result<Vec<Job>, RunError> {
-    let base = found_from_anywhere(inputs);
+    let base = found_from_anywhere(inputs)?;
     let mut alone = base.clone();
     (alone.parallel.ranks, alone.parallel.grid) = (1, None);
     let own = setup::of_scenario(inputs, &alone, 1)?.atoms();
@@ -272,7 +272,7 @@ impl Table {
         let old = |file: KnownFile| fs::read_to_string(path.join(file.name())).ok();
         let rows = match old(KnownFile::SWEEP) {
             None => Vec::new(),
-            Some(_) if old(KnownFile::SCENARIO) != Some(effective_toml(&found_from_anywhere(inputs))) => {
+            Some(_) if old(KnownFile::SCENARIO) != Some(effective_toml(&found_from_anywhere(inputs)?)) => {
                 return Err(refusal(format!(
                     "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
                     path.display()
