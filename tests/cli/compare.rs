@@ -204,6 +204,22 @@ fn one_rank_and_partitions_to_come() {
     assert!(workdir.read("out/recommendation.txt").contains("One rank sends no messages"));
 }
 
+/// Whoever calls this from a script learns it from the exit code.
+#[test]
+fn nothing_that_could_be_measured() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let call = "compare melt.toml --backends shm,auto,p2p --shells half,eighth --steps 1";
+    assert_snapshot!(error(&workdir, call, Start::Threads(1)), @r"
+    exit code 3
+    error: nothing could be measured: auto: chooses among the others; compare those; shm, p2p: the ranks of this run are threads of one process; start it with mpirun, or with an MPI backend in the scenario
+    ");
+    let rows = rows(&workdir);
+    assert!(rows.iter().all(|row| row.text("status") == "unavailable"));
+}
+
 #[test]
 fn unknown_names_are_answered_with_the_nearest() {
     let workdir = Workdir::new(MELT);
@@ -311,9 +327,10 @@ fn strategies_that_need_more_memory_than_there_is_are_left_out() {
     let mut command = workdir.under_mpirun(1, "bash".as_ref());
     command.args(["-c", script]).env("md", md_cli());
     let said = Said::of(command);
-    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     let rows = rows(&workdir);
     let note = rows[0].text("note");
+    let error = format!("error: nothing could be measured: p2p: {note}\n");
+    assert_eq!((said.code, said.stderr), (Some(3), error));
     assert_eq!(rows[0].text("status"), "unavailable");
     assert!(note.contains("600 particles need about ") && note.contains(" of memory per rank"), "{note}");
 }

@@ -107,15 +107,21 @@ fn files_removed_during_the_run() {
 }
 
 #[test]
-fn files_cut_during_the_run() {
-    for name in ["thermo.csv", "traj.extxyz", "scenario.toml"] {
+fn files_cut_or_written_to_during_the_run() {
+    let cases = [(": >", "cut"), ("echo 1 >>", "written to by somebody else")];
+    for (name, (script, done)) in ["thermo.csv", "traj.extxyz", "scenario.toml"]
+        .into_iter()
+        .flat_map(|name| cases.map(|case| (name, case)))
+    {
         let workdir = Workdir::new(&format!("{MELT}{TRAJECTORY}"));
-        let text = tampered(&workdir, &format!(": > out/{name}"));
-        let left = workdir.read(&format!("out/{name}")).len();
+        let text = tampered(&workdir, &format!("{script} out/{name}"));
+        let found = workdir.read(&format!("out/{name}")).len();
         let start =
-            format!("error: rank 0: `out/{name}` was cut during the run: it holds {left} bytes, but ");
-        let written = text.strip_prefix(&start).and_then(|text| text.strip_suffix(" were written to it\n"));
-        assert!(written.is_some_and(|bytes| bytes.parse::<usize>().unwrap() > left), "{text}");
+            format!("error: rank 0: `out/{name}` was {done} during the run: it holds {found} bytes, but ");
+        let written =
+            text.strip_prefix(&start).and_then(|text| text.strip_suffix(" were written to it by the run\n"));
+        let written: usize = written.unwrap_or_else(|| panic!("{text}")).parse().unwrap();
+        assert!(if done == "cut" { written > found } else { written + 2 == found }, "{text}");
         assert!(workdir.path("out/summary.json").exists(), "the others are written");
     }
 }
@@ -298,6 +304,33 @@ fn a_run_without_trajectory_removes_the_old_one() {
     workdir.write("go-on.toml", &from_file("out/traj.extxyz").replace("temperature = 1.44\n", ""));
     workdir.succeed(ONE_RANK, "run go-on.toml --quiet");
     assert!(workdir.path("out/traj.extxyz").exists(), "an input");
+}
+
+/// Whatever command was here before, and whatever has become of its scenario.
+#[test]
+fn results_of_other_commands_are_removed() {
+    const COMPARE: &str = "compare melt.toml --quiet --repeat 1 --steps 1";
+    let workdir = Workdir::new(MELT);
+    workdir.write("with.toml", &format!("{MELT}{TRAJECTORY}"));
+    let succeed = |command: &str| {
+        workdir.succeed(ONE_RANK, command);
+        workdir.files("out")
+    };
+    let compared = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
+    let run = ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv"];
+    assert_eq!(succeed("run with.toml --quiet").len(), run.len() + 1);
+    assert_eq!(succeed(COMPARE), compared);
+    assert_eq!(succeed("run melt.toml --quiet"), run);
+    assert_eq!(succeed(COMPARE), compared);
+    assert_eq!(succeed("forces melt.toml --quiet"), ["forces.csv", "scenario.toml", "summary.json"]);
+    for script in ["rm out/scenario.toml", "cp melt.toml out/scenario.toml"] {
+        succeed("run with.toml --quiet");
+        assert!(workdir.shell(script).status().unwrap().success());
+        assert_eq!(succeed(COMPARE), compared, "{script}");
+    }
+    workdir.write("out/bench.csv", "of no scenario");
+    workdir.write("out/notes.txt", "not of our making");
+    assert_eq!(succeed("run melt.toml --quiet").len(), run.len() + 2);
 }
 
 #[test]

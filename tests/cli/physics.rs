@@ -51,6 +51,19 @@ fn a_neighbourhood_that_is_never_late_is_not_warned_of() {
     }
 }
 
+/// It has no lists; where it has no ghosts either, nothing can be missed.
+#[test]
+fn a_direct_sum_between_walls_is_never_late() {
+    let walls = "boundary = [\"reflecting\", \"reflecting\", \"reflecting\"]";
+    let workdir = Workdir::new(&MELT.replace("temperature", &format!("{walls}\ntemperature")));
+    let call = "run melt.toml --quiet --set neighbor.rebuild.every=200 --set neighbor.method=";
+    let said = |start, method: &str| workdir.succeed(start, &format!("{call}{method}")).stderr;
+    assert_eq!(said(Start::Threads(1), "direct-sum"), "");
+    assert_eq!(summary(&workdir)["dangerous_checks"], 0);
+    assert!(said(Start::Threads(2), "direct-sum").starts_with("warning: step 7: "), "there are ghosts");
+    assert!(said(Start::Threads(1), "cells").starts_with("warning: step 7: "));
+}
+
 #[test]
 fn several_steps_without_skin() {
     let workdir = melt_with("[neighbor]\nskin = 0.0\nrebuild = { every = 5 }");
@@ -75,12 +88,18 @@ fn a_total_energy_that_is_not_kept() {
     let arguments = "run melt.toml --quiet --set simulation.timestep=0.03 --set simulation.steps=40";
     let said = workdir.call(Start::Threads(1), arguments);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert_snapshot!(said.stderr, @r"
-    warning: the total energy has changed by 0.0956 per atom, 7.45 % of the mean kinetic energy, where 3 % can be expected; the time step is probably too large (`simulation.max_drift` makes this an error)
-    ");
+    assert_snapshot!(said.stderr, @r#"
+    warning: the total energy has changed by 0.0956 per atom, 7.45 % of the mean kinetic energy, where 3 % can be expected; the time step is too large, or the potential jumps too far at its cutoff: try `interaction.shift = "energy"` or a larger `interaction.cutoff` (`simulation.max_drift` makes this an error)
+    "#);
     assert_eq!(summary(&workdir)["warnings"].as_array().unwrap().len(), 1);
     let said = workdir.succeed(Start::Threads(1), &format!("{arguments} --set simulation.max_drift=10"));
-    assert!(said.stderr.ends_with("; the time step is probably too large\n"), "{said:?}");
+    assert!(said.stderr.ends_with(" or a larger `interaction.cutoff`\n"), "{said:?}");
+    let shifted = workdir.succeed(Start::Threads(1), &format!("{arguments} --set interaction.shift=energy"));
+    let cause = "; the time step is probably too large (`simulation.max_drift` makes this an error)\n";
+    assert!(shifted.stderr.ends_with(cause), "{shifted:?}");
+    let stale = workdir.succeed(Start::Threads(1), &format!("{arguments} --set neighbor.rebuild.every=200"));
+    let cause = "; pairs that were missed may be the cause (`simulation.max_drift` makes this an error)\n";
+    assert!(stale.stderr.ends_with(cause), "{stale:?}");
     let arguments = "run melt.toml --set simulation.timestep=0.03 --set simulation.max_drift=0.01";
     assert_snapshot!(error_everywhere(&workdir, arguments, &starts()), @r"
     exit code 1

@@ -34,6 +34,8 @@ pub struct RunFacts {
     pub warnings: Vec<String>,
     /// What makes ranks take turns on their cores, in words.
     pub crowding: Option<String>,
+    /// File name of the trajectory that was written.
+    pub trajectory: Option<String>,
     /// RMA component in use, or `none`.
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.

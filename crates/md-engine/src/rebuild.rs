@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use md_core::force::MethodKind;
 use md_core::migrate::take_migrants;
 use md_core::rebuild::{Due, RebuildDecision};
 use md_core::{CellGrid, HaloPlan, Particles, Partition, Threads};
@@ -62,16 +63,27 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// reported may lack pairs. *Collective.*
     pub(crate) fn check_neighborhood(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let displacement = self.check_lost(displacement2)?;
+        if !self.can_lack_pairs() {
+            return Ok(());
+        }
         let is_dangerous = self.neighborhood.note(self.state.step, self.watch.over_half_skin(displacement));
         self.neighborhood.dangerous_checks += u64::from(is_dangerous);
         Ok(())
+    }
+
+    /// Whether it matters how far particles move: a direct sum has no lists, but it has ghosts, except on one rank between walls.
+    fn can_lack_pairs(&self) -> bool {
+        let domain = &self.state.domain;
+        let has_ghosts =
+            self.world.ranks() > 1 || (0..domain.dimension.count()).any(|dim| domain.is_periodic(dim));
+        has_ghosts || self.setup.config.neighbor.method != MethodKind::DirectSum
     }
 
     /// A rebuild in the course of the run: makes sure nobody is lost, and counts. *Collective.*
     pub(crate) fn rebuild(&mut self, displacement2: Option<f64>) -> Result<(), EngineError> {
         let largest = self.check_lost(displacement2)?;
         self.neighborhood.rebuilds += 1;
-        if self.watch.can_be_late() {
+        if self.watch.can_be_late() && self.can_lack_pairs() {
             let displacement = self.watch.over_half_skin(largest);
             let is_dangerous = self.neighborhood.note(self.state.step, displacement);
             self.neighborhood.dangerous_rebuilds += u64::from(is_dangerous);

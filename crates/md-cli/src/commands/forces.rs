@@ -21,8 +21,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     // Nothing moves, so the particles need no velocities.
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
     memory::expect_on_all(world, inputs, &setup)?;
-    let results = KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name);
-    let directory = open_on_root(world, || output_directory(inputs, results, verbosity))?;
+    let directory = open_on_root(world, || output_directory(inputs, None, verbosity))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;
     let timings = Timings::reduce(&simulation.timing()?, world)?;

@@ -49,10 +49,10 @@ where
     }
 }
 
-/// The output directory for results with these names, with the effective scenario in it.
-fn output_directory<'n>(
+/// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.
+fn output_directory(
     inputs: &Inputs,
-    results: impl IntoIterator<Item = &'n str>,
+    trajectory: Option<&str>,
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
@@ -60,7 +60,7 @@ fn output_directory<'n>(
         [inputs.path.as_path()].into_iter().chain(particle_file.as_deref()).collect();
     let path = &inputs.scenario.output.directory;
     let effective = effective_toml(&found_from_anywhere(inputs)?);
-    let directory = OutputDirectory::create_replacing(path, results, &inputs_read, effective.as_bytes())?;
+    let directory = OutputDirectory::for_scenario(path, trajectory, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
@@ -178,13 +178,14 @@ fn facts(
         },
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy, setup, units),
+        warnings: warnings(&neighborhood, &energy, setup, units, interaction.shift),
         neighborhood,
         lost_particles: 0,
         ended,
         energy_drift_per_atom: drift_per_atom,
         energy,
         crowding: None,
+        trajectory: None,
         rma_component: match parallel.backend {
             Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
                 "none".to_owned()

@@ -69,8 +69,7 @@ pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), R
     };
     let forecast = md_lab::predict::predict(&config, &machine, &request)?;
     let verbosity = Verbosity::unless(args.quiet);
-    let files = [KnownFile::PREDICT, KnownFile::PREDICT_SVG];
-    let directory = output_directory(inputs, files.map(KnownFile::name), verbosity)?;
+    let directory = output_directory(inputs, None, verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&forecast));
     let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));

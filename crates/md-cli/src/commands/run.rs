@@ -77,7 +77,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
         let wall_s = timings.phase(Phase::Total).seconds.max;
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
         let facts = facts(world, &simulation, scenario, &setup, &summary);
-        let facts = RunFacts { crowding, ..facts };
+        let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.path.clone());
+        let facts = RunFacts { crowding, trajectory, ..facts };
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
         let timeline = timeline.map(|(file, written)| {
             let text = trace_line(file.path(), &written?);
@@ -127,10 +128,8 @@ impl Outputs {
     fn open(inputs: &Inputs, setup: &Setup, args: &RunArgs) -> Result<Self, OutputError> {
         let scenario = &inputs.scenario;
         let trajectory = scenario.output.trajectory.as_ref();
-        let results = KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name).into_iter();
-        let results = results.chain(trajectory.map(|trajectory| trajectory.path.as_str()));
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, results, verbosity)?;
+        let directory = output_directory(inputs, trajectory.map(|it| it.path.as_str()), verbosity)?;
         let trajectory = trajectory.map(|trajectory| {
             let domain = &setup.domain;
             let periodic = [0, 1, 2].map(|dim| domain.is_periodic(dim));

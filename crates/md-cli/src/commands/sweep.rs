@@ -283,7 +283,7 @@ impl Table {
             })?,
         };
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, [], verbosity)?;
+        let directory = output_directory(inputs, None, verbosity)?;
         Ok(Self { directory, screen: Screen::stdout(verbosity), rows })
     }
 

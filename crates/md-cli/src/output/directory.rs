@@ -62,13 +62,21 @@ impl KnownFile {
     pub const BENCH: Self = Self("bench.csv");
     /// The same over the size of messages.
     pub const BENCH_SVG: Self = Self("bench.svg");
-    /// Results of `run` and `forces`: a new run removes all of them, so that none of an old run stands beside it.
-    pub const RESULTS_OF_A_RUN: [Self; 5] =
-        [Self::THERMO, Self::TIMING, Self::TIMING_RANKS, Self::SUMMARY, Self::FORCES];
-    /// Results of `compare`.
-    pub const RESULTS_OF_A_COMPARISON: [Self; 4] =
-        [Self::COMPARE, Self::COMPARE_SVG, Self::COMPARE_PNG, Self::RECOMMENDATION];
-
+    /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, so that none stands beside a
+    /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
+    pub const RESULTS_OF_A_SCENARIO: [Self; 11] = [
+        Self::THERMO,
+        Self::TIMING,
+        Self::TIMING_RANKS,
+        Self::SUMMARY,
+        Self::FORCES,
+        Self::COMPARE,
+        Self::COMPARE_SVG,
+        Self::COMPARE_PNG,
+        Self::RECOMMENDATION,
+        Self::PREDICT,
+        Self::PREDICT_SVG,
+    ];
     /// Results of `bench`.
     pub const RESULTS_OF_A_BENCHMARK: [Self; 2] = [Self::BENCH, Self::BENCH_SVG];
 
@@ -86,43 +94,45 @@ pub struct OutputDirectory {
     path: PathBuf,
     identity: Option<FileIdentity>,
     inputs: Vec<FileIdentity>,
-    /// The effective scenario, written before the run, and its bytes.
-    scenario: Option<(PathBuf, FileIdentity, u64)>,
+    /// The effective scenario, written before the run, and its bytes where it was.
+    scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
 }
 
 impl OutputDirectory {
-    /// Sets up the directory for `run` or `forces`. Call it on rank 0, after all inputs have been read.
+    /// Sets up the directory for a scenario without a trajectory. Call it on rank 0, after all inputs have been read.
     ///
     /// # Errors
     /// [`OutputError::Create`], [`OutputError::InUse`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
-        Self::create_replacing(path, KnownFile::RESULTS_OF_A_RUN.map(KnownFile::name), &[], b"")
+        Self::for_scenario(path, None, &[], b"")
     }
 
-    /// Sets up the directory for results with these names, removes those of an earlier time, all of them or none, and writes
-    /// the effective scenario.
+    /// Sets up the directory for results of a scenario, perhaps with a trajectory, removes those of an earlier time, all of them or
+    /// none, and writes the effective scenario.
     ///
     /// # Errors
     /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, would be replaced;
     /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made, written to or cleared.
-    pub fn create_replacing<'n>(
+    pub fn for_scenario(
         path: impl Into<PathBuf>,
-        results: impl IntoIterator<Item = &'n str>,
+        trajectory: Option<&str>,
         inputs: &[&Path],
         scenario: &[u8],
     ) -> Result<Self, OutputError> {
         let mut directory = Self::open(path.into(), inputs)?;
         let scenario_is_there = directory.has_scenario(scenario)?;
-        directory.replace(results)?;
+        let results = KnownFile::RESULTS_OF_A_SCENARIO.map(KnownFile::name).into_iter().chain(trajectory);
+        let old_trajectories = directory.old_trajectories();
+        directory.replace(results.chain(old_trajectories.iter().map(String::as_str)))?;
         let path = directory.path.join(KnownFile::SCENARIO.name());
         if !scenario_is_there {
             directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
         }
         // An input that says the same may stand behind a link.
-        let bytes = if scenario_is_there { 0 } else { scenario.len() as u64 };
+        let bytes = (!scenario_is_there).then_some(scenario.len() as u64);
         directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
         Ok(directory)
     }
@@ -130,7 +140,7 @@ impl OutputDirectory {
     /// The same without a scenario.
     ///
     /// # Errors
-    /// As [`Self::create_replacing`].
+    /// As [`Self::for_scenario`].
     pub fn without_scenario(path: PathBuf, results: &[KnownFile]) -> Result<Self, OutputError> {
         let directory = Self::open(path, &[])?;
         directory.replace(results.iter().map(|file| file.name()))?;
@@ -159,9 +169,6 @@ impl OutputDirectory {
         let places: Result<Vec<PathBuf>, OutputError> = names.map(|name| self.place_of(name)).collect();
         let places = places?;
         places.iter().try_for_each(|place| expect_room(place))?;
-        if places.contains(&self.path.join(KnownFile::THERMO.name())) {
-            self.remove_old_trajectory()?;
-        }
         places.iter().try_for_each(|place| make_room(place))
     }
 
@@ -215,7 +222,7 @@ impl OutputDirectory {
     /// At the end of a run: what was written before it must still be there.
     ///
     /// # Errors
-    /// [`OutputError::Vanished`], [`OutputError::CutShort`].
+    /// [`OutputError::Vanished`], [`OutputError::Altered`].
     pub fn finish(&self) -> Result<(), OutputError> {
         self.scenario.as_ref().map_or(Ok(()), |(path, identity, bytes)| identity.expect_at(path, *bytes))
     }
@@ -249,19 +256,28 @@ impl OutputDirectory {
         Ok(false)
     }
 
-    /// Removes the trajectory of an earlier run: what its scenario names, if it is one of our trajectories and no input.
-    fn remove_old_trajectory(&self) -> Result<(), OutputError> {
-        let Some(name) = trajectory_of(&self.path.join(KnownFile::SCENARIO.name())) else { return Ok(()) };
-        let old = self.path.join(name);
-        if self.is_input(&old) || !is_own_trajectory(&old) { Ok(()) } else { make_room(&old) }
+    /// The trajectory of an earlier run: what its scenario or its summary names, if it is one of our trajectories and no input.
+    fn old_trajectories(&self) -> Vec<String> {
+        let [scenario, summary] =
+            [KnownFile::SCENARIO, KnownFile::SUMMARY].map(|file| self.path.join(file.name()));
+        let is_old = |name: &String| {
+            let (old, is_name) = (self.path.join(name), Path::new(name).file_name());
+            is_name.is_some_and(|own| own == name.as_str()) && !self.is_input(&old) && is_own_trajectory(&old)
+        };
+        [trajectory_of(&scenario), trajectory_in(&summary)].into_iter().flatten().filter(is_old).collect()
     }
 }
 
-/// The file name of the trajectory that a scenario asks for.
+/// What a scenario names as its trajectory.
 fn trajectory_of(scenario: &Path) -> Option<String> {
     let scenario: toml::Table = read_scenario(scenario).ok()?.parse().ok()?;
-    let path = scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?;
-    Path::new(path).file_name().is_some_and(|name| name == path).then(|| path.to_owned())
+    Some(scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?.to_owned())
+}
+
+/// What a summary names as its trajectory, should the scenario have been removed or replaced.
+fn trajectory_in(summary: &Path) -> Option<String> {
+    let summary: serde_json::Value = serde_json::from_str(&read_scenario(summary).ok()?).ok()?;
+    Some(summary.get("trajectory")?.as_str()?.to_owned())
 }
 
 /// Where a file is written that appears under its name once it is complete.
@@ -283,15 +299,23 @@ mod tests {
     #[test]
     fn a_new_run_removes_the_results_of_the_old_one_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["summary.json", "thermo.csv", "forces.csv", "compare.csv", "notes.txt", "scenario.toml"]
-        {
+        let names = [
+            "summary.json",
+            "thermo.csv",
+            "forces.csv",
+            "compare.csv",
+            "bench.csv",
+            "notes.txt",
+            "scenario.toml",
+        ];
+        for name in names {
             fs::write(folder.path().join(name), "old").unwrap();
         }
         OutputDirectory::create(folder.path()).unwrap();
         let mut left: Vec<_> =
             fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
-        assert_eq!(left, ["compare.csv", "notes.txt", "scenario.toml"]);
+        assert_eq!(left, ["bench.csv", "notes.txt", "scenario.toml"]);
     }
 
     #[test]
@@ -333,10 +357,8 @@ mod tests {
         for link in [std::os::unix::fs::symlink::<&PathBuf, &PathBuf>, fs::hard_link] {
             link(&elsewhere, &start).unwrap();
             let inputs: [&Path; 2] = [&scenario, &elsewhere];
-            let open = |effective: &[u8]| {
-                let results = ["thermo.csv", "summary.json"];
-                OutputDirectory::create_replacing(folder.path(), results, &inputs, effective)
-            };
+            let open =
+                |effective: &[u8]| OutputDirectory::for_scenario(folder.path(), None, &inputs, effective);
             let error = open(b"steps = 2\n").unwrap_err();
             assert!(matches!(&error, OutputError::OverwritesInput { path } if *path == scenario), "{error}");
             let directory = open(b"steps = 1\n").unwrap();

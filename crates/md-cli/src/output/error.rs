@@ -66,16 +66,17 @@ pub enum OutputError {
         /// Which file.
         path: PathBuf,
     },
-    /// Somebody has cut a file during the run.
+    /// Somebody has cut a file, or written to it, during the run.
     #[error(
-        "`{}` was cut during the run: it holds {left} bytes, but {written} were written to it",
-        path.display()
+        "`{}` was {} during the run: it holds {found} bytes, but {written} were written to it by the run",
+        path.display(),
+        if found < written { "cut" } else { "written to by somebody else" }
     )]
-    CutShort {
+    Altered {
         /// Which file.
         path: PathBuf,
         /// Its bytes.
-        left: u64,
+        found: u64,
         /// Bytes that it should hold.
         written: u64,
     },
@@ -111,7 +112,7 @@ impl OutputError {
             | Self::OverwritesInput { .. }
             | Self::InUse { .. }
             | Self::Vanished { .. }
-            | Self::CutShort { .. }
+            | Self::Altered { .. }
             | Self::NotFinite { .. }
             | Self::Unnamed { .. }
             | Self::Encode { .. } => self,

@@ -94,6 +94,7 @@ pub(super) fn facts() -> RunFacts {
         energy: EnergyReport::default(),
         warnings: Vec::new(),
         crowding: None,
+        trajectory: None,
         rma_component: "none".to_owned(),
         choices: Vec::new(),
         git: "0123456".to_owned(),

@@ -30,17 +30,17 @@ impl FileIdentity {
         Some(Self::from(&fs::metadata(path).ok()?))
     }
 
-    /// Whether this file still stands at a path, with all bytes that were written to it.
+    /// Whether this file still stands at a path, with the bytes that were written to it, where any were, and no others.
     ///
     /// # Errors
-    /// [`OutputError::Vanished`], [`OutputError::CutShort`].
-    pub(super) fn expect_at(self, path: &Path, written: u64) -> Result<(), OutputError> {
+    /// [`OutputError::Vanished`], [`OutputError::Altered`].
+    pub(super) fn expect_at(self, path: &Path, written: Option<u64>) -> Result<(), OutputError> {
         match fs::symlink_metadata(path) {
             Ok(there) if Self::from(&there) != self => Err(OutputError::Vanished { path: path.into() }),
-            Ok(there) if there.len() < written => {
-                Err(OutputError::CutShort { path: path.into(), left: there.len(), written })
-            }
-            Ok(_) => Ok(()),
+            Ok(there) => match written.filter(|&written| written != there.len()) {
+                Some(written) => Err(OutputError::Altered { path: path.into(), found: there.len(), written }),
+                None => Ok(()),
+            },
             Err(_) => Err(OutputError::Vanished { path: path.into() }),
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! | file | written | by |
 //! | --- | --- | --- |
-//! | `scenario.toml` | at the start | [`OutputDirectory::create_replacing`] |
+//! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
 //! | `thermo.csv` | row by row | [`ThermoWriter`] |
 //! | trajectory | frame by frame | [`TrajectoryWriter`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |

@@ -66,10 +66,10 @@ impl RecordFile {
     /// that all of it can still be found there.
     ///
     /// # Errors
-    /// [`OutputError::Write`], [`OutputError::Vanished`], [`OutputError::CutShort`].
+    /// [`OutputError::Write`], [`OutputError::Vanished`], [`OutputError::Altered`].
     pub fn finish(self) -> Result<(), OutputError> {
         let synced = self.file.sync_all().and_then(|()| FileIdentity::of(&self.file));
-        synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path, self.intact_bytes)
+        synced.map_err(|reason| self.write_error(reason))?.expect_at(&self.path, Some(self.intact_bytes))
     }
 
     /// The write has already failed; if this fails too, a reader finds one incomplete record at the end.
@@ -162,7 +162,7 @@ mod tests {
         fs::write(&path, "").unwrap();
         file.append(b"0\n", 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"0\n");
-        assert!(matches!(file.finish(), Err(OutputError::CutShort { left: 2, written: 7, .. })));
+        assert!(matches!(file.finish(), Err(OutputError::Altered { found: 2, written: 7, .. })));
     }
 
     #[test]

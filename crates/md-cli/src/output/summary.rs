@@ -84,6 +84,9 @@ impl Summary<'_> {
         map.serialize_entry("lost_particles", &facts.lost_particles)?;
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
         map.serialize_entry("ended", facts.ended.name())?;
+        if let Some(trajectory) = &facts.trajectory {
+            map.serialize_entry("trajectory", trajectory)?;
+        }
         if let Some(ForceTotals { potential_energy, virial, tail_energy, pressure }) = totals {
             map.serialize_entry("potential_energy", potential_energy)?;
             map.serialize_entry("virial", virial)?;

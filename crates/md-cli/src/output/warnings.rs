@@ -1,5 +1,6 @@
 //! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
 
+use md_core::potential::Shift;
 use md_engine::{EnergyReport, NeighborReport, Setup};
 
 use super::statistics::percent;
@@ -28,8 +29,17 @@ pub fn warnings(
     energy: &EnergyReport,
     setup: &Setup,
     units: Units,
+    shift: Shift,
 ) -> Vec<String> {
-    let drift = drift(energy, setup.config.max_drift, units);
+    let cause = match (neighborhood.first_dangerous_step, shift) {
+        (Some(_), _) => "pairs that were missed may be the cause",
+        (None, Shift::None) => {
+            "the time step is too large, or the potential jumps too far at its cutoff: try `interaction.shift = \"energy\"` or a \
+             larger `interaction.cutoff`"
+        }
+        (None, _) => "the time step is probably too large",
+    };
+    let drift = drift(energy, setup.config.max_drift, units, cause);
     [dangers(neighborhood), drift, standstill(energy, setup, units)].into_iter().flatten().collect()
 }
 
@@ -57,12 +67,12 @@ fn dangers(report: &NeighborReport) -> Option<String> {
 }
 
 /// A total energy that is not kept.
-fn drift(report: &EnergyReport, max_drift: Option<f64>, units: Units) -> Option<String> {
+fn drift(report: &EnergyReport, max_drift: Option<f64>, units: Units, cause: &str) -> Option<String> {
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
     (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING * units.energy).then(|| {
         format!(
             "the total energy has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
-             the time step is probably too large{}",
+             {cause}{}",
             significant(largest_change, DIGITS),
             significant(percent(largest_change, mean_kinetic), DIGITS),
             100.0 * LARGEST_CHANGE,

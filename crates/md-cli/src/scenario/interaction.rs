@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use md_core::PairPotential;
 use md_core::potential::{self, LennardJones, Mixing, Morse, Shift, SpeciesPair, Well};
+use md_core::{Boundary, PairPotential};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, not_negative, positive, within};
 use super::schema::lift_kind;
 use super::species::Species;
+use super::system::System;
 use super::wording::{float, listed, nearest};
 use super::{ScenarioError, ScenarioSource};
 
@@ -152,13 +153,18 @@ impl Interaction {
     }
 }
 
-pub(super) fn check(interaction: &Interaction, species: &[Species]) -> Checked {
+pub(super) fn check(interaction: &Interaction, species: &[Species], system: &System) -> Checked {
     positive("interaction.cutoff", interaction.cutoff, "2.5 is usual, in units of sigma")?;
     if interaction.tail_correction && interaction.shift != Shift::None {
         let message = "`tail_correction` adds what a plain cutoff leaves out, but the potential is shifted";
         let help = "use `shift = \"none\"`, or leave `tail_correction` out";
         let finding = Finding::new("interaction.tail_correction", message, help);
         return Err(finding.or_at("interaction.shift"));
+    }
+    if interaction.tail_correction && system.boundary.contains(&Boundary::Reflecting) {
+        let message = "`tail_correction` is that of a system without faces, but `system.boundary` has walls";
+        let help = "leave `tail_correction` out, or make all faces \"periodic\"";
+        return Err(Finding::new("interaction.tail_correction", message, help).or_at("system.boundary"));
     }
     match &interaction.kind {
         PotentialKind::LennardJones { pair, .. } => {

@@ -91,7 +91,7 @@ fn validate(scenario: &Scenario) -> finding::Checked {
     simulation::check(&scenario.simulation)?;
     system::check(&scenario.system, &scenario.simulation)?;
     species::check(&scenario.species, &scenario.system)?;
-    interaction::check(&scenario.interaction, &scenario.species)?;
+    interaction::check(&scenario.interaction, &scenario.species, &scenario.system)?;
     neighbor::check(&scenario.neighbor)?;
     parallel::check(&scenario.parallel, &scenario.simulation)?;
     output::check(&scenario.output)

@@ -33,6 +33,24 @@ fn tail_correction_of_a_shifted_potential() {
 }
 
 #[test]
+fn tail_correction_between_walls() {
+    let walls = "boundary = [\"periodic\", \"reflecting\", \"periodic\"]";
+    let text = MELT
+        .replace("shift = \"none\"", "tail_correction = true")
+        .replace("boundary = [\"periodic\", \"periodic\", \"periodic\"]", walls);
+    assert_snapshot!(error(&text), @r#"
+     × `tail_correction` is that of a system without faces, but `system.boundary` has walls
+       ╭─[melt.toml:27:19]
+    26 │ cutoff = 2.5
+    27 │ tail_correction = true
+       ·                   ────
+    28 │ mixing = "lorentz-berthelot"
+       ╰────
+     help: leave `tail_correction` out, or make all faces "periodic"
+    "#);
+}
+
+#[test]
 fn pair_of_an_unknown_species() {
     assert_snapshot!(error_after("species = [\"A\", \"B\"]", "species = [\"A\", \"C\"]"), @r#"
      × there is no species `C`

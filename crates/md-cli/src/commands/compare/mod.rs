@@ -5,6 +5,7 @@ mod strategies;
 mod tests;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use md_lab::{RunContext, Strategy, Transports, lock};
 
 use super::{context, context_without_setup, open_on_root, output_directory};
 use crate::args::{CompareArgs, TraceArgs};
-use crate::error::{COMMUNICATION_FAILED, RunError};
+use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
 use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, Screen, Verbosity};
@@ -88,10 +89,13 @@ pub fn compare(
     drop(monitor);
     let statuses = outcome?;
     plan.timelines.finish()?;
+    let mut reasons = Vec::new();
     if let Some((results, outputs)) = on_root {
-        lock(outputs).publish(&lock(results).comparison())?;
+        let comparison = lock(results).comparison();
+        lock(outputs).publish(&comparison)?;
+        reasons = reasons_of(&comparison);
     }
-    exit_status(&strategies, &statuses)
+    exit_status(&strategies, &statuses, &reasons)
 }
 
 /// What strategies become in the inputs' scenario.
@@ -195,8 +199,7 @@ struct Outputs {
 impl Outputs {
     fn open(inputs: &Inputs, args: &CompareArgs, strategies: usize) -> Result<Self, OutputError> {
         let verbosity = Verbosity::unless(args.quiet);
-        let names = KnownFile::RESULTS_OF_A_COMPARISON.map(KnownFile::name);
-        let directory = output_directory(inputs, names, verbosity)?;
+        let directory = output_directory(inputs, None, verbosity)?;
         let mut screen = Screen::stdout(verbosity);
         screen.print(&format!("comparing {strategies} strategies, {} repetitions\n", args.repeat));
         Ok(Self { directory, screen })
@@ -273,8 +276,25 @@ fn ranks_per_core(world: &dyn World) -> Result<f64, RunError> {
     Ok(here as f64 / cores::of_machine() as f64)
 }
 
-/// How the program ends.
-fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(), RunError> {
+/// What kept backends from being measured.
+fn reasons_of(comparison: &Comparison) -> Vec<String> {
+    let mut reasons = BTreeMap::<&str, Vec<&str>>::new();
+    for row in comparison.rows.iter().filter(|row| row.status != Status::Ok) {
+        reasons.entry(&row.note).or_default().push(row.context.strategy.backend.name());
+    }
+    let one = |(note, mut backends): (&str, Vec<&str>)| {
+        backends.dedup();
+        format!("{}: {note}", backends.join(", "))
+    };
+    reasons.into_iter().map(one).collect()
+}
+
+/// How the program ends; the reasons are known on rank 0, which says them.
+fn exit_status(
+    strategies: &[Strategy],
+    statuses: &[Option<Status>],
+    reasons: &[String],
+) -> Result<(), RunError> {
     let named = |wanted: Status| -> Vec<String> {
         let with = strategies.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
         let name = |strategy: &Strategy| {
@@ -290,5 +310,13 @@ fn exit_status(strategies: &[Strategy], statuses: &[Option<Status>]) -> Result<(
             ("timed out", named(Status::Timeout)),
         ],
         KnownFile::COMPARE.name(),
-    )
+    )?;
+    if statuses.iter().any(Option::is_none) {
+        return Ok(());
+    }
+    Err(RunError::Compared {
+        summary: format!("nothing could be measured: {}", reasons.join("; ")),
+        exit_code: COMMUNICATION_FAILED,
+        remains: Remains::Nothing,
+    })
 }
