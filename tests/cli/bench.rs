@@ -103,8 +103,7 @@ fn what_the_budget_does_not_allow_is_skipped() {
 #[test]
 fn one_over_threads_with_its_samples() {
     let workdir = Workdir::new(MELT);
-    let call =
-        "bench roundtrip --ranks 2 --budget 5 --sizes 8,64 --samples raw/all.csv --quiet --output out";
+    let call = "bench roundtrip --ranks 2 --budget 5 --sizes 8,64 --samples raw/all.csv --quiet --output out";
     let said = workdir.call(Start::Plain, call);
     assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""));
     let rows = rows(&workdir);
