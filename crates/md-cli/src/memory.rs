@@ -8,7 +8,7 @@ use md_engine::Setup;
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::scenario::ScenarioError;
+use crate::scenario::{Scenario, ScenarioError};
 
 /// Variables in which launchers tell the number of ranks on this machine: Open MPI, MPICH and Intel MPI.
 const LOCAL_SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
@@ -16,12 +16,44 @@ const LOCAL_SIZE_VARIABLES: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCA
 /// Bytes that this machine can still give to each of its ranks, of which this process has `ranks` or, under a
 /// launcher, one; `None` where the system does not tell.
 pub fn available(ranks: usize) -> Option<f64> {
+    Some(of_machine()? / ranks_here(ranks))
+}
+
+/// Ranks on this machine.
+fn ranks_here(ranks: usize) -> f64 {
     let of_launcher = || LOCAL_SIZE_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     let ranks = match launch::started_by_launcher() {
         Some(_) => of_launcher().unwrap_or(1),
         None => ranks,
     };
-    Some(of_machine()? / ranks.max(1) as f64)
+    ranks.max(1) as f64
+}
+
+/// What rank 0 gathers and writes as text, if anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gathers {
+    /// Nothing.
+    Nothing,
+    /// The frames of a trajectory.
+    Frames,
+    /// The forces on all particles.
+    Forces,
+}
+
+impl Gathers {
+    /// In a run.
+    pub fn of_run(scenario: &Scenario) -> Self {
+        if scenario.output.trajectory.is_some() { Self::Frames } else { Self::Nothing }
+    }
+
+    /// Bytes on rank 0; a line of text has numbers of up to 17 digits.
+    fn bytes(self, setup: &Setup) -> f64 {
+        match self {
+            Self::Nothing => 0.0,
+            Self::Frames => setup.gathered_bytes(200.0),
+            Self::Forces => setup.gathered_bytes(130.0),
+        }
+    }
 }
 
 /// The same for every rank: what the one with the least has. *Collective.*
@@ -36,16 +68,41 @@ pub(crate) fn available_to_all(world: &dyn World) -> Result<Option<f64>, RunErro
 ///
 /// # Errors
 /// As [`expect`]; communication.
-pub fn expect_on_all(world: &dyn World, inputs: &Inputs, setup: &Setup) -> Result<(), RunError> {
-    expect(inputs, setup, available_to_all(world)?)
+pub fn expect_on_all(
+    world: &dyn World,
+    inputs: &Inputs,
+    setup: &Setup,
+    gathers: Gathers,
+) -> Result<(), RunError> {
+    let mut share = [1.0 / ranks_here(world.ranks())];
+    world.max(&mut share)?;
+    let needed = setup.estimated_bytes() + gathers.bytes(setup) * share[0];
+    expect_room(inputs, setup, needed, available_to_all(world)?)
 }
 
-/// Makes sure that each rank has enough memory.
+/// Makes sure that each of so many ranks of this machine has enough memory.
+///
+/// # Errors
+/// As [`expect`].
+pub(crate) fn expect_here(
+    inputs: &Inputs,
+    setup: &Setup,
+    gathers: Gathers,
+    ranks: usize,
+) -> Result<(), RunError> {
+    let needed = setup.estimated_bytes() + gathers.bytes(setup) / ranks_here(ranks);
+    expect_room(inputs, setup, needed, available(ranks))
+}
+
+/// Makes sure that each rank has enough memory where nothing is gathered.
 ///
 /// # Errors
 /// A system that is too large, at its key.
 pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<(), RunError> {
-    let needed = setup.estimated_bytes();
+    expect_room(inputs, setup, setup.estimated_bytes(), available)
+}
+
+fn expect_room(inputs: &Inputs, setup: &Setup, needed: f64, available: Option<f64>) -> Result<(), RunError> {
     let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
     let key = if inputs.scenario.system.file.is_some() { "system.file" } else { "system.lattice.cells" };
     let here = format!("there are {} of memory per rank here", in_words(available));
@@ -61,8 +118,13 @@ pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<
 }
 
 /// What `check` says about it.
-pub(crate) fn remark(setup: &Setup) -> String {
-    format!("# needs about {} of memory per rank\n", in_words(setup.estimated_bytes()))
+pub(crate) fn remark(setup: &Setup, gathers: Gathers) -> String {
+    let needed = setup.estimated_bytes();
+    let rank_0 = match gathers {
+        Gathers::Nothing => String::new(),
+        _ => format!(", rank 0 about {}", in_words(needed + gathers.bytes(setup))),
+    };
+    format!("# needs about {} of memory per rank{rank_0}\n", in_words(needed))
 }
 
 /// Makes sure that each rank can hold its part of a file before it is read: particles take no less than their text.

@@ -165,8 +165,15 @@ impl<I: Interaction> Simulation<'_, I> {
     pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         let mine = self.rows(vector)?;
         let all = self.world.gather(FIRST_RANK, bytemuck::cast_slice(&mine))?;
-        let unpack = |bytes: &Vec<u8>| bytemuck::pod_collect_to_vec::<_, ParticleRow>(bytes);
-        let mut rows: Vec<ParticleRow> = all.iter().flat_map(unpack).collect();
+        drop(mine);
+        let bytes: usize = all.iter().map(Vec::len).sum();
+        let mut rows = Vec::<ParticleRow>::with_capacity(bytes / size_of::<ParticleRow>());
+        // Of a rank, its bytes are given back before those of the next are copied.
+        for bytes in all {
+            rows.extend(
+                bytes.chunks_exact(size_of::<ParticleRow>()).map(bytemuck::pod_read_unaligned::<ParticleRow>),
+            );
+        }
         rows.sort_unstable_by_key(|row| row.id);
         Ok(rows)
     }

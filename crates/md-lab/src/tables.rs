@@ -17,8 +17,7 @@ pub fn table<R: Serialize>(
     columns: &[&str],
     entries: impl IntoIterator<Item = R>,
 ) -> Result<Vec<u8>, EncodeError> {
-    let header = format!("{}\n", columns.join(","));
-    Ok([header.into_bytes(), rows(entries)?].concat())
+    append(format!("{}\n", columns.join(",")).into_bytes(), entries)
 }
 
 /// Rows without column names. A row is a tuple or a struct; those within it are laid out flat.
@@ -26,7 +25,11 @@ pub fn table<R: Serialize>(
 /// # Errors
 /// A row that CSV cannot hold.
 pub fn rows<R: Serialize>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, EncodeError> {
-    let mut writer = WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    append(Vec::new(), rows)
+}
+
+fn append<R: Serialize>(text: Vec<u8>, rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, EncodeError> {
+    let mut writer = WriterBuilder::new().has_headers(false).from_writer(text);
     rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(EncodeError::new)?;
     writer.into_inner().map_err(EncodeError::new)
 }

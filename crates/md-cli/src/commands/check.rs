@@ -3,6 +3,7 @@
 use crate::commands::length_warning;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::memory::Gathers;
 use crate::scenario::effective_toml;
 use crate::session::warn;
 use crate::{memory, setup};
@@ -10,11 +11,12 @@ use crate::{memory, setup};
 /// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
 ///
 /// # Errors
-/// What [`setup::of_inputs`] and [`memory::expect`] find.
+/// What [`setup::of_inputs`] and [`memory::expect_here`] find.
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let setup = setup::of_inputs(inputs, ranks)?;
-    memory::expect(inputs, &setup, memory::available(ranks))?;
+    let gathers = Gathers::of_run(&inputs.scenario);
+    memory::expect_here(inputs, &setup, gathers, ranks)?;
     let effective = effective_toml(&inputs.scenario);
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
-    Ok(effective + "\n" + &memory::remark(&setup))
+    Ok(effective + "\n" + &memory::remark(&setup, gathers))
 }

@@ -7,6 +7,7 @@ use super::{RunSummary, context, facts, open_on_root, output_directory};
 use crate::early_end::Ended;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::memory::Gathers;
 use crate::output::screen::forces_report;
 use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
@@ -20,7 +21,7 @@ use crate::{memory, setup};
 pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Result<(), RunError> {
     // Nothing moves, so the particles need no velocities.
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
-    memory::expect_on_all(world, inputs, &setup)?;
+    memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
     let directory = open_on_root(world, || output_directory(inputs, None, verbosity))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;

@@ -18,6 +18,7 @@ use crate::cores;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::memory::Gathers;
 use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
@@ -40,7 +41,7 @@ use md_lab::RunContext;
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let setup = setup::of_inputs(inputs, world.ranks())?;
-    memory::expect_on_all(world, inputs, &setup)?;
+    memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
     let (directory, writers, console, mut timeline) =
