@@ -1,14 +1,16 @@
 //! How much memory a rank needs: an estimate, made before anything is allocated.
 
+use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
 use md_core::{Dimension, Shell};
 
 use crate::config::ParticleSource;
-use crate::report::ParticleRow;
 use crate::setup::Setup;
 
-/// Bytes of a process that has no particles yet: program and MPI library.
+/// Bytes of a process that has no particles yet.
 const PROCESS: f64 = 12e6;
+/// Bytes of the MPI library and its buffers.
+const MPI: f64 = 10e6;
 /// Bytes per particle: its fields, places to sort them, positions at the last rebuild.
 const PARTICLE: f64 = 168.0;
 /// Bytes per ghost: its fields and its part of messages.
@@ -17,18 +19,10 @@ const GHOST: f64 = 100.0;
 const CELL: f64 = 225.0;
 /// Bytes per particle and further thread: reactions.
 const THREAD: f64 = 30.0;
-/// Bytes of a particle's row in a gathered frame.
-const ROW: f64 = size_of::<ParticleRow>() as f64;
 /// Bytes per particle of a list, as it was read and as it was given to the engine.
 const LISTED: f64 = 200.0;
 
 impl Setup {
-    /// Bytes that rank 0 needs beside [`Self::estimated_bytes`] where it gathers all particles and writes `text` bytes for each: at
-    /// first messages and rows, then rows and text.
-    pub fn gathered_bytes(&self, text: f64) -> f64 {
-        self.atoms() as f64 * (ROW + text.max(ROW))
-    }
-
     /// Bytes of memory that a rank will need in a run, about: measured systems at rest need between 0.8 and 1.3 times as many.
     /// Particles are taken to fill the box evenly.
     pub fn estimated_bytes(&self) -> f64 {
@@ -42,7 +36,8 @@ impl Setup {
         };
         let per_particle = PARTICLE + self.bytes_of_lists() + THREAD * threads + listed;
         let cells = (own + ghosts) * CELL;
-        PROCESS + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells
+        let library = if self.config.parallel.backend == Backend::Local { 0.0 } else { MPI };
+        PROCESS + library + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells
     }
 
     /// Cells of a rank in the middle.
