@@ -1,16 +1,13 @@
 //! How much memory a rank needs: an estimate, made before anything is allocated.
 
-use md_comm::Backend;
 use md_core::force::{MethodKind, Precision};
 use md_core::{Dimension, Shell};
 
 use crate::config::ParticleSource;
 use crate::setup::Setup;
 
-/// Bytes of a process that has no particles yet.
+/// Bytes of a process that has no particles yet: program and MPI library.
 const PROCESS: f64 = 12e6;
-/// Bytes of the MPI library and its buffers.
-const MPI: f64 = 10e6;
 /// Bytes per particle: its fields, places to sort them, positions at the last rebuild.
 const PARTICLE: f64 = 168.0;
 /// Bytes per ghost: its fields and its part of messages.
@@ -36,8 +33,7 @@ impl Setup {
         };
         let per_particle = PARTICLE + self.bytes_of_lists() + THREAD * threads + listed;
         let cells = (own + ghosts) * CELL;
-        let library = if self.config.parallel.backend == Backend::Local { 0.0 } else { MPI };
-        PROCESS + library + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells
+        PROCESS + atoms / self.ranks as f64 * per_particle + ghosts * per_cell * GHOST + cells
     }
 
     /// Cells of a rank in the middle.
