@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::case::{Case, Row};
 use crate::clock::{self, Jump};
 use crate::fault::{Fault, Files, Promise};
-use crate::support::{MELT, Workdir, md_cli};
+use crate::support::{MELT, Workdir, as_from_a_terminal, md_cli};
 
 /// What is promised: so long after the fault everything is over, the watchdog's own limit included.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -295,12 +295,7 @@ impl Case {
     fn command(self, workdir: &Workdir) -> Command {
         let program = md_cli();
         let mut command = match self.backend {
-            // Under `nohup`, tests and their children ignore SIGHUP.
-            Backend::Local => {
-                let mut command = Command::new("env");
-                command.arg("--default-signal=HUP").arg(&program);
-                command
-            }
+            Backend::Local => as_from_a_terminal(&program),
             _ => workdir.under_mpirun(self.ranks, &program),
         };
         if self.fault == Fault::NoMemory {

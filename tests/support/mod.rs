@@ -19,7 +19,7 @@ mod workers;
 pub(crate) use cases::{Case, RANKS, every_case, local_cases, mixed_cases, p2p_cases};
 pub(crate) use compare::{assert_close, assert_forces, assert_printed, assert_thermo};
 pub(crate) use outcome::{ForceRow, Outcome, ThermoRow};
-pub(crate) use program::md_cli;
+pub(crate) use program::{as_from_a_terminal, md_cli};
 pub(crate) use random::Random;
 pub(crate) use reference::{Configuration, Pair, ReferenceSums, Shift};
 pub(crate) use run::{Backend, Run, p2p_available};

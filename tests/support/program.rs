@@ -1,6 +1,7 @@
 //! The program under test, built once per test process.
 #![expect(clippy::expect_used, reason = "a test without its program has failed")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +12,14 @@ use std::sync::OnceLock;
 pub(crate) fn md_cli() -> PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(build).clone()
+}
+
+/// A program that signals end as if it were called from a terminal: under `nohup`, or behind a shell's `&`, tests and their children
+/// ignore some of them.
+pub(crate) fn as_from_a_terminal(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM").arg(program);
+    command
 }
 
 fn build() -> PathBuf {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::launch::{self, Finished};
 use tempfile::TempDir;
 
-use super::{md_cli, p2p_available};
+use super::{as_from_a_terminal, md_cli, p2p_available};
 
 /// A liquid of 600 atoms with room for three ranks along x, 20 steps.
 pub(crate) const MELT: &str = r#"[simulation]
@@ -124,7 +124,7 @@ impl Workdir {
     /// `md-cli` with these arguments, separated by white space, and what `start` adds to them.
     pub(crate) fn command(&self, start: Start, arguments: &str) -> Command {
         let mut command = match start {
-            Start::Plain | Start::Threads(_) => Command::new(md_cli()),
+            Start::Plain | Start::Threads(_) => as_from_a_terminal(md_cli()),
             Start::Mpirun(ranks) => self.under_mpirun(ranks, &md_cli()),
         };
         command.current_dir(self.folder.path()).args(arguments.split_whitespace());
@@ -166,7 +166,7 @@ impl Workdir {
 
     /// A script of `bash`, in which `$md` is the program.
     pub(crate) fn shell(&self, script: &str) -> Command {
-        let mut command = Command::new("bash");
+        let mut command = as_from_a_terminal("bash");
         command.current_dir(self.folder.path()).env("md", md_cli()).args(["-c", script]);
         command
     }
