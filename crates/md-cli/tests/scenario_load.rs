@@ -126,6 +126,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     skin = 0.3
     rebuild = { every = 20 }
     precision = "double"
+    shape = "auto"
 
     [integrator]
     kind = "velocity-verlet"
@@ -195,6 +196,7 @@ fn what_is_left_out_gets_its_default() {
     skin = 0.3
     rebuild = { displacement = true }
     precision = "double"
+    shape = "auto"
 
     [integrator]
     kind = "velocity-verlet"

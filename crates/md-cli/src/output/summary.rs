@@ -161,7 +161,7 @@ mod tests {
         let text =
             String::from_utf8(summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap())
                 .unwrap();
-        let start = text.split_inclusive('\n').take(26).collect::<String>();
+        let start = text.split_inclusive('\n').take(27).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,
