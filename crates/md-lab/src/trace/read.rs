@@ -144,7 +144,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Reads a file that [`super::write`] has written.
+    /// Reads a file that [`super::TracedWorld::write`] has written.
     ///
     /// # Errors
     /// [`TraceError`].
