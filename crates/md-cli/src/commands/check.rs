@@ -11,7 +11,7 @@ use crate::{memory, setup};
 /// The effective scenario of checked inputs, for `ranks` ranks, and the memory that it needs.
 ///
 /// # Errors
-/// What [`setup::of_inputs`] and [`memory::expect_here`] find.
+/// What [`setup::of_inputs`] and [`memory::expect`] find.
 pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let setup = setup::of_inputs(inputs, ranks)?;
     let gathers = Gathers::of_run(&inputs.scenario);
