@@ -1,4 +1,4 @@
-//! Sizes beyond the machine, files that are none, text that acts on a terminal: refused at once, in plain words.
+//! Numbers out of range, files that are none, text that acts on a terminal: refused at once, in plain words.
 #![expect(clippy::expect_used, reason = "these are tests")]
 
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// The error of a call, which must come at once.
-fn at_once(workdir: &Workdir, arguments: &str) -> String {
+pub(crate) fn at_once(workdir: &Workdir, arguments: &str) -> String {
     // Built before the time counts.
     let _ = md_cli();
     let begun = Instant::now();
@@ -19,57 +19,6 @@ fn at_once(workdir: &Workdir, arguments: &str) -> String {
     assert!(begun.elapsed() < AT_ONCE, "{arguments} took {:?}", begun.elapsed());
     assert_eq!(said.stdout, "", "{said:?}");
     format!("exit code {}\n{}", said.code.expect("it ended by itself"), said.stderr)
-}
-
-/// Without the memory of this machine and what would fit into it.
-fn anywhere(text: &str) -> String {
-    let (before, rest) = text.split_once("help: there are ").unwrap_or_else(|| panic!("{text}"));
-    let (_, after) = rest.split_once(" particles\n").unwrap_or_else(|| panic!("{text}"));
-    format!("{before}help: there are ... particles\n{after}")
-}
-
-#[test]
-fn systems_that_no_memory_holds() {
-    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[65536, 1294967295, 1000]"));
-    let check = anywhere(&at_once(&workdir, "check melt.toml"));
-    assert_snapshot!(check, @r#"
-    exit code 2
-    error: × 339467906580480000 particles need about 105 EB of memory per rank
-       ╭─[melt.toml:6:53]
-     5 │ [system]
-     6 │ lattice = { kind = "fcc", density = 0.8442, cells = [65536, 1294967295, 1000] }
-       ·                                                     ─────────────────────────
-     7 │ temperature = 1.44
-       ╰────
-      help: there are ... particles
-    "#);
-    // `forces` gathers those on all particles.
-    for (command, bytes) in [("run", "105 EB"), ("forces", "187 EB")] {
-        let said = anywhere(&at_once(&workdir, &format!("{command} melt.toml --set parallel.backend=local")));
-        assert_eq!(said, check.replace("105 EB", bytes));
-    }
-    assert_eq!(workdir.files("."), ["melt.toml"]);
-    let set = |cells: &str| format!("check melt.toml --set system.lattice.cells={cells}");
-    let text = at_once(&workdir, &set("[1400000000,1400000000,1400000000]"));
-    let (text, there) = text.split_once("help: there are ").unwrap();
-    assert!(there.ends_with(" of memory per rank here\n") && !there.contains("particles"), "{there}");
-    assert_snapshot!(text, @r"
-    exit code 2
-    error: × more particles than can be counted
-       ╭─[command line:1:28]
-     1 │ --set system.lattice.cells=[1400000000,1400000000,1400000000]
-       ·                            ──────────────────────────────────
-       ╰────
-    ");
-    assert_snapshot!(anywhere(&at_once(&workdir, &set("[1000000000,2,2]"))), @r"
-    exit code 2
-    error: × 16000000000 particles need about 10 TB of memory per rank
-       ╭─[command line:1:28]
-     1 │ --set system.lattice.cells=[1000000000,2,2]
-       ·                            ────────────────
-       ╰────
-      help: there are ... particles
-    ");
 }
 
 #[test]
@@ -86,48 +35,6 @@ fn boxes_in_which_coordinates_have_no_digits_left() {
        ╰────
       help: a smaller box, nearer to the origin
     ");
-}
-
-/// A limit of the shell's, which nothing that the system tells about free memory shows.
-#[test]
-fn a_block_that_cannot_be_had_is_an_error() {
-    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[60, 60, 60]"));
-    let local = "--set parallel.backend=local";
-    let script = format!("ulimit -v 200000; exec \"$md\" run melt.toml --quiet {local}");
-    let said = Said::of(workdir.shell(&script));
-    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
-    let size = said.stderr.strip_prefix("error: rank 0: out of memory: there is no room for a block of ");
-    let size: u64 = size.and_then(|text| text.strip_suffix(" bytes\n")).unwrap().parse().unwrap();
-    assert!(size > 1_000_000, "{size}");
-}
-
-/// A file without content is as large as one likes.
-#[test]
-fn particle_files_beyond_the_memory() {
-    let workdir = Workdir::new(&from_file("particles"));
-    let file = std::fs::File::create(workdir.path("particles")).unwrap();
-    file.set_len(4 << 40).unwrap();
-    for command in ["check", "run", "forces"] {
-        let text = at_once(&workdir, &format!("{command} melt.toml"));
-        let there =
-            text.strip_prefix("exit code 2\nerror: cannot read `particles`: it has 4.4 TB, but there are ");
-        assert!(there.is_some_and(|text| text.ends_with(" of memory per rank here\n")), "{text}");
-    }
-    assert_eq!(workdir.files("."), ["melt.toml", "particles"]);
-    file.set_len(0).unwrap();
-    let row = "A 1.000000 1.000000 1.000000\n";
-    let atoms = 1_500_000;
-    workdir.write("particles", &format!("{atoms}\nLattice=\"9 0 0 0 9 0 0 0 9\"\n{}", row.repeat(atoms)));
-    for room in [60_000, 400_000] {
-        let said = Said::of(workdir.shell(&format!(
-            "ulimit -v {room}; exec \"$md\" run melt.toml --quiet --set parallel.backend=local"
-        )));
-        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
-        assert_eq!(
-            said.stderr,
-            "error: out of memory: there is no room for the particles of `particles` (44 MB)\n"
-        );
-    }
 }
 
 /// What is wrong is cut like everything else.
@@ -470,54 +377,4 @@ fn overrides_that_toml_cannot_hold_are_shown_as_they_are() {
 /// On one line, whatever the width of the terminal.
 fn flat(text: &str) -> String {
     text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What `check` promises is what a run takes, within 30 %; of several ranks, what the first of them takes that gathers frames.
-#[test]
-fn memory_is_estimated() {
-    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[20, 20, 20]"));
-    workdir.write(
-        "frames.toml",
-        &format!("{}trajectory = {{ path = \"t.extxyz\", every = 1000000 }}\n", workdir.read("melt.toml")),
-    );
-    for (scenario, place) in [("melt.toml", 3), ("frames.toml", 12)] {
-        let said = workdir.succeed(Start::Threads(1), &format!("check {scenario}"));
-        let remark = said.stdout.lines().last().unwrap();
-        let words: Vec<&str> = remark.split(' ').collect();
-        let form = [
-            "# needs about N MB of memory per rank",
-            "# needs about N MB of memory per rank, rank N about N MB",
-        ];
-        assert_eq!(
-            form[usize::from(place == 12)],
-            words.iter().map(|word| word.parse::<f64>().map_or(*word, |_| "N")).collect::<Vec<_>>().join(" ")
-        );
-        let estimate: f64 = words[place].parse().unwrap();
-        let mut command = workdir.shell(&format!(
-            "\"$md\" run {scenario} --steps 1000000 --quiet --set parallel.backend=local & sleep 4; \
-             grep VmHWM /proc/$!/status; kill -9 $!"
-        ));
-        let output = command.output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let used = text.split_whitespace().nth(1).and_then(|number| number.parse::<f64>().ok());
-        let used = used.unwrap_or_else(|| panic!("{text}")) / 1e3;
-        assert!((estimate / used - 1.0).abs() < 0.3, "{scenario}: estimated {estimate} MB, used {used} MB");
-    }
-}
-
-/// The ranks that have theirs wait for the others. A thread may also have its stack, but none for signals: then the standard library panics.
-#[test]
-fn threads_that_cannot_be_had_are_one_error() {
-    let workdir = Workdir::new(MELT);
-    let local = "--set parallel.backend=local --set parallel.ranks=4 --threads 200";
-    let said =
-        Said::of(workdir.shell(&format!("ulimit -v 2000000; exec \"$md\" run melt.toml --quiet {local}")));
-    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
-    let errors: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
-    let is_refusal = |line: &str| {
-        let reason = "200 threads cannot be started: Resource temporarily unavailable (os error 11)";
-        line.strip_prefix("error: rank ").is_some_and(|rest| rest.ends_with(reason))
-    };
-    let [error] = errors[..] else { return assert!(said.stderr.contains("stack_overflow.rs"), "{said:?}") };
-    assert!(is_refusal(error), "{said:?}");
 }

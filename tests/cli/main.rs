@@ -12,6 +12,7 @@ mod extxyz_files;
 mod killed;
 mod launch;
 mod limits;
+mod memory;
 mod not_yet;
 mod output_failures;
 mod outputs;

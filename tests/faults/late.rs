@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use md_comm::conformance::{self, Call, Delivery, Then};
-use md_comm::{CommError, EdgeId, Exchange, ExchangeSpec, Rank, World, local};
+use md_comm::{CommError, EdgeId, Exchange, ExchangeSpec, World, local};
 use md_core::halo::ExchangePattern;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::LennardJones;
@@ -164,12 +164,8 @@ impl conformance::Fault for Late {
 }
 
 impl World for LateWorld<'_> {
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-    fn ranks(&self) -> usize {
-        self.inner.ranks()
-    }
+    md_comm::forward_to_inner!(rank ranks gather_all broadcast gather shift barrier abort);
+
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let (lateness, rank, notes) = (self.lateness, self.rank(), Rc::clone(&self.notes));
         let is_slow = rank + 1 == self.ranks();
@@ -177,24 +173,6 @@ impl World for LateWorld<'_> {
             let (random, arrived) = (Random::new(rank as u64), [Vec::new(), Vec::new()]);
             Box::new(Late { lateness, is_slow, random, arrived, notes: Rc::clone(&notes) })
         }))
-    }
-    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.gather_all(mine)
-    }
-    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        self.inner.broadcast(root, bytes)
-    }
-    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.inner.gather(root, mine)
-    }
-    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.shift(by, mine)
-    }
-    fn barrier(&self) -> Result<(), CommError> {
-        self.inner.barrier()
-    }
-    fn abort(&self, exit_code: i32) {
-        self.inner.abort(exit_code);
     }
     fn library(&self) -> String {
         self.inner.library()

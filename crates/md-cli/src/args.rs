@@ -215,6 +215,20 @@ pub struct ForcesArgs {
     pub quiet: bool,
 }
 
+/// Divisions of the work that are combined with backends.
+#[derive(Debug, Clone, Args)]
+pub struct DivisionArgs {
+    /// Shells, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub shells: Vec<String>,
+    /// Exchanges, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub exchanges: Vec<String>,
+    /// Partitions, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub partitions: Vec<String>,
+}
+
 /// Arguments of `compare`.
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
@@ -227,15 +241,9 @@ pub struct CompareArgs {
     /// Backends, or `all` that run here
     #[arg(long, value_name = "A,B|all", default_value = "all", value_delimiter = ',')]
     pub backends: Vec<String>,
-    /// Shells, or `all` [default: the scenario's]
-    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
-    pub shells: Vec<String>,
-    /// Exchanges, or `all` [default: the scenario's]
-    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
-    pub exchanges: Vec<String>,
-    /// Partitions, or `all` [default: the scenario's]
-    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
-    pub partitions: Vec<String>,
+    /// Combined with them.
+    #[command(flatten)]
+    pub divisions: DivisionArgs,
     /// Repetitions
     #[arg(long, value_name = "R", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
@@ -276,15 +284,9 @@ pub struct SweepArgs {
     /// Backends, or `all` that run here [default: the scenario's]
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
     pub backends: Vec<String>,
-    /// Shells, or `all` [default: the scenario's]
-    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
-    pub shells: Vec<String>,
-    /// Exchanges, or `all` [default: the scenario's]
-    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
-    pub exchanges: Vec<String>,
-    /// Partitions, or `all` [default: the scenario's]
-    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
-    pub partitions: Vec<String>,
+    /// Combined with them.
+    #[command(flatten)]
+    pub divisions: DivisionArgs,
     /// The size of the system grows with the ranks
     #[arg(long, conflicts_with = "strong")]
     weak: bool,

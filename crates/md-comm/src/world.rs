@@ -175,6 +175,34 @@ pub trait World {
     }
 }
 
+/// In an `impl World` of a world that wraps another: methods that do nothing but call those of `self.inner`.
+#[macro_export]
+macro_rules! forward_to_inner {
+    ($($method:ident)*) => { $($crate::forward_to_inner!(@ $method);)* };
+    (@ rank) => { fn rank(&self) -> $crate::Rank { self.inner.rank() } };
+    (@ ranks) => { fn ranks(&self) -> usize { self.inner.ranks() } };
+    (@ set_watchdog) => { fn set_watchdog(&self, limit: ::std::time::Duration) { self.inner.set_watchdog(limit); } };
+    (@ gather_all) => {
+        fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, $crate::CommError> { self.inner.gather_all(mine) }
+    };
+    (@ broadcast) => {
+        fn broadcast(&self, root: $crate::Rank, bytes: &mut Vec<u8>) -> Result<(), $crate::CommError> {
+            self.inner.broadcast(root, bytes)
+        }
+    };
+    (@ gather) => {
+        fn gather(&self, root: $crate::Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, $crate::CommError> {
+            self.inner.gather(root, mine)
+        }
+    };
+    (@ shift) => {
+        fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, $crate::CommError> { self.inner.shift(by, mine) }
+    };
+    (@ barrier) => { fn barrier(&self) -> Result<(), $crate::CommError> { self.inner.barrier() } };
+    (@ abort) => { fn abort(&self, exit_code: i32) { self.inner.abort(exit_code); } };
+    (@ library) => { fn library(&self) -> String { self.inner.library() } };
+}
+
 /// How the words of all ranks become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {

@@ -8,6 +8,7 @@ use md_core::observables::{SystemSums, twice_kinetic_energy};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
+use crate::checks::expect_room;
 use crate::clock::{Phase, PhaseObserver};
 use crate::error::EngineError;
 use crate::halo::total;
@@ -161,13 +162,14 @@ impl<I: Interaction> Simulation<'_, I> {
     /// All particles on rank 0, by id; nothing elsewhere. *Collective.*
     ///
     /// # Errors
-    /// Communication.
+    /// Communication; no memory for them.
     pub fn gather_rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         let mine = self.rows(vector)?;
         let all = self.world.gather(FIRST_RANK, bytemuck::cast_slice(&mine))?;
         drop(mine);
-        let bytes: usize = all.iter().map(Vec::len).sum();
-        let mut rows = Vec::<ParticleRow>::with_capacity(bytes / size_of::<ParticleRow>());
+        let count = all.iter().map(|bytes| bytes.len() / size_of::<ParticleRow>()).sum();
+        let mut rows = Vec::<ParticleRow>::new();
+        expect_room(&mut rows, count, "the rows of all particles")?;
         // Of a rank, its bytes are given back before those of the next are copied.
         for bytes in all {
             rows.extend(

@@ -115,15 +115,8 @@ fn hang() {
 }
 
 impl World for FaultyWorld<'_> {
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-    fn ranks(&self) -> usize {
-        self.inner.ranks()
-    }
-    fn set_watchdog(&self, limit: Duration) {
-        self.inner.set_watchdog(limit);
-    }
+    md_comm::forward_to_inner!(rank ranks set_watchdog gather_all broadcast gather shift barrier abort);
+
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         if self.fault == Fault::Refuses {
             let reason = "these ranks share nothing".to_owned();
@@ -135,24 +128,6 @@ impl World for FaultyWorld<'_> {
         }
         let (fault, rank) = (self.fault, self.rank());
         Ok(exchange.with_fault(move |_| Box::new(Wrong { fault, rank, exchanges: 0 })))
-    }
-    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.gather_all(mine)
-    }
-    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        self.inner.broadcast(root, bytes)
-    }
-    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.inner.gather(root, mine)
-    }
-    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.shift(by, mine)
-    }
-    fn barrier(&self) -> Result<(), CommError> {
-        self.inner.barrier()
-    }
-    fn abort(&self, exit_code: i32) {
-        self.inner.abort(exit_code);
     }
     fn library(&self) -> String {
         self.inner.library()

@@ -61,8 +61,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
         return Err(refusal("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
     }
     let inputs = Inputs::read(&args.scenario())?;
-    let choices =
-        Choices::of(&args.backends, &args.shells, &args.exchanges, &args.partitions).map_err(refusal)?;
+    let choices = Choices::of(&args.backends, &args.divisions).map_err(refusal)?;
     let mut table = Table::open(&inputs, args)?;
     early_end.listen();
     let jobs = jobs(&inputs, args, &choices, &mut table.screen)?;

@@ -64,39 +64,20 @@ impl Fault for Wrong {
 }
 
 impl World for FaultyWorld<'_> {
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-    fn ranks(&self) -> usize {
-        self.inner.ranks()
-    }
+    crate::forward_to_inner!(rank ranks gather_all gather shift abort library);
+
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         // Fixed lengths are checked before the caller gets a message.
         let is_checked = self.flaw == Flaw::Truncated && spec.sizes == Sizes::Fixed;
         let flaw = if is_checked { Flaw::None } else { self.flaw };
         Ok(self.inner.open(spec)?.with_fault(move |_| Box::new(Wrong { flaw, last: HashMap::new() })))
     }
-    fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.gather_all(mine)
-    }
     fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
         let root = if self.flaw == Flaw::WrongRoot { 0 } else { root };
         self.inner.broadcast(root, bytes)
     }
-    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.inner.gather(root, mine)
-    }
-    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.shift(by, mine)
-    }
     fn barrier(&self) -> Result<(), CommError> {
         if self.flaw == Flaw::NoBarrier { Ok(()) } else { self.inner.barrier() }
-    }
-    fn abort(&self, exit_code: i32) {
-        self.inner.abort(exit_code);
-    }
-    fn library(&self) -> String {
-        self.inner.library()
     }
     fn sum(&self, values: &mut [f64]) -> Result<(), CommError> {
         if self.flaw != Flaw::SumRounded {

@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Rank, Reduction, World};
+use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Reduction, World};
 
 use md_engine::Simulation;
 
@@ -76,17 +76,7 @@ impl<'w> TracedWorld<'w> {
 }
 
 impl World for TracedWorld<'_> {
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-
-    fn ranks(&self) -> usize {
-        self.inner.ranks()
-    }
-
-    fn set_watchdog(&self, limit: Duration) {
-        self.inner.set_watchdog(limit);
-    }
+    md_comm::forward_to_inner!(rank ranks set_watchdog broadcast gather shift abort library);
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         let observer = self.recorder.context(spec.name);
@@ -105,28 +95,8 @@ impl World for TracedWorld<'_> {
         self.collective(|world| world.gather_all(mine))
     }
 
-    fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        self.inner.broadcast(root, bytes)
-    }
-
-    fn gather(&self, root: Rank, mine: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.inner.gather(root, mine)
-    }
-
-    fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {
-        self.inner.shift(by, mine)
-    }
-
     fn barrier(&self) -> Result<(), CommError> {
         self.collective(|world| world.barrier())
-    }
-
-    fn abort(&self, exit_code: i32) {
-        self.inner.abort(exit_code);
-    }
-
-    fn library(&self) -> String {
-        self.inner.library()
     }
 
     fn rma_component(&self) -> Option<String> {

@@ -7,7 +7,7 @@ use md_core::partition::PartitionKind;
 use md_lab::Strategy;
 use serde::Serialize;
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, DivisionArgs};
 use crate::scenario::{Rma, Scenario, fault, is_to_come, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
@@ -41,21 +41,16 @@ impl Choices {
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
-        Self::of(&args.backends, &args.shells, &args.exchanges, &args.partitions)
+        Self::of(&args.backends, &args.divisions)
     }
 
     /// These names.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn of(
-        backends: &[String],
-        shells: &[String],
-        exchanges: &[String],
-        partitions: &[String],
-    ) -> Result<Self, String> {
-        let own_partition = Self::of_one_partition(backends, shells, exchanges)?;
-        let partitions = select(PARTITIONS, partitions, PartitionKind::ALL)?;
+    pub fn of(backends: &[String], divisions: &DivisionArgs) -> Result<Self, String> {
+        let own_partition = Self::of_one_partition(backends, &divisions.shells, &divisions.exchanges)?;
+        let partitions = select(PARTITIONS, &divisions.partitions, PartitionKind::ALL)?;
         Ok(Self { partitions, ..own_partition })
     }
 
