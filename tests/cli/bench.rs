@@ -33,11 +33,11 @@ fn plain_calls_and_everything_over_mpi() {
     if !p2p_available() {
         return;
     }
-    for (ranks, distance) in [(1, "own"), (2, "inside")] {
+    for (ranks, distance, budget) in [(1, "own", "8"), (2, "inside", "30")] {
         let workdir = Workdir::new(MELT);
         let mut command = workdir.under_mpirun(ranks, &md_cli());
-        command.args("bench all --budget 30 --sizes 8 --backends p2p,rma-fence".split(' '));
-        command.args(["--output", "out"]);
+        command.args("bench all --sizes 8 --backends p2p,rma-fence --output out --budget".split(' '));
+        command.arg(budget);
         let said = Said::of(command);
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
         assert!(

@@ -28,7 +28,7 @@ use md_core::force::{MethodKind, Precision};
 use md_core::partition::choose_grid;
 use md_core::rebuild::RebuildPolicy;
 use md_core::{Domain, ExchangePattern, Shell};
-use md_engine::{Config, EngineError, Overlap, ParticleSource, Phase, Setup};
+use md_engine::{Config, EngineError, ParticleSource, Phase, Setup};
 use serde::Serialize;
 
 use crate::machine::{ComputeCost, Machine};
@@ -297,8 +297,7 @@ impl Scene<'_> {
         let Self { setup, request, machine, compute, .. } = self;
         let nodes = Nodes::new(setup.ranks, request.ranks_per_node.unwrap_or(setup.ranks), request.placement);
         let costs = Costs::new(machine, compute, nodes, strategy.backend, request.between_nodes);
-        let overlaps = setup.config.parallel.overlap == Overlap::On;
-        let mut play = Play::new(plans, work, &costs, (strategy.backend, strategy.shell), overlaps)?;
+        let mut play = Play::new(plans, work, &costs, &strategy, setup.config.parallel.overlap)?;
         let every = interval(setup);
         let kind = if every <= 1 { Kind::Rebuilds } else { Kind::Steady };
         for step in 0..WARM_UP {

@@ -1,15 +1,15 @@
 //! Steps of a strategy, played.
 
-use md_comm::Backend;
+use md_core::Region;
 use md_core::shell::ForceReturn;
-use md_core::{Region, Shell};
-use md_engine::Phase;
+use md_engine::{Overlap, Phase};
 
 use super::StepPhases;
 use super::costs::{CollectiveTime, Costs};
 use super::events::{Clocks, FORCES, Leg, PARTICLES, Rules, Spent, Window};
 use super::plans::{Messages, Plans, Stage};
 use super::protocol::Protocol;
+use crate::Strategy;
 use crate::machine::{ComputeCost, Operation};
 
 /// Bytes of a position or a force.
@@ -125,9 +125,10 @@ impl<'p, 'm> Play<'p, 'm> {
         plans: &'p Plans,
         work: &'p Work,
         costs: &'p Costs<'m>,
-        (backend, shell): (Backend, Shell),
-        overlaps: bool,
+        strategy: &Strategy,
+        overlap: Overlap,
     ) -> Result<Self, String> {
+        let (&Strategy { backend, shell, .. }, overlaps) = (strategy, overlap == Overlap::On);
         let returns = shell.force_return() == ForceReturn::Needed;
         let there = || plans.stages.iter().map(|stage| [&stage.gather, &stage.scatter]).zip(&plans.stages);
         let back = plans.stages.iter().rev().map(|stage| ([&stage.scatter, &stage.gather], stage));
