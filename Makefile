@@ -41,7 +41,7 @@ test: setup
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo test --workspace --no-fail-fast
 	$(MAKE) examples
-	$(MAKE) docs-check
+	$(MAKE) docs-check BUILD_MD_CLI=
 	cargo test --workspace --exclude md-core --no-fail-fast --no-default-features --lib --bins --test conformance
 	cargo test --workspace --no-fail-fast --no-default-features --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::

@@ -328,8 +328,11 @@ pub struct BenchArgs {
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
     /// Seconds for all of them
-    #[arg(long, value_name = "SECONDS", default_value_t = 180.0, value_parser = positive_seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 170.0, value_parser = positive_seconds)]
     pub budget: f64,
+    /// Samples of each case [default: as many as the budget allows, 5 to 30]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
+    pub runs: Option<u32>,
     /// Bytes of a message [default: each benchmark's own]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(..=1 << 30))]
     pub sizes: Vec<u64>,

@@ -18,6 +18,15 @@ const SHORTEST_TRIAL: f64 = 0.1;
 const GROWTH: usize = 4;
 const MOST_ITERATIONS: f64 = 1e7;
 
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    /// Seconds for all kinds together.
+    pub budget_s: f64,
+    /// Samples of each kind; the budget decides if there is no such number.
+    pub samples: Option<usize>,
+}
+
 /// As [`sample_timed`], where the whole loop is what is timed. *Collective.*
 ///
 /// # Errors
@@ -25,10 +34,10 @@ const MOST_ITERATIONS: f64 = 1e7;
 pub fn sample_in_turn<E: From<CommError>>(
     world: &dyn World,
     kinds: usize,
-    budget_s: f64,
+    effort: Effort,
     mut run: impl FnMut(usize, usize) -> Result<(), E>,
 ) -> Result<Vec<Vec<f64>>, E> {
-    sample_timed(world, kinds, budget_s, |kind, iterations| run(kind, iterations).map(|()| None))
+    sample_timed(world, kinds, effort, |kind, iterations| run(kind, iterations).map(|()| None))
 }
 
 /// Seconds per iteration of loops of several kinds, each sample that of the slowest rank: the same on all ranks. `run` does so many
@@ -39,7 +48,7 @@ pub fn sample_in_turn<E: From<CommError>>(
 pub fn sample_timed<E: From<CommError>>(
     world: &dyn World,
     kinds: usize,
-    budget_s: f64,
+    effort: Effort,
     mut run: impl FnMut(usize, usize) -> Result<Option<f64>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
     let mut time = |kind: usize, iterations: usize| -> Result<[f64; 2], E> {
@@ -52,7 +61,7 @@ pub fn sample_timed<E: From<CommError>>(
         Ok(slowest)
     };
     let rounds_at_least = (1.0 + WARM_UP) * LEAST_SAMPLES + 1.0;
-    let sample_s = SAMPLE_S.min(budget_s / (kinds as f64 * rounds_at_least));
+    let sample_s = SAMPLE_S.min(effort.budget_s / (kinds as f64 * rounds_at_least));
     let (mut iterations, mut round_s) = (vec![1; kinds], 0.0);
     for (kind, iterations) in iterations.iter_mut().enumerate() {
         let [mut taken_s, _] = time(kind, *iterations)?;
@@ -64,10 +73,11 @@ pub fn sample_timed<E: From<CommError>>(
         *iterations = (sample_s / once_s).ceil().clamp(1.0, MOST_ITERATIONS) as usize;
         round_s += *iterations as f64 * once_s;
     }
-    let samples = (budget_s / round_s / (1.0 + WARM_UP)).clamp(LEAST_SAMPLES, MOST_SAMPLES);
-    let warm_up = (WARM_UP * samples).ceil() as usize;
-    let mut samples_s = vec![Vec::with_capacity(samples as usize); kinds];
-    for round in 0..warm_up + samples as usize {
+    let affordable = effort.budget_s / round_s / (1.0 + WARM_UP);
+    let samples = effort.samples.unwrap_or(affordable.clamp(LEAST_SAMPLES, MOST_SAMPLES) as usize);
+    let warm_up = (WARM_UP * samples as f64).ceil() as usize;
+    let mut samples_s = vec![Vec::with_capacity(samples); kinds];
+    for round in 0..warm_up + samples {
         for kind in 0..kinds {
             let [_, counted_s] = time(kind, iterations[kind])?;
             if round >= warm_up {
@@ -86,9 +96,9 @@ mod tests {
 
     use super::*;
 
-    fn sampled(budget_s: f64, sleep: [u64; 2]) -> Vec<Vec<Vec<f64>>> {
+    fn sampled(budget_s: f64, samples: Option<usize>, sleep: [u64; 2]) -> Vec<Vec<Vec<f64>>> {
         let ended = local::run(2, Duration::from_secs(20), |world| {
-            sample_in_turn(world, 2, budget_s, |kind, iterations| {
+            sample_in_turn(world, 2, Effort { budget_s, samples }, |kind, iterations| {
                 let us = sleep[kind] * (1 + world.rank() as u64);
                 (0..iterations).for_each(|_| std::thread::sleep(Duration::from_micros(us)));
                 Ok::<_, CommError>(())
@@ -100,7 +110,7 @@ mod tests {
 
     #[test]
     fn samples_are_those_of_the_slowest_rank() {
-        let all = sampled(0.3, [200, 2000]);
+        let all = sampled(0.3, None, [200, 2000]);
         assert_eq!(all[0], all[1], "the same on all ranks");
         let least = |kind: usize| all[0][kind].iter().copied().fold(f64::INFINITY, f64::min);
         assert!(least(0) >= 4e-4 && least(1) >= 4e-3, "{all:?}");
@@ -108,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_budget_there_are_five() {
-        let all = sampled(0.0, [10, 10]);
-        assert!(all[0].iter().all(|samples| samples.len() == 5));
+    fn without_a_budget_there_are_five_or_as_many_as_asked_for() {
+        let counts = |samples| sampled(0.0, samples, [10, 10])[0].iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!((counts(None), counts(Some(7))), (vec![5, 5], vec![7, 7]));
     }
 }

@@ -104,6 +104,7 @@ pub fn bench(
     let sizes: Vec<usize> = args.sizes.iter().map(|&bytes| bytes as usize).collect();
     let settings = Settings {
         budget: Duration::from_secs_f64(args.budget),
+        samples: args.runs.map(|runs| runs as usize),
         timeout,
         ground: Ground {
             backends: wanted.backends.resolve(here[0], &here),
@@ -196,7 +197,7 @@ mod tests {
     fn bench_broken(call: &str) -> (String, u8, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().display().to_string();
-        let words = ["md-cli", "bench", "--quiet", "--budget", "5", "--output", &out];
+        let words = ["md-cli", "bench", "--quiet", "--budget", "3600", "--runs", "5", "--output", &out];
         let Command::Bench(args) = Cli::parse_from(words.into_iter().chain(call.split(' '))).command else {
             panic!("another command")
         };

@@ -21,7 +21,7 @@ impl Benchmark for Allreduce {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let count = case.bytes / size_of::<f64>();
         let numbers = |rank: usize| (0..count).map(move |i| (i * (rank + 1)) as f64);
         let mut wanted: Vec<f64> = vec![0.0; count];
@@ -34,7 +34,7 @@ impl Benchmark for Allreduce {
             return Err(Problem::wrong("a sum over the ranks is wrong".to_owned()));
         }
         let mut values = vec![1.0; count];
-        let samples_s = sample_in_turn(world, 2, budget_s, |kind, iterations| {
+        let samples_s = sample_in_turn(world, 2, effort, |kind, iterations| {
             for _ in 0..iterations {
                 values.fill(1.0);
                 if kind == 0 { world.max(&mut values)? } else { world.sum(&mut values)? }

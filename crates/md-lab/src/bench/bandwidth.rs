@@ -27,13 +27,13 @@ impl Benchmark for Bandwidth {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let messages = (MOST_BYTES / case.bytes.max(1)).clamp(1, MESSAGES);
         let edges = one_way(world.rank(), [0, case.peer], messages as u16, case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Single))?;
         let handling = [Handling::InPlace, Handling::Copied];
         let samples_s = verified(world, [line], |[line]| {
-            sample_in_turn(world, handling.len(), budget_s, |kind, iterations| {
+            sample_in_turn(world, handling.len(), effort, |kind, iterations| {
                 (0..iterations).try_for_each(|_| line.exchange(handling[kind], |_| Ok(())))?;
                 Ok(())
             })

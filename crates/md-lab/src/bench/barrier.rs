@@ -18,8 +18,8 @@ impl Benchmark for Barrier {
     }
 
     fn run(&self, _: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
-        let samples_s = sample_in_turn(world, 1, budget_s, |_, iterations| {
+        let Stage { world, effort, .. } = *stage;
+        let samples_s = sample_in_turn(world, 1, effort, |_, iterations| {
             (0..iterations).try_for_each(|_| world.barrier()).map_err(Problem::from)
         })?;
         Ok(parts(&[""], samples_s, 0.0))

@@ -37,7 +37,7 @@ impl Benchmark for Copy {
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let from: Vec<u8> = (0..case.bytes).map(|i| i as u8).collect();
         let mut to = vec![0; case.bytes];
-        let samples_s = sample_in_turn(stage.world, PARTS.len(), stage.budget_s, |kind, iterations| {
+        let samples_s = sample_in_turn(stage.world, PARTS.len(), stage.effort, |kind, iterations| {
             for _ in 0..iterations {
                 let from = std::hint::black_box(&from);
                 match kind {

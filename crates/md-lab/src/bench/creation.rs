@@ -24,10 +24,10 @@ impl Benchmark for Creation {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
         let spec = spec(edges, Buffering::Double);
-        let samples_s = sample_in_turn(world, 1, budget_s, |_, iterations| {
+        let samples_s = sample_in_turn(world, 1, effort, |_, iterations| {
             (0..iterations)
                 .try_for_each(|_| Line::open(world, spec.clone())?.finalise())
                 .map_err(Problem::from)

@@ -31,7 +31,7 @@ impl Benchmark for Elementwise {
         let work = |window: &mut PlainWindow| {
             fill(window, world, bytes)?;
             window.lock_all()?;
-            let samples_s = sample_in_turn(world, pieces.len(), stage.budget_s, |kind, iterations| {
+            let samples_s = sample_in_turn(world, pieces.len(), stage.effort, |kind, iterations| {
                 for _ in 0..if is_source { iterations } else { 0 } {
                     for offset in (0..bytes).step_by(pieces[kind]) {
                         let piece = offset..bytes.min(offset + pieces[kind]);

@@ -41,6 +41,7 @@ use md_comm::monitor::Heartbeat;
 use md_comm::{Backend, Blocking, CommError, Rank, RmaOptions, World};
 
 use crate::compare::{Exclusion, Problem, Status, agree};
+use crate::sampling::Effort;
 use crate::{Transports, name_of};
 pub use machine::Machine;
 pub use picture::picture;
@@ -101,8 +102,8 @@ pub struct Stage<'s> {
     pub world: &'s dyn World,
     /// Where it is from.
     pub transports: &'s dyn Transports,
-    /// Of the whole case.
-    pub budget_s: f64,
+    /// For the whole case.
+    pub effort: Effort,
 }
 
 /// What moves the data of a case.
@@ -247,6 +248,8 @@ fn powers_of_two() -> Vec<usize> {
 pub struct Settings {
     /// For all of them.
     pub budget: Duration,
+    /// Samples of each case; the budget decides if there is no such number.
+    pub samples: Option<usize>,
     /// Longest wait for other ranks.
     pub timeout: Duration,
     /// Where.
@@ -311,7 +314,8 @@ pub fn run(
         }
         let Some(Some(world)) = worlds.get(&case.mechanism) else { continue };
         let budget_s = left_s[0] / (cases.len() - done) as f64;
-        let stage = Stage { world: &**world, transports, budget_s };
+        let effort = Effort { budget_s, samples: settings.samples };
+        let stage = Stage { world: &**world, transports, effort };
         match agree(agreement, benchmark.run(case, &stage))? {
             Ok(series) => {
                 let component = world.rma_component();

@@ -22,11 +22,11 @@ impl Benchmark for Negotiation {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Double))?;
         let samples_s = verified(world, [line], |[line]| {
-            sample_in_turn(world, 1, budget_s, |_, iterations| {
+            sample_in_turn(world, 1, effort, |_, iterations| {
                 (0..iterations)
                     .try_for_each(|_| line.negotiate(&[case.bytes; NEIGHBOURS]))
                     .map_err(Problem::from)

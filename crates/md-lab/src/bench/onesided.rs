@@ -42,7 +42,7 @@ pub(super) fn run(case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
             }
             if is_first && !gets { window.wait_for(number + 1) } else { Ok(()) }
         };
-        let samples_s = sample_in_turn(world, 1, stage.budget_s, |_, iterations| {
+        let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
             (0..iterations).try_for_each(|_| once(window)).map_err(Problem::from)
         })?;
         window.unlock_all()?;

@@ -35,11 +35,11 @@ impl Benchmark for Overlap {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let line = Line::open(world, spec(ring(world, case.bytes), Buffering::Double))?;
         let samples_s = verified(world, [line], |[line]| {
             let units = units_as_long_as(line, world)?;
-            sample_in_turn(world, PARTS.len(), budget_s, |kind, iterations| {
+            sample_in_turn(world, PARTS.len(), effort, |kind, iterations| {
                 (0..iterations).try_for_each(|_| iterate(line, PARTS[kind], units))?;
                 Ok(())
             })

@@ -50,7 +50,7 @@ impl Benchmark for Packing {
         let work = |window: &mut PlainWindow| {
             pack(window)?;
             window.fence()?;
-            let samples_s = sample_in_turn(world, pieces.len(), stage.budget_s, |kind, iterations| {
+            let samples_s = sample_in_turn(world, pieces.len(), stage.effort, |kind, iterations| {
                 for _ in 0..iterations {
                     if pieces[kind] == message {
                         pack(window)?;

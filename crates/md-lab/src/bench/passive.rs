@@ -39,7 +39,7 @@ impl Benchmark for Passive {
         let is_target = world.rank() == peer;
         let work = |window: &mut PlainWindow| {
             fill(window, world, BYTES)?;
-            sample_timed(world, 1, stage.budget_s, |_, iterations| {
+            sample_timed(world, 1, stage.effort, |_, iterations| {
                 let mut waited_s = 0.0;
                 for _ in 0..iterations {
                     world.barrier()?;

@@ -57,7 +57,7 @@ impl Benchmark for Push {
                 }
                 window.flush()
             };
-            let samples_s = sample_in_turn(world, 1, stage.budget_s, |_, iterations| {
+            let samples_s = sample_in_turn(world, 1, stage.effort, |_, iterations| {
                 for _ in 0..iterations {
                     place = (place + 1) % places;
                     once(window, place)?;

@@ -24,13 +24,13 @@ impl Benchmark for Ringshift {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let both = ring(world, case.bytes);
         let mut one = both.clone();
         (one[0].flow, one[1].flow) = (Flow::SendOnly, Flow::ReceiveOnly);
         let open = |edges| Line::open(world, spec(edges, Buffering::Double));
         let samples_s = verified(world, [open(one)?, open(both)?], |lines| {
-            sample_in_turn(world, lines.len(), budget_s, |kind, iterations| {
+            sample_in_turn(world, lines.len(), effort, |kind, iterations| {
                 (0..iterations).try_for_each(|_| lines[kind].exchange(Handling::Copied, |_| Ok(())))?;
                 Ok(())
             })

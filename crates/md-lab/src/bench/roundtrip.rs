@@ -28,7 +28,7 @@ impl Benchmark for Roundtrip {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         #[cfg(feature = "mpi")]
         if matches!(case.mechanism, super::Mechanism::Other(_)) {
             return super::onesided::run(case, stage);
@@ -38,7 +38,7 @@ impl Benchmark for Roundtrip {
         let back = there.reverse()?;
         let handling = [Handling::InPlace, Handling::Copied];
         let samples_s = verified(world, [there, back], |lines| {
-            sample_in_turn(world, handling.len(), budget_s, |kind, iterations| {
+            sample_in_turn(world, handling.len(), effort, |kind, iterations| {
                 for _ in 0..iterations {
                     lines.iter_mut().try_for_each(|line| line.exchange(handling[kind], |_| Ok(())))?;
                 }

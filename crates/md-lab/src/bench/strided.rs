@@ -42,7 +42,7 @@ impl Benchmark for Strided {
         let work = |window: &mut PlainWindow| {
             fill(window, world, 2 * bytes)?;
             window.lock_all()?;
-            let samples_s = sample_in_turn(world, 2, stage.budget_s, |kind, iterations| {
+            let samples_s = sample_in_turn(world, 2, stage.effort, |kind, iterations| {
                 for _ in 0..if is_source { iterations } else { 0 } {
                     if kind == 0 {
                         window.put_blocks(&datatype, to)?;

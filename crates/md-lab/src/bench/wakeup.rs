@@ -32,12 +32,12 @@ impl Benchmark for Wakeup {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let Stage { world, budget_s, .. } = *stage;
+        let Stage { world, effort, .. } = *stage;
         let edges = one_way(world.rank(), [0, case.peer], 1, case.bytes);
         let there = Line::open(world, spec(edges, Buffering::Double))?;
         let back = there.reverse()?;
         let samples_s = verified(world, [there, back], |lines| {
-            sample_timed(world, PARTS.len(), budget_s, |kind, iterations| {
+            sample_timed(world, PARTS.len(), effort, |kind, iterations| {
                 let mut trip_s = 0.0;
                 for _ in 0..iterations {
                     world.barrier()?;
