@@ -21,7 +21,7 @@ from pathlib import Path
 
 # Twin: benchmark and mechanism of ours.
 TWINS = {
-    "roundtrip": ("roundtrip", "p2p"), "put": ("roundtrip", "put"),
+    "roundtrip": ("roundtrip", "p2p"), "nonblocking": ("roundtrip", "p2p"), "put": ("roundtrip", "put"),
     "bandwidth": ("bandwidth", "p2p"), "sync26": ("sync26", "p2p"),
     "osu_latency": ("roundtrip", "p2p"), "osu_bw": ("bandwidth", "p2p"),
     "osu_put_latency": ("elementwise-whole", "put"), "osu_get_latency": ("roundtrip", "get"),
