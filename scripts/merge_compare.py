@@ -54,8 +54,9 @@ def cell(row, best):
 
 def markdown(rows, missing):
     libraries = list(dict.fromkeys(row["library"] for row in rows))
-    strategies = list(dict.fromkeys(tuple(row[key] for key in STRATEGY) for row in rows))
-    by_place = {(row["library"], tuple(row[key] for key in STRATEGY)): row for row in rows}
+    columns = [*STRATEGY, *(column for column in rows[0] if column.startswith("parallel."))]
+    strategies = list(dict.fromkeys(tuple(row[key] for key in columns) for row in rows))
+    by_place = {(row["library"], tuple(row[key] for key in columns)): row for row in rows}
     best = {}
     for library in libraries:
         timed = [microseconds(row, "median") for row in rows if row["library"] == library and row["status"] == "ok"]
@@ -69,8 +70,8 @@ def markdown(rows, missing):
         full = next(row["mpi_library"] for row in rows if row["library"] == library)
         lines.append(f"- {library}: {full}")
     lines += [f"- {library}: no result" for library in missing]
-    lines += ["", "| " + " | ".join([*STRATEGY, *libraries]) + " |"]
-    lines.append("|" + " --- |" * (len(STRATEGY) + len(libraries)))
+    lines += ["", "| " + " | ".join([*columns, *libraries]) + " |"]
+    lines.append("|" + " --- |" * (len(columns) + len(libraries)))
     for strategy in strategies:
         cells = [cell(by_place.get((library, strategy)), best[library]) for library in libraries]
         lines.append("| " + " | ".join([*strategy, *cells]) + " |")

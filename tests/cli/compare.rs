@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 /// Columns as promised in docs/reference/outputs.md, then the context columns of timing.csv that are not among them.
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,exchange_median_s,exchange_low_s,\
     exchange_high_s,step_median_s,step_low_s,step_high_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,\
-    force_return_s,border_s,migrate_s,halo_hidden_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version";
+    force_return_s,border_s,migrate_s,halo_hidden_s,correct,status,note,grid,threads,precision,steps,seed,mpi_library,host,version,baseline";
 
 const FILES: [&str; 5] = ["compare.csv", "compare.png", "compare.svg", "recommendation.txt", "scenario.toml"];
 
@@ -51,7 +51,7 @@ impl Row {
 
 fn rows(workdir: &Workdir) -> Vec<Row> {
     let text = workdir.read("out/compare.csv");
-    assert_eq!(text.lines().next(), Some(COLUMNS));
+    assert!(text.starts_with(COLUMNS), "{text}");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
     reader.records().map(|record| Row(header.clone(), record.unwrap())).collect()
@@ -172,6 +172,96 @@ fn options_that_a_backend_does_not_take() {
     let left_out = |row: &Row| row.text("note").matches("left at its default").count();
     assert_eq!(rows.iter().map(left_out).collect::<Vec<_>>(), [0, 1, 2]);
     assert!(rows[1].text("note").starts_with("`parallel.rma.operation` left at its default: its epochs"));
+}
+
+/// In one job, and held against the scenario's own value.
+#[test]
+fn values_that_are_varied() {
+    let workdir = Workdir::new(MELT);
+    let call = "compare melt.toml --vary parallel.rma.slots=1,2 --repeat 2 --steps 2";
+    let said = workdir.succeed(Start::Threads(2), call);
+    assert!(said.stdout.starts_with("comparing 2 strategies, 2 repetitions\n"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("backend  shell  exchange  partition  slots  exchange, us"),
+        "{}",
+        said.stdout
+    );
+    let rows = rows(&workdir);
+    rows.iter().for_each(Row::check_numbers);
+    let said_of = |column| rows.iter().map(|row| row.text(column)).collect::<Vec<_>>();
+    assert_eq!(said_of("parallel.rma.slots"), ["1", "2"]);
+    assert_eq!(said_of("baseline"), ["false", "true"]);
+    let picture = workdir.read("out/compare.svg");
+    assert!(picture.contains("local half direct rect slots=2, baseline"), "{picture}");
+    assert_snapshot!(error(&workdir, "compare melt.toml --vary parallel.rma.slots=3", Start::Plain), @r"
+    exit code 2
+    error: --vary parallel.rma.slots has no `3`
+    valid: `1`, `2`, `all`
+    ");
+    let twice = "compare melt.toml --vary parallel.rma.slots=1 --vary parallel.rma.slots=2";
+    assert_snapshot!(error(&workdir, twice, Start::Plain), @r"
+    exit code 2
+    error: --vary parallel.rma.slots is given twice: name all values at once
+    ");
+    let useless = "compare melt.toml --backends local --vary parallel.rma.window=all";
+    assert_snapshot!(error(&workdir, useless, Start::Threads(2)), @r"
+    exit code 2
+    error: --vary parallel.rma.window: none of the backends that are compared has a use for it
+    ");
+}
+
+/// A backend that would have a use for a value, but cannot have it, has a row that says so; one that has no use for it is
+/// measured once.
+#[test]
+fn values_that_backends_cannot_have() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let vary = "--vary parallel.rma.operation=all --vary parallel.rma.epoch=all --repeat 1 --steps 1 --quiet";
+    workdir.succeed(Start::Mpirun(2), &format!("compare melt.toml --backends p2p,rma-fence,rma-pscw {vary}"));
+    let said_of = |row: &Row| {
+        let columns = ["backend", "parallel.rma.operation", "parallel.rma.epoch", "status"];
+        columns.map(|column| row.text(column)).join(" ")
+    };
+    let rows = rows(&workdir);
+    assert_eq!(
+        rows.iter().map(said_of).collect::<Vec<_>>(),
+        [
+            "p2p   ok",
+            "rma-fence put complete ok",
+            "rma-fence put initiate ok",
+            "rma-fence get  ok",
+            "rma-pscw put complete ok",
+            "rma-pscw put initiate ok",
+            "rma-pscw get complete unavailable",
+            "rma-pscw get initiate unavailable",
+        ]
+    );
+    let note = rows[6].text("note");
+    assert!(
+        note.starts_with("backend `rma-pscw` does not take this `operation`; its epochs admit"),
+        "{note}"
+    );
+    assert_eq!(rows.iter().filter(|row| row.text("baseline") == "true").count(), 1);
+    rows[..6].iter().for_each(Row::check_numbers);
+}
+
+/// The variants of the studies that are no backends of their own give the same forces.
+#[test]
+fn variants_of_the_studies() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let vary =
+        ["notice", "barriers", "arrivals"].map(|key| format!("--vary parallel.rma.{key}=all")).join(" ");
+    let backends = "rma-lock,rma-lock-epoch,rma-barrier";
+    let call = format!("compare melt.toml --backends {backends} {vary} --exchanges all --repeat 1 --steps 3");
+    workdir.succeed(Start::Mpirun(3), &format!("{call} --quiet"));
+    let rows = rows(&workdir);
+    assert_eq!(rows.len(), 3 * 2 * 2 * 2);
+    rows.iter().for_each(Row::check_numbers);
 }
 
 /// It would never choose: a frozen halo does not negotiate.

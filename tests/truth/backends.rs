@@ -23,13 +23,17 @@ fn check(ranks: usize, settings: &[&str]) {
 }
 
 /// Options that move the same bytes in other ways.
-const OPTIONS: [(&str, &[&str]); 6] = [
+const OPTIONS: [(&str, &[&str]); 10] = [
     ("rma-fence", &["operation=get", "asserts=true"]),
     ("rma-pscw", &["windows=per-edge", "asserts=true"]),
     ("rma-lock", &["operation=get", "window=create", "slots=1"]),
     ("rma-notify", &["polling=strict", "window=create"]),
     ("rma-ring", &["ring=shared", "slots=1"]),
     ("shm", &["slots=1"]),
+    ("rma-fence", &["epoch=initiate", "arrivals=copied"]),
+    ("rma-pscw", &["epoch=initiate", "slots=1"]),
+    ("rma-lock-epoch", &["epoch=initiate", "notice=neighbor-barrier"]),
+    ("rma-barrier", &["barriers=per-message"]),
 ];
 
 #[test]

@@ -53,7 +53,9 @@ pub enum Command {
 }
 
 const COMPARE_HELP: &str = "\
-Strategies are all combinations of the chosen backends, shells, exchanges and partitions. Each is first checked: the \
+Strategies are all combinations of the chosen backends, shells, exchanges and partitions, and of the values that --vary names, such as \
+--vary parallel.rma.window=create,allocate --vary parallel.rma.slots=all. What makes no difference for a backend is measured once; what it cannot \
+have gets a row that says why. Each is first checked: the \
 forces of the initial state, after every ghost has been overwritten, must be those of a calculation without a halo to 1e-10 of \
 their rms, in mixed precision to 1e-4. (Rounding differs by about 1e-13, because the sums are in another order; a message that is missing, stale or \
 mistaken for another shows at 1e-3 and more. For the check the sites of a lattice are displaced, as a perfect lattice has \
@@ -216,7 +218,7 @@ pub struct ForcesArgs {
 }
 
 /// Divisions of the work that are combined with backends.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct DivisionArgs {
     /// Shells, or `all` [default: the scenario's]
     #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
@@ -244,6 +246,9 @@ pub struct CompareArgs {
     /// Combined with them.
     #[command(flatten)]
     pub divisions: DivisionArgs,
+    /// Also combine them with several values of a key of [parallel.rma], or `all`; may be repeated
+    #[arg(long, value_name = "KEY.PATH=A,B|all")]
+    pub vary: Vec<String>,
     /// Repetitions
     #[arg(long, value_name = "R", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,

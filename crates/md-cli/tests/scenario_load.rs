@@ -152,6 +152,10 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     asserts = false
     polling = "fast"
     ring = "per-edge"
+    epoch = "complete"
+    notice = "message"
+    barriers = "per-exchange"
+    arrivals = "in-place"
 
     [output]
     directory = "out/lj-melt"

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "mpi")]
 use crate::CommError;
+use crate::{BarrierCount, EpochOpening, RmaOptions};
 
 /// A way to move messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
@@ -196,6 +197,13 @@ impl Backend {
     /// only while its own context is called. `hybrid` inherits it from the backend between its nodes.
     pub fn needs_same_order(self) -> bool {
         self.properties().order == ContextOrder::Same
+    }
+
+    /// The same with options, some of which bind the order of contexts that is free without them.
+    pub fn needs_same_order_with(self, options: &RmaOptions) -> bool {
+        self.needs_same_order()
+            || (self == Self::RmaPscw && options.epoch == EpochOpening::Initiate)
+            || (self == Self::RmaBarrier && options.barriers == BarrierCount::PerMessage)
     }
 
     /// Where a steady exchange can stand still inside a call of the MPI library. `hybrid` inherits it from the backend

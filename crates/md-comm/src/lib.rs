@@ -81,7 +81,10 @@ pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, MessageObserver, Traffic};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
-pub use options::{Asserts, Operation, Polling, RingForm, RmaOptions, WindowCount, WindowKind};
+pub use options::{
+    Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, RingForm, RmaOptions,
+    WindowCount, WindowKind,
+};
 pub use refusal::{Refusal, RmaKey};
 pub use spec::{Buffering, Channel, Edge, EdgeId, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes};
 pub use world::{CrowdedCores, Reduction, World};

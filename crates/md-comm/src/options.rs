@@ -84,7 +84,60 @@ pub enum RingForm {
     Shared,
 }
 
+/// When the epoch of the next exchange is opened, where every exchange has one of its own (Brown et al. 2020).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum EpochOpening {
+    /// At the end of the last exchange: nobody waits for it when the next one begins.
+    #[default]
+    Complete,
+    /// When the exchange begins.
+    Initiate,
+}
+
+/// How receivers learn that puts under a lock have arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Notice {
+    /// By an empty message along each edge.
+    #[default]
+    Message,
+    /// By a barrier among neighbours, for all edges together.
+    NeighborBarrier,
+}
+
+/// How many barriers there are around puts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum BarrierCount {
+    /// One behind all puts of an exchange; with one buffer, another behind all reading.
+    #[default]
+    PerExchange,
+    /// One before and one behind each put.
+    PerMessage,
+}
+
+/// Where messages are read that were put into a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Arrivals {
+    /// In the window.
+    #[default]
+    InPlace,
+    /// In a buffer that they are copied to first.
+    Copied,
+}
+
 named!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
+named!(EpochOpening, Notice, BarrierCount, Arrivals);
 
 /// As in configuration files.
 impl From<bool> for Asserts {
@@ -116,22 +169,46 @@ pub struct RmaOptions {
     pub polling: Polling,
     /// Form of the circular buffer.
     pub ring: RingForm,
+    /// When epochs are opened.
+    pub epoch: EpochOpening,
+    /// How arrivals are announced.
+    pub notice: Notice,
+    /// Barriers around puts.
+    pub barriers: BarrierCount,
+    /// Where messages are read.
+    pub arrivals: Arrivals,
 }
 
 impl RmaOptions {
     /// Every combination of values; many backends take few of them ([`crate::Backend::refuses`]).
     pub fn combinations() -> Vec<Self> {
-        let mut all = vec![Self::default()];
-        let mut vary = |set: &dyn Fn(Self) -> Vec<Self>| {
-            all = all.iter().flat_map(|&options| set(options)).collect();
+        let vary = |all: Vec<Self>, key: &RmaKey| {
+            let names = key.values();
+            let each =
+                all.iter().flat_map(|options| names.iter().filter_map(|name| options.with(*key, name)));
+            each.collect()
         };
-        vary(&|options| WindowKind::ALL.iter().map(|&window| Self { window, ..options }).collect());
-        vary(&|options| WindowCount::ALL.iter().map(|&windows| Self { windows, ..options }).collect());
-        vary(&|options| Operation::ALL.iter().map(|&operation| Self { operation, ..options }).collect());
-        vary(&|options| Asserts::ALL.iter().map(|&asserts| Self { asserts, ..options }).collect());
-        vary(&|options| Polling::ALL.iter().map(|&polling| Self { polling, ..options }).collect());
-        vary(&|options| RingForm::ALL.iter().map(|&ring| Self { ring, ..options }).collect());
-        all
+        let keys = RmaKey::ALL.iter().filter(|key| **key != RmaKey::Slots);
+        keys.fold(vec![Self::default()], vary)
+    }
+
+    /// The same with another value of one key; `None` if the key has no value of this name, and of
+    /// [`RmaKey::Slots`], which are no option of a backend.
+    #[must_use]
+    pub fn with(self, key: RmaKey, name: &str) -> Option<Self> {
+        Some(match key {
+            RmaKey::Window => Self { window: WindowKind::from_name(name)?, ..self },
+            RmaKey::Windows => Self { windows: WindowCount::from_name(name)?, ..self },
+            RmaKey::Operation => Self { operation: Operation::from_name(name)?, ..self },
+            RmaKey::Slots => return None,
+            RmaKey::Asserts => Self { asserts: Asserts::from_name(name)?, ..self },
+            RmaKey::Polling => Self { polling: Polling::from_name(name)?, ..self },
+            RmaKey::Ring => Self { ring: RingForm::from_name(name)?, ..self },
+            RmaKey::Epoch => Self { epoch: EpochOpening::from_name(name)?, ..self },
+            RmaKey::Notice => Self { notice: Notice::from_name(name)?, ..self },
+            RmaKey::Barriers => Self { barriers: BarrierCount::from_name(name)?, ..self },
+            RmaKey::Arrivals => Self { arrivals: Arrivals::from_name(name)?, ..self },
+        })
     }
 }
 
@@ -150,6 +227,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn combinations_have_every_value_of_every_key() {
+        let all = RmaOptions::combinations();
+        let different: std::collections::HashSet<_> = all.iter().copied().collect();
+        assert_eq!((all.len(), different.len()), (3 * 2_usize.pow(9), all.len()));
+        for &key in RmaKey::ALL.iter().filter(|key| **key != RmaKey::Slots) {
+            for name in key.values() {
+                assert!(
+                    all.iter().any(|options| key.value(options, Buffering::Double) == name),
+                    "{key:?} {name}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn names_round_trip_and_the_first_value_is_the_default() {
         macro_rules! check {
             ($($option:ident),+) => {$(
@@ -161,6 +253,7 @@ mod tests {
             )+};
         }
         check!(WindowKind, WindowCount, Operation, Asserts, Polling, RingForm);
+        check!(EpochOpening, Notice, BarrierCount, Arrivals);
     }
 }
 

@@ -3,7 +3,10 @@
 //! An option that a backend would silently ignore is refused, unless it is left at its default. `asserts` is taken by all
 //! backends over windows, also by those whose only synchronisation asserts what is true in any case: it is not ignored.
 
-use crate::{Backend, Buffering, RingForm, RmaOptions};
+use crate::{
+    Arrivals, Asserts, Backend, BarrierCount, Buffering, EpochOpening, Notice, Operation, Polling, RingForm,
+    RmaOptions, WindowCount, WindowKind,
+};
 
 /// One key of `[parallel.rma]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -23,6 +26,14 @@ pub enum RmaKey {
     Polling,
     /// [`RmaOptions::ring`].
     Ring,
+    /// [`RmaOptions::epoch`].
+    Epoch,
+    /// [`RmaOptions::notice`].
+    Notice,
+    /// [`RmaOptions::barriers`].
+    Barriers,
+    /// [`RmaOptions::arrivals`].
+    Arrivals,
 }
 
 named!(RmaKey);
@@ -38,6 +49,27 @@ impl RmaKey {
             Self::Asserts => options.asserts.name(),
             Self::Polling => options.polling.name(),
             Self::Ring => options.ring.name(),
+            Self::Epoch => options.epoch.name(),
+            Self::Notice => options.notice.name(),
+            Self::Barriers => options.barriers.name(),
+            Self::Arrivals => options.arrivals.name(),
+        }
+    }
+
+    /// The names of all its values, the default first but for [`Buffering`].
+    pub fn values(self) -> Vec<&'static str> {
+        match self {
+            Self::Window => names(WindowKind::ALL),
+            Self::Windows => names(WindowCount::ALL),
+            Self::Operation => names(Operation::ALL),
+            Self::Slots => [Buffering::Single, Buffering::Double].map(Buffering::name).to_vec(),
+            Self::Asserts => names(Asserts::ALL),
+            Self::Polling => names(Polling::ALL),
+            Self::Ring => names(RingForm::ALL),
+            Self::Epoch => names(EpochOpening::ALL),
+            Self::Notice => names(Notice::ALL),
+            Self::Barriers => names(BarrierCount::ALL),
+            Self::Arrivals => names(Arrivals::ALL),
         }
     }
 
@@ -45,6 +77,19 @@ impl RmaKey {
     pub(crate) fn is_set(self, options: &RmaOptions, buffering: Buffering) -> bool {
         self.value(options, buffering) != self.value(&RmaOptions::default(), Buffering::default())
     }
+}
+
+fn names<T: Copy + Into<&'static str>>(values: &[T]) -> Vec<&'static str> {
+    values.iter().map(|&value| value.into()).collect()
+}
+
+/// Why a key must be left at its default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Against {
+    /// No value of it would change anything.
+    NoUse(&'static str),
+    /// What it asks for cannot be done.
+    Impossible(&'static str),
 }
 
 /// An option that a backend does not take.
@@ -65,11 +110,15 @@ const NO_GET_BEHIND_BARRIER: &str = "its barrier comes after the data have moved
 const NO_GET_BEHIND_FLAG: &str = "its flag says that data have arrived, and a get moves nothing to the receiver by \
     itself; `rma-fence` and `rma-lock` can get";
 
+const NOTHING_TO_OPEN_OR_COPY: &str =
+    "a get begins when its message has been packed, and brings it into memory beside the window";
+const NO_RING: &str = "there is no circular buffer; `rma-ring` has one";
+
 impl Backend {
     /// The first option that the backend does not take, with the reason; `None` if it takes all.
     pub fn refusal(self, options: &RmaOptions, buffering: Buffering) -> Option<Refusal> {
         let refused = |&key: &RmaKey| {
-            let reason = self.reason_against(key, options)?;
+            let (Against::NoUse(reason) | Against::Impossible(reason)) = self.against(key, options)?;
             key.is_set(options, buffering).then(|| Refusal { key, reason: reason.to_owned() })
         };
         RmaKey::ALL.iter().find_map(refused)
@@ -83,8 +132,16 @@ impl Backend {
         self.refusal(options, buffering).map_or(Ok(()), |refusal| Err(refusal.reason))
     }
 
+    /// Whether the key means something to the backend, beside these other options, though perhaps something that cannot be.
+    pub fn has_use_for(self, key: RmaKey, options: &RmaOptions) -> bool {
+        !matches!(self.against(key, options), Some(Against::NoUse(_)))
+    }
+
     /// Why a key must be left at its default; `None` if it may have any value.
-    fn reason_against(self, key: RmaKey, options: &RmaOptions) -> Option<&'static str> {
+    fn against(self, key: RmaKey, options: &RmaOptions) -> Option<Against> {
+        if self.gets(options) && matches!(key, RmaKey::Epoch | RmaKey::Arrivals) {
+            return Some(Against::NoUse(NOTHING_TO_OPEN_OR_COPY));
+        }
         match self {
             // They are those of its backend between nodes, which is asked itself.
             Self::Hybrid => None,
@@ -98,88 +155,110 @@ impl Backend {
                 against_all_but_buffers(key, "the backend is two-sided: there is no window")
             }
             Self::NeighborCollective => {
-                Some("the library keeps the buffers of a collective: there is no window")
+                Some(Against::NoUse("the library keeps the buffers of a collective: there is no window"))
             }
             Self::Shm => against_shared_memory(key),
-            Self::RmaFence | Self::RmaLock => against_window(key, None),
-            Self::RmaPscw => against_window(key, Some(NO_GET_BETWEEN_POST_AND_WAIT)),
-            Self::RmaLockEpoch => against_window(key, Some(NO_GET_AFTER_UNLOCK)),
-            Self::RmaBarrier => against_window(key, Some(NO_GET_BEHIND_BARRIER)),
-            Self::RmaNotify => against_flags(key),
+            Self::RmaFence => against_window(key, None, &[RmaKey::Epoch]),
+            Self::RmaPscw => against_window(key, Some(NO_GET_BETWEEN_POST_AND_WAIT), &[RmaKey::Epoch]),
+            Self::RmaLock => {
+                let barrier = options.notice == Notice::NeighborBarrier;
+                against_window(key, barrier.then_some(NO_GET_BEHIND_BARRIER), &[RmaKey::Notice])
+            }
+            Self::RmaLockEpoch => {
+                against_window(key, Some(NO_GET_AFTER_UNLOCK), &[RmaKey::Epoch, RmaKey::Notice])
+            }
+            Self::RmaBarrier => against_window(key, Some(NO_GET_BEHIND_BARRIER), &[RmaKey::Barriers]),
+            Self::RmaNotify => against_flags(key, &[RmaKey::Polling]),
             Self::RmaRing => against_ring(key, options.ring),
         }
+    }
+
+    /// Whether its receivers read from the senders' windows.
+    fn gets(self, options: &RmaOptions) -> bool {
+        options.operation == Operation::Get && matches!(self, Self::RmaFence | Self::RmaLock)
     }
 }
 
 /// For backends that own their buffers, but no window.
-fn against_all_but_buffers(key: RmaKey, reason: &'static str) -> Option<&'static str> {
-    (key != RmaKey::Slots).then_some(reason)
+fn against_all_but_buffers(key: RmaKey, reason: &'static str) -> Option<Against> {
+    (key != RmaKey::Slots).then_some(Against::NoUse(reason))
 }
 
-/// For backends over windows. A get needs a synchronisation between packing and reading, and one after it.
-fn against_window(key: RmaKey, against_get: Option<&'static str>) -> Option<&'static str> {
-    match key {
-        RmaKey::Window | RmaKey::Windows | RmaKey::Slots | RmaKey::Asserts => None,
-        RmaKey::Operation => against_get,
-        RmaKey::Polling => Some("no flags are polled; `rma-notify` does"),
-        RmaKey::Ring => Some("there is no circular buffer; `rma-ring` has one"),
+/// For backends over windows. A get needs a synchronisation between packing and reading, and one after it. `own` are the keys
+/// that not all of them take.
+fn against_window(key: RmaKey, against_get: Option<&'static str>, own: &[RmaKey]) -> Option<Against> {
+    if own.contains(&key) {
+        return None;
     }
+    let no_use = match key {
+        RmaKey::Window | RmaKey::Windows | RmaKey::Slots | RmaKey::Asserts | RmaKey::Arrivals => return None,
+        RmaKey::Operation => return against_get.map(Against::Impossible),
+        RmaKey::Polling => "no flags are polled; `rma-notify` does",
+        RmaKey::Ring => NO_RING,
+        RmaKey::Epoch => {
+            "one epoch lasts as long as the window; `rma-fence`, `rma-pscw` and `rma-lock-epoch` have one per exchange"
+        }
+        RmaKey::Notice => {
+            "its synchronisation tells of arrivals; `rma-lock` and `rma-lock-epoch` need a notice"
+        }
+        RmaKey::Barriers => "there are no barriers; `rma-barrier` has them",
+    };
+    Some(Against::NoUse(no_use))
 }
 
 /// For those of them whose messages are announced by flags.
-fn against_flags(key: RmaKey) -> Option<&'static str> {
-    if key == RmaKey::Polling { None } else { against_window(key, Some(NO_GET_BEHIND_FLAG)) }
+fn against_flags(key: RmaKey, own: &[RmaKey]) -> Option<Against> {
+    against_window(key, Some(NO_GET_BEHIND_FLAG), own)
 }
 
-fn against_ring(key: RmaKey, ring: RingForm) -> Option<&'static str> {
-    match (key, ring) {
+fn against_ring(key: RmaKey, ring: RingForm) -> Option<Against> {
+    let no_use = match (key, ring) {
         (RmaKey::Windows, RingForm::Shared) => {
-            Some("all edges share one ring, so that there is nothing to divide among windows")
+            "all edges share one ring, so that there is nothing to divide among windows"
         }
+        (RmaKey::Arrivals, RingForm::Shared) => "messages are copied out of a shared ring in any case",
         (RmaKey::Polling, _) => {
-            Some("tickets and flags of a ring are polled in memory; `rma-notify` can be strict")
+            "tickets and flags of a ring are polled in memory; `rma-notify` can be strict"
         }
-        (RmaKey::Ring, _) => None,
-        (key, _) => against_flags(key),
-    }
+        (key, _) => return against_flags(key, &[RmaKey::Ring]),
+    };
+    Some(Against::NoUse(no_use))
 }
 
-fn against_shared_memory(key: RmaKey) -> Option<&'static str> {
-    match key {
-        RmaKey::Slots => None,
-        RmaKey::Window => {
-            Some("only MPI_Win_allocate_shared makes memory that all ranks of a node can store to")
-        }
-        RmaKey::Windows => Some("a store needs no epoch, so that further windows would change nothing"),
+fn against_shared_memory(key: RmaKey) -> Option<Against> {
+    let no_use = match key {
+        RmaKey::Slots => return None,
+        RmaKey::Window => "only MPI_Win_allocate_shared makes memory that all ranks of a node can store to",
+        RmaKey::Windows => "a store needs no epoch, so that further windows would change nothing",
         RmaKey::Operation => {
-            Some("messages are packed straight into the receiver's buffer: nothing is left to get")
+            "messages are packed straight into the receiver's buffer: nothing is left to get"
         }
-        RmaKey::Asserts => Some("no call that takes assertions is made in an exchange"),
-        RmaKey::Polling => {
-            Some("flags are stored and loaded without MPI: there is no stricter way to read them")
+        RmaKey::Asserts => "no call that takes assertions is made in an exchange",
+        RmaKey::Polling => "flags are stored and loaded without MPI: there is no stricter way to read them",
+        RmaKey::Ring => NO_RING,
+        RmaKey::Epoch | RmaKey::Notice | RmaKey::Barriers => {
+            "a store needs no epoch, and its flag tells of it without MPI"
         }
-        RmaKey::Ring => Some("there is no circular buffer; `rma-ring` has one"),
-    }
+        RmaKey::Arrivals => "it is the transport without a copy",
+    };
+    Some(Against::NoUse(no_use))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Asserts, Operation, Polling, WindowCount, WindowKind};
 
     /// Every option alone at every other value, in the order of [`RmaKey::ALL`].
     fn changed() -> Vec<(RmaKey, RmaOptions, Buffering)> {
         let default = RmaOptions::default();
-        vec![
-            (RmaKey::Window, RmaOptions { window: WindowKind::Create, ..default }, Buffering::Double),
-            (RmaKey::Window, RmaOptions { window: WindowKind::Dynamic, ..default }, Buffering::Double),
-            (RmaKey::Windows, RmaOptions { windows: WindowCount::PerEdge, ..default }, Buffering::Double),
-            (RmaKey::Operation, RmaOptions { operation: Operation::Get, ..default }, Buffering::Double),
-            (RmaKey::Slots, default, Buffering::Single),
-            (RmaKey::Asserts, RmaOptions { asserts: Asserts::On, ..default }, Buffering::Double),
-            (RmaKey::Polling, RmaOptions { polling: Polling::Strict, ..default }, Buffering::Double),
-            (RmaKey::Ring, RmaOptions { ring: RingForm::Shared, ..default }, Buffering::Double),
-        ]
+        let others = |&key: &RmaKey| {
+            let values = key.values().into_iter().filter_map(move |name| match default.with(key, name) {
+                None if name == Buffering::Single.name() => Some((key, default, Buffering::Single)),
+                options => Some((key, options?, Buffering::Double)),
+            });
+            values.filter(|(key, options, buffering)| key.is_set(options, *buffering))
+        };
+        RmaKey::ALL.iter().flat_map(others).collect()
     }
 
     #[test]
@@ -213,11 +292,29 @@ mod tests {
         assert_eq!(taken(Backend::P2p), "slots");
         assert_eq!(taken(Backend::NeighborCollective), "");
         assert_eq!(taken(Backend::Shm), "slots");
-        assert_eq!(taken(Backend::RmaFence), "window windows operation slots asserts");
-        assert_eq!(taken(Backend::RmaPscw), "window windows slots asserts");
-        assert_eq!(taken(Backend::RmaLock), "window windows operation slots asserts");
-        assert_eq!(taken(Backend::RmaNotify), "window windows slots asserts polling");
-        assert_eq!(taken(Backend::RmaRing), "window windows slots asserts ring");
+        assert_eq!(taken(Backend::RmaFence), "window windows operation slots asserts epoch arrivals");
+        assert_eq!(taken(Backend::RmaPscw), "window windows slots asserts epoch arrivals");
+        assert_eq!(taken(Backend::RmaLock), "window windows operation slots asserts notice arrivals");
+        assert_eq!(taken(Backend::RmaLockEpoch), "window windows slots asserts epoch notice arrivals");
+        assert_eq!(taken(Backend::RmaBarrier), "window windows slots asserts barriers arrivals");
+        assert_eq!(taken(Backend::RmaNotify), "window windows slots asserts polling arrivals");
+        assert_eq!(taken(Backend::RmaRing), "window windows slots asserts ring arrivals");
+    }
+
+    /// A get asks `rma-pscw` for what it cannot do; `p2p` would not notice.
+    #[test]
+    fn what_cannot_be_is_told_from_what_means_nothing() {
+        let get = RmaOptions { operation: Operation::Get, ..RmaOptions::default() };
+        let has_use = |backend: Backend| backend.has_use_for(RmaKey::Operation, &get);
+        assert_eq!(
+            [Backend::RmaFence, Backend::RmaPscw, Backend::P2p, Backend::Shm].map(has_use),
+            [true, true, false, false]
+        );
+        assert!(!Backend::RmaFence.has_use_for(RmaKey::Epoch, &get));
+        assert!(Backend::RmaFence.has_use_for(RmaKey::Epoch, &RmaOptions::default()));
+        let barrier = RmaOptions { notice: Notice::NeighborBarrier, ..get };
+        let refusal = Backend::RmaLock.refusal(&barrier, Buffering::Double);
+        assert_eq!(refusal.map(|refusal| refusal.key), Some(RmaKey::Operation));
     }
 
     #[test]

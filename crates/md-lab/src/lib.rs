@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use error::EncodeError;
 pub use names::{name_of, significant};
-pub use strategy::{RunContext, Strategy};
+pub use strategy::{RunContext, Setting, Strategy, Variant};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;
 pub use transports::{Threads, Transports};

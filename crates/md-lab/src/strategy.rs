@@ -53,6 +53,55 @@ impl fmt::Display for Strategy {
     }
 }
 
+/// A key of the scenario that is varied, and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Such as `parallel.rma.slots`.
+    pub key: String,
+    /// As in a scenario, but for quotation marks; `None` where the backend has no use for the key.
+    pub value: Option<String>,
+}
+
+impl Setting {
+    /// The last part of the key.
+    pub fn name(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or(&self.key)
+    }
+
+    /// `slots=1`; `None` without a value.
+    pub fn text(&self) -> Option<String> {
+        self.value.as_ref().map(|value| format!("{}={value}", self.name()))
+    }
+}
+
+/// A strategy, and what is varied beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// How the halo is moved.
+    pub strategy: Strategy,
+    /// The same keys in all variants that are compared.
+    pub settings: Vec<Setting>,
+}
+
+impl Variant {
+    /// [`Strategy::names`] and the settings.
+    pub fn names(&self) -> Vec<String> {
+        self.strategy.names().into_iter().chain(self.settings.iter().filter_map(Setting::text)).collect()
+    }
+}
+
+impl From<Strategy> for Variant {
+    fn from(strategy: Strategy) -> Self {
+        Self { strategy, settings: Vec::new() }
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.names().join(" "))
+    }
+}
+
 /// The columns that make a row of a table stand alone, in their order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunContext {

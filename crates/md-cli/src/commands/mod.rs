@@ -22,7 +22,7 @@ use md_engine::{Setup, SimdChoice, Simulation};
 
 use crate::cores;
 use crate::early_end::Ended;
-use crate::error::RunError;
+use crate::error::{BAD_INPUT, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::{Units, warnings};
 use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
@@ -47,6 +47,11 @@ where
         Ok(_) if failed[0] > 0.0 => Err(RunError::OutputElsewhere),
         opened => Ok(opened?),
     }
+}
+
+/// What was asked for cannot be.
+fn refused(summary: String) -> RunError {
+    RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
 }
 
 /// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.

@@ -14,10 +14,10 @@ use md_lab::sweep::{Row, Sample, Scaling, read_sweep, scaled_cells, scaling_pict
 use md_lab::{Strategy, significant};
 
 use super::compare::{Choices, fit};
-use super::{found_from_anywhere, output_directory};
+use super::{found_from_anywhere, output_directory, refused};
 use crate::args::SweepArgs;
 use crate::early_end::{EarlyEnd, Signal};
-use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
+use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
 use crate::scenario::{Scenario, effective_toml};
@@ -58,10 +58,10 @@ impl<E: Into<RunError>> From<E> for Failure {
 /// [`RunError::Compared`] if not all jobs ended well; see [`RunError`] for the others.
 pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     if launch::started_by_launcher().is_some_and(|ranks| ranks > 1) {
-        return Err(refusal("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
+        return Err(refused("sweep starts the launcher itself: start it once, without mpirun".to_owned()));
     }
     let inputs = Inputs::read(&args.scenario())?;
-    let choices = Choices::of(&args.backends, &args.divisions).map_err(refusal)?;
+    let choices = Choices::of(&args.backends, &args.divisions).map_err(refused)?;
     let mut table = Table::open(&inputs, args)?;
     early_end.listen();
     let jobs = jobs(&inputs, args, &choices, &mut table.screen)?;
@@ -98,10 +98,6 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     }
 }
 
-fn refusal(summary: String) -> RunError {
-    RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
-}
-
 /// All combinations that are possible.
 fn jobs(
     inputs: &Inputs,
@@ -134,7 +130,7 @@ fn jobs(
             }
         }
     }
-    if jobs.is_empty() { Err(refusal("no job is possible".to_owned())) } else { Ok(jobs) }
+    if jobs.is_empty() { Err(refused("no job is possible".to_owned())) } else { Ok(jobs) }
 }
 
 fn job(
@@ -199,7 +195,7 @@ impl Job {
         fs::create_dir_all(folder).map_err(create)?;
         let (scenario, said) = (folder.join("job.toml"), folder.join("said.txt"));
         fs::write(&scenario, effective_toml(&self.scenario)).map_err(create)?;
-        let mut command = self.command(&args.launcher).map_err(refusal)?;
+        let mut command = self.command(&args.launcher).map_err(refused)?;
         command.arg("run").arg(&scenario).arg("--output").arg(folder).args([
             "--quiet",
             "--progress",
@@ -209,7 +205,7 @@ impl Job {
         command.stderr(fs::File::create(&said).map_err(create)?);
         let program = command.get_program().to_string_lossy().into_owned();
         let child =
-            command.spawn().map_err(|reason| refusal(format!("cannot start `{program}`: {reason}")))?;
+            command.spawn().map_err(|reason| refused(format!("cannot start `{program}`: {reason}")))?;
         let code = wait(child, early_end);
         if let Some(signal) = early_end.signal() {
             return Err(Failure::Signal(signal));
@@ -272,13 +268,13 @@ impl Table {
         let rows = match old(KnownFile::SWEEP) {
             None => Vec::new(),
             Some(_) if old(KnownFile::SCENARIO) != Some(effective_toml(&found_from_anywhere(inputs)?)) => {
-                return Err(refusal(format!(
+                return Err(refused(format!(
                     "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
                     path.display()
                 )));
             }
             Some(text) => read_sweep(&text).map_err(|error| {
-                refusal(format!("{}: {error}", path.join(KnownFile::SWEEP.name()).display()))
+                refused(format!("{}: {error}", path.join(KnownFile::SWEEP.name()).display()))
             })?,
         };
         let verbosity = Verbosity::unless(args.quiet);

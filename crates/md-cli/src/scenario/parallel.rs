@@ -1,8 +1,8 @@
 //! `[parallel]`: ranks, partition and halo exchange. `[parallel.rma]`: options of the one-sided backends.
 
 use md_comm::{
-    Asserts, Backend, Buffering, Chunk, Operation, Polling, RingForm, RmaKey, RmaOptions, WindowCount,
-    WindowKind,
+    Arrivals, Asserts, Backend, BarrierCount, Buffering, Chunk, EpochOpening, Notice, Operation, Polling,
+    RingForm, RmaKey, RmaOptions, WindowCount, WindowKind,
 };
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
@@ -10,6 +10,7 @@ use md_core::{Shell, Threads};
 use md_engine::SecondShare;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use super::finding::{Checked, Finding, at_least_one, positive};
 use super::simulation::Simulation;
@@ -109,6 +110,14 @@ pub struct Rma {
     pub polling: Polling,
     /// Form of `rma-ring`.
     pub ring: RingForm,
+    /// When `rma-fence`, `rma-pscw` and `rma-lock-epoch` open the epoch of the next exchange.
+    pub epoch: EpochOpening,
+    /// How receivers of `rma-lock` and `rma-lock-epoch` learn that messages have arrived.
+    pub notice: Notice,
+    /// Barriers of `rma-barrier`.
+    pub barriers: BarrierCount,
+    /// Where messages are read that were put into a window.
+    pub arrivals: Arrivals,
 }
 
 impl Default for Rma {
@@ -121,6 +130,10 @@ impl Default for Rma {
             asserts: Asserts::default(),
             polling: Polling::default(),
             ring: RingForm::default(),
+            epoch: EpochOpening::default(),
+            notice: Notice::default(),
+            barriers: BarrierCount::default(),
+            arrivals: Arrivals::default(),
         }
     }
 }
@@ -128,22 +141,34 @@ impl Default for Rma {
 impl Rma {
     /// The options of the transport.
     pub fn options(&self) -> RmaOptions {
-        let Self { window, windows, operation, asserts, polling, ring, slots: _ } = *self;
-        RmaOptions { window, windows, operation, asserts, polling, ring }
+        let Self { window, windows, operation, asserts, polling, ring, .. } = *self;
+        let Self { epoch, notice, barriers, arrivals, slots: _, .. } = *self;
+        RmaOptions { window, windows, operation, asserts, polling, ring, epoch, notice, barriers, arrivals }
     }
 
-    /// Sets one key back to its default.
-    pub fn reset(&mut self, key: RmaKey) {
-        let default = Self::default();
-        match key {
-            RmaKey::Window => self.window = default.window,
-            RmaKey::Windows => self.windows = default.windows,
-            RmaKey::Operation => self.operation = default.operation,
-            RmaKey::Slots => self.slots = default.slots,
-            RmaKey::Asserts => self.asserts = default.asserts,
-            RmaKey::Polling => self.polling = default.polling,
-            RmaKey::Ring => self.ring = default.ring,
-        }
+    /// The values of a key as they stand in a scenario, but for quotation marks.
+    pub fn values(key: RmaKey) -> Vec<&'static str> {
+        if key == RmaKey::Asserts { vec!["false", "true"] } else { key.values() }
+    }
+
+    /// The same with one of the [`Self::values`] of a key.
+    #[must_use]
+    pub fn with(self, key: RmaKey, value: &str) -> Option<Self> {
+        let bare = value.parse().unwrap_or_else(|_| Value::String(value.to_owned()));
+        self.with_value(key, bare)
+    }
+
+    fn with_value(self, key: RmaKey, value: Value) -> Option<Self> {
+        let mut table = Table::try_from(self).ok()?;
+        table.insert(key.name().to_owned(), value);
+        table.try_into().ok()
+    }
+
+    /// The same with one key at its default.
+    #[must_use]
+    pub fn without(self, key: RmaKey) -> Self {
+        let default = Table::try_from(Self::default()).ok().and_then(|mut table| table.remove(key.name()));
+        default.and_then(|value| self.with_value(key, value)).unwrap_or(self)
     }
 
     /// The same as `slots`; validation has refused anything but 1 and 2.

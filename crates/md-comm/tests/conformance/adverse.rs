@@ -20,9 +20,22 @@ const VARIED_RANKS: [usize; 2] = [FEW, 4];
 
 /// Options that change who writes where or who waits for whom. One and two buffers are no option: the suite tries both.
 /// True assertions are left out, because poisoning makes one of them false (the owner does store into its part).
-const PROTOCOLS: [&str; 4] = ["operation=get", "polling=strict", "ring=shared", "windows=per-edge"];
+const PROTOCOLS: [&str; 8] = [
+    "operation=get",
+    "polling=strict",
+    "ring=shared",
+    "windows=per-edge",
+    "epoch=initiate",
+    "notice=neighbor-barrier",
+    "barriers=per-message",
+    "arrivals=copied",
+];
 /// Those of the short form, each with one backend that takes it.
-const SHORT: [(Backend, &str); 3] = [
+const SHORT: [(Backend, &str); 7] = [
+    (Backend::RmaPscw, "epoch=initiate"),
+    (Backend::RmaLockEpoch, "epoch=initiate"),
+    (Backend::RmaLockEpoch, "notice=neighbor-barrier"),
+    (Backend::RmaBarrier, "barriers=per-message"),
     (Backend::RmaRing, "ring=shared"),
     (Backend::RmaNotify, "polling=strict"),
     (Backend::RmaLock, "operation=get"),

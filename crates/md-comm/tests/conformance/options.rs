@@ -1,10 +1,7 @@
 //! Options of backends as text, for a variable of the environment, and the combinations that are tried.
 
 use md_comm::mpi::MpiWorld;
-use md_comm::{
-    Asserts, Backend, Buffering, Chunk, CommError, Operation, Polling, RingForm, RmaOptions, WindowCount,
-    WindowKind,
-};
+use md_comm::{Backend, Buffering, Chunk, CommError, RmaKey, RmaOptions};
 
 /// Every value of every option with a backend where it matters, and pairs that touch the same code.
 const SLICE: &[(Backend, &str)] = &[
@@ -19,6 +16,12 @@ const SLICE: &[(Backend, &str)] = &[
     (Backend::RmaNotify, "window=dynamic"),
     (Backend::RmaRing, "windows=per-edge"),
     (Backend::RmaRing, "ring=shared"),
+    (Backend::RmaFence, "epoch=initiate"),
+    (Backend::RmaPscw, "epoch=initiate"),
+    (Backend::RmaLockEpoch, "epoch=initiate arrivals=copied"),
+    (Backend::RmaLock, "notice=neighbor-barrier"),
+    (Backend::RmaLockEpoch, "notice=neighbor-barrier"),
+    (Backend::RmaBarrier, "barriers=per-message"),
 ];
 
 /// The combinations tried by default.
@@ -27,7 +30,10 @@ pub(crate) fn slice() -> Vec<(Backend, RmaOptions)> {
     SLICE.iter().filter_map(parsed).collect()
 }
 
-/// Every combination that is not refused, without the defaults. The options of `hybrid` are those of its backend between
+/// More changes at once bring no new pair of values together, but many more cases.
+const MOST_CHANGES: usize = 4;
+
+/// Every combination of a few changes that is not refused, without the defaults. The options of `hybrid` are those of its backend between
 /// nodes, which is two-sided here and has none.
 pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
     if backend == Backend::Hybrid {
@@ -35,7 +41,8 @@ pub(crate) fn all(backend: Backend) -> Vec<RmaOptions> {
     }
     let mut all = RmaOptions::combinations();
     all.retain(|options| {
-        *options != RmaOptions::default() && backend.refuses(options, Buffering::Double).is_ok()
+        let changes = options.to_string().split_whitespace().count();
+        (1..=MOST_CHANGES).contains(&changes) && backend.refuses(options, Buffering::Double).is_ok()
     });
     all
 }
@@ -54,19 +61,8 @@ pub(crate) fn apply(world: MpiWorld, text: &str) -> Result<MpiWorld, CommError> 
 /// The options in a text such as `window=create asserts=on`.
 pub(crate) fn parse(text: &str) -> Result<RmaOptions, CommError> {
     text.split_whitespace().try_fold(RmaOptions::default(), |options, word| {
-        let set = word.split_once('=').and_then(|(key, value)| set(options, key, value));
+        let set = word.split_once('=');
+        let set = set.and_then(|(key, value)| options.with(RmaKey::from_name(key)?, value));
         set.ok_or_else(|| CommError::Setup(format!("there is no option {word}")))
-    })
-}
-
-fn set(options: RmaOptions, key: &str, value: &str) -> Option<RmaOptions> {
-    Some(match key {
-        "window" => RmaOptions { window: WindowKind::from_name(value)?, ..options },
-        "windows" => RmaOptions { windows: WindowCount::from_name(value)?, ..options },
-        "operation" => RmaOptions { operation: Operation::from_name(value)?, ..options },
-        "asserts" => RmaOptions { asserts: Asserts::from_name(value)?, ..options },
-        "polling" => RmaOptions { polling: Polling::from_name(value)?, ..options },
-        "ring" => RmaOptions { ring: RingForm::from_name(value)?, ..options },
-        _ => return None,
     })
 }

@@ -1,9 +1,14 @@
 //! compare.svg and compare.png: one bar per strategy, the time of its exchange, with the 95 % interval, or
-//! the range of fewer samples than that takes.
+//! the range of fewer samples than that takes; beside it, what the halo's part of a step consists of.
 
-use super::comparison::{Comparison, RankedBy};
-use super::unit_of;
-use crate::plot::Bars;
+use md_engine::Phase;
+
+use super::comparison::{Comparison, HALO_PHASES, Ranked, RankedBy};
+use super::{MICROSECONDS, unit_of};
+use crate::plot::{Bars, Stacks};
+
+/// A bar of more than so many typical lengths is cut.
+const LONGEST: f64 = 5.0;
 
 /// Best at the top.
 pub fn chart(comparison: &Comparison) -> Bars {
@@ -14,12 +19,29 @@ pub fn chart(comparison: &Comparison) -> Bars {
     };
     let unit = unit_of(by).per_second;
     let ranking = comparison.ranking();
-    let bars =
-        ranking.iter().map(|ranked| (ranked.strategy.to_string(), by.interval(ranked.measured).times(unit)));
+    let baseline = comparison.baseline();
+    let bars = ranking.iter().map(|ranked| (ranked.to_string(), by.interval(ranked.measured).times(unit)));
     Bars {
         title: title(comparison),
         description: format!("{description} (median and {})", comparison.bounds()),
         bars: bars.collect(),
+        baseline: ranking.iter().position(|ranked| Some(*ranked) == baseline),
+        longest: Some(LONGEST),
+        stacks: Some(parts(&ranking)),
+    }
+}
+
+/// Those that take any time with any strategy.
+fn parts(ranking: &[Ranked]) -> Stacks {
+    let time_us =
+        |ranked: &Ranked, phase: Phase| ranked.measured.phases[phase as usize] * MICROSECONDS.per_second;
+    let is_there = |phase: &Phase| ranking.iter().any(|ranked| time_us(ranked, *phase) > 0.0);
+    let phases: Vec<Phase> = HALO_PHASES.into_iter().filter(is_there).collect();
+    let lengths = |ranked: &Ranked| phases.iter().map(|&phase| time_us(ranked, phase)).collect();
+    Stacks {
+        description: "the halo in a step, microseconds (mean of the ranks)".to_owned(),
+        parts: phases.iter().map(|phase| phase.name().replace('_', " ")).collect(),
+        lengths: ranking.iter().map(lengths).collect(),
     }
 }
 
@@ -47,6 +69,15 @@ mod tests {
         {
             assert!(text.contains(label), "{label}: {text}");
         }
+    }
+
+    #[test]
+    fn the_parts_of_the_halo_and_the_baseline_are_drawn() {
+        let text = chart(&comparison(&[(Backend::P2p, 10.0, 1.0), (Backend::Shm, 2.0, 0.9)])).svg().unwrap();
+        for label in ["p2p half direct rect, baseline", "halo pack", "halo wait", "force return"] {
+            assert!(text.contains(label), "{label}: {text}");
+        }
+        assert!(!text.contains("migrate"), "it takes no time");
     }
 
     #[test]

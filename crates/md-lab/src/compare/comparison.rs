@@ -1,11 +1,13 @@
 //! What a comparison of halo strategies reports: plain data between the measurement and the outputs.
 
+use std::fmt;
+
 use md_comm::{Backend, Blocking};
 use md_engine::Phase;
 use serde::Serialize;
 
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
-use crate::{RunContext, Strategy};
+use crate::{RunContext, Setting, Strategy, Variant};
 
 /// How a strategy fared, from harmless to grave: a rank that fails makes others time out, so its failure is what is
 /// reported.
@@ -73,13 +75,23 @@ impl Measured {
 pub struct Ranked<'c> {
     /// Which.
     pub strategy: Strategy,
+    /// What is varied beside it.
+    pub settings: &'c [Setting],
     /// Its numbers.
     pub measured: &'c Measured,
+}
+
+impl fmt::Display for Ranked<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Variant { strategy: self.strategy, settings: self.settings.to_vec() }.fmt(formatter)
+    }
 }
 
 /// One row of compare.csv.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrategyReport {
+    /// What is varied beside the strategy.
+    pub settings: Vec<Setting>,
     /// The strategy, and what makes the row stand alone.
     pub context: RunContext,
     /// `None` where nothing was measured.
@@ -125,9 +137,17 @@ impl StrategyReport {
     /// Its numbers, if they can be trusted.
     pub fn valid(&self) -> Option<Ranked<'_>> {
         let measured = self.measured.as_ref().filter(|_| self.status == Status::Ok)?;
-        Some(Ranked { strategy: self.context.strategy, measured })
+        Some(Ranked { strategy: self.context.strategy, settings: &self.settings, measured })
+    }
+
+    /// What the row is about.
+    pub fn variant(&self) -> Variant {
+        Variant { strategy: self.context.strategy, settings: self.settings.clone() }
     }
 }
+
+/// Two-sided messages as everybody uses them.
+pub const BASELINE: Backend = Backend::P2p;
 
 /// Below this share of a step the halo does not matter.
 pub const SMALL_SHARE: f64 = 0.05;
@@ -209,6 +229,27 @@ impl Comparison {
         let first = self.rows.get(control.row)?.measured.as_ref()?;
         let (then, before) = (by.interval(&control.again), by.interval(first));
         (then.is_below(&before) || before.is_below(&then)).then(|| then.median_s / before.median_s)
+    }
+
+    /// What the others are held against: two-sided messages as in the scenario, or with everything else as in the scenario, or
+    /// the best of them; without any, the scenario's own setting.
+    pub fn baseline(&self) -> Option<Ranked<'_>> {
+        let own = self.own.and_then(|own| self.rows.get(own));
+        let ranking = self.ranking();
+        let mut two_sided = ranking.into_iter().filter(|ranked| ranked.strategy.backend == BASELINE);
+        let measured = own.and_then(StrategyReport::valid);
+        if let Some(present) = measured.filter(|own| own.strategy.backend == BASELINE) {
+            return Some(present);
+        }
+        let is_alike =
+            |ranked: &Ranked| own.is_some_and(|own| ranked.strategy.same_work(own.context.strategy));
+        two_sided.clone().find(is_alike).or_else(|| two_sided.next()).or(measured)
+    }
+
+    /// Whether the row is the [`Self::baseline`].
+    pub fn is_baseline(&self, row: &StrategyReport) -> bool {
+        let measured = row.valid();
+        measured.is_some() && measured == self.baseline()
     }
 
     /// Strategies with a valid measurement, best first.

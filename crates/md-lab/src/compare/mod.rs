@@ -36,7 +36,7 @@ pub use table::table;
 pub use trials::{Sampling, Trials};
 
 use crate::statistics::Interval;
-use crate::{RunContext, Strategy, significant};
+use crate::{RunContext, Strategy, Variant, significant};
 use comparison::RankedBy;
 
 /// What strategies become on the configuration that is compared.
@@ -45,7 +45,7 @@ pub trait Plan {
     ///
     /// # Errors
     /// Why there is none.
-    fn prepare(&self, strategy: Strategy) -> Result<Prepared, Problem>;
+    fn prepare(&self, variant: &Variant) -> Result<Prepared, Problem>;
 
     /// What makes the row of a strategy stand alone for which there is no set-up.
     fn context(&self, strategy: Strategy) -> RunContext;
@@ -59,7 +59,7 @@ pub trait Plan {
     }
 
     /// Takes the next part of a strategy's timeline, on rank 0.
-    fn take_timeline(&self, _strategy: Strategy, _part: &[u8]) {}
+    fn take_timeline(&self, _variant: &Variant, _part: &[u8]) {}
 }
 
 /// A strategy on the configuration.

@@ -5,8 +5,8 @@ use md_engine::Phase;
 
 use super::comparison::{Comparison, Control, Measured, Status, StrategyReport};
 use super::measure::Sample;
-use crate::RunContext;
 use crate::statistics::Interval;
+use crate::{RunContext, Setting};
 
 /// Said of strategies that were not reached.
 const NOT_REACHED: &str =
@@ -15,6 +15,8 @@ const NOT_REACHED: &str =
 /// One strategy so far.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
+    /// What is varied.
+    pub(super) settings: Vec<Setting>,
     /// The strategy, and what makes its row stand alone.
     pub(super) context: RunContext,
     /// Whether its forces were right.
@@ -75,8 +77,8 @@ impl Results {
 
 impl Entry {
     /// Nothing known yet but what is to be noted in any case.
-    pub(super) fn new(context: RunContext, note: String) -> Self {
-        Self { context, correct: None, exclusion: None, note, samples: Vec::new() }
+    pub(super) fn new(settings: Vec<Setting>, context: RunContext, note: String) -> Self {
+        Self { settings, context, correct: None, exclusion: None, note, samples: Vec::new() }
     }
 
     /// Something has gone wrong; that is said first.
@@ -93,7 +95,8 @@ impl Entry {
             (None, Some(_)) => (Status::Ok, self.note.clone()),
             (None, None) => (Status::Unavailable, NOT_REACHED.to_owned()),
         };
-        StrategyReport { context: self.context.clone(), measured, correct: self.correct, status, note }
+        let Self { settings, context, correct, .. } = self.clone();
+        StrategyReport { settings, context, measured, correct, status, note }
     }
 }
 

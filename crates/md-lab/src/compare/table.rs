@@ -3,7 +3,7 @@
 use super::comparison::{Comparison, RankedBy, StrategyReport};
 use super::{MICROSECONDS, MILLISECONDS, Unit};
 use crate::statistics::Interval;
-use crate::{RunContext, name_of};
+use crate::{RunContext, Setting, name_of};
 
 /// Significant digits of times.
 const DIGITS: usize = 4;
@@ -16,18 +16,20 @@ pub fn table(comparison: &Comparison) -> String {
     };
     let mut rows: Vec<_> = comparison.rows.iter().collect();
     rows.sort_by(|a, b| median_s(a).total_cmp(&median_s(b)));
-    let header = ["backend", "shell", "exchange", "partition", "exchange, us", "step, ms", "halo", "status"];
-    let mut lines = vec![header.map(str::to_owned).to_vec()];
-    lines.extend(rows.iter().map(|row| cells(row)));
+    let varied = comparison.rows.iter().take(1).flat_map(|row| row.settings.iter().map(Setting::name));
+    let header = ["backend", "shell", "exchange", "partition"].into_iter().chain(varied);
+    let header = header.chain(["exchange, us", "step, ms", "halo", "status"]).map(str::to_owned);
+    let mut lines = vec![header.collect::<Vec<_>>()];
+    lines.extend(rows.iter().map(|row| cells(comparison, row)));
     let widths: Vec<usize> =
-        (0..header.len()).map(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0)).collect();
+        (0..lines[0].len()).map(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0)).collect();
     let mut text = heading(comparison);
     for line in &lines {
         let padded = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
         text += &format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
     for row in rows.iter().filter(|row| !row.note.is_empty()) {
-        text += &format!("{} ({}): {}\n", row.context.strategy, name_of(row.status), row.note);
+        text += &format!("{} ({}): {}\n", row.variant(), name_of(row.status), row.note);
     }
     text
 }
@@ -46,13 +48,16 @@ fn heading(comparison: &Comparison) -> String {
     )
 }
 
-fn cells(row: &StrategyReport) -> Vec<String> {
+/// A value that is not varied for this backend, and numbers that were not measured, are dashes.
+fn cells(comparison: &Comparison, row: &StrategyReport) -> Vec<String> {
+    let settings = row.settings.iter().map(|setting| setting.value.clone().unwrap_or_else(|| "-".to_owned()));
+    let status = name_of(row.status) + if comparison.is_baseline(row) { ", baseline" } else { "" };
     let numbers = row.measured.as_ref().map_or(["-"; 3].map(str::to_owned), |measured| {
         let (exchange, step) = (&measured.exchange, &measured.step);
         let share = format!("{:.1} %", 100.0 * measured.halo_share());
         [interval(exchange, MICROSECONDS), interval(step, MILLISECONDS), share]
     });
-    row.context.strategy.names().into_iter().chain(numbers).chain([name_of(row.status)]).collect()
+    row.context.strategy.names().into_iter().chain(settings).chain(numbers).chain([status]).collect()
 }
 
 /// Its unit stands in the column's name.
@@ -76,7 +81,7 @@ mod tests {
         16000 atoms, 2 ranks, 10 repetitions of 100 steps; median [95 % interval], best first by the exchange alone
         backend  shell  exchange  partition  exchange, us    step, ms            halo    status
         shm      half   direct    rect       2 [1.9, 2.1]    0.9 [0.855, 0.945]  20.0 %  ok
-        p2p      half   direct    rect       10 [9.5, 10.5]  1 [0.95, 1.05]      20.0 %  ok
+        p2p      half   direct    rect       10 [9.5, 10.5]  1 [0.95, 1.05]      20.0 %  ok, baseline
         hybrid   half   direct    rect       -               -                   -       unavailable
         hybrid half direct rect (unavailable): this version does not have it yet
         ");

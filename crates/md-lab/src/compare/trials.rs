@@ -15,7 +15,7 @@ use super::reference::Reference;
 use super::results::{Entry, Results};
 use super::{Plan, Prepared};
 use crate::trace::TracedWorld;
-use crate::{RunContext, Strategy, Transports, lock};
+use crate::{RunContext, Transports, Variant, lock};
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ pub struct Sampling {
 
 /// A strategy to be tried.
 struct Candidate<'c> {
-    strategy: Strategy,
+    variant: Variant,
     /// Its own world and set-up; `None` if it is out.
     ready: Option<(Box<dyn World + 'c>, Setup)>,
     /// Why it is out; the same on all ranks.
@@ -81,10 +81,10 @@ impl<'c> Trials<'c> {
     ///
     /// # Errors
     /// The agreement's world is broken.
-    pub fn run(&mut self, strategies: &[Strategy]) -> Result<Vec<Option<Status>>, EngineError> {
-        strategies.iter().try_for_each(|&strategy| self.admit(strategy))?;
+    pub fn run(&mut self, variants: &[Variant]) -> Result<Vec<Option<Status>>, EngineError> {
+        variants.iter().try_for_each(|variant| self.admit(variant))?;
         let mut measured = Vec::new();
-        for (group, members) in groups(strategies, self.between_nodes) {
+        for (group, members) in groups(variants, self.between_nodes) {
             let passed = self.qualify(&members)?;
             let baseline = self.baseline(&measured).filter(|_| !passed.is_empty());
             let control = baseline.map(|number| (number, Purpose::Control(group)));
@@ -99,26 +99,27 @@ impl<'c> Trials<'c> {
     /// What later groups are measured beside: two-sided messages, or else the first that is still in.
     fn baseline(&self, measured: &[usize]) -> Option<usize> {
         let mut valid = measured.iter().copied().filter(|&number| self.candidates[number].ready.is_some());
-        let two_sided = |&number: &usize| self.candidates[number].strategy.backend == Backend::P2p;
+        let two_sided = |&number: &usize| self.candidates[number].variant.strategy.backend == Backend::P2p;
         valid.clone().find(two_sided).or_else(|| valid.next())
     }
 
     /// Takes a strategy in, or finds out why it cannot be. *Collective.*
-    fn admit(&mut self, strategy: Strategy) -> Result<(), EngineError> {
+    fn admit(&mut self, variant: &Variant) -> Result<(), EngineError> {
         let agreement = self.transports.agreement();
         self.heartbeat.beat();
-        let outcome = agree(agreement, self.prepare(strategy))?;
+        let outcome = agree(agreement, self.prepare(variant))?;
         if let Some(results) = &self.results {
-            let entry = match &outcome {
-                Ok((_, prepared)) => Entry::new(prepared.context.clone(), prepared.note.clone()),
+            let (context, note) = match &outcome {
+                Ok((_, prepared)) => (prepared.context.clone(), prepared.note.clone()),
                 Err(_) => {
-                    let context = self.plan.context(strategy);
-                    Entry::new(RunContext { atoms: self.reference.atoms(), ..context }, String::new())
+                    let context = self.plan.context(variant.strategy);
+                    (RunContext { atoms: self.reference.atoms(), ..context }, String::new())
                 }
             };
-            lock(results).entries.push(entry);
+            lock(results).entries.push(Entry::new(variant.settings.clone(), context, note));
         }
-        self.candidates.push(Candidate { strategy, ready: None, exclusion: None, exchanges: 0 });
+        let variant = variant.clone();
+        self.candidates.push(Candidate { variant, ready: None, exclusion: None, exchanges: 0 });
         let number = self.candidates.len() - 1;
         match outcome {
             Ok((world, prepared)) => self.candidates[number].ready = Some((world, prepared.setup)),
@@ -127,13 +128,14 @@ impl<'c> Trials<'c> {
         Ok(())
     }
 
-    fn prepare(&self, strategy: Strategy) -> Result<(Box<dyn World + 'c>, Prepared), Problem> {
-        if strategy.backend == Backend::Auto {
+    fn prepare(&self, variant: &Variant) -> Result<(Box<dyn World + 'c>, Prepared), Problem> {
+        let backend = variant.strategy.backend;
+        if backend == Backend::Auto {
             // It chooses while it negotiates, which a frozen halo never does.
             return Err(Problem::unavailable("chooses among the others; compare those".to_owned()));
         }
-        let prepared = self.plan.prepare(strategy)?;
-        let world = self.transports.world(strategy.backend, prepared.options)?;
+        let prepared = self.plan.prepare(variant)?;
+        let world = self.transports.world(backend, prepared.options)?;
         world.set_watchdog(self.sampling.timeout);
         Ok((world, prepared))
     }
@@ -203,8 +205,8 @@ impl<'c> Trials<'c> {
         let (plan, steps) = (self.plan, self.sampling.steps);
         let Some(events) = plan.timeline_events() else { return Ok(()) };
         for &number in numbers {
-            let strategy = self.candidates[number].strategy;
-            let context = plan.context(strategy);
+            let variant = self.candidates[number].variant.clone();
+            let context = plan.context(variant.strategy);
             self.attempt(number, |subject, heartbeat| {
                 let world = TracedWorld::new(subject.world, events)?;
                 Subject { world: &world, ..subject }.simulate(heartbeat, |simulation| {
@@ -213,7 +215,7 @@ impl<'c> Trials<'c> {
                     world.stop()?;
                     let written = world.write(&context, |part| {
                         heartbeat.beat();
-                        plan.take_timeline(strategy, part);
+                        plan.take_timeline(&variant, part);
                         Ok::<_, Infallible>(())
                     });
                     let Ok(_) = written?;
@@ -260,10 +262,10 @@ impl<'c> Trials<'c> {
 /// Numbers of the strategies that are measured together, in the order of measurement; a group may be empty. Calls that
 /// hang inside the MPI library cannot be taken back: the job ends, and what has not been measured is lost. So those
 /// strategies come first that can hang least.
-fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
+fn groups(variants: &[Variant], between_nodes: Backend) -> Vec<(Blocking, Vec<usize>)> {
     let group = |&blocking| {
-        let belongs = |&number: &usize| strategies[number].blocking(between_nodes) == blocking;
-        (blocking, (0..strategies.len()).filter(belongs).collect())
+        let belongs = |&number: &usize| variants[number].strategy.blocking(between_nodes) == blocking;
+        (blocking, (0..variants.len()).filter(belongs).collect())
     };
     Blocking::ALL.iter().map(group).collect()
 }
@@ -271,14 +273,15 @@ fn groups(strategies: &[Strategy], between_nodes: Backend) -> Vec<(Blocking, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Strategy;
     use crate::compare::fixtures::comparison;
 
     fn grouped(between_nodes: Backend) -> Vec<Vec<usize>> {
         let backends =
             [Backend::RmaFence, Backend::P2p, Backend::RmaRing, Backend::Hybrid, Backend::RmaBarrier];
         let own = comparison(&[(Backend::P2p, 1.0, 1.0)]).rows[0].context.strategy;
-        let strategies = backends.map(|backend| Strategy { backend, ..own });
-        groups(&strategies, between_nodes).into_iter().map(|(_, numbers)| numbers).collect()
+        let variants = backends.map(|backend| Strategy { backend, ..own }.into());
+        groups(&variants, between_nodes).into_iter().map(|(_, numbers)| numbers).collect()
     }
 
     #[test]

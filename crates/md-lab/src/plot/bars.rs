@@ -1,24 +1,37 @@
-//! Horizontal bars with error bars.
+//! Horizontal bars with error bars, and beside them what something consists of.
+//!
+//! Where that is wanted, what is much longer than the others is cut, with a mark and its numbers: one broken row must not
+//! flatten all others.
 
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+use crate::significant;
 use crate::statistics::Interval;
 
 const WIDTH: u32 = 1000;
+const STACKS_WIDTH: u32 = 600;
 const HEIGHT_PER_BAR: u32 = 34;
 const HEIGHT_OF_REST: u32 = 130;
 const LABEL_WIDTH: u32 = 310;
+/// Of a letter.
+const LABEL_WIDTH_PER_LETTER: u32 = 10;
 /// Half the thickness of a bar, of 1 per bar.
 const HALF_BAR: f64 = 0.32;
 /// Half the length of the ends of an error bar.
 const HALF_CAP: f64 = 0.14;
 const BAR: RGBColor = RGBColor(70, 120, 180);
+const BASELINE: RGBColor = RGBColor(200, 130, 40);
+/// Where the mark of a cut begins, and how wide it is, of the axis.
+const CUT: [f64; 2] = [0.96, 0.012];
+const CUT_LABEL_SIZE: u32 = 12;
+const DIGITS: usize = 3;
 
 /// A bar chart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bars {
     /// Above the chart.
     pub title: String,
@@ -26,32 +39,66 @@ pub struct Bars {
     pub description: String,
     /// Names and lengths, from the top down.
     pub bars: Vec<(String, Interval)>,
+    /// The bar that the others are held against.
+    pub baseline: Option<usize>,
+    /// What is so many times as long as the bar in the middle of all is cut.
+    pub longest: Option<f64>,
+    /// Drawn beside them.
+    pub stacks: Option<Stacks>,
+}
+
+/// What something consists of, for each bar.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stacks {
+    /// What the lengths are, and their unit.
+    pub description: String,
+    /// Names of the parts.
+    pub parts: Vec<String>,
+    /// By bar and part.
+    pub lengths: Vec<Vec<f64>>,
 }
 
 type Chart<'a, B> = ChartContext<'a, B, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
-impl Picture for Bars {
-    fn size(&self) -> (u32, u32) {
-        (WIDTH, HEIGHT_OF_REST + HEIGHT_PER_BAR * self.bars.len().max(1) as u32)
+impl Bars {
+    fn label_width(&self) -> u32 {
+        let letters = (0..self.bars.len()).map(|i| self.label(i).chars().count() as u32).max().unwrap_or(0);
+        LABEL_WIDTH.max(LABEL_WIDTH_PER_LETTER * letters)
     }
 
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let longest = self.bars.iter().map(|(_, bar)| bar.high_s).fold(0.0, f64::max);
-        let end = if longest > 0.0 { 1.05 * longest } else { 1.0 };
+    fn label(&self, number: usize) -> String {
+        let mark = if self.baseline == Some(number) { ", baseline" } else { "" };
+        self.bars.get(number).map(|(name, _)| format!("{name}{mark}")).unwrap_or_default()
+    }
+
+    fn left_width(&self) -> u32 {
+        WIDTH - LABEL_WIDTH + self.label_width()
+    }
+
+    fn range_y(&self) -> std::ops::Range<f64> {
+        // Below the last bar there is room for its numbers.
+        -0.75..self.bars.len().max(1) as f64 - 0.5
+    }
+
+    /// Bars are counted from above, places from below.
+    fn place(&self, number: usize) -> f64 {
+        (self.bars.len() - 1 - number) as f64
+    }
+
+    fn draw_bars<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
+        let lengths = self.bars.iter().map(|(_, bar)| [bar.median_s, bar.high_s]);
+        let end = end_of_axis(lengths.collect(), self.longest);
         let mut chart = ChartBuilder::on(area)
             .caption(&self.title, (FONT, TITLE_SIZE))
             .margin(MARGIN)
             .x_label_area_size(3 * FONT_SIZE)
-            .y_label_area_size(LABEL_WIDTH)
-            .build_cartesian_2d(0.0..end, -0.5..self.bars.len().max(1) as f64 - 0.5)?;
-        let from_below = |place: usize| self.bars.iter().rev().nth(place);
+            .y_label_area_size(self.label_width())
+            .build_cartesian_2d(0.0..end, self.range_y())?;
         let label = |place: &f64| {
-            let bar = from_below(place.round().max(0.0) as usize);
-            let is_there = (place - place.round()).abs() < 1e-9;
-            bar.filter(|_| is_there).map(|(name, _)| name.clone()).unwrap_or_default()
+            let is_there = (place - place.round()).abs() < 1e-9 && *place >= 0.0;
+            let number = self.bars.len().checked_sub(1 + place.round().max(0.0) as usize);
+            number.filter(|_| is_there).map(|number| self.label(number)).unwrap_or_default()
         };
         chart
             .configure_mesh()
@@ -61,25 +108,104 @@ impl Picture for Bars {
             .x_desc(&self.description)
             .label_style((FONT, FONT_SIZE))
             .draw()?;
-        self.bars
-            .iter()
-            .rev()
-            .enumerate()
-            .try_for_each(|(place, (_, bar))| draw_bar(&mut chart, place as f64, bar))
+        for (number, (_, bar)) in self.bars.iter().enumerate() {
+            let colour = if self.baseline == Some(number) { BASELINE } else { BAR };
+            draw_bar(&mut chart, self.place(number), bar, colour)?;
+        }
+        let Some((_, baseline)) = self.baseline.and_then(|number| self.bars.get(number)) else {
+            return Ok(());
+        };
+        let across = self.range_y();
+        let line = [(baseline.median_s, across.start), (baseline.median_s, across.end)];
+        chart.draw_series([PathElement::new(line, BASELINE)]).map(drop)
+    }
+
+    fn draw_stacks<B: DrawingBackend>(&self, stacks: &Stacks, area: &DrawingArea<B, Shift>) -> Drawn<B> {
+        let Stacks { description, parts, lengths } = stacks;
+        let totals: Vec<f64> = lengths.iter().map(|parts| parts.iter().sum()).collect();
+        let end = end_of_axis(totals.iter().map(|&total| [total; 2]).collect(), self.longest);
+        let mut chart = ChartBuilder::on(area)
+            .caption(" ", (FONT, TITLE_SIZE))
+            .margin(MARGIN)
+            .x_label_area_size(3 * FONT_SIZE)
+            .build_cartesian_2d(0.0..end, self.range_y())?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .y_labels(0)
+            .x_desc(description)
+            .label_style((FONT, FONT_SIZE))
+            .draw()?;
+        for (part, name) in parts.iter().enumerate() {
+            let colour = Palette99::pick(part).to_rgba();
+            let pieces = lengths.iter().enumerate().map(|(number, lengths)| {
+                let (from, y) = (lengths[..part].iter().sum::<f64>(), self.place(number));
+                let bounds = [from, from + lengths[part]].map(|x| x.min(end));
+                Rectangle::new([(bounds[0], y - HALF_BAR), (bounds[1], y + HALF_BAR)], colour.filled())
+            });
+            let size = FONT_SIZE as i32;
+            let legend =
+                move |(x, y)| Rectangle::new([(x, y - size / 2), (x + size, y + size / 2)], colour.filled());
+            chart.draw_series(pieces)?.label(name).legend(legend);
+        }
+        for (number, &total) in totals.iter().enumerate().filter(|(_, total)| **total > end) {
+            draw_cut(&mut chart, self.place(number), significant(total, DIGITS))?;
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .label_font((FONT, FONT_SIZE - 4))
+            .background_style(WHITE.mix(0.8))
+            .draw()
     }
 }
 
-fn draw_bar<B: DrawingBackend>(
-    chart: &mut Chart<B>,
-    y: f64,
-    bar: &Interval,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    let Interval { median_s: median, low_s: low, high_s: high } = *bar;
-    chart.draw_series([Rectangle::new([(0.0, y - HALF_BAR), (median, y + HALF_BAR)], BAR.filled())])?;
+impl Picture for Bars {
+    fn size(&self) -> (u32, u32) {
+        let width = self.left_width() + self.stacks.as_ref().map_or(0, |_| STACKS_WIDTH);
+        (width, HEIGHT_OF_REST + HEIGHT_PER_BAR * self.bars.len().max(1) as u32)
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Drawn<B> {
+        let (left, right) = area.split_horizontally(self.left_width());
+        self.draw_bars(&left)?;
+        self.stacks.as_ref().map_or(Ok(()), |stacks| self.draw_stacks(stacks, &right))
+    }
+}
+
+/// From medians and upper bounds.
+fn end_of_axis(mut lengths: Vec<[f64; 2]>, longest: Option<f64>) -> f64 {
+    lengths.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let typical = lengths.get(lengths.len() / 2).map_or(0.0, |length| length[0]);
+    let limit = longest.filter(|_| typical > 0.0).map_or(f64::INFINITY, |times| times * typical);
+    let end = 1.05 * lengths.iter().map(|length| length[1]).fold(0.0, f64::max);
+    if end > 0.0 { end.min(limit) } else { 1.0 }
+}
+
+fn draw_bar<B: DrawingBackend>(chart: &mut Chart<B>, y: f64, bar: &Interval, colour: RGBColor) -> Drawn<B> {
+    let end = chart.x_range().end;
+    let [median, low, high] = [bar.median_s, bar.low_s, bar.high_s].map(|x| x.min(end));
+    chart.draw_series([Rectangle::new([(0.0, y - HALF_BAR), (median, y + HALF_BAR)], colour.filled())])?;
     let cap = |x: f64| vec![(x, y - HALF_CAP), (x, y + HALF_CAP)];
-    let lines = [vec![(low, y), (high, y)], cap(low), cap(high)];
+    let upper_end = (bar.high_s <= end).then(|| cap(high));
+    let lines = [vec![(low, y), (high, y)], cap(low)].into_iter().chain(upper_end);
     chart.draw_series(lines.map(|line| PathElement::new(line, BLACK.stroke_width(2))))?;
-    Ok(())
+    if bar.high_s <= end {
+        return Ok(());
+    }
+    let [median, low, high] = [bar.median_s, bar.low_s, bar.high_s].map(|x| significant(x, DIGITS));
+    draw_cut(chart, y, format!("{median} [{low}, {high}]"))
+}
+
+/// A white gap across what goes beyond the axis, and its numbers below.
+fn draw_cut<B: DrawingBackend>(chart: &mut Chart<B>, y: f64, numbers: String) -> Drawn<B> {
+    let end = chart.x_range().end;
+    let [from, width] = CUT.map(|share| share * end);
+    let (above, below) = (y + 1.1 * HALF_BAR, y - 1.1 * HALF_BAR);
+    let gap = vec![(from, below), (from + width, below), (from + 2.0 * width, above), (from + width, above)];
+    chart.draw_series([Polygon::new(gap, WHITE.filled())])?;
+    let style = (FONT, CUT_LABEL_SIZE).into_font().color(&BLACK).pos(Pos::new(HPos::Right, VPos::Center));
+    chart.draw_series([Text::new(numbers, (0.995 * end, y - 0.5), style)]).map(drop)
 }
 
 #[cfg(test)]
@@ -91,7 +217,7 @@ mod tests {
         let bar =
             |&s: &f64| (format!("bar of {s}"), Interval { median_s: s, low_s: 0.9 * s, high_s: 1.1 * s });
         let (title, description) = ("Title".to_owned(), "what".to_owned());
-        Bars { title, description, bars: medians_s.iter().map(bar).collect() }
+        Bars { title, description, bars: medians_s.iter().map(bar).collect(), ..Bars::default() }
     }
 
     #[test]
@@ -113,8 +239,38 @@ mod tests {
     }
 
     #[test]
+    fn a_bar_much_longer_than_the_others_is_cut_and_says_so() {
+        assert_eq!(end_of_axis(vec![[2.0, 2.1], [100.0, 900.0], [3.0, 3.2]], Some(5.0)), 15.0);
+        for (longest, limit) in [(9.6, Some(5.0)), (900.0, None)] {
+            let end = end_of_axis(vec![[2.0, 2.1], [9.0, longest], [3.0, 3.2]], limit);
+            assert!((end - 1.05 * longest).abs() < 1e-9, "{end}");
+        }
+        let cut = |medians_s: &[f64]| Bars { longest: Some(5.0), ..bars(medians_s) }.svg().unwrap();
+        let text = cut(&[2.0, 100.0, 3.0]);
+        assert!(text.contains("100 [90, 110]") && !text.contains("[1.8"), "{text}");
+        assert!(!cut(&[2.0, 3.0]).contains("[1.8"));
+    }
+
+    #[test]
+    fn parts_are_stacked_and_the_baseline_is_marked() {
+        let stacks = Stacks {
+            description: "parts".to_owned(),
+            parts: ["pack", "wait"].map(str::to_owned).to_vec(),
+            lengths: vec![vec![1.0, 2.0], vec![1.0, 200.0], vec![2.0, 1.0]],
+        };
+        let text =
+            Bars { baseline: Some(1), longest: Some(5.0), stacks: Some(stacks), ..bars(&[2.0, 3.0, 4.0]) }
+                .svg()
+                .unwrap();
+        for label in ["bar of 3, baseline", "pack", "wait", "201"] {
+            assert!(text.contains(label), "{label}: {text}");
+        }
+    }
+
+    #[test]
     fn nothing_measured_is_an_empty_chart() {
         assert!(bars(&[]).svg().is_ok());
         assert!(bars(&[0.0]).png().is_ok());
+        assert!(Bars { stacks: Some(Stacks::default()), ..bars(&[]) }.svg().is_ok());
     }
 }

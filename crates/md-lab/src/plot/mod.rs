@@ -13,7 +13,7 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 
 use crate::EncodeError;
-pub use bars::Bars;
+pub use bars::{Bars, Stacks};
 pub use lines::{Line, Panel, Panels};
 pub use matrix::Matrix;
 

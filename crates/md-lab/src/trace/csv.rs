@@ -60,7 +60,7 @@ pub fn sizes_picture(summary: &Summary) -> Bars {
         )
     };
     let bars = summary.sizes.iter().map(bar).collect();
-    Bars { title: "Messages by size".to_owned(), description: "messages".to_owned(), bars }
+    Bars { title: "Messages by size".to_owned(), description: "messages".to_owned(), bars, ..Bars::default() }
 }
 
 /// The communication matrix as a picture.

@@ -1,8 +1,10 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
 
+mod fit;
 mod strategies;
 #[cfg(test)]
 mod tests;
+mod varied;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,7 +22,7 @@ use md_lab::compare::{
     compare_csv, recommendation, table,
 };
 use md_lab::plot::Picture;
-use md_lab::{RunContext, Strategy, Transports, lock};
+use md_lab::{RunContext, Strategy, Transports, Variant, lock};
 
 use super::{context, context_without_setup, open_on_root, output_directory};
 use crate::args::{CompareArgs, TraceArgs};
@@ -31,8 +33,10 @@ use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, Screen,
 use crate::scenario::{Neighbor, Parallel};
 use crate::session::warn;
 use crate::{cores, memory, setup};
+pub(super) use fit::fit;
+use fit::fit_variant;
+pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
-pub(super) use strategies::{fit, select};
 
 /// Steps per sample.
 const STEPS: u64 = 20;
@@ -53,7 +57,7 @@ pub fn compare(
     end_job: fn(u8),
 ) -> Result<(), RunError> {
     let (agreement, scenario) = (transports.agreement(), &inputs.scenario);
-    let strategies = choices.strategies(scenario, &transports.backends());
+    let variants = choices.variants(scenario, &transports.backends()).map_err(super::refused)?;
     let timeout = Duration::from_secs_f64(args.timeout);
     agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
     let steps = args.steps.unwrap_or_else(|| steps(&scenario.neighbor));
@@ -63,17 +67,17 @@ pub fn compare(
     let setup = divided_by_any(inputs, agreement.ranks())?;
     let open = || {
         memory::expect(inputs, &setup, memory::of_machine())?;
-        Ok::<_, RunError>(Outputs::open(inputs, args, strategies.len())?)
+        Ok::<_, RunError>(Outputs::open(inputs, args, variants.len())?)
     };
     let outputs = open_on_root(agreement, open)?.map(|outputs| Arc::new(Mutex::new(outputs)));
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
     let timelines = Timelines { wanted: &args.trace, file: RefCell::new(Ok(None)) };
     let plan = ScenarioPlan { inputs, agreement, available, steps, warned: Cell::new(false), timelines };
-    let own = scenario.parallel.strategy();
+    let is_own = |variant: &Variant| fit_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
     let frame = Comparison {
         rows: Vec::new(),
-        own: strategies.iter().position(|&strategy| strategy == own),
+        own: variants.iter().position(is_own),
         controls: Vec::new(),
         between_nodes: scenario.parallel.between_nodes,
         repeat: args.repeat as usize,
@@ -85,7 +89,7 @@ pub fn compare(
     let on_root = results.as_ref().zip(outputs.as_ref());
     let monitor = on_root
         .map(|(results, outputs)| watch(results, outputs, trials.heartbeat.clone(), 2 * timeout, end_job));
-    let outcome = trials.run(&strategies);
+    let outcome = trials.run(&variants);
     drop(monitor);
     let statuses = outcome?;
     plan.timelines.finish()?;
@@ -95,7 +99,7 @@ pub fn compare(
         lock(outputs).publish(&comparison)?;
         reasons = reasons_of(&comparison);
     }
-    exit_status(&strategies, &statuses, &reasons)
+    exit_status(&variants, &statuses, &reasons)
 }
 
 /// What strategies become in the inputs' scenario.
@@ -115,30 +119,30 @@ struct ScenarioPlan<'c> {
 struct Timelines<'c> {
     wanted: &'c TraceArgs,
     /// That of the present strategy, or what went wrong first.
-    file: RefCell<Result<Option<(Strategy, RecordFile)>, OutputError>>,
+    file: RefCell<Result<Option<(Variant, RecordFile)>, OutputError>>,
 }
 
 impl Timelines<'_> {
     /// `t.json` becomes `t-p2p-half-direct-rect.json`.
-    fn path(&self, strategy: Strategy) -> PathBuf {
+    fn path(&self, variant: &Variant) -> PathBuf {
         let wanted = self.wanted.trace.as_deref().unwrap_or(Path::new("trace.json"));
         let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
         let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());
-        wanted.with_file_name(format!("{stem}-{}.{extension}", strategy.names().join("-")))
+        wanted.with_file_name(format!("{stem}-{}.{extension}", variant.names().join("-")))
     }
 
-    fn append(&self, strategy: Strategy, part: &[u8]) -> Result<(), OutputError> {
+    fn append(&self, variant: &Variant, part: &[u8]) -> Result<(), OutputError> {
         let mut place = self.file.borrow_mut();
         let Ok(present) = &mut *place else { return Ok(()) };
         let mut file = match present.take() {
-            Some((of, file)) if of == strategy => file,
+            Some((of, file)) if of == *variant => file,
             last => {
                 last.map_or(Ok(()), |(_, file)| file.finish())?;
-                RecordFile::create(self.path(strategy), b"")?
+                RecordFile::create(self.path(variant), b"")?
             }
         };
         file.append(part, 0)?;
-        *present = Some((strategy, file));
+        *present = Some((variant.clone(), file));
         Ok(())
     }
 
@@ -148,10 +152,10 @@ impl Timelines<'_> {
 }
 
 impl Plan for ScenarioPlan<'_> {
-    fn prepare(&self, strategy: Strategy) -> Result<Prepared, Problem> {
-        let fitted = fit(strategy, &self.inputs.scenario).map_err(Problem::unavailable)?;
+    fn prepare(&self, variant: &Variant) -> Result<Prepared, Problem> {
+        let fitted = fit_variant(variant, &self.inputs.scenario).map_err(Problem::unavailable)?;
         let (note, scenario) = (fitted.note(), fitted.scenario);
-        strategy.backend.availability().map_err(Problem::unavailable)?;
+        variant.strategy.backend.availability().map_err(Problem::unavailable)?;
         let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
         memory::expect(self.inputs, &setup, self.available)?;
         let context = context(self.agreement, &scenario, &setup, self.steps);
@@ -172,8 +176,8 @@ impl Plan for ScenarioPlan<'_> {
         self.timelines.wanted.trace.as_ref().map(|_| self.timelines.wanted.trace_events as usize)
     }
 
-    fn take_timeline(&self, strategy: Strategy, part: &[u8]) {
-        if let Err(error) = self.timelines.append(strategy, part) {
+    fn take_timeline(&self, variant: &Variant, part: &[u8]) {
+        if let Err(error) = self.timelines.append(variant, part) {
             *self.timelines.file.borrow_mut() = Err(error);
         }
     }
@@ -291,17 +295,18 @@ fn reasons_of(comparison: &Comparison) -> Vec<String> {
 
 /// How the program ends; the reasons are known on rank 0, which says them.
 fn exit_status(
-    strategies: &[Strategy],
+    variants: &[Variant],
     statuses: &[Option<Status>],
     reasons: &[String],
 ) -> Result<(), RunError> {
     let named = |wanted: Status| -> Vec<String> {
-        let with = strategies.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
-        let name = |strategy: &Strategy| {
-            let [backend, work @ ..] = strategy.names();
-            format!("{backend} ({})", work.join(", "))
+        let with = variants.iter().zip(statuses).filter(|(_, status)| **status == Some(wanted));
+        let name = |variant: &Variant| {
+            let names = variant.names();
+            let (backend, others) = names.split_at(1);
+            format!("{} ({})", backend[0], others.join(", "))
         };
-        with.map(|(strategy, _)| name(strategy)).collect()
+        with.map(|(variant, _)| name(variant)).collect()
     };
     RunError::of_outcomes(
         [

@@ -1,17 +1,19 @@
-//! Which strategies are compared: names from the command line, all combinations of them, and their scenarios.
+//! Which strategies are compared: names from the command line, and all combinations of them.
 
-use md_comm::{Backend, Refusal};
+use md_comm::Backend;
 use md_core::Shell;
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
-use md_lab::Strategy;
+use md_lab::{Strategy, Variant};
 use serde::Serialize;
 
+use super::fit::fit;
+use super::varied::{Varied, combinations, path_of, variant};
 use crate::args::{CompareArgs, DivisionArgs};
-use crate::scenario::{Rma, Scenario, fault, is_to_come, listed, name_of, nearest};
+use crate::scenario::{Scenario, is_to_come, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 
 const PARTITIONS: &str = "--partitions";
 
@@ -33,6 +35,7 @@ pub struct Choices {
     shells: Selection<Shell>,
     exchanges: Selection<ExchangePattern>,
     partitions: Selection<PartitionKind>,
+    varied: Vec<Varied>,
 }
 
 impl Choices {
@@ -41,7 +44,15 @@ impl Choices {
     /// # Errors
     /// An unknown name: the nearest valid one and all of them.
     pub fn read(args: &CompareArgs) -> Result<Self, String> {
-        Self::of(&args.backends, &args.divisions)
+        let mut varied: Vec<Varied> = Vec::new();
+        for text in &args.vary {
+            let one = Varied::read(text)?;
+            if varied.iter().any(|other| other.key == one.key) {
+                return Err(format!("--vary {} is given twice: name all values at once", path_of(one.key)));
+            }
+            varied.push(one);
+        }
+        Ok(Self { varied, ..Self::of(&args.backends, &args.divisions)? })
     }
 
     /// These names.
@@ -68,7 +79,34 @@ impl Choices {
             shells: select("--shells", shells, Shell::ALL)?,
             exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
             partitions: Selection::Own,
+            varied: Vec::new(),
         })
+    }
+
+    /// All combinations of strategies and values that are varied. What makes no difference for a backend is there once.
+    ///
+    /// # Errors
+    /// A key that makes none for any of them.
+    pub fn variants(&self, scenario: &Scenario, here: &[Backend]) -> Result<Vec<Variant>, String> {
+        let combinations = combinations(&self.varied);
+        let mut variants: Vec<Variant> = Vec::new();
+        for strategy in self.strategies(scenario, here) {
+            let first = variants.len();
+            for combination in &combinations {
+                let variant = variant(strategy, combination, scenario);
+                if !variants[first..].contains(&variant) {
+                    variants.push(variant);
+                }
+            }
+        }
+        let is_used = |number: usize| variants.iter().any(|variant| variant.settings[number].value.is_some());
+        match (0..self.varied.len()).find(|&number| !is_used(number)) {
+            Some(number) => Err(format!(
+                "--vary {}: none of the backends that are compared has a use for it",
+                path_of(self.varied[number].key)
+            )),
+            None => Ok(variants),
+        }
     }
 
     /// All combinations, backends outermost; `all` backends are those that `here` names.
@@ -103,24 +141,6 @@ impl<T: Copy> Selection<T> {
     }
 }
 
-/// The scenario with a strategy, without the options that its backend does not take.
-///
-/// # Errors
-/// Why there is none.
-pub(crate) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String> {
-    let mut scenario = base.clone();
-    let parallel = &mut scenario.parallel;
-    parallel.adopt(strategy);
-    if strategy.partition != PartitionKind::Rect {
-        parallel.grid = None;
-    }
-    if strategy.backend != Backend::Local {
-        parallel.ranks = 1;
-    }
-    let left_out = leave_out_refused(&mut parallel.rma, strategy.mover(parallel.between_nodes));
-    fault(&scenario).map_or(Ok(Fitted { scenario, left_out }), Err)
-}
-
 /// The values behind `names`, each once.
 pub(in crate::commands) fn select<T>(
     option: &str,
@@ -139,48 +159,26 @@ where
         match values.iter().zip(&valid).find(|(_, valid)| *valid == name) {
             Some((value, _)) if named.contains(value) => (),
             Some((value, _)) => named.push(*value),
-            None => return Err(unknown(option, name, &valid)),
+            None if option == PARTITIONS && is_to_come("parallel.partition", name) => {
+                return Err(format!(
+                    "`{option} {name}` is not available yet\nvalid: {}",
+                    listed(and_all(&valid))
+                ));
+            }
+            None => return Err(unknown(option, name, and_all(&valid))),
         }
     }
     Ok(if named.is_empty() { Selection::Own } else { Selection::Named(named) })
 }
 
-fn unknown(option: &str, name: &str, valid: &[String]) -> String {
-    let names = || valid.iter().map(String::as_str).chain([ALL]);
-    if option == PARTITIONS && is_to_come("parallel.partition", name) {
-        return format!("`{option} {name}` is not available yet\nvalid: {}", listed(names()));
-    }
-    let meant = nearest(name, names()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    format!("{option} has no `{name}`{meant}\nvalid: {}", listed(names()))
+fn and_all(valid: &[String]) -> impl Iterator<Item = &str> + Clone {
+    valid.iter().map(String::as_str).chain([ALL])
 }
 
-/// A scenario with one strategy.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fitted {
-    /// The scenario.
-    pub(crate) scenario: Scenario,
-    /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
-    pub(super) left_out: Vec<Refusal>,
-}
-
-impl Fitted {
-    /// What has been left out and why, in words; empty if nothing.
-    pub(super) fn note(&self) -> String {
-        let line = |Refusal { key, reason }: &Refusal| {
-            format!("`parallel.rma.{}` left at its default: {reason}", key.name())
-        };
-        self.left_out.iter().map(line).collect::<Vec<_>>().join("; ")
-    }
-}
-
-/// Sets the options that a backend does not take back to their defaults; what they were refused for.
-fn leave_out_refused(rma: &mut Rma, backend: Backend) -> Vec<Refusal> {
-    let mut left_out = Vec::new();
-    while let Some(refusal) = backend.refusal(&rma.options(), rma.buffering()) {
-        rma.reset(refusal.key);
-        left_out.push(refusal);
-    }
-    left_out
+pub(super) fn unknown<'n>(option: &str, name: &str, valid: impl Iterator<Item = &'n str> + Clone) -> String {
+    let near = nearest(name, valid.clone());
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    format!("{option} has no `{name}`{meant}\nvalid: {}", listed(valid))
 }
 
 #[cfg(test)]
@@ -230,6 +228,7 @@ pub(super) mod tests {
             shells: Selection::Named(vec![Shell::Full, Shell::Eighth]),
             exchanges: Selection::All,
             partitions: Selection::All,
+            varied: Vec::new(),
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);
         assert_eq!(strategies.len(), 2 * 2 * 2 * 2);
@@ -237,37 +236,45 @@ pub(super) mod tests {
         assert_eq!(strategies[15].backend, Backend::Shm);
     }
 
-    #[test]
-    fn a_grid_is_for_rect_only() {
-        let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
-        let own = base.parallel.strategy();
-        assert_eq!(fit(own, &base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
-        let stripe = fit(Strategy { partition: PartitionKind::Stripe, ..own }, &base).unwrap();
-        assert_eq!(stripe.scenario.parallel.grid, None);
+    /// Of these backends with these values of two keys, as `backend settings`.
+    fn varied(scenario: &Scenario, vary: [&str; 2], backends: &[Backend]) -> Result<Vec<String>, String> {
+        let varied = vary.map(Varied::read).into_iter().collect::<Result<_, _>>()?;
+        let own = Choices::of(&["all".to_owned()], &DivisionArgs::default())?;
+        let variants = Choices { varied, ..own }.variants(scenario, backends)?;
+        let text = |it: &Variant| it.to_string().replace(" half direct rect", "");
+        Ok(variants.iter().map(text).collect())
     }
 
-    #[cfg(feature = "mpi")]
     #[test]
-    fn only_options_that_a_backend_refuses_are_left_out() {
-        let options = "[parallel.rma]\nwindows = \"per-edge\"\noperation = \"get\"\nslots = 1\n";
-        let base = scenario(&format!(
-            "[parallel]\nbackend = \"rma-fence\"\nbetween_nodes = \"rma-lock\"\n{options}"
-        ));
-        let fitted = |backend| fit(Strategy { backend, ..base.parallel.strategy() }, &base).unwrap();
-        let keys = |backend| -> Vec<&str> {
-            fitted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
-        };
-        assert_eq!(keys(Backend::RmaFence), [""; 0]);
-        assert_eq!(keys(Backend::Hybrid), [""; 0], "they are for its backend between nodes");
-        assert_eq!(keys(Backend::RmaPscw), ["operation"]);
-        assert_eq!(keys(Backend::P2p), ["windows", "operation"]);
-        let Rma { windows, operation, slots, .. } = fitted(Backend::RmaPscw).scenario.parallel.rma;
-        assert_eq!((windows, slots), (base.parallel.rma.windows, 1));
-        assert_eq!(operation, Rma::default().operation);
-        let note = fitted(Backend::RmaBarrier).note();
-        assert!(
-            note.starts_with("`parallel.rma.operation` left at its default: its barrier comes after"),
-            "{note}"
+    fn what_makes_no_difference_for_a_backend_is_there_once() {
+        let (base, window) = (scenario(""), "parallel.rma.window=create,allocate");
+        let backends = [Backend::P2p, Backend::RmaFence, Backend::NeighborCollective];
+        assert_eq!(
+            varied(&base, [window, "parallel.rma.slots=all"], &backends).unwrap(),
+            [
+                "p2p slots=1",
+                "p2p slots=2",
+                "rma-fence window=create slots=1",
+                "rma-fence window=create slots=2",
+                "rma-fence window=allocate slots=1",
+                "rma-fence window=allocate slots=2",
+                "neighbor-collective",
+            ]
+        );
+        let get = ["parallel.rma.operation=all", "parallel.rma.epoch=all"];
+        assert_eq!(
+            varied(&base, get, &[Backend::RmaFence, Backend::RmaLock]).unwrap(),
+            [
+                "rma-fence operation=put epoch=complete",
+                "rma-fence operation=put epoch=initiate",
+                "rma-fence operation=get",
+                "rma-lock operation=put",
+                "rma-lock operation=get",
+            ]
+        );
+        assert_eq!(
+            varied(&base, get, &[Backend::P2p, Backend::Shm]).unwrap_err(),
+            "--vary parallel.rma.operation: none of the backends that are compared has a use for it"
         );
     }
 }

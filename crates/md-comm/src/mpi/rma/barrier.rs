@@ -1,17 +1,69 @@
-//! `rma-barrier`: puts between global barriers (the "Hybrid-Barrier" of the miniMD study): the negative control.
+//! `rma-barrier`: puts between global barriers: the negative control. (With `barriers = "per-message"`: `message_barriers`.)
 //!
 //! Structure: `start` puts; `initiate` completes all puts at their targets and enters a barrier; when it is over,
 //! everything has arrived everywhere. With one buffer a second barrier, entered in `complete`, tells when all buffers
-//! have been read; with two buffers the first one tells that of the exchange before.
+//! have been read; with two buffers the first one tells that of the exchange before. Who waits for whom is a [`Meeting`]:
+//! all ranks here, neighbours in `neighbour_barrier`.
 //! Relies on: flush completes puts at their targets (MPI-3.1 section 11.5.4); a barrier is over on no rank before all
 //! have entered it (section 5.3).
 //! Cost: put and acknowledgement, then ceil(log2 P) latencies per barrier; everybody waits for the slowest rank.
 //! Advantage: as simple as a fence, and the barrier is non-blocking: contexts may be used in any order and the watchdog
-//! sees it. Disadvantage: global; measured slower than two-sided messages in the study.
+//! sees it. Disadvantage: global.
 
 use super::super::ffi::Barriers;
+use super::access::{Access, Epoch};
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
+
+/// Non-blocking barriers of one context, on a communicator of its own, and the lock that puts before them are done under.
+pub(crate) trait Meeting: Sized + std::fmt::Debug {
+    /// What a scenario calls the scheme.
+    const BACKEND: Backend;
+
+    /// Of the lock.
+    const EPOCH: Epoch;
+
+    /// Whom a rank waits for.
+    const OTHERS: &'static str;
+
+    /// *Collective.*
+    fn open(parts: &Parts) -> Result<Self, CommError>;
+
+    /// Enters the next barrier; the last one must have been passed.
+    fn enter(&mut self) -> Result<(), CommError>;
+
+    /// Whether the others have entered; also if no barrier is entered. Never blocks.
+    fn passed(&mut self) -> Result<bool, CommError>;
+
+    /// Gives the communicator back, with no barrier entered. *Collective.*
+    fn end(&mut self) -> Result<(), CommError>;
+}
+
+/// Everybody waits for everybody.
+#[derive(Debug)]
+pub(crate) struct AllRanks(Barriers);
+
+impl Meeting for AllRanks {
+    const BACKEND: Backend = Backend::RmaBarrier;
+    const EPOCH: Epoch = Epoch::Window;
+    const OTHERS: &'static str = "all ranks";
+
+    fn open(parts: &Parts) -> Result<Self, CommError> {
+        Barriers::new(&parts.world.communicator).map(Self)
+    }
+
+    fn enter(&mut self) -> Result<(), CommError> {
+        self.0.enter()
+    }
+
+    fn passed(&mut self) -> Result<bool, CommError> {
+        self.0.passed()
+    }
+
+    fn end(&mut self) -> Result<(), CommError> {
+        self.0.free()
+    }
+}
 
 /// Where this exchange is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,23 +76,24 @@ enum Phase {
     Entered,
 }
 
-/// Barriers of one context, on a communicator of its own.
+/// Puts before a barrier.
 #[derive(Debug)]
-pub(crate) struct Barrier {
-    barriers: Barriers,
+pub(crate) struct Barrier<M> {
+    meeting: M,
+    access: Access,
     phase: Phase,
 }
 
-impl Barrier {
-    /// Goes as far as the other ranks let it.
+impl<M: Meeting> Barrier<M> {
+    /// Goes as far as the others let it.
     fn advance(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        if self.phase == Phase::Put && self.barriers.passed()? {
-            self.barriers.enter()?;
+        if self.phase == Phase::Put && self.meeting.passed()? {
+            self.meeting.enter()?;
             self.phase = Phase::Entered;
         }
-        if self.phase == Phase::Entered && self.barriers.passed()? {
+        if self.phase == Phase::Entered && self.meeting.passed()? {
             self.phase = Phase::Open;
-            parts.arena.window.sync()?;
+            Access::see_puts(parts)?;
             parts.notice_all();
         }
         Ok(())
@@ -48,38 +101,40 @@ impl Barrier {
 
     /// Waits for the barrier that was entered last.
     fn finish(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.wait_for("all ranks", |parts| {
+        parts.wait_for(M::OTHERS, |parts| {
             self.advance(parts)?;
-            Ok(self.phase == Phase::Open && self.barriers.passed()?)
+            Ok(self.phase == Phase::Open && self.meeting.passed()?)
         })
     }
 }
 
-impl Scheme for Barrier {
-    const BACKEND: Backend = Backend::RmaBarrier;
+impl<M: Meeting> Scheme for Barrier<M> {
+    const BACKEND: Backend = M::BACKEND;
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        let barriers = Barriers::new(&parts.world.communicator)?;
-        let mut scheme = Self { barriers, phase: Phase::Open };
-        scheme.reopen(parts)?;
-        Ok(scheme)
+        let access = Access::open(parts, M::EPOCH)?;
+        Ok(Self { meeting: M::open(parts)?, access, phase: Phase::Open })
     }
 
     /// The communicator stays.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.hold_all()?;
-        parts.arena.window.sync()
+        self.access = Access::open(parts, M::EPOCH)?;
+        Ok(())
     }
 
-    fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
-        self.barriers.passed()
+    fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+        let may = self.meeting.passed()?;
+        if may {
+            self.access.begin(parts)?;
+        }
+        Ok(may)
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        parts.arena.window.flush()?;
+        self.access.finish_puts(parts)?;
         parts.jitter.pause();
-        // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits here, at most until all
-        // ranks have completed the last exchange; entering later, from `next` of this context, could deadlock with a
+        // Senders have passed the last barrier in `send_buffer`. A rank that only receives waits here, at most until the
+        // others have completed the last exchange; entering later, from `next` of this context, could deadlock with a
         // rank that waits in another context first.
         self.finish(parts)?;
         self.phase = Phase::Put;
@@ -93,15 +148,18 @@ impl Scheme for Barrier {
     /// A rank that receives nothing has not looked at the barrier yet.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
-        if parts.arena.buffers < 2 { self.barriers.enter() } else { Ok(()) }
+        if parts.arena.buffers < 2 {
+            self.meeting.enter()?;
+        }
+        self.access.complete(parts)
     }
 
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.finish(parts)?;
-        parts.arena.window.unlock_all()
+        self.access.end(parts)
     }
 
     fn end(&mut self) -> Result<(), CommError> {
-        self.barriers.free()
+        self.meeting.end()
     }
 }

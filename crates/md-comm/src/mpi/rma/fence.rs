@@ -3,7 +3,8 @@
 //! Structure: `start` puts; the first call that wants a message fences, which completes the puts of all ranks. With one
 //! buffer a second fence, in `complete`, tells everybody that the buffers have been read; with two buffers the next
 //! exchange writes to the other buffer, and the one fence also opens its epoch. With gets, the first of two fences
-//! tells that everybody has packed, the second that everybody has read.
+//! tells that everybody has packed, the second that everybody has read. With `epoch = "initiate"` the second fence opens the
+//! next exchange instead of ending this one, with two buffers as well.
 //! Relies on: a fence without assertions completes all puts at both ends and, because it closes an epoch with and opens
 //! one for all ranks, orders them like a barrier (MPI-3.1 section 11.5.1). A fence with NOPRECEDE would not.
 //! Cost: ceil(log2 P) latencies per fence, those of its barrier, and two before them where the library first waits until
@@ -15,13 +16,24 @@ use super::super::ffi::Assertion;
 use super::{Parts, Scheme};
 use crate::{Backend, CommError, EdgeId};
 
-/// Whether this exchange's fences have been passed.
+/// Which of this exchange's fences have been passed.
 #[derive(Debug)]
 pub(crate) struct Fence {
+    /// That which opens its epoch.
+    opened: bool,
+    /// Those that end it.
     passed: bool,
 }
 
 impl Fence {
+    fn open_epoch(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if std::mem::replace(&mut self.opened, true) {
+            Ok(())
+        } else {
+            parts.arena.window.fence(&[Assertion::NoStore])
+        }
+    }
+
     fn pass(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if !self.passed {
             let pass = if parts.gets() { read } else { pass_puts };
@@ -35,10 +47,11 @@ impl Fence {
 
 /// Ends the puts of all ranks.
 fn pass_puts(parts: &mut Parts) -> Result<(), CommError> {
-    // With one buffer the next puts come after the fence that frees the buffers. `NOSUCCEED` would be true too, but it
+    // With one buffer, or an epoch that is opened late, the next puts come after another fence. `NOSUCCEED` would be true too, but it
     // would make that fence one that ends no epoch, which need not be a barrier.
+    let also_opens = parts.arena.buffers > 1 && parts.opens_ahead();
     let assertions: &[Assertion] =
-        if parts.arena.buffers < 2 { &[Assertion::NoStore, Assertion::NoPut] } else { &[Assertion::NoStore] };
+        if also_opens { &[Assertion::NoStore] } else { &[Assertion::NoStore, Assertion::NoPut] };
     parts.arena.window.fence(assertions)
 }
 
@@ -60,11 +73,17 @@ impl Scheme for Fence {
     /// A barrier follows, so that this fence need not be one.
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
         parts.arena.window.fence(&[Assertion::NoPrecede])?;
-        Ok(Self { passed: false })
+        Ok(Self { opened: parts.opens_ahead(), passed: false })
     }
 
-    fn may_pack(&mut self, _: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+    fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+        self.open_epoch(parts)?;
         Ok(true)
+    }
+
+    /// A rank that sends nothing takes part in the fence all the same.
+    fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.open_epoch(parts)
     }
 
     fn poll(&mut self, parts: &mut Parts) -> Result<(), CommError> {
@@ -74,8 +93,8 @@ impl Scheme for Fence {
     /// A rank that receives nothing takes part in the fence all the same.
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.pass(parts)?;
-        self.passed = false;
-        let must_free_buffers = parts.arena.buffers < 2 && !parts.gets();
+        (self.opened, self.passed) = (parts.opens_ahead(), false);
+        let must_free_buffers = parts.arena.buffers < 2 && parts.opens_ahead() && !parts.gets();
         if must_free_buffers { parts.arena.window.fence(&[Assertion::NoStore]) } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 //! Structure: `start` puts; `initiate` completes all puts at their targets and then sends an empty message along every
 //! edge: whoever receives it finds the data in place. `rma-lock` locks all ranks once, when the context is opened, and
 //! flushes; `rma-lock-epoch` locks and unlocks in every exchange (the naive form), opening the epoch at the end of
-//! `complete`. Buffers are released by empty messages the other way where the pattern does not imply it.
+//! `complete`, or with the first message (`epoch = "initiate"`). Buffers are released by empty messages the other way where the pattern does not imply it.
 //! Relies on: flush and unlock complete puts at origin and target (MPI-3.1 sections 11.5.3, 11.5.4); a message sent
 //! afterwards is received afterwards; `MPI_Win_sync` makes the put visible where the memory model is not unified.
 //! `MPI_MODE_NOCHECK` is true in both (section 11.5.5), because nobody ever asks for an exclusive lock: `rma-lock` always
@@ -12,6 +12,7 @@
 //! Advantage: only neighbours wait for each other, each message is seen as it comes, and nothing is polled in memory.
 //! Disadvantage: a matched message per edge beside the data, so that it cannot beat an eager message on a network.
 
+use super::access::{Access, Epoch};
 use super::signals::Signals;
 use super::{Parts, Scheme};
 use crate::mpi::edge_words::Along;
@@ -20,6 +21,7 @@ use crate::{Backend, CommError, EdgeId};
 /// Passive target; `HELD`: one epoch for the whole life of the context.
 #[derive(Debug)]
 pub(crate) struct Lock<const HELD: bool> {
+    access: Access,
     arrivals: Signals,
     credits: Signals,
     /// Free buffers per edge, counted where credits are needed.
@@ -50,38 +52,30 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
     const BACKEND: Backend = if HELD { Backend::RmaLock } else { Backend::RmaLockEpoch };
 
     fn open(parts: &mut Parts) -> Result<Self, CommError> {
-        if !HELD && !parts.arena.window.is_unified() {
-            let reason =
-                "the library's windows have separate copies, which only an open epoch can synchronise";
-            return Err(Self::BACKEND.unavailable(reason));
-        }
-        if HELD {
-            parts.arena.window.hold_all()?;
-        } else {
-            parts.arena.window.lock_all()?;
-        }
-        parts.arena.window.sync()?;
+        let access = Access::open(parts, if HELD { Epoch::Window } else { Epoch::Exchange })?;
         let credited: Vec<_> =
             parts.sending().filter(|&edge| parts.needs_credit(edge, Along::Forward)).collect();
         let arrivals = Signals::open(parts, Along::Forward, parts.receiving().collect())?;
         let credits = Signals::open(parts, Along::Backward, credited.clone())?;
         let free = vec![parts.arena.buffers; parts.terms.spec().edges.len()];
-        Ok(Self { arrivals, credits, free, credited, crediting: parts.crediting() })
+        Ok(Self { access, arrivals, credits, free, credited, crediting: parts.crediting() })
     }
 
     fn may_pack(&mut self, parts: &mut Parts, edge: EdgeId) -> Result<bool, CommError> {
         self.collect_credits(parts)?;
-        Ok(self.free[edge.0] > 0 && self.arrivals.has_left(edge)?)
+        let may = self.free[edge.0] > 0 && self.arrivals.has_left(edge)?;
+        if may {
+            self.access.begin(parts)?;
+        }
+        Ok(may)
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if parts.gets() {
             // What was packed is visible before its arrival is announced.
             parts.arena.window.sync()?;
-        } else if HELD {
-            parts.arena.window.flush()?;
         } else {
-            parts.arena.window.unlock_all()?;
+            self.access.finish_puts(parts)?;
         }
         for &EdgeId(i) in &self.credited {
             self.free[i] -= 1;
@@ -100,8 +94,8 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         if parts.gets() {
             heard.iter().try_for_each(|&i| parts.get(EdgeId(i)))?;
             parts.arena.window.flush()?;
-        } else if !parts.arena.window.is_unified() {
-            parts.arena.window.sync()?;
+        } else {
+            Access::see_puts(parts)?;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         heard.iter().for_each(|&i| parts.notice(EdgeId(i), None));
@@ -112,7 +106,7 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         self.arrivals.listen(parts)?;
         self.credits.finish(parts)?;
         self.crediting.iter().try_for_each(|&edge| self.credits.raise(parts, edge))?;
-        if HELD { Ok(()) } else { parts.arena.window.lock_all() }
+        self.access.complete(parts)
     }
 
     /// Every credit comes back to its sender first.
@@ -123,6 +117,6 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         })?;
         self.arrivals.close(parts)?;
         self.credits.close(parts)?;
-        parts.arena.window.unlock_all()
+        self.access.end(parts)
     }
 }

@@ -16,6 +16,7 @@
 //! needed. In every other case (one buffer, one-way neighbours) the receiver returns an explicit credit. Schemes that
 //! synchronise both ways by themselves (fence, post/start) need neither.
 
+mod access;
 mod arena;
 mod barrier;
 mod fence;
@@ -23,6 +24,8 @@ mod fence;
 mod flag_first;
 mod flags;
 mod lock;
+mod message_barriers;
+mod neighbour_barrier;
 mod notify;
 mod parts;
 mod pscw;
@@ -36,11 +39,13 @@ mod transport;
 use super::ffi::Memory;
 use crate::{Backend, CommError, EdgeId, RmaOptions, WindowKind};
 use arena::Form;
-pub(super) use barrier::Barrier;
+pub(super) use barrier::{AllRanks, Barrier};
 pub(super) use fence::Fence;
 #[cfg(feature = "conformance")]
 pub(super) use flag_first::FlagFirst;
 pub(super) use lock::Lock;
+pub(super) use message_barriers::MessageBarriers;
+pub(super) use neighbour_barrier::NeighbourRanks;
 pub(super) use notify::Notify;
 use parts::Parts;
 pub(super) use pscw::Pscw;

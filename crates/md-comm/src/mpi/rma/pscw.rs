@@ -1,7 +1,7 @@
 //! `rma-pscw`: post, start, complete, wait: epochs among neighbours instead of all ranks.
 //!
 //! Structure: `post` admits the ranks that send to this one: at the end of `complete`, or, with two buffers, as soon as
-//! the last messages are there. `start` comes with the first edge packed and waits until the receivers have posted: it
+//! the last messages are there; with `epoch = "initiate"` when the exchange begins. `start` comes with the first edge packed and waits until the receivers have posted: it
 //! is the credit. `MPI_Win_complete` in `initiate`; arrivals by `MPI_Win_test`, all at once.
 //! Relies on: test or wait succeed only when all admitted ranks have completed and their puts are visible
 //! (MPI-3.1 section 11.5.2). Never `MPI_MODE_NOCHECK`: Open MPI's osc/sm then returns from wait before the puts have
@@ -38,6 +38,11 @@ impl Pscw {
         Ok(())
     }
 
+    /// Admits the senders of the next exchange, unless they are to wait for its beginning.
+    fn expose_ahead(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if parts.opens_ahead() { self.expose(parts) } else { Ok(()) }
+    }
+
     fn access(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         if !self.targets.is_empty() && !self.accessing {
             parts.arena.window.start(&self.targets)?;
@@ -67,23 +72,25 @@ impl Scheme for Pscw {
         let targets = Group::new(&parts.world.communicator, peers(parts.sending().collect()))?;
         let mut scheme =
             Self { sources, targets, accessing: false, exposed: false, arrived: false, zeroed: true };
-        scheme.expose(parts)?;
+        scheme.expose_ahead(parts)?;
         Ok(scheme)
     }
 
     /// The groups stay: peers do not change, and to make a group of some ranks takes a table of all.
     fn reopen(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         (self.arrived, self.zeroed) = (false, true);
-        self.expose(parts)
+        self.expose_ahead(parts)
     }
 
     /// Blocks until the receivers have posted: the same wait as for a credit.
     fn may_pack(&mut self, parts: &mut Parts, _: EdgeId) -> Result<bool, CommError> {
+        self.expose(parts)?;
         self.access(parts)?;
         Ok(true)
     }
 
     fn initiate(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        self.expose(parts)?;
         self.end_access(parts)
     }
 
@@ -92,7 +99,7 @@ impl Scheme for Pscw {
             self.arrived = true;
             parts.notice_all();
             if parts.arena.buffers > 1 {
-                self.expose(parts)?;
+                self.expose_ahead(parts)?;
             }
         }
         Ok(())
@@ -100,13 +107,15 @@ impl Scheme for Pscw {
 
     fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
         self.arrived = false;
-        self.expose(parts)
+        self.expose_ahead(parts)
     }
 
     /// The epoch opened ahead ends without puts.
     fn close(&mut self, parts: &mut Parts) -> Result<(), CommError> {
-        self.access(parts)?;
-        self.end_access(parts)?;
+        if parts.opens_ahead() {
+            self.access(parts)?;
+            self.end_access(parts)?;
+        }
         parts.wait_for("the end of the last epoch", |parts| self.end_exposure(parts))
     }
 }

@@ -24,12 +24,15 @@ use crate::mpi::hybrid::Hybrid;
 use crate::mpi::p2p::{P2p, Requests};
 #[cfg(feature = "conformance")]
 use crate::mpi::rma::FlagFirst;
-use crate::mpi::rma::{Barrier, Fence, Lock, Notify, OneSided, Pscw, Ring, Scheme, SharedRing, Shm};
+use crate::mpi::rma::{
+    AllRanks, Barrier, Fence, Lock, MessageBarriers, NeighbourRanks, Notify, OneSided, Pscw, Ring, Scheme,
+    SharedRing, Shm,
+};
 use crate::transport::Transport;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Polling, Rank, Reduction,
-    RingForm, RmaOptions, Sizes, World, auto,
+    Backend, BarrierCount, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Notice,
+    Polling, Rank, Reduction, RingForm, RmaOptions, Sizes, World, auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -150,7 +153,7 @@ impl World for MpiWorld {
 
     fn needs_same_order(&self) -> bool {
         let backend = if self.backend == Backend::Hybrid { self.between_nodes } else { self.backend };
-        backend.needs_same_order()
+        backend.needs_same_order_with(&self.options)
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {
@@ -245,9 +248,12 @@ impl MpiWorld {
             Backend::Shm => one_sided::<Shm>(world, ledger, RmaOptions::default())?,
             Backend::RmaFence => one_sided::<Fence>(world, ledger, options)?,
             Backend::RmaPscw => one_sided::<Pscw>(world, ledger, options)?,
-            Backend::RmaLock => one_sided::<Lock<true>>(world, ledger, options)?,
-            Backend::RmaLockEpoch => one_sided::<Lock<false>>(world, ledger, options)?,
-            Backend::RmaBarrier => one_sided::<Barrier>(world, ledger, options)?,
+            Backend::RmaLock => locked::<true>(world, ledger, options)?,
+            Backend::RmaLockEpoch => locked::<false>(world, ledger, options)?,
+            Backend::RmaBarrier => match options.barriers {
+                BarrierCount::PerExchange => one_sided::<Barrier<AllRanks>>(world, ledger, options)?,
+                BarrierCount::PerMessage => one_sided::<MessageBarriers>(world, ledger, options)?,
+            },
             #[cfg(feature = "conformance")]
             Backend::RmaNotify if wrong => one_sided::<FlagFirst<Notify<false>>>(world, ledger, options)?,
             Backend::RmaNotify => match options.polling {
@@ -265,6 +271,17 @@ impl MpiWorld {
             }
             Backend::Auto => self.transport(auto::PREFERRED, ledger)?,
         })
+    }
+}
+
+fn locked<const HELD: bool>(
+    world: Rc<Inner>,
+    ledger: &mut Ledger,
+    options: RmaOptions,
+) -> Result<Box<dyn Transport>, CommError> {
+    match options.notice {
+        Notice::Message => one_sided::<Lock<HELD>>(world, ledger, options),
+        Notice::NeighborBarrier => one_sided::<Barrier<NeighbourRanks<HELD>>>(world, ledger, options),
     }
 }
 

@@ -7,15 +7,15 @@
 #[cfg(test)]
 mod tests;
 
-use md_comm::{Backend, Blocking};
+use md_comm::Blocking;
 
-use super::comparison::{Comparison, Control, Measured, Ranked, RankedBy, SMALL_SHARE, StrategyReport};
+use super::comparison::{
+    BASELINE, Comparison, Control, Measured, Ranked, RankedBy, SMALL_SHARE, StrategyReport,
+};
 use super::{MICROSECONDS, MILLISECONDS, Unit, unit_of};
 use crate::statistics::{Interval, SAMPLES_FOR_CONFIDENCE};
-use crate::{Strategy, significant};
+use crate::{Setting, significant};
 
-/// Two-sided messages as everybody uses them.
-const BASELINE: Backend = Backend::P2p;
 const DIGITS: usize = 3;
 const PERCENT: f64 = 100.0;
 
@@ -86,7 +86,7 @@ fn drift(comparison: &Comparison, control: &Control) -> Option<String> {
     let (then, before, drift) = (median(by, &then), median(by, &before), drift * PERCENT);
     Some(format!(
         "{who}, beside {} once more: {then} then, {before} before ({drift:+.0} %); {judgement}.",
-        row.context.strategy
+        row.variant()
     ))
 }
 
@@ -105,18 +105,18 @@ fn recommend(comparison: &Comparison) -> Vec<String> {
         [] => vec!["Nothing could be measured, so nothing is recommended.".to_owned()],
         [..] if comparison.rows.iter().all(|row| row.context.ranks == 1) => vec![ONE_RANK.to_owned()],
         [only] => {
-            vec![format!("Only {} could be measured: there is nothing to compare it with.", only.strategy)]
+            vec![format!("Only {only} could be measured: there is nothing to compare it with.")]
         }
-        [best, next, ..] => choose(comparison, &ranking, best, next),
+        [best, next, ..] => choose(comparison, best, next),
     }
 }
 
 /// Which of at least two strategies to use.
-fn choose(comparison: &Comparison, ranking: &[Ranked], best: Ranked, next: Ranked) -> Vec<String> {
+fn choose(comparison: &Comparison, best: Ranked, next: Ranked) -> Vec<String> {
     let by = comparison.ranked_by();
     let own = comparison.own.and_then(|own| comparison.rows.get(own));
-    let (own, own_strategy) = (own.and_then(StrategyReport::valid), own.map(|row| row.context.strategy));
-    let baseline = baseline(own_strategy, ranking);
+    let own = own.and_then(StrategyReport::valid);
+    let baseline = comparison.baseline().filter(|ranked| ranked.strategy.backend == BASELINE);
     // What stays in use if nothing is recommended.
     let present = own.or(baseline).unwrap_or(best);
     if comparison.ranks_per_core > 1.0 || comparison.repeat < SAMPLES_FOR_CONFIDENCE {
@@ -134,22 +134,15 @@ fn choose(comparison: &Comparison, ranking: &[Ranked], best: Ranked, next: Ranke
     if comparison.is_surely_below(RankedBy::Step, present, best) {
         return vec![slower_step(best, present)];
     }
-    let mut text = vec![format!("Use {}. {}", best.strategy, surety(comparison, best, next))];
+    let mut text = vec![format!("Use {best}. {}", surety(comparison, best, next))];
     if let Some(baseline) = baseline.filter(|baseline| *baseline != best) {
         text.push(gain(comparison, best, baseline, BASELINE.name()));
     }
     if let Some(own) = own.filter(|own| *own != best && Some(*own) != baseline) {
         text.push(gain(comparison, best, own, "the scenario's setting"));
     }
-    text.push(toml(best.strategy));
+    text.push(toml(best));
     text
-}
-
-/// Two-sided messages with everything else as in the scenario, or the best of them.
-fn baseline<'c>(own: Option<Strategy>, ranking: &[Ranked<'c>]) -> Option<Ranked<'c>> {
-    let mut two_sided = ranking.iter().copied().filter(|ranked| ranked.strategy.backend == BASELINE);
-    let alike = two_sided.clone().find(|ranked| own.is_some_and(|own| ranked.strategy.same_work(own)));
-    alike.or_else(|| two_sided.next())
 }
 
 /// The numbers do not carry one.
@@ -174,7 +167,7 @@ fn too_small(by: RankedBy, present: Ranked, best: Ranked) -> Option<String> {
             "The halo is {:.1} % of a step with {}: no strategy can gain more than that, so there is no reason to change \
              anything. ({fastest}: {}.)",
             share * PERCENT,
-            present.strategy,
+            present,
             described(by, best)
         )
     })
@@ -196,7 +189,7 @@ fn noise(by: RankedBy, best: Ranked, present: Ranked) -> String {
          quieter machine may tell them apart.",
         described(by, best),
         described(by, present),
-        present.strategy
+        present
     )
 }
 
@@ -205,8 +198,8 @@ fn slower_step(best: Ranked, present: Ranked) -> String {
     format!(
         "Stay with {}. The exchange alone is faster over {}, {} instead of {}, but a step takes longer with it, {} \
          instead of {}.",
-        present.strategy,
-        best.strategy,
+        present,
+        best,
         microseconds(&best.measured.exchange),
         microseconds(&present.measured.exchange),
         milliseconds(&best.measured.step),
@@ -238,7 +231,7 @@ fn gain(comparison: &Comparison, best: Ranked, other: Ranked, label: &str) -> St
             steps.join(" and ")
         )
     };
-    let against = format!("Against {label} ({})", other.strategy);
+    let against = format!("Against {label} ({other})");
     if comparison.always_rebuilds() {
         return format!("{against}: {in_the_step}.");
     }
@@ -250,16 +243,22 @@ fn gain(comparison: &Comparison, best: Ranked, other: Ranked, label: &str) -> St
 }
 
 /// The lines to put into the scenario.
-fn toml(strategy: Strategy) -> String {
-    let [backend, shell, exchange, partition] = strategy.names();
+fn toml(best: Ranked) -> String {
+    let [backend, shell, exchange, partition] = best.strategy.names();
+    let set = best.settings.iter().filter_map(|Setting { key, value }| {
+        let (key, value) = (key.strip_prefix("parallel.").unwrap_or(key), value.as_ref()?);
+        let is_bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
+        Some(if is_bare { format!("\n{key} = {value}") } else { format!("\n{key} = {value:?}") })
+    });
+    let set: String = set.collect();
     format!(
-        "\n[parallel]\nbackend = \"{backend}\"\nshell = \"{shell}\"\nexchange = \"{exchange}\"\npartition = \"{partition}\""
+        "\n[parallel]\nbackend = \"{backend}\"\nshell = \"{shell}\"\nexchange = \"{exchange}\"\npartition = \"{partition}\"{set}"
     )
 }
 
 /// A strategy and what it is ranked by.
 fn described(by: RankedBy, ranked: Ranked) -> String {
-    format!("{}, {}", ranked.strategy, decisive(by, ranked.measured))
+    format!("{ranked}, {}", decisive(by, ranked.measured))
 }
 
 fn decisive(by: RankedBy, measured: &Measured) -> String {

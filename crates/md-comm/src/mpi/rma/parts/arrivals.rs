@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::Parts;
 use crate::mpi::rma::arena::{LENGTH_BYTES, ORIGIN_HEAD};
-use crate::{CommError, EdgeId, Sizes};
+use crate::{AlignedBuffer, Arrivals, CommError, EdgeId, Sizes};
 
 /// Where a message that has arrived is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,11 @@ impl Parts {
                 MessagePlace::Buffer | MessagePlace::Window(_) => {
                     let payload = self.payload(i);
                     self.jitter.note_read(payload, length);
-                    self.arena.window.arrived(payload, length)?
+                    let message = self.arena.window.arrived(payload, length)?;
+                    match self.request.options.arrivals {
+                        Arrivals::InPlace => message,
+                        Arrivals::Copied => copied(message, &mut self.copies[i])?,
+                    }
                 }
             },
         })
@@ -147,6 +151,12 @@ impl Parts {
         let word = word.and_then(|word| word.try_into().ok()).unwrap_or([u8::MAX; LENGTH_BYTES]);
         Ok(usize::try_from(u64::from_ne_bytes(word)).unwrap_or(usize::MAX))
     }
+}
+
+fn copied<'c>(message: &[u8], to: &'c mut AlignedBuffer) -> Result<&'c [u8], CommError> {
+    to.set_length(message.len())?;
+    to.bytes_mut().copy_from_slice(message);
+    Ok(to.bytes())
 }
 
 /// Part of an aligned buffer: nothing of one that is too short or was never filled, but that aligned too.

@@ -18,7 +18,7 @@ use crate::mpi::rma::arena::{Arena, Ends, LENGTH_BYTES, ORIGIN_HEAD, WindowReque
 use crate::mpi::rma::rehearsal::Stores;
 use crate::mpi::world::Inner;
 use crate::spin_wait::wait_until;
-use crate::{AlignedBuffer, CommError, Edge, EdgeId, Sizes};
+use crate::{AlignedBuffer, Backend, CommError, Edge, EdgeId, EpochOpening, Sizes};
 use arrivals::MessagePlace;
 
 mod arrivals;
@@ -50,6 +50,8 @@ pub(crate) struct Parts {
     flagged_lengths: Vec<Option<usize>>,
     arrived_lengths: Vec<usize>,
     places: Vec<MessagePlace>,
+    /// Per edge: its message, where arrivals are read in copies.
+    copies: Vec<AlignedBuffer>,
     /// Messages that were copied out of the window.
     pub(crate) held: Vec<AlignedBuffer>,
     /// For edges that receive from this rank itself: the sending edge.
@@ -96,6 +98,7 @@ impl Parts {
             flagged_lengths: vec![None; edges],
             arrived_lengths: vec![0; edges],
             places: vec![MessagePlace::Buffer; edges],
+            copies: vec![AlignedBuffer::default(); edges],
             held: Vec::new(),
             source: (0..edges).map(|i| terms.source(i)).collect(),
             polls: 0,
@@ -132,6 +135,15 @@ impl Parts {
     /// Whether receivers read, instead of senders writing.
     pub(crate) fn gets(&self) -> bool {
         self.request.gets()
+    }
+
+    /// Whether epochs are opened before their exchanges begin.
+    pub(crate) fn opens_ahead(&self) -> bool {
+        self.request.options.epoch == EpochOpening::Complete
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.request.backend
     }
 
     pub(crate) fn edge(&self, edge: EdgeId) -> &Edge {

@@ -1,0 +1,76 @@
+//! Access to all ranks by a shared lock: held as long as the window, or an epoch per exchange.
+
+use super::Parts;
+use crate::CommError;
+
+/// How long an epoch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Epoch {
+    /// As long as the window keeps its size; puts are flushed.
+    Window,
+    /// An exchange.
+    Exchange,
+}
+
+/// The lock of one context.
+#[derive(Debug)]
+pub(super) struct Access {
+    epoch: Epoch,
+    is_open: bool,
+}
+
+impl Access {
+    /// For a new window.
+    pub(super) fn open(parts: &mut Parts, epoch: Epoch) -> Result<Self, CommError> {
+        if epoch == Epoch::Exchange && !parts.arena.window.is_unified() {
+            let reason =
+                "the library's windows have separate copies, which only an open epoch can synchronise";
+            return Err(parts.backend().unavailable(reason));
+        }
+        let mut access = Self { epoch, is_open: false };
+        access.begin(parts)?;
+        parts.arena.window.sync()?;
+        if epoch == Epoch::Exchange && !parts.opens_ahead() {
+            access.end(parts)?;
+        }
+        Ok(access)
+    }
+
+    /// Before the first put of an exchange.
+    pub(super) fn begin(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if std::mem::replace(&mut self.is_open, true) {
+            return Ok(());
+        }
+        match self.epoch {
+            Epoch::Window => parts.arena.window.hold_all(),
+            Epoch::Exchange => parts.arena.window.lock_all(),
+        }
+    }
+
+    /// All puts of this exchange have arrived at their targets.
+    pub(super) fn finish_puts(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        match self.epoch {
+            Epoch::Window => parts.arena.window.flush(),
+            Epoch::Exchange => self.end(parts),
+        }
+    }
+
+    /// The exchange is over.
+    pub(super) fn complete(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if parts.opens_ahead() { self.begin(parts) } else { Ok(()) }
+    }
+
+    /// Puts that have come are to be read: with an epoch per exchange the memory model is unified.
+    pub(super) fn see_puts(parts: &Parts) -> Result<(), CommError> {
+        if !parts.arena.window.is_unified() {
+            parts.arena.window.sync()?;
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Ends access, between two exchanges.
+    pub(super) fn end(&mut self, parts: &mut Parts) -> Result<(), CommError> {
+        if std::mem::take(&mut self.is_open) { parts.arena.window.unlock_all() } else { Ok(()) }
+    }
+}
