@@ -67,7 +67,11 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Compare(args) => args.scenario,
         Command::Predict(args) => args.scenario,
         Command::Sweep(args) => args.scenario(),
-        Command::Backends | Command::Bench(_) | Command::Schema | Command::TraceSummary(_) => {
+        Command::Backends
+        | Command::Bench(_)
+        | Command::Fit(_)
+        | Command::Schema
+        | Command::TraceSummary(_) => {
             return Ok(true);
         }
     };

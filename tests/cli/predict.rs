@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,bytes,step_s,step_low_s,step_high_s,integrate_s,\
     migrate_s,border_s,neighbor_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_s,force_return_s,rebuild_s,mean_s,\
-    grid,ranks_per_node,placement,scaling,threads,precision,seed,version";
+    exchange_s,grid,ranks_per_node,placement,scaling,threads,precision,seed,version";
 
 const MACHINE: &str = r#"[[message]]
 backend = "p2p"
@@ -35,10 +35,11 @@ seconds_per_byte = 1e-9
 [[compute]]
 method = "clusters"
 precision = "double"
-per_computed_pair = { seconds = 1e-9, relative_residual = 0.05 }
-per_particle = { seconds = 3e-9 }
-per_ghost_packed = { seconds = 1e-9 }
-per_ghost_unpacked = { seconds = 1e-9 }
+per_computed_pair_s = 1e-9
+per_particle_s = 3e-9
+per_ghost_packed_s = 1e-9
+per_ghost_unpacked_s = 1e-9
+force_scatter = 0.05
 "#;
 
 fn workdir() -> Workdir {

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod compare;
 mod error;
+pub mod fit;
 pub mod machine;
 mod names;
 pub mod plot;

@@ -33,3 +33,13 @@ fn append<R: Serialize>(text: Vec<u8>, rows: impl IntoIterator<Item = R>) -> Res
     rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(EncodeError::new)?;
     writer.into_inner().map_err(EncodeError::new)
 }
+
+/// Columns as wide as their longest cell, right-aligned.
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let padded = |line: &Vec<String>| {
+        let cells = line.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column)));
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    lines.iter().map(padded).collect()
+}

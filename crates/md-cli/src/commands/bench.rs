@@ -24,13 +24,28 @@ const EVERYTHING: &str = "all";
 /// A call that has not come back within so many times the timeout never will.
 const TIMEOUTS_PER_STANDSTILL: u32 = 4;
 
-/// What a user has chosen.
+/// Calls of MPI's own beside contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    Measured,
+    LeftOut,
+}
+
+/// What is measured.
 pub struct Wanted {
     benchmarks: Vec<&'static dyn Benchmark>,
     backends: Selection<Backend>,
+    calls: Calls,
 }
 
 impl Wanted {
+    /// These benchmarks of contexts over these backends.
+    pub fn of_contexts(names: &[&str], backends: Vec<Backend>) -> Self {
+        let is_wanted = |benchmark: &&&dyn Benchmark| names.contains(&benchmark.name());
+        let benchmarks = ALL.iter().filter(is_wanted).copied().collect();
+        Self { benchmarks, backends: Selection::Named(backends), calls: Calls::LeftOut }
+    }
+
     /// The names on the command line.
     ///
     /// # Errors
@@ -46,7 +61,8 @@ impl Wanted {
         let is_wanted = |benchmark: &&&dyn Benchmark| {
             args.names.iter().any(|name| name == EVERYTHING || name == benchmark.name())
         };
-        Ok(Self { benchmarks: ALL.iter().filter(is_wanted).copied().collect(), backends })
+        let benchmarks = ALL.iter().filter(is_wanted).copied().collect();
+        Ok(Self { benchmarks, backends, calls: Calls::Measured })
     }
 }
 
@@ -109,7 +125,7 @@ pub fn bench(
         ground: Ground {
             backends: wanted.backends.resolve(here[0], &here),
             sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
-            has_calls: transports.has_calls(),
+            has_calls: wanted.calls == Calls::Measured && transports.has_calls(),
             nodes: transports.nodes()?,
         },
         machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,

@@ -6,6 +6,7 @@ pub mod check;
 pub mod compare;
 #[cfg(test)]
 mod faulty;
+pub mod fit;
 pub mod forces;
 pub mod predict;
 pub mod run;

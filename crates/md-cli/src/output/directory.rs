@@ -62,6 +62,10 @@ impl KnownFile {
     pub const BENCH: Self = Self("bench.csv");
     /// The same over the size of messages.
     pub const BENCH_SVG: Self = Self("bench.svg");
+    /// What messages and computation cost.
+    pub const MACHINE: Self = Self("machine.toml");
+    /// The same beside its data.
+    pub const FIT_SVG: Self = Self("fit.svg");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
     pub const RESULTS_OF_A_SCENARIO: [Self; 11] = [

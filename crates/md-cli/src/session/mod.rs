@@ -22,9 +22,10 @@ use std::time::Duration;
 use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
-use crate::args::{BenchArgs, Cli, Command, CompareArgs, ScenarioArgs, ThreadChoice};
+use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
+use crate::commands::fit::fit;
 use crate::commands::predict::{Wish, predict};
 use crate::commands::{self, check::check};
 use crate::cores;
@@ -35,7 +36,7 @@ use crate::output::Verbosity;
 use crate::printable::printable;
 use crate::scenario::schema;
 use md_lab::Threads;
-use over_mpi::{bench_over_mpi, compare_over_mpi, over_mpi, show_backends};
+use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, on_first_process, on_one_process, print_error, print_whole, refuse, show, show_help,
     warn_of_interval, warn_of_threads,
@@ -91,6 +92,7 @@ pub fn main() -> u8 {
             Ok(wanted) => run_benchmarks(&args, &wanted),
             Err(unknown) => refuse(&unknown),
         },
+        Command::Fit(args) => fit_machine(&args),
         Command::Predict(args) => match Wish::read(&args) {
             Ok(wish) => on_one_process(|| predict(&read_alone(&args.scenario)?, &args, &wish)),
             Err(unknown) => refuse(&unknown),
@@ -187,6 +189,17 @@ fn run_benchmarks(args: &BenchArgs, wanted: &Wanted) -> u8 {
                 work,
             ))
         }
+    }
+}
+
+/// Fits over what the launcher started.
+fn fit_machine(args: &FitArgs) -> u8 {
+    match launch::started_by_launcher() {
+        Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
+        _ if cfg!(feature = "mpi") => fit_over_mpi(args),
+        _ => highest_code(local::run(1, Duration::from_secs_f64(args.timeout), |world| {
+            end(world, fit(&Threads(world), args, end_process))
+        })),
     }
 }
 

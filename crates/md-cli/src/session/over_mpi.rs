@@ -8,9 +8,10 @@ use md_comm::{Backend, World};
 use super::alike::expect_alike;
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
-use crate::args::{BenchArgs, CompareArgs};
+use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
+use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
 use crate::inputs::Inputs;
@@ -74,6 +75,13 @@ pub(super) fn bench_over_mpi(args: &BenchArgs, wanted: &Wanted) -> u8 {
     start_mpi(|world| {
         warn_of_crowding(world, 1)?;
         bench(&Processes(world), args, wanted, |code| md_comm::mpi::abort(i32::from(code)))
+    })
+}
+
+pub(super) fn fit_over_mpi(args: &FitArgs) -> u8 {
+    start_mpi(|world| {
+        warn_of_crowding(world, 1)?;
+        fit(&Processes(world), args, |code| md_comm::mpi::abort(i32::from(code)))
     })
 }
 

@@ -3,7 +3,7 @@
 use md_comm::World;
 
 use super::speak::{print_error, show};
-use crate::args::{BenchArgs, CompareArgs};
+use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::backends;
 use crate::commands::bench::Wanted;
 use crate::commands::compare::Choices;
@@ -33,6 +33,11 @@ pub(super) fn compare_over_mpi(
 
 /// Never called: without MPI the ranks of a benchmark are threads.
 pub(super) fn bench_over_mpi(_args: &BenchArgs, _wanted: &Wanted) -> u8 {
+    COMMUNICATION_FAILED
+}
+
+/// The same for a fit.
+pub(super) fn fit_over_mpi(_args: &FitArgs) -> u8 {
     COMMUNICATION_FAILED
 }
 

@@ -2,7 +2,7 @@
 
 use crate::compare::Status;
 use crate::statistics::Summary;
-use crate::tables::table as csv;
+use crate::tables::{aligned, table as csv};
 use crate::{EncodeError, name_of, significant};
 
 use super::machine::{self, Machine};
@@ -130,14 +130,4 @@ pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
         }
         found
     })
-}
-
-/// Columns as wide as their longest cell, right-aligned.
-fn aligned(lines: &[Vec<String>]) -> String {
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let padded = |line: &Vec<String>| {
-        let cells = line.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column)));
-        cells.collect::<Vec<_>>().join("  ") + "\n"
-    };
-    lines.iter().map(padded).collect()
 }

@@ -21,16 +21,19 @@ pub struct Machine {
     #[serde(default)]
     pub provenance: Provenance,
     /// What a message costs, by backend, distance and length.
-    #[serde(default, rename = "message")]
+    #[serde(default, rename = "message", skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageCost>,
     /// What a collective call costs.
-    #[serde(default, rename = "collective")]
+    #[serde(default, rename = "collective", skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveCost>,
     /// What of a message can hide behind computation.
-    #[serde(default, rename = "overlap")]
+    #[serde(default, rename = "overlap", skip_serializing_if = "Vec::is_empty")]
     pub overlaps: Vec<OverlapCost>,
+    /// What a rebuild costs transports that have windows.
+    #[serde(default, rename = "negotiation", skip_serializing_if = "Vec::is_empty")]
+    pub negotiations: Vec<NegotiationCost>,
     /// What a rank's own work costs.
-    #[serde(default, rename = "compute")]
+    #[serde(default, rename = "compute", skip_serializing_if = "Vec::is_empty")]
     pub computes: Vec<ComputeCost>,
 }
 
@@ -146,8 +149,20 @@ pub struct OverlapCost {
     pub progress_call_s: f64,
 }
 
-/// What a rank's own work costs, by method, precision and threads.
+/// What two ranks spend on the window of one context when the sizes of messages are agreed upon anew, beside telling each other the sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NegotiationCost {
+    /// What has the window.
+    pub backend: Backend,
+    /// How far.
+    pub distance: Distance,
+    /// Collective calls, and epochs that end and begin.
+    pub two_ranks_s: f64,
+}
+
+/// What a rank's own work costs, by method, precision and threads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComputeCost {
     /// How pairs are found.
@@ -157,45 +172,48 @@ pub struct ComputeCost {
     /// Threads per rank.
     #[serde(default = "one")]
     pub threads: usize,
-    /// Computed pairs per list entry, which follow from the instruction set; 1 without lists.
-    #[serde(default = "one_pair")]
-    pub pairs_per_list_entry: f64,
     /// A computed pair, in each step.
-    pub per_computed_pair: Cost,
-    /// Making a list entry, in steps that rebuild.
+    pub per_computed_pair_s: f64,
+    /// What forces cost a particle beside its pairs, in each step.
     #[serde(default)]
-    pub per_list_entry: Cost,
+    pub per_particle_forces_s: f64,
+    /// What forces cost a cell, owned or ghost, in each step.
+    #[serde(default)]
+    pub per_cell_forces_s: f64,
     /// Integrating a particle, in each step.
-    pub per_particle: Cost,
+    pub per_particle_s: f64,
+    /// Making lists, per computed pair that they hold, in steps that rebuild.
+    #[serde(default)]
+    pub per_list_entry_s: f64,
     /// Migration, sorting and what else a step that rebuilds does with a particle.
     #[serde(default)]
-    pub per_particle_rebuilt: Cost,
+    pub per_particle_rebuilt_s: f64,
+    /// The same of a cell, owned or ghost.
+    #[serde(default)]
+    pub per_cell_rebuilt_s: f64,
     /// Writing a particle into a message, or to an image of itself.
-    pub per_ghost_packed: Cost,
+    pub per_ghost_packed_s: f64,
     /// Reading one from a message.
-    pub per_ghost_unpacked: Cost,
-    /// What a message costs beside its particles and beside `overhead_s`, on each side.
+    pub per_ghost_unpacked_s: f64,
+    /// Standard deviation of the forces' time from step to step and rank to rank, as a part of it.
     #[serde(default)]
-    pub per_message: Cost,
-}
-
-/// A coefficient of a linear model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cost {
-    /// Each.
-    pub seconds: f64,
-    /// Root of the mean square of (model / measured - 1): how far ranks and steps scatter about it.
+    pub force_scatter: f64,
+    /// The same of all that is done particle by particle.
     #[serde(default)]
-    pub relative_residual: f64,
+    pub particle_scatter: f64,
+    /// Root of the mean square of (model / measured - 1), of the forces of several systems.
+    #[serde(default)]
+    pub rms_residual: f64,
+    /// Largest of these, as a positive number.
+    #[serde(default)]
+    pub largest_residual: f64,
+    /// Systems it was fitted to.
+    #[serde(default)]
+    pub samples: u64,
 }
 
 fn one() -> usize {
     1
-}
-
-fn one_pair() -> f64 {
-    1.0
 }
 
 impl Machine {
@@ -215,6 +233,11 @@ impl Machine {
     /// What of a backend's messages can hide, if that was measured.
     pub fn overlap(&self, backend: Backend, distance: Distance) -> Option<&OverlapCost> {
         self.overlaps.iter().find(|cost| (cost.backend, cost.distance) == (backend, distance))
+    }
+
+    /// What a backend's windows cost at a rebuild, if that was measured.
+    pub fn negotiation(&self, backend: Backend, distance: Distance) -> Option<&NegotiationCost> {
+        self.negotiations.iter().find(|cost| (cost.backend, cost.distance) == (backend, distance))
     }
 
     /// What a method's work costs, if that was measured.

@@ -4,7 +4,7 @@ use md_comm::Backend;
 use toml::de::{DeTable, DeValue};
 
 use super::{ComputeCost, Distance, Machine, MessageCost};
-use crate::name_of;
+use crate::{name_of, significant};
 
 /// Why a machine was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub struct MachineError {
 struct Fault {
     table: &'static str,
     entry: usize,
-    key: String,
+    key: &'static str,
     message: String,
 }
 
@@ -47,51 +47,50 @@ impl Machine {
         }
     }
 
-    /// As the text of a file.
+    /// As the text of a file, with as many digits as a measurement has.
     pub fn to_toml(&self) -> String {
+        const DIGITS: usize = 5;
         // Nothing in a machine is without a form in TOML.
-        toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"))
+        let text = toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"));
+        let shortened = |line: &str| {
+            let (key, value) = line.split_once(" = ").filter(|(_, value)| value.contains('.'))?;
+            Some(format!("{key} = {}", significant(value.parse().ok()?, DIGITS)))
+        };
+        text.lines().map(|line| shortened(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
     }
 
     fn fault(&self) -> Option<Fault> {
-        let messages =
-            self.messages.iter().enumerate().find_map(|(entry, cost)| self.message_fault(entry, cost));
-        let collectives = || {
-            let numbers = self
-                .collectives
-                .iter()
-                .map(|it| [("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)]);
-            numbers.enumerate().find_map(|(entry, numbers)| not_a_cost("collective", entry, &numbers))
-        };
-        let overlaps = || {
-            self.overlaps.iter().enumerate().find_map(|(entry, it)| {
-                let numbers = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
-                let share = it.hidden_share;
-                let too_large = || {
-                    let message = format!("`hidden_share` is {share}, more than 1");
-                    (share > 1.0).then(|| Fault {
-                        table: "overlap",
-                        entry,
-                        key: "hidden_share".to_owned(),
-                        message,
-                    })
-                };
-                not_a_cost("overlap", entry, &numbers).or_else(too_large)
-            })
-        };
-        let computes = || {
-            self.computes
-                .iter()
-                .enumerate()
-                .find_map(|(entry, it)| not_a_cost("compute", entry, &numbers(it)))
-        };
-        messages.or_else(collectives).or_else(overlaps).or_else(computes)
+        let messages = self.messages.iter().enumerate().map(|(entry, cost)| self.message_fault(entry, cost));
+        let collectives = self.collectives.iter().enumerate().map(|(entry, it)| {
+            not_a_cost("collective", entry, &[("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)])
+        });
+        let overlaps = self.overlaps.iter().enumerate().map(|(entry, it)| {
+            let numbers = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
+            let is_too_large = it.hidden_share > 1.0;
+            let too_large = || Fault {
+                table: "overlap",
+                entry,
+                key: "hidden_share",
+                message: format!("`hidden_share` is {}, more than 1", it.hidden_share),
+            };
+            not_a_cost("overlap", entry, &numbers).or_else(|| is_too_large.then(too_large))
+        });
+        let negotiations = self.negotiations.iter().enumerate();
+        let negotiations = negotiations
+            .map(|(entry, it)| not_a_cost("negotiation", entry, &[("two_ranks_s", it.two_ranks_s)]));
+        let computes =
+            self.computes.iter().enumerate().map(|(entry, it)| not_a_cost("compute", entry, &numbers(it)));
+        messages
+            .chain(collectives)
+            .chain(overlaps)
+            .chain(negotiations)
+            .chain(computes)
+            .find_map(|fault| fault)
     }
 
     fn message_fault(&self, entry: usize, cost: &MessageCost) -> Option<Fault> {
-        let fault = |key: &str, message: String| {
-            Some(Fault { table: "message", entry, key: key.to_owned(), message })
-        };
+        let fault =
+            |key: &'static str, message: String| Some(Fault { table: "message", entry, key, message });
         if matches!(cost.backend, Backend::Hybrid | Backend::Auto) {
             let name = name_of(cost.backend);
             return fault("backend", format!("`{name}` is made of other backends: give the costs of these"));
@@ -128,35 +127,32 @@ impl Machine {
     }
 }
 
-fn numbers(cost: &ComputeCost) -> Vec<(&'static str, f64)> {
-    let costs = [
-        ("per_computed_pair", cost.per_computed_pair),
-        ("per_list_entry", cost.per_list_entry),
-        ("per_particle", cost.per_particle),
-        ("per_particle_rebuilt", cost.per_particle_rebuilt),
-        ("per_ghost_packed", cost.per_ghost_packed),
-        ("per_ghost_unpacked", cost.per_ghost_unpacked),
-        ("per_message", cost.per_message),
-    ];
-    let pairs = ("pairs_per_list_entry", cost.pairs_per_list_entry);
-    let threads = ("threads", cost.threads as f64);
-    costs
-        .iter()
-        .flat_map(|&(key, cost)| [(key, cost.seconds), (key, cost.relative_residual)])
-        .chain([pairs, threads])
-        .collect()
+fn numbers(cost: &ComputeCost) -> [(&'static str, f64); 12] {
+    [
+        ("threads", cost.threads as f64),
+        ("per_computed_pair_s", cost.per_computed_pair_s),
+        ("per_particle_forces_s", cost.per_particle_forces_s),
+        ("per_cell_forces_s", cost.per_cell_forces_s),
+        ("per_particle_s", cost.per_particle_s),
+        ("per_list_entry_s", cost.per_list_entry_s),
+        ("per_particle_rebuilt_s", cost.per_particle_rebuilt_s),
+        ("per_cell_rebuilt_s", cost.per_cell_rebuilt_s),
+        ("per_ghost_packed_s", cost.per_ghost_packed_s),
+        ("per_ghost_unpacked_s", cost.per_ghost_unpacked_s),
+        ("force_scatter", cost.force_scatter),
+        ("particle_scatter", cost.particle_scatter),
+    ]
 }
 
 fn not_a_cost(table: &'static str, entry: usize, numbers: &[(&'static str, f64)]) -> Option<Fault> {
     let is_fault = |&&(key, number): &&(&str, f64)| {
-        let least_is_there = !matches!(key, "threads" | "pairs_per_list_entry") || number >= 1.0;
-        !(number.is_finite() && number >= 0.0 && least_is_there)
+        !(number.is_finite() && number >= 0.0 && (key != "threads" || number >= 1.0))
     };
     let &(key, number) = numbers.iter().find(is_fault)?;
     let message = format!(
-        "`{key}` is {number}, which costs nothing sensible: a finite number from 0, of counts from 1"
+        "`{key}` is {number}, which costs nothing sensible: a finite number from 0, of threads from 1"
     );
-    Some(Fault { table, entry, key: key.to_owned(), message })
+    Some(Fault { table, entry, key, message })
 }
 
 /// Where the key stands, or else its table.
@@ -166,7 +162,7 @@ fn offset(text: &str, fault: &Fault) -> usize {
         let entries = document.get(fault.table)?;
         let DeValue::Array(entries) = entries.get_ref() else { return None };
         let entry = entries.get(fault.entry)?;
-        let key = entry.get_ref().as_table()?.get_key_value(fault.key.as_str());
+        let key = entry.get_ref().as_table()?.get_key_value(fault.key);
         Some(key.map_or(entry.span().start, |(key, _)| key.span().start))
     };
     find().unwrap_or(0)
@@ -205,10 +201,11 @@ progress_call_s = 2e-8
 [[compute]]
 method = "clusters"
 precision = "double"
-per_computed_pair = { seconds = 3e-10, relative_residual = 0.02 }
-per_particle = { seconds = 2e-9 }
-per_ghost_packed = { seconds = 1e-9 }
-per_ghost_unpacked = { seconds = 1e-9 }
+per_computed_pair_s = 3e-10
+per_particle_s = 2e-9
+per_ghost_packed_s = 1e-9
+per_ghost_unpacked_s = 1e-9
+force_scatter = 0.02
 "#;
 
     fn refused(from: &str, to: &str) -> String {
@@ -232,7 +229,7 @@ per_ghost_unpacked = { seconds = 1e-9 }
         );
         assert_eq!(
             refused("3e-7", "-3e-7"),
-            "machine.toml, line 9: `latency_s` is -0.0000003, which costs nothing sensible: a finite number from 0, of counts from 1"
+            "machine.toml, line 9: `latency_s` is -0.0000003, which costs nothing sensible: a finite number from 0, of threads from 1"
         );
         assert_eq!(
             refused("from_bytes = 4096", "from_bytes = 5000"),
@@ -243,10 +240,7 @@ per_ghost_unpacked = { seconds = 1e-9 }
             refused("hidden_share = 0.5", "hidden_share = 1.5"),
             "machine.toml, line 24: `hidden_share` is 1.5, more than 1"
         );
-        assert!(
-            refused("seconds = 3e-10", "seconds = nan")
-                .starts_with("machine.toml, line 30: `per_computed_pair` is NaN")
-        );
+        assert!(refused("3e-10", "nan").starts_with("machine.toml, line 30: `per_computed_pair_s` is NaN"));
         assert!(
             refused("\"p2p\"", "\"auto\"")
                 .starts_with("machine.toml, line 5: `auto` is made of other backends")

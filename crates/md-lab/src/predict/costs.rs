@@ -5,7 +5,7 @@ use md_comm::Backend;
 use super::events::{Leg, Message, Rules};
 use super::placement::Nodes;
 use super::plans::Messages;
-use super::protocol::{Protocol, Synchronisation};
+use super::protocol::{Protocol, Synchronisation, has_windows};
 use crate::machine::{ComputeCost, Distance, Machine, MessageCost, Operation};
 use crate::name_of;
 
@@ -40,6 +40,15 @@ impl<'m> Costs<'m> {
         Self { compute, nodes, movers, ranges, flushed, machine, name: name_of(backend) }
     }
 
+    /// Another backend and other work, on the same nodes.
+    pub(super) fn with(&self, backend: Backend, compute: &'m ComputeCost) -> Self {
+        Self::new(self.machine, compute, self.nodes, backend, backend)
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.nodes.ranks
+    }
+
     /// The cost of a message's range of bytes.
     fn of(&self, path: usize, bytes: f64) -> Result<&'m MessageCost, String> {
         let range = self.ranges[path].iter().rev().find(|range| range.from_bytes as f64 <= bytes);
@@ -65,8 +74,7 @@ impl<'m> Costs<'m> {
         images: &[f64],
         bytes: [f64; 2],
     ) -> Result<Leg<'p>, String> {
-        let pack = self.compute.per_ghost_packed.seconds;
-        let each = self.compute.per_message.seconds;
+        let pack = self.compute.per_ghost_packed_s;
         let prices = self.prices(plan, bytes)?;
         let mut calls_s = vec![0.0; plan.sent.len()];
         for (&peer, price) in plan.peer.iter().zip(&prices) {
@@ -74,8 +82,7 @@ impl<'m> Costs<'m> {
         }
         let message = |(edge, price)| self.message(plan, edge, price, &calls_s);
         let mut messages: Vec<Message> = prices.iter().enumerate().map(message).collect();
-        let packed = |&(particles, messages): &(f64, u32)| pack * particles + each * f64::from(messages);
-        let pack_s: Vec<f64> = plan.sent.iter().map(packed).collect();
+        let pack_s: Vec<f64> = plan.sent.iter().map(|(particles, _)| pack * particles).collect();
         let flushed_s = self.flush(&mut messages, &prices);
         for (calls, (flushed, pack)) in calls_s.iter_mut().zip(flushed_s.iter().zip(&pack_s)) {
             *calls = calls.max(flushed - pack);
@@ -98,16 +105,16 @@ impl<'m> Costs<'m> {
 
     /// Messages of one sender may go different ways: each of its calls is taken to last as long as they do on average.
     fn message(&self, plan: &Messages, edge: usize, price: &Price, calls_s: &[f64]) -> Message {
-        let ComputeCost { per_ghost_packed, per_ghost_unpacked, per_message, .. } = self.compute;
+        let ComputeCost { per_ghost_packed_s, per_ghost_unpacked_s, .. } = self.compute;
         let Price { path, cost, one_way_s } = *price;
         let (peer, number) = (plan.peer[edge], f64::from(plan.number[edge]));
         let calls = calls_s[peer as usize] * (number - 1.0) / f64::from(plan.sent[peer as usize].1);
         Message {
             peer,
             path: path as u32,
-            sent_s: per_ghost_packed.seconds * plan.ahead[edge] + per_message.seconds * number + calls,
+            sent_s: per_ghost_packed_s * plan.ahead[edge] + calls,
             flight_s: f64::max(0.0, one_way_s - cost.overhead_s),
-            take_s: per_ghost_unpacked.seconds * plan.particles[edge] + per_message.seconds + cost.overhead_s,
+            take_s: per_ghost_unpacked_s * plan.particles[edge] + cost.overhead_s,
         }
     }
 
@@ -144,27 +151,26 @@ impl<'m> Costs<'m> {
         let [latency, overhead] = empty.map_or([0.0; 2], |empty| [empty.latency_s, empty.overhead_s]);
         let collective = match protocol.synchronisation {
             Synchronisation::None | Synchronisation::Post => 0.0,
-            Synchronisation::Fence | Synchronisation::Barrier => self.beyond_two_ranks()?,
+            Synchronisation::Fence | Synchronisation::Barrier => self.beyond_two_ranks(Operation::Barrier)?,
         };
         let alone = f64::max(0.0, (1.0 - protocol.flushed) * latency - 2.0 * overhead);
         let hidden_shares = [hidden(0), hidden(1)];
         Ok(Rules { protocol, hidden_shares, synchronisation_s: alone + collective, post_s: latency })
     }
 
-    /// How much longer a barrier of all ranks takes than one of two, which the latency of a backend that has one contains.
-    fn beyond_two_ranks(&self) -> Result<f64, String> {
+    /// How much longer a collective call of all ranks takes than one of two, which the latency of a backend that has one contains.
+    fn beyond_two_ranks(&self, operation: Operation) -> Result<f64, String> {
         let doublings = self.nodes.doublings();
         let total: f64 = doublings.iter().map(|(_, doublings)| doublings).sum();
         if total <= 1.0 {
             return Ok(0.0);
         }
-        let all = self.collective_s(Operation::Barrier)?;
-        Ok(all.per_doublings_s * (1.0 - 1.0 / total))
+        Ok(self.collective_s(operation)? * (1.0 - 1.0 / total))
     }
 
-    /// A collective call of all ranks: on one rank, and what the doublings add.
-    pub(super) fn collective_s(&self, operation: Operation) -> Result<CollectiveTime, String> {
-        let mut time = CollectiveTime::default();
+    /// What the doublings add to a collective call of all ranks.
+    fn collective_s(&self, operation: Operation) -> Result<f64, String> {
+        let mut time_s = 0.0;
         for (distance, doublings) in
             self.nodes.doublings().into_iter().filter(|(_, doublings)| *doublings > 0.0)
         {
@@ -172,10 +178,22 @@ impl<'m> Costs<'m> {
                 let [operation, distance] = [name_of(operation), name_of(distance)];
                 format!("[[collective]] of operation \"{operation}\" and distance \"{distance}\"")
             })?;
-            time.base_s = time.base_s.max(cost.base_s);
-            time.per_doublings_s += cost.per_doubling_s * doublings;
+            time_s += cost.per_doubling_s * doublings;
         }
-        Ok(time)
+        Ok(time_s)
+    }
+
+    /// What the windows of a context cost all ranks together at a rebuild, as far as that was measured; of `hybrid`, in both halves.
+    pub(super) fn negotiation_s(&self, backend: Backend) -> f64 {
+        let farthest = usize::from(self.nodes.count > 1);
+        let halves = if backend == Backend::Hybrid { 0..=1 } else { farthest..=farthest };
+        let with_windows = halves.filter(|&path| has_windows(self.movers[path]));
+        let of_half = |path: usize| {
+            let measured = self.machine.negotiation(self.movers[path], DISTANCES[path]);
+            let more = [Operation::Allreduce, Operation::Barrier].map(|it| self.beyond_two_ranks(it));
+            measured.map_or(0.0, |it| it.two_ranks_s) + more.into_iter().flatten().sum::<f64>()
+        };
+        if self.nodes.ranks > 1 { with_windows.map(of_half).sum() } else { 0.0 }
     }
 
     /// Calls for progress of each rank, which computes so many pairs in so long while its messages travel.
@@ -201,17 +219,4 @@ struct Price<'m> {
     path: usize,
     cost: &'m MessageCost,
     one_way_s: f64,
-}
-
-/// Parts of a collective call's time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CollectiveTime {
-    base_s: f64,
-    per_doublings_s: f64,
-}
-
-impl CollectiveTime {
-    pub(super) fn total_s(self) -> f64 {
-        self.base_s + self.per_doublings_s
-    }
 }

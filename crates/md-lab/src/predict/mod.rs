@@ -6,7 +6,7 @@
 //! protocol  -> who waits for what (protocol), played step by step as maxima and sums of times (events, play)
 //! ```
 //!
-//! A rank's compute time is that of the linear model times (1 + its relative residual times a normal number), keyed by seed, step and rank and the
+//! A rank's compute time is that of the linear model times (1 + its scatter times a normal number), keyed by seed, step and rank and the
 //! same for all strategies. What is not known is in [`CAVEATS`].
 
 mod costs;
@@ -31,7 +31,7 @@ use md_core::{Domain, ExchangePattern, Shell};
 use md_engine::{Config, EngineError, ParticleSource, Phase, Setup};
 use serde::Serialize;
 
-use crate::machine::{ComputeCost, Machine};
+use crate::machine::{ComputeCost, Distance, Machine, MessageCost};
 use crate::statistics::Interval;
 use crate::{Strategy, name_of};
 use costs::Costs;
@@ -40,6 +40,7 @@ use placement::Nodes;
 pub use placement::Placement;
 use plans::{Density, Plans};
 use play::{Draws, Kind, Play, Work};
+pub(crate) use protocol::has_windows;
 pub use report::{chart, predict_csv, table};
 use sample::Sample;
 
@@ -107,6 +108,8 @@ pub struct Prediction {
     pub rebuild_s: f64,
     /// Mean over steps of both kinds.
     pub mean_s: f64,
+    /// The messages of a step that does not rebuild, alone, over and over, without packing particles.
+    pub exchange_s: f64,
     /// Of the steps of [`Self::step`].
     pub phases: StepPhases,
 }
@@ -311,6 +314,10 @@ impl Scene<'_> {
         let rebuilds: Vec<f64> = (0..REBUILDS).map(|step| play.step(draws, step, Kind::Rebuilds)).collect();
         let rebuild_s = Interval::of(&rebuilds).map_or(step.median_s, |rebuild| rebuild.median_s);
         let rebuild_s = if every <= 1 { step.median_s } else { rebuild_s };
+        let idle = ComputeCost::default();
+        let alone = Costs::new(machine, &idle, nodes, strategy.backend, request.between_nodes);
+        let legs = play::steady(&alone, plans, strategy.shell)?.into_iter().flatten();
+        let exchange_s = play::exchange_s(&alone, strategy.backend, legs)?;
         let (messages, particles) = plans.sent(strategy.shell);
         Ok(Prediction {
             strategy,
@@ -322,6 +329,7 @@ impl Scene<'_> {
             mean_s: step.median_s + (rebuild_s - step.median_s) / every.max(1) as f64,
             step,
             rebuild_s,
+            exchange_s,
             phases,
         })
     }
@@ -333,6 +341,20 @@ fn interval(setup: &Setup) -> u64 {
         RebuildPolicy::Every(steps) => steps,
         RebuildPolicy::Displacement => ASSUMED_INTERVAL,
     }
+}
+
+/// How long two ranks take that exchange so many empty messages each way, over and over and without work.
+pub(crate) fn exchange_s(cost: &MessageCost, messages: usize) -> f64 {
+    let machine = Machine { messages: vec![cost.clone()], ..Machine::default() };
+    let idle = ComputeCost::default();
+    let nodes = Nodes::new(2, if cost.distance == Distance::Node { 2 } else { 1 }, Placement::Block);
+    let costs = Costs::new(&machine, &idle, nodes, cost.backend, cost.backend);
+    let mut out = plans::Messages::default();
+    [1, 0].into_iter().for_each(|peer| out.push_row(vec![(peer, 0.0, 0); messages]));
+    let there = out.reversed();
+    let back = there.reversed();
+    let leg = costs.leg(&there, &back, &[0.0; 2], [0.0; 2]);
+    leg.and_then(|leg| play::exchange_s(&costs, cost.backend, [leg])).unwrap_or(0.0)
 }
 
 impl Forecast {

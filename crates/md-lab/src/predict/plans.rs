@@ -134,6 +134,8 @@ pub(super) struct Plans {
     pub(super) migration: Messages,
     /// By rank: particles owned.
     pub(super) owned: Vec<f64>,
+    /// By rank: cells, owned and ghost.
+    pub(super) cells: Vec<f64>,
     /// By rank: candidate pairs of each [`Region`], which are all pairs of particles in cells that meet.
     pub(super) candidates: Vec<[f64; Region::ALL.len()]>,
     /// All candidate pairs, each counted once.
@@ -269,6 +271,7 @@ struct Draft {
     stages: Vec<(Messages, Vec<f64>)>,
     migration: Messages,
     owned: Vec<f64>,
+    cells: Vec<f64>,
     candidates: Vec<[f64; Region::ALL.len()]>,
     distinct_candidates: f64,
 }
@@ -276,6 +279,7 @@ struct Draft {
 impl Draft {
     fn add(&mut self, shape: &Shape, quantities: &Quantities, moved: impl Fn(usize) -> u32) {
         self.owned.push(quantities.owned);
+        self.cells.push(shape.plan.cell_count() as f64);
         self.candidates.push(quantities.candidates);
         self.distinct_candidates += quantities.distinct;
         self.stages.resize_with(shape.plan.stages.len(), Default::default);
@@ -296,9 +300,9 @@ impl Draft {
             let gather = out.reversed();
             Stage { scatter: gather.reversed(), gather, images }
         };
-        let Self { owned, candidates, distinct_candidates, .. } = self;
+        let Self { owned, cells, candidates, distinct_candidates, .. } = self;
         let stages = self.stages.into_iter().map(both_ways).collect();
-        Plans { stages, migration: self.migration.reversed(), owned, candidates, distinct_candidates }
+        Plans { stages, migration: self.migration.reversed(), owned, cells, candidates, distinct_candidates }
     }
 }
 

@@ -1,16 +1,16 @@
 //! Steps of a strategy, played.
 
-use md_core::Region;
+use md_comm::Backend;
 use md_core::shell::ForceReturn;
+use md_core::{Region, Shell};
 use md_engine::{Overlap, Phase};
 
 use super::StepPhases;
-use super::costs::{CollectiveTime, Costs};
+use super::costs::Costs;
 use super::events::{Clocks, FORCES, Leg, PARTICLES, Rules, Spent, Window};
 use super::plans::{Messages, Plans, Stage};
-use super::protocol::Protocol;
 use crate::Strategy;
-use crate::machine::{ComputeCost, Operation};
+use crate::machine::ComputeCost;
 
 /// Bytes of a position or a force.
 pub(super) const VECTOR_BYTES: f64 = 24.0;
@@ -39,14 +39,12 @@ impl Draws {
         self.numbers.len() / self.ranks
     }
 
-    /// As factors with these relative residuals.
-    fn factors(&self, step: usize, residuals: [f64; 2], into: &mut Vec<[f32; 2]>) {
+    /// As factors with these relative standard deviations.
+    fn factors(&self, step: usize, scatter: [f64; 2], into: &mut Vec<[f32; 2]>) {
         into.clear();
         let drawn = &self.numbers[step * self.ranks..][..self.ranks];
         into.extend(
-            drawn
-                .iter()
-                .map(|drawn| [0, 1].map(|kind| (1.0 + residuals[kind] as f32 * drawn[kind]).max(0.0))),
+            drawn.iter().map(|drawn| [0, 1].map(|kind| (1.0 + scatter[kind] as f32 * drawn[kind]).max(0.0))),
         );
     }
 }
@@ -65,18 +63,25 @@ impl Work {
     pub(super) fn new(plans: &Plans, computed_share: f64, cost: &ComputeCost) -> Self {
         let column = |region: usize| plans.candidates.iter().map(move |it| computed_share * it[region]);
         let pairs = [0, 1, 2].map(|region| column(region).collect::<Vec<f64>>());
-        let force =
-            |pairs: &Vec<f64>| pairs.iter().map(|pairs| cost.per_computed_pair.seconds * pairs).collect();
-        let entries = plans
-            .candidates
-            .iter()
-            .map(|it| computed_share * it.iter().sum::<f64>() / cost.pairs_per_list_entry);
-        let rebuild = plans.owned.iter().zip(entries).map(|(particles, entries)| {
-            cost.per_particle_rebuilt.seconds * particles + cost.per_list_entry.seconds * entries
-        });
+        let all_pairs: Vec<f64> =
+            plans.candidates.iter().map(|it| computed_share * it.iter().sum::<f64>()).collect();
+        let by_rank =
+            |seconds: &dyn Fn(usize) -> f64| (0..plans.owned.len()).map(seconds).collect::<Vec<_>>();
+        // What is not a matter of pairs is divided as these are.
+        let force = |pairs: &Vec<f64>| {
+            by_rank(&|rank| {
+                let beside = cost.per_particle_forces_s * plans.owned[rank]
+                    + cost.per_cell_forces_s * plans.cells[rank];
+                pairs[rank] * (cost.per_computed_pair_s + beside / all_pairs[rank].max(1.0))
+            })
+        };
         Self {
-            integrate_s: plans.owned.iter().map(|particles| cost.per_particle.seconds * particles).collect(),
-            rebuild_s: rebuild.collect(),
+            integrate_s: by_rank(&|rank| cost.per_particle_s * plans.owned[rank]),
+            rebuild_s: by_rank(&|rank| {
+                cost.per_particle_rebuilt_s * plans.owned[rank]
+                    + cost.per_cell_rebuilt_s * plans.cells[rank]
+                    + cost.per_list_entry_s * all_pairs[rank]
+            }),
             force_s: pairs.each_ref().map(force),
             pairs,
         }
@@ -86,6 +91,7 @@ impl Work {
 /// A strategy, ready to be played.
 pub(super) struct Play<'p, 'm> {
     costs: &'p Costs<'m>,
+    backend: Backend,
     work: &'p Work,
     rules: Rules,
     overlaps: bool,
@@ -95,8 +101,9 @@ pub(super) struct Play<'p, 'm> {
     migration: Vec<Leg<'p>>,
     /// By rank, while positions and while forces travel.
     progress_s: [Vec<f64>; 2],
-    /// Of all contexts together, at a rebuild.
-    negotiation_s: f64,
+    /// Sizes that peers tell each other at a rebuild, in every context; none where nothing is known of `p2p`.
+    sizes: Option<(Vec<Leg<'p>>, Rules)>,
+    contexts: usize,
     clocks: Clocks,
     noise: Vec<[f32; 2]>,
     phases: StepPhases,
@@ -109,6 +116,44 @@ fn legs<'p>(
     bytes: [f64; 2],
 ) -> Result<Vec<Leg<'p>>, String> {
     stages.map(|([plan, reversed], stage)| costs.leg(plan, reversed, &stage.images, bytes)).collect()
+}
+
+fn there(plans: &Plans) -> impl Iterator<Item = ([&Messages; 2], &Stage)> {
+    plans.stages.iter().map(|stage| ([&stage.gather, &stage.scatter], stage))
+}
+
+/// Positions out; and forces home, where the shell returns them.
+///
+/// # Errors
+/// What the machine does not say.
+pub(super) fn steady<'p>(costs: &Costs, plans: &'p Plans, shell: Shell) -> Result<[Vec<Leg<'p>>; 2], String> {
+    let returns = shell.force_return() == ForceReturn::Needed;
+    let back = plans.stages.iter().rev().map(|stage| ([&stage.scatter, &stage.gather], stage));
+    let bytes = [VECTOR_BYTES, 0.0];
+    Ok([legs(costs, there(plans), bytes)?, legs(costs, back.filter(|_| returns), bytes)?])
+}
+
+/// How long these exchanges take, one after the other, over and over and without work.
+///
+/// # Errors
+/// What the machine does not say.
+pub(super) fn exchange_s<'p>(
+    costs: &Costs,
+    backend: Backend,
+    legs: impl IntoIterator<Item = Leg<'p>>,
+) -> Result<f64, String> {
+    /// The first may find things that the others do not.
+    const EXCHANGES: usize = 4;
+    let (rules, mut legs) = (costs.rules(backend)?, legs.into_iter().collect::<Vec<_>>());
+    let mut clocks = Clocks::new(costs.ranks());
+    let mut end_s = || {
+        for leg in legs.chunks_mut(1) {
+            clocks.exchange(leg, &rules, None);
+        }
+        clocks.latest_s()
+    };
+    let before_s = (1..EXCHANGES).map(|_| end_s()).last().unwrap_or(0.0);
+    Ok(end_s() - before_s)
 }
 
 /// Whether a step makes the neighbourhood anew.
@@ -129,26 +174,25 @@ impl<'p, 'm> Play<'p, 'm> {
         overlap: Overlap,
     ) -> Result<Self, String> {
         let (&Strategy { backend, shell, .. }, overlaps) = (strategy, overlap == Overlap::On);
-        let returns = shell.force_return() == ForceReturn::Needed;
-        let there = || plans.stages.iter().map(|stage| [&stage.gather, &stage.scatter]).zip(&plans.stages);
-        let back = plans.stages.iter().rev().map(|stage| ([&stage.scatter, &stage.gather], stage));
-        let gather = legs(costs, there(), [VECTOR_BYTES, 0.0])?;
-        let border = legs(costs, there(), BORDER_BYTES)?;
-        let scatter = legs(costs, back.filter(|_| returns), [VECTOR_BYTES, 0.0])?;
+        let [gather, scatter] = steady(costs, plans, shell)?;
+        let border = legs(costs, there(plans), BORDER_BYTES)?;
         let ranks = plans.owned.len();
-        let contexts = (gather.len() + border.len() + scatter.len() + 1) as f64;
-        let negotiates = Protocol::has_windows(backend) && ranks > 1;
-        let allreduce_s = costs.collective_s(Operation::Allreduce).map_or(0.0, CollectiveTime::total_s);
+        let (migration, idle) = (&plans.migration, ComputeCost::default());
+        let words = costs.with(Backend::P2p, &idle);
+        let sizes = words
+            .leg(migration, migration, &vec![0.0; ranks], [0.0; 2])
+            .and_then(|leg| Ok((vec![leg], words.rules(Backend::P2p)?)));
         let progress = |legs: &[Leg], region: Region| match legs.first().filter(|_| overlaps) {
             Some(leg) => costs.progress_s(leg, &work.force_s[region as usize], &work.pairs[region as usize]),
             None => vec![0.0; ranks],
         };
-        let migration = &plans.migration;
         Ok(Self {
             rules: costs.rules(backend)?,
             progress_s: [progress(&gather, Region::InnerFirst), progress(&scatter, Region::InnerSecond)],
             migration: vec![costs.leg(migration, migration, &vec![0.0; ranks], [0.0; 2])?],
-            negotiation_s: if negotiates { contexts * allreduce_s } else { 0.0 },
+            sizes: sizes.ok(),
+            contexts: gather.len() + border.len() + scatter.len() + 1,
+            backend,
             clocks: Clocks::new(ranks),
             noise: Vec::with_capacity(ranks),
             phases: [0.0; Phase::ALL.len()],
@@ -165,9 +209,8 @@ impl<'p, 'm> Play<'p, 'm> {
     pub(super) fn step(&mut self, draws: &Draws, step: usize, kind: Kind) -> f64 {
         let before = self.clocks.latest_s();
         let compute = self.costs.compute;
-        let residuals = [compute.per_computed_pair, compute.per_particle].map(|cost| cost.relative_residual);
         let mut noise = std::mem::take(&mut self.noise);
-        draws.factors(step % draws.steps(), residuals, &mut noise);
+        draws.factors(step % draws.steps(), [compute.force_scatter, compute.particle_scatter], &mut noise);
         self.phases[Phase::Integrate as usize] += self.clocks.work(&self.work.integrate_s, &noise, PARTICLES);
         match kind {
             Kind::Rebuilds => self.rebuild(&noise),
@@ -200,9 +243,24 @@ impl<'p, 'm> Play<'p, 'm> {
         self.phases[Phase::Neighbor as usize] += self.clocks.work(&self.work.rebuild_s, noise, PARTICLES);
         let spent = self.clocks.exchange(&mut self.border, &self.rules, None);
         self.book(spent, [Phase::Border; 3]);
-        self.clocks.now_s.iter_mut().for_each(|now| *now += self.negotiation_s);
-        self.phases[Phase::Border as usize] += self.negotiation_s * self.work.integrate_s.len() as f64;
+        self.negotiate();
         self.compute(Region::InnerFirst, noise);
+    }
+
+    fn negotiate(&mut self) {
+        let Self { clocks, sizes, contexts, phases, costs, backend, .. } = self;
+        let begun_s: f64 = clocks.now_s.iter().sum();
+        if let Some((leg, rules)) = sizes {
+            (0..*contexts).for_each(|_| {
+                clocks.exchange(leg, rules, None);
+            });
+        }
+        let windows_s = *contexts as f64 * costs.negotiation_s(*backend);
+        if windows_s > 0.0 {
+            let latest_s = clocks.latest_s();
+            clocks.now_s.fill(latest_s + windows_s);
+        }
+        phases[Phase::Border as usize] += clocks.now_s.iter().sum::<f64>() - begun_s;
     }
 
     /// Of positions beside the first inner part, of forces beside the second.

@@ -54,10 +54,10 @@ impl Protocol {
         };
         Self { synchronisation, flushed, together, advances: !backend.needs_same_order() }
     }
+}
 
-    /// Whether a negotiation asks all ranks, because windows may have to be made anew.
-    pub(super) fn has_windows(backend: Backend) -> bool {
-        use Backend::{Auto, Hybrid, Local, NeighborCollective, P2p, P2pPersistent};
-        !matches!(backend, Local | P2p | P2pPersistent | NeighborCollective | Hybrid | Auto)
-    }
+/// Whether a negotiation asks all ranks, because windows may have to be made anew.
+pub(crate) fn has_windows(backend: Backend) -> bool {
+    use Backend::{Auto, Hybrid, Local, NeighborCollective, P2p, P2pPersistent};
+    !matches!(backend, Local | P2p | P2pPersistent | NeighborCollective | Hybrid | Auto)
 }

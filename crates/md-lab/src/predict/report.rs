@@ -42,7 +42,7 @@ pub fn predict_csv(
     let columns = [
         "backend,shell,exchange,partition,ranks,atoms,messages,bytes,step_s,step_low_s,step_high_s",
         &phases,
-        "rebuild_s,mean_s,grid,ranks_per_node,placement,scaling,threads,precision,seed,version",
+        "rebuild_s,mean_s,exchange_s,grid,ranks_per_node,placement,scaling,threads,precision,seed,version",
     ];
     csv_table(&columns, forecast.predictions.iter().map(|it| row(it, config, request, version)))
 }
@@ -52,7 +52,7 @@ fn row<'r>(it: &'r Prediction, config: &Config, request: &Request, version: &'r 
     let ranks_per_node = request.ranks_per_node.unwrap_or(it.ranks);
     (
         (it.strategy, it.ranks, it.atoms, it.messages, it.bytes, [median_s, low_s, high_s]),
-        (PHASES.map(|phase| it.phases[phase as usize]), it.rebuild_s, it.mean_s, &it.grid),
+        (PHASES.map(|phase| it.phases[phase as usize]), [it.rebuild_s, it.mean_s, it.exchange_s], &it.grid),
         (ranks_per_node, name_of(request.placement), name_of(request.scaling)),
         (config.parallel.threads, config.neighbor.precision, request.seed, version),
     )

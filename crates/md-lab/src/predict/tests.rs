@@ -11,7 +11,7 @@ use md_engine::Simulation;
 use super::events::{Clocks, Window};
 use super::plans::Messages;
 use super::*;
-use crate::machine::{CollectiveCost, Cost, Distance, MessageCost, Operation};
+use crate::machine::{CollectiveCost, NegotiationCost, Operation};
 
 const LATENCY_S: f64 = 3e-6;
 const OVERHEAD_S: f64 = 2e-7;
@@ -51,20 +51,7 @@ fn machine() -> Machine {
 }
 
 fn free() -> ComputeCost {
-    let nothing = Cost::default();
-    ComputeCost {
-        method: MethodKind::Clusters,
-        precision: Precision::Double,
-        threads: 1,
-        pairs_per_list_entry: 1.0,
-        per_computed_pair: nothing,
-        per_list_entry: nothing,
-        per_particle: nothing,
-        per_particle_rebuilt: nothing,
-        per_ghost_packed: nothing,
-        per_ghost_unpacked: nothing,
-        per_message: nothing,
-    }
+    ComputeCost { threads: 1, ..ComputeCost::default() }
 }
 
 /// From each rank, to these ranks, so many particles.
@@ -306,10 +293,10 @@ fn what_was_not_measured_is_left_out_with_the_reason() {
 #[test]
 fn a_step_is_its_phases_and_the_best_strategy_changes() {
     let mut machine = machine();
-    let cost = |seconds, relative_residual| Cost { seconds, relative_residual };
     let compute = &mut machine.computes[0];
-    (compute.per_computed_pair, compute.per_particle) = (cost(1e-9, 0.05), cost(2e-9, 0.02));
-    (compute.per_ghost_packed, compute.per_ghost_unpacked) = (cost(1e-9, 0.0), cost(1e-9, 0.0));
+    (compute.per_computed_pair_s, compute.force_scatter) = (1e-9, 0.05);
+    (compute.per_particle_s, compute.particle_scatter) = (2e-9, 0.02);
+    (compute.per_ghost_packed_s, compute.per_ghost_unpacked_s) = (1e-9, 1e-9);
     // Fence: cheap between two, dear among many.
     let fence = machine.messages.iter_mut().find(|it| it.backend == Backend::RmaFence).unwrap();
     (fence.latency_s, fence.seconds_per_byte) = (1e-6, BYTE_S / 4.0);
@@ -323,10 +310,24 @@ fn a_step_is_its_phases_and_the_best_strategy_changes() {
         assert!((sum / total - 1.0).abs() < 0.1, "{it:?}");
         assert!(it.step.low_s <= it.step.median_s && it.step.median_s <= it.step.high_s);
         assert!(it.rebuild_s > it.step.median_s && it.mean_s > it.step.median_s);
+        // Positions there and forces back, and nothing else.
+        assert!(it.exchange_s > 0.0 && it.exchange_s < it.phases[Phase::Total as usize], "{it:?}");
     }
     let [[before, after]] = forecast.changes()[..] else { panic!("{:?}", forecast.best()) };
     assert_eq!((before.strategy.backend, after.strategy.backend), (Backend::RmaFence, Backend::P2p));
     assert_eq!((before.ranks, after.ranks), (2, 8));
+}
+
+#[test]
+fn windows_are_paid_for_at_a_rebuild() {
+    let config = config([Boundary::Periodic; 3], PartitionKind::Rect);
+    let rebuild_s = |machine: &Machine| {
+        predict(&config, machine, &request(&[2], &[Backend::RmaFence])).unwrap().predictions[0].rebuild_s
+    };
+    let mut dear = machine();
+    let (backend, distance) = (Backend::RmaFence, Distance::Node);
+    dear.negotiations = vec![NegotiationCost { backend, distance, two_ranks_s: 1e-3 }];
+    assert_close(rebuild_s(&dear) - rebuild_s(&machine()), 4e-3, "migration, border, positions, forces");
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! `md-cli fit`: what messages and computation cost on this machine.
+
+use std::path::Path;
+use std::time::Duration;
+
+use md_lab::Transports;
+use md_lab::bench::Machine;
+use md_lab::fit::{self, BENCHMARKS, Fitted, Measurement, movers, picture, table};
+use md_lab::machine::Provenance;
+use md_lab::plot::Picture;
+
+use super::bench::{Wanted, bench};
+use super::open_on_root;
+use crate::args::{BenchArgs, FitArgs};
+use crate::error::RunError;
+use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
+use crate::text_file::read_scenario;
+
+/// Of the budget, where both are measured.
+const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;
+
+/// Fits a machine on this rank; `end_job` ends all ranks with an exit code, from any thread. *Collective.*
+///
+/// # Errors
+/// As those of `bench`, where benchmarks are run: without what has failed, the machine is fitted all the same. See [`RunError`] for the
+/// others.
+pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Result<(), RunError> {
+    let agreement = transports.agreement();
+    let given = open_on_root(agreement, || args.bench.as_deref().map_or_else(|| Ok(Vec::new()), read))?;
+    let (mut rows, mut benchmarked, mut budget_s) = (given, Ok(()), args.budget);
+    if args.bench.is_none() && agreement.ranks() > 1 {
+        benchmarked = benchmark(transports, args, end_job);
+        match &benchmarked {
+            Ok(()) | Err(RunError::Compared { .. }) => (),
+            Err(_) => return benchmarked,
+        }
+        rows = open_on_root(agreement, || read(&args.output.join(KnownFile::BENCH.name())))?;
+        budget_s *= 1.0 - SHARE_OF_MESSAGES;
+    }
+    agreement.set_watchdog(Duration::from_secs_f64(args.timeout));
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let Machine { mpi_library, host, cpu, date, version, .. } =
+        Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?;
+    let directory = open_on_root(agreement, || {
+        OutputDirectory::without_scenario(args.output.clone(), &[KnownFile::MACHINE, KnownFile::FIT_SVG])
+    })?;
+    let mut progress = None;
+    let computes = fit::measure_compute(transports, budget_s, |done, of| {
+        if directory.is_some() {
+            progress.get_or_insert_with(|| Progress::over_cases(args.progress, of as u64)).tick(done as u64);
+        }
+    });
+    progress.iter().for_each(Progress::finish);
+    let computes = computes?;
+    if let (Some(directory), Some(rows)) = (directory, rows) {
+        let command = std::env::args().collect::<Vec<_>>().join(" ");
+        let commands = vec![format!("{command} (ranks: {})", agreement.ranks())];
+        let provenance = Provenance { host, cpu, mpi_library, date, version, commands };
+        publish(&fit::fit(&rows, computes, provenance), &directory, Verbosity::unless(args.quiet))?;
+    }
+    benchmarked
+}
+
+fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Result<(), RunError> {
+    let args = BenchArgs {
+        names: BENCHMARKS.map(str::to_owned).into(),
+        budget: SHARE_OF_MESSAGES * args.budget,
+        sizes: Vec::new(),
+        backends: Vec::new(),
+        ranks: None,
+        timeout: args.timeout,
+        samples: None,
+        output: args.output.clone(),
+        quiet: true,
+        progress: args.progress,
+    };
+    bench(transports, &args, &Wanted::of_contexts(&BENCHMARKS, movers().collect()), end_job)
+}
+
+fn publish(fitted: &Fitted, directory: &OutputDirectory, verbosity: Verbosity) -> Result<(), RunError> {
+    let mut screen = Screen::stdout(verbosity);
+    screen.print(&table(fitted));
+    if fitted.messages.is_empty() {
+        screen.print("no messages: start on two ranks or more, or give --bench FILE\n");
+    }
+    directory.write_whole(KnownFile::MACHINE, fitted.machine.to_toml().as_bytes())?;
+    directory.write_encoded(KnownFile::FIT_SVG, picture(fitted).svg().map(String::into_bytes))?;
+    Ok(screen.finish()?)
+}
+
+/// The rows of this bench.csv.
+fn read(path: &Path) -> Result<Vec<Measurement>, RunError> {
+    let name = path.display().to_string();
+    let text = read_scenario(path).map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+    Ok(Measurement::read(&name, text.as_bytes())?)
+}

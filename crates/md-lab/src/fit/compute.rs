@@ -1,0 +1,372 @@
+//! What a rank's own work costs: short runs of several systems, whose phases are regressed on what was done in them.
+
+use std::time::Instant;
+
+use md_comm::World;
+use md_core::Evaluation;
+use md_core::force::{MethodKind, Precision};
+use md_core::lattice::{Lattice, LatticeKind};
+use md_core::potential::LennardJones;
+use md_core::rebuild::RebuildPolicy;
+use md_engine::{Config, EngineError, Phase, RankTiming, Setup, Simulation};
+
+use super::least_squares::{Coefficient, Fit, Residuals};
+use crate::machine::ComputeCost;
+use crate::statistics::Interval;
+
+/// What is fitted, each for itself.
+const KINDS: [(MethodKind, Precision); 3] = [
+    (MethodKind::Clusters, Precision::Double),
+    (MethodKind::Clusters, Precision::Mixed),
+    (MethodKind::Cells, Precision::Double),
+];
+/// Unit cells of 4 particles per rank and dimension: 2,048 to 108,000 particles.
+const SIZES: [u32; 4] = [8, 13, 20, 30];
+/// Density and cutoff of gases and liquids: 0.3 to 33 particles per cell.
+const STATES: [[f64; 2]; 5] = [[0.005, 3.5], [0.02, 3.5], [0.3, 2.5], [0.6, 3.5], [0.85, 2.5]];
+const TEMPERATURE: f64 = 1.44;
+/// Steps of a block, of which one rebuilds.
+const BLOCK: u64 = 10;
+const LEAST_BLOCKS: usize = 3;
+const MOST_BLOCKS: usize = 40;
+/// Bytes of a particle in an exchange, positions and forces.
+const EXCHANGED_BYTES: f64 = 48.0;
+/// Standard deviation of normal numbers, in units of their median distance from the median.
+const DEVIATION: f64 = 1.4826;
+
+/// A system: what a rank does in a step, and how long that takes; means over the ranks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// Particles that a rank owns.
+    pub owned: f64,
+    /// Ghosts that came in messages, and images of its own.
+    pub ghosts: [f64; 2],
+    /// Cells, owned and ghost.
+    pub cells: f64,
+    /// Pairs computed in a step.
+    pub pairs: f64,
+    /// Whether it was kept from the fit, to judge it.
+    pub held_out: bool,
+    /// Median of each phase in a step.
+    phases: [f64; Phase::ALL.len()],
+    /// Relative standard deviation of forces and of integration over blocks of steps.
+    scatter: [f64; 2],
+}
+
+impl Observation {
+    /// Seconds of a phase in a step.
+    pub fn phase_s(&self, phase: Phase) -> f64 {
+        self.phases[phase as usize]
+    }
+
+    /// What forces and lists are a matter of.
+    fn work(&self) -> [f64; 3] {
+        [self.pairs, self.owned, self.cells]
+    }
+
+    /// Particles that are written into messages and to images.
+    fn moved(&self) -> f64 {
+        self.ghosts[0] + self.ghosts[1]
+    }
+}
+
+/// A part of the model: its coefficients by the names they have in the machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Which.
+    pub coefficients: Vec<(&'static str, Coefficient)>,
+    /// How well it fits what it was fitted to.
+    pub residuals: Residuals,
+    /// How well it fits what was held out.
+    pub held_out: Residuals,
+}
+
+/// What was done in some time, in a system.
+type Row<'o, const N: usize> = (&'o Observation, [f64; N], f64);
+
+impl Part {
+    /// `None` where there is nothing to fit.
+    fn of<'o, const N: usize>(
+        names: [&'static str; N],
+        rows: impl Iterator<Item = Row<'o, N>>,
+    ) -> Option<Self> {
+        let says_something =
+            |(_, columns, time_s): &Row<N>| *time_s > 0.0 && columns.iter().any(|it| *it > 0.0);
+        let (held_out, fitted): (Vec<_>, Vec<_>) =
+            rows.filter(says_something).partition(|row| row.0.held_out);
+        let fit = Fit::of(&fitted.iter().map(|&(_, columns, time_s)| (columns, time_s)).collect::<Vec<_>>())?;
+        Some(Self {
+            coefficients: names.into_iter().zip(fit.coefficients).collect(),
+            residuals: fit.residuals,
+            held_out: Residuals::of(
+                held_out.iter().map(|(_, columns, time_s)| (fit.model(columns), *time_s)),
+            ),
+        })
+    }
+}
+
+/// A method with a precision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComputeFit {
+    /// For the machine.
+    pub cost: ComputeCost,
+    /// How it came about.
+    pub parts: Vec<Part>,
+    /// What was measured.
+    pub observations: Vec<Observation>,
+}
+
+impl ComputeFit {
+    /// What the model says of the forces of a step.
+    pub fn force_s(&self, it: &Observation) -> f64 {
+        let ComputeCost { per_computed_pair_s, per_particle_forces_s, per_cell_forces_s, .. } = self.cost;
+        per_computed_pair_s * it.pairs + per_particle_forces_s * it.owned + per_cell_forces_s * it.cells
+    }
+}
+
+/// Runs all systems on the ranks of this world until the budget ends, small ones first; at least the smallest of each state. The same on
+/// all ranks. *Collective.*
+///
+/// # Errors
+/// See [`EngineError`].
+pub(super) fn measure(
+    world: &dyn World,
+    budget_s: f64,
+    mut tell: impl FnMut(usize, usize),
+) -> Result<Vec<ComputeFit>, EngineError> {
+    let begun = Instant::now();
+    let systems = (0..SIZES.len()).flat_map(|size| (0..STATES.len()).map(move |state| (size, state)));
+    let cases: Vec<_> = systems.flat_map(|system| (0..KINDS.len()).map(move |kind| (system, kind))).collect();
+    let mut observations = vec![Vec::new(); KINDS.len()];
+    for (done, &((size, state), kind)) in cases.iter().enumerate() {
+        tell(done, cases.len());
+        let mut left_s = [budget_s - begun.elapsed().as_secs_f64()];
+        world.max(&mut left_s)?;
+        if left_s[0] <= 0.0 && size > 0 {
+            break;
+        }
+        let share_s = left_s[0].max(0.0) / (cases.len() - done) as f64;
+        let observed = observe(world, SIZES[size], STATES[state], KINDS[kind], share_s)?;
+        observations[kind].push(Observation { held_out: (size + state) % 2 == 1, ..observed });
+    }
+    tell(cases.len(), cases.len());
+    Ok(KINDS.iter().zip(observations).map(|(&kind, observations)| fit(kind, observations)).collect())
+}
+
+/// What a rank measured of a system.
+struct Run {
+    timing: RankTiming,
+    /// Seconds of each phase in blocks of steps.
+    blocks: Vec<[f64; Phase::ALL.len()]>,
+    /// Of all ranks.
+    computed_pairs: f64,
+    /// Ghosts in messages.
+    sent: f64,
+    /// Owned and ghost.
+    cells: f64,
+}
+
+fn observe(
+    world: &dyn World,
+    size: u32,
+    [density, cutoff]: [f64; 2],
+    (method, precision): (MethodKind, Precision),
+    budget_s: f64,
+) -> Result<Observation, EngineError> {
+    let ranks = world.ranks();
+    let lattice = Lattice::with_density(LatticeKind::Fcc, density, [size * ranks as u32, size, size]);
+    let mut config = Config::new(lattice, LennardJones::reduced(cutoff));
+    config.temperature = Some(TEMPERATURE);
+    (config.neighbor.method, config.neighbor.precision) = (method, precision);
+    config.neighbor.rebuild = RebuildPolicy::Every(BLOCK);
+    let Run { timing, blocks, computed_pairs, sent, cells } =
+        run(world, &Setup::new(config, ranks)?, budget_s)?;
+    let medians: [f64; Phase::ALL.len()] =
+        std::array::from_fn(|phase| median(blocks.iter().map(|block| block[phase])));
+    let scatter = |phase: Phase| {
+        let centre = medians[phase as usize];
+        DEVIATION * median(blocks.iter().map(|block| (block[phase as usize] / centre - 1.0).abs()))
+    };
+    let mut own = vec![timing.owned as f64, timing.ghosts as f64, sent, cells];
+    own.extend([Phase::Force, Phase::Integrate].map(scatter));
+    own.extend(medians.map(|block_s| block_s / BLOCK as f64));
+    world.sum(&mut own)?;
+    own.iter_mut().for_each(|sum| *sum /= ranks as f64);
+    Ok(Observation {
+        owned: own[0],
+        ghosts: [own[2], own[1] - own[2]],
+        cells: own[3],
+        pairs: computed_pairs / ranks as f64,
+        held_out: false,
+        phases: std::array::from_fn(|phase| own[6 + phase]),
+        scatter: [own[4], own[5]],
+    })
+}
+
+fn run(world: &dyn World, setup: &Setup, budget_s: f64) -> Result<Run, EngineError> {
+    let begun = Instant::now();
+    let mut simulation = Simulation::new(world, setup)?;
+    let block = |simulation: &mut Simulation| {
+        simulation.start_measuring()?;
+        (0..BLOCK).try_for_each(|_| simulation.step(Evaluation::ForcesOnly))?;
+        simulation.timing()
+    };
+    block(&mut simulation)?;
+    let mut blocks = Vec::new();
+    let timing = loop {
+        let timing = block(&mut simulation)?;
+        blocks.push(timing.phases.map(|phase| phase.seconds));
+        let mut taken_s = [begun.elapsed().as_secs_f64()];
+        world.max(&mut taken_s)?;
+        let is_enough = taken_s[0] > budget_s && blocks.len() >= LEAST_BLOCKS;
+        if is_enough || blocks.len() >= MOST_BLOCKS {
+            break timing;
+        }
+    };
+    simulation.step(Evaluation::WithEnergyAndVirial)?;
+    let computed_pairs = simulation.system_sums()?.pairs.computed_pairs;
+    let sent = simulation.freeze()?.traffic().bytes as f64 / EXCHANGED_BYTES;
+    let cells = simulation.decomposition().plan.cell_count() as f64;
+    simulation.finalise()?;
+    Ok(Run { timing, blocks, computed_pairs, sent, cells })
+}
+
+fn fit((method, precision): (MethodKind, Precision), observations: Vec<Observation>) -> ComputeFit {
+    let all = || observations.iter();
+    let force = all().map(|it| (it, it.work(), it.phase_s(Phase::Force)));
+    let integrate = all().map(|it| (it, [it.owned], it.phase_s(Phase::Integrate)));
+    let halo = halo_rows(&observations);
+    let mut parts: Vec<Part> = [
+        Part::of(["per_computed_pair_s", "per_particle_forces_s", "per_cell_forces_s"], force),
+        Part::of(["per_particle_s"], integrate),
+        Part::of(["per_ghost_packed_s", "per_ghost_unpacked_s"], halo),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let [packed_s, unpacked_s] =
+        ["per_ghost_packed_s", "per_ghost_unpacked_s"].map(|name| value(&parts, name));
+    let rebuild = all().map(|it| {
+        let s = [Phase::Migrate, Phase::Border, Phase::Neighbor].map(|phase| it.phase_s(phase));
+        let border_s = packed_s * it.moved() + unpacked_s * it.ghosts[0];
+        (it, it.work(), BLOCK as f64 * s.iter().sum::<f64>() - border_s)
+    });
+    parts.extend(Part::of(["per_list_entry_s", "per_particle_rebuilt_s", "per_cell_rebuilt_s"], rebuild));
+    let scatter = [0, 1].map(|index| median(all().map(|it| it.scatter[index])));
+    // Of a rank alone nothing is known of messages: reading is taken to cost as much as writing.
+    let is_alone = all().all(|it| it.ghosts[0] == 0.0);
+    let residuals = parts.first().map(|forces| forces.residuals).unwrap_or_default();
+    let cost = ComputeCost {
+        method,
+        precision,
+        threads: 1,
+        per_computed_pair_s: value(&parts, "per_computed_pair_s"),
+        per_particle_forces_s: value(&parts, "per_particle_forces_s"),
+        per_cell_forces_s: value(&parts, "per_cell_forces_s"),
+        per_particle_s: value(&parts, "per_particle_s"),
+        per_list_entry_s: value(&parts, "per_list_entry_s"),
+        per_particle_rebuilt_s: value(&parts, "per_particle_rebuilt_s"),
+        per_cell_rebuilt_s: value(&parts, "per_cell_rebuilt_s"),
+        per_ghost_packed_s: packed_s,
+        per_ghost_unpacked_s: if is_alone { packed_s } else { unpacked_s },
+        force_scatter: scatter[0],
+        particle_scatter: scatter[1],
+        rms_residual: residuals.rms,
+        largest_residual: residuals.largest,
+        samples: residuals.count as u64,
+    };
+    ComputeFit { cost, parts, observations }
+}
+
+/// Positions are packed in all steps but the one that rebuilds, and images are copied; forces are packed and added in all.
+fn halo_rows(observations: &[Observation]) -> impl Iterator<Item = Row<'_, 2>> {
+    let steady = (BLOCK - 1) as f64 / BLOCK as f64;
+    observations.iter().flat_map(move |it| {
+        let [moved, received] = [it.moved(), it.ghosts[0]];
+        [
+            (it, [moved, 0.0], it.phase_s(Phase::HaloPack) / steady),
+            (it, [0.0, received], it.phase_s(Phase::HaloUnpack) / steady),
+            (it, [moved, received], it.phase_s(Phase::ForceReturn)),
+        ]
+    })
+}
+
+fn value(parts: &[Part], name: &str) -> f64 {
+    let mut all = parts.iter().flat_map(|part| &part.coefficients);
+    all.find(|(known, _)| *known == name).map_or(0.0, |(_, coefficient)| coefficient.value)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    Interval::of(&values.collect::<Vec<_>>()).map_or(0.0, |interval| interval.median_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_comm::local;
+
+    use super::*;
+
+    #[test]
+    fn known_costs_are_found() {
+        let observation = |number: usize| {
+            let owned = 1000.0 * number as f64;
+            let (pairs, ghosts) = (
+                owned * (20.0 + (number % 3) as f64 * 30.0),
+                [owned / 4.0, owned / 8.0 * (number % 2) as f64],
+            );
+            let mut phases = [0.0; Phase::ALL.len()];
+            let moved = ghosts[0] + ghosts[1];
+            let cells = owned / [0.5, 4.0, 20.0][number % 3] + 100.0;
+            phases[Phase::Force as usize] = 2e-9 * pairs + 5e-9 * owned + 11e-9 * cells;
+            phases[Phase::Integrate as usize] = 3e-9 * owned;
+            phases[Phase::HaloPack as usize] = 0.9 * 1e-9 * moved;
+            phases[Phase::HaloUnpack as usize] = 0.9 * 4e-9 * ghosts[0];
+            phases[Phase::ForceReturn as usize] = 1e-9 * moved + 4e-9 * ghosts[0];
+            phases[Phase::Neighbor as usize] =
+                (7e-9 * pairs + 60e-9 * owned + 9e-9 * cells + 1e-9 * moved + 4e-9 * ghosts[0])
+                    / BLOCK as f64;
+            Observation {
+                owned,
+                ghosts,
+                cells,
+                pairs,
+                held_out: number % 4 == 1,
+                phases,
+                scatter: [0.03, 0.01],
+            }
+        };
+        let fit = fit(KINDS[0], (1..17).map(observation).collect());
+        let cost = &fit.cost;
+        let found = [
+            (cost.per_computed_pair_s, 2.0),
+            (cost.per_particle_forces_s, 5.0),
+            (cost.per_cell_forces_s, 11.0),
+            (cost.per_particle_s, 3.0),
+            (cost.per_ghost_packed_s, 1.0),
+            (cost.per_ghost_unpacked_s, 4.0),
+            (cost.per_list_entry_s, 7.0),
+            (cost.per_particle_rebuilt_s, 60.0),
+            (cost.per_cell_rebuilt_s, 9.0),
+        ];
+        found.iter().for_each(|(s, ns)| assert!((1e9 * s / ns - 1.0).abs() < 1e-6, "{s} {ns}"));
+        assert_eq!((cost.force_scatter, cost.particle_scatter), (0.03, 0.01));
+        let close = |it: &Residuals| it.count > 0 && it.largest < 1e-6;
+        assert!(fit.parts.iter().all(|part| close(&part.residuals) && close(&part.held_out)), "{fit:?}");
+    }
+
+    #[test]
+    fn runs_count_what_they_do() {
+        let observe = |world: &dyn World| observe(world, SIZES[0], STATES[3], KINDS[0], 0.0).unwrap();
+        for ranks in [1, 2] {
+            let all = local::run(ranks, Duration::from_secs(60), observe);
+            let all: Vec<Observation> = all.into_iter().map(Result::unwrap).collect();
+            assert!(all.iter().all(|it| *it == all[0]), "the same on all ranks");
+            let Observation { owned, ghosts: [received, images], pairs, .. } = all[0];
+            assert_eq!(owned, 2048.0);
+            assert_eq!(received > 0.0, ranks > 1);
+            assert!(images > 0.0 && pairs > 20.0 * owned, "{all:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What of bench.csv a fit reads.
+
+use serde::Deserialize;
+
+use crate::machine::{Distance, MachineError};
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Measurement {
+    pub(super) benchmark: String,
+    pub(super) mechanism: String,
+    pub(super) ranks: usize,
+    pub(super) bytes: u64,
+    pub(super) median_s: Option<f64>,
+    distance: String,
+}
+
+impl Measurement {
+    /// The rows of a file of that name that have a time.
+    ///
+    /// # Errors
+    /// No bench.csv, or a row that is broken, with its line.
+    pub fn read(name: &str, text: &[u8]) -> Result<Vec<Self>, MachineError> {
+        let refused =
+            |line: u64, message: String| MachineError { name: name.to_owned(), line: line as usize, message };
+        let mut rows = Vec::new();
+        let mut reader = csv::Reader::from_reader(text);
+        let header = reader.headers().cloned().map_err(|error| refused(1, error.to_string()))?;
+        for record in reader.records() {
+            let record = record.map_err(|error| {
+                refused(error.position().map_or(1, csv::Position::line), error.to_string())
+            })?;
+            let line = record.position().map_or(1, csv::Position::line);
+            let row: Self = record.deserialize(Some(&header)).map_err(|error| match error.kind() {
+                csv::ErrorKind::Deserialize { err, .. } => {
+                    let column = err.field().and_then(|field| header.get(field as usize));
+                    let column = column.map_or(String::new(), |column| format!("`{column}`: "));
+                    refused(line, format!("{column}{}", err.kind()))
+                }
+                _ => refused(line, error.to_string()),
+            })?;
+            match row.median_s {
+                Some(median) if !(median > 0.0 && median.is_finite()) => {
+                    return Err(refused(line, format!("`median_s` is {median}, which no time is")));
+                }
+                Some(_) => rows.push(row),
+                None => (),
+            }
+        }
+        Ok(rows)
+    }
+
+    /// How far its ranks are apart; of some here and some there, as far as the farthest. `None` of a rank alone.
+    pub(super) fn distance(&self) -> Option<Distance> {
+        match self.distance.as_str() {
+            "inside" => Some(Distance::Node),
+            "between" | "mixed" => Some(Distance::Network),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! What messages and collective calls cost, from bench.csv.
+
+use md_comm::Backend;
+
+use super::least_squares::{Coefficient, Fit, Residuals};
+use super::measurements::Measurement;
+use crate::machine::{CollectiveCost, Distance, MessageCost, NegotiationCost, Operation, OverlapCost};
+use crate::{name_of, predict};
+
+/// The round trip whose messages are written and read, as those of a step are.
+const ROUND_TRIP: &str = "roundtrip-copied";
+const NEIGHBOURS: &str = "sync26";
+const MESSAGES: usize = 26;
+/// What is needed of each backend, and what is not known without it.
+const NEEDED: [(&str, &str); 3] = [
+    (ROUND_TRIP, "no [[message]]"),
+    (NEIGHBOURS, "`overhead_s` is 0"),
+    ("overlap-progress", "no [[overlap]], so all of a message may hide"),
+];
+const COLLECTIVES: [(Operation, &str); 2] =
+    [(Operation::Barrier, "barrier"), (Operation::Allreduce, "allreduce-max")];
+const DISTANCES: [Distance; 2] = [Distance::Node, Distance::Network];
+/// The halo of a large part is so long.
+const LONG_BYTES: u64 = 1 << 20;
+/// Sizes in a range at least.
+const LEAST_POINTS: usize = 3;
+/// A break has to leave less than this of the sum of squares.
+const WORTH_A_BREAK: f64 = 0.5;
+/// What fits as well as this needs no break.
+const GOOD: f64 = 0.02;
+const BISECTIONS: usize = 50;
+
+/// A message of a size, measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Its length.
+    pub bytes: f64,
+    /// Half a round trip.
+    pub one_way_s: f64,
+    /// Whether it was kept from the fit, to judge it.
+    pub held_out: bool,
+}
+
+/// A range of sizes of a backend over a distance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageFit {
+    /// For the machine.
+    pub cost: MessageCost,
+    /// Of `latency_s` and `seconds_per_byte`.
+    pub coefficients: [Coefficient; 2],
+    /// Of the sizes that were held out.
+    pub held_out: Residuals,
+    /// All sizes of the range.
+    pub points: Vec<Point>,
+}
+
+/// All backends over all distances that were measured.
+pub(super) fn messages(rows: &[Measurement]) -> Vec<MessageFit> {
+    let pairs = movers().flat_map(|backend| DISTANCES.map(|distance| (backend, distance)));
+    pairs.flat_map(|(backend, distance)| ranges(rows, backend, distance)).collect()
+}
+
+/// Backends that are not made of others.
+pub fn movers() -> impl Iterator<Item = Backend> {
+    let is_made_of_others =
+        |backend: &Backend| matches!(backend, Backend::Hybrid | Backend::Auto | Backend::Local);
+    Backend::ALL.iter().copied().filter(move |backend| !is_made_of_others(backend))
+}
+
+fn of<'r>(rows: &'r [Measurement], name: &str, backend: Backend, distance: Distance) -> Vec<&'r Measurement> {
+    let mechanism = name_of(backend);
+    let is_of = |row: &&Measurement| {
+        (row.benchmark.as_str(), &row.mechanism, row.distance()) == (name, &mechanism, Some(distance))
+    };
+    let mut found: Vec<_> = rows.iter().filter(is_of).collect();
+    found.sort_by_key(|row| row.bytes);
+    found
+}
+
+fn ranges(rows: &[Measurement], backend: Backend, distance: Distance) -> Vec<MessageFit> {
+    let trips = of(rows, ROUND_TRIP, backend, distance);
+    let point = |(number, row): (usize, &&Measurement)| Point {
+        bytes: row.bytes as f64,
+        one_way_s: row.median_s.unwrap_or_default() / 2.0,
+        held_out: number % 2 == 1,
+    };
+    let points: Vec<Point> = trips.iter().enumerate().map(point).collect();
+    let fitted: Vec<_> = points
+        .iter()
+        .filter(|point| !point.held_out)
+        .map(|point| ([1.0, point.bytes], point.one_way_s))
+        .collect();
+    let pieces = pieces(&fitted);
+    let begins =
+        |piece: usize| if piece == 0 { Some(0) } else { pieces.get(piece).map(|piece| piece.0 as u64) };
+    let mut fits: Vec<MessageFit> = Vec::new();
+    for (number, (_, fit)) in pieces.iter().enumerate() {
+        let (from_bytes, below_bytes) = (begins(number).unwrap_or(0), begins(number + 1));
+        let is_in = |point: &&Point| {
+            point.bytes >= from_bytes as f64 && below_bytes.is_none_or(|below| point.bytes < below as f64)
+        };
+        let points: Vec<Point> = points.iter().filter(is_in).copied().collect();
+        let [latency, byte] = fit.coefficients;
+        let held = points.iter().filter(|point| point.held_out);
+        let mut cost = MessageCost {
+            backend,
+            distance,
+            from_bytes,
+            below_bytes,
+            latency_s: latency.value,
+            overhead_s: 0.0,
+            seconds_per_byte: byte.value,
+            rms_residual: fit.residuals.rms,
+            largest_residual: fit.residuals.largest,
+            samples: fit.residuals.count as u64,
+        };
+        cost.overhead_s = match fits.first() {
+            Some(first) => first.cost.overhead_s,
+            None => overhead_s(&cost, &of(rows, NEIGHBOURS, backend, distance)),
+        };
+        fits.push(MessageFit {
+            held_out: Residuals::of(held.map(|point| (cost.one_way_s(point.bytes), point.one_way_s))),
+            coefficients: [latency, byte],
+            cost,
+            points,
+        });
+    }
+    fits
+}
+
+/// Where each range begins, and its fit. A break is where two fits are best, if they are much better than one.
+fn pieces(points: &[([f64; 2], f64)]) -> Vec<(f64, Fit<2>)> {
+    let Some(whole) = Fit::of(points) else { return Vec::new() };
+    let sum = |points: &[_]| Fit::<2>::of(points).map_or(f64::INFINITY, |fit| fit.residuals.sum());
+    let breaks = LEAST_POINTS..(points.len() + 1).saturating_sub(LEAST_POINTS);
+    let sums = breaks.map(|place| (sum(&points[..place]) + sum(&points[place..]), place));
+    match sums.min_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((sum, place)) if whole.residuals.rms > GOOD && sum < WORTH_A_BREAK * whole.residuals.sum() => {
+            let (below, above) = points.split_at(place);
+            [pieces(below), pieces(above)].concat()
+        }
+        _ => vec![(points[0].0[1], whole)],
+    }
+}
+
+/// The overhead with which the event model takes as long for a halo of 26 short messages as was measured.
+fn overhead_s(cost: &MessageCost, halos: &[&Measurement]) -> f64 {
+    let Some(halo_s) = halos.first().and_then(|row| row.median_s) else { return 0.0 };
+    let (mut low_s, mut high_s) = (0.0, halo_s / MESSAGES as f64);
+    for _ in 0..BISECTIONS {
+        let overhead_s = (low_s + high_s) / 2.0;
+        let model_s = predict::exchange_s(&MessageCost { overhead_s, ..cost.clone() }, MESSAGES);
+        *(if model_s < halo_s { &mut low_s } else { &mut high_s }) = overhead_s;
+    }
+    low_s
+}
+
+/// Of the backends that were measured beside computation.
+pub(super) fn overlaps(fits: &[MessageFit], rows: &[Measurement]) -> Vec<OverlapCost> {
+    let of_first = fits.iter().filter(|fit| fit.cost.from_bytes == 0);
+    let overlap = |fit: &MessageFit| {
+        let MessageCost { backend, distance, .. } = fit.cost;
+        let part = |name: &str| of(rows, &format!("overlap-{name}"), backend, distance);
+        let [alone, work, both] = ["communication", "computation", "progress"].map(part);
+        let share = |((alone, work), both): ((&&Measurement, &&Measurement), &&Measurement)| {
+            let [alone, work, both] = [alone, work, both].map(|row| row.median_s.unwrap_or_default());
+            ((alone + work - both) / alone.min(work)).clamp(0.0, 1.0)
+        };
+        let shares: Vec<f64> = alone.iter().zip(&work).zip(&both).map(share).collect();
+        let hidden_share = shares.iter().sum::<f64>() / shares.len() as f64;
+        (!shares.is_empty()).then_some(OverlapCost { backend, distance, hidden_share, progress_call_s: 0.0 })
+    };
+    of_first.filter_map(overlap).collect()
+}
+
+/// Of the backends with windows, where nothing has to grow.
+pub(super) fn negotiations(rows: &[Measurement]) -> Vec<NegotiationCost> {
+    let with_windows = movers().filter(|&backend| predict::has_windows(backend));
+    let pairs = with_windows.flat_map(|backend| DISTANCES.map(|distance| (backend, distance)));
+    let cost = |(backend, distance)| {
+        let two_ranks_s = of(rows, "negotiation", backend, distance).first()?.median_s?;
+        Some(NegotiationCost { backend, distance, two_ranks_s })
+    };
+    pairs.filter_map(cost).collect()
+}
+
+/// What these rows do not say of the backends that are in them.
+pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for distance in DISTANCES {
+        let own = || rows.iter().filter(|row| row.distance() == Some(distance));
+        if own().next().is_none() {
+            continue;
+        }
+        let is_measured = |backend: &Backend| own().any(|row| row.mechanism == name_of(backend));
+        let at = format!("at distance \"{}\"", name_of(distance));
+        for (name, lack) in NEEDED {
+            let lacks = |backend: &Backend| of(rows, name, *backend, distance).is_empty();
+            let backends = movers().filter(is_measured).filter(lacks);
+            let backends: Vec<_> = backends.map(|backend| format!("`{}`", name_of(backend))).collect();
+            if !backends.is_empty() {
+                missing.push(format!("no `{name}` of {} {at}: {lack}", backends.join(", ")));
+            }
+        }
+        for backend in movers() {
+            let longest = of(rows, ROUND_TRIP, backend, distance).last().map(|row| row.bytes);
+            if let Some(bytes) = longest.filter(|bytes| *bytes < LONG_BYTES) {
+                let name = name_of(backend);
+                missing.push(format!(
+                    "no `{ROUND_TRIP}` of `{name}` {at} beyond {bytes} bytes: a longer message is a guess"
+                ));
+            }
+        }
+        let is_missing = |name: &&str| own().all(|row| row.benchmark != **name);
+        let collectives = COLLECTIVES.iter().map(|(_, name)| *name).filter(is_missing);
+        missing.extend(collectives.map(|name| format!("no `{name}` {at}: no [[collective]] of it")));
+    }
+    missing
+}
+
+/// Barrier and reduction, over as many numbers of ranks as there are.
+pub(super) fn collectives(rows: &[Measurement]) -> Vec<CollectiveCost> {
+    let mut costs = Vec::new();
+    for (operation, name) in COLLECTIVES {
+        for distance in DISTANCES {
+            let own = || rows.iter().filter(|row| row.benchmark == name && row.distance() == Some(distance));
+            let shortest = own().map(|row| row.bytes).min();
+            let own = own().filter(|row| Some(row.bytes) == shortest);
+            let points: Vec<_> =
+                own.map(|row| ([(row.ranks as f64).log2(), 1.0], row.median_s.unwrap_or_default())).collect();
+            // With one number of ranks all is said to be of the doublings.
+            let has_one_number = points.iter().all(|point| point.0 == points[0].0);
+            let row = |&([doublings, one], time_s): &([f64; 2], f64)| {
+                ([doublings, if has_one_number { 0.0 } else { one }], time_s)
+            };
+            let Some(fit) = Fit::of(&points.iter().map(row).collect::<Vec<_>>()) else { continue };
+            costs.push(CollectiveCost {
+                operation,
+                distance,
+                base_s: fit.coefficients[1].value,
+                per_doubling_s: fit.coefficients[0].value,
+                rms_residual: fit.residuals.rms,
+                largest_residual: fit.residuals.largest,
+                samples: fit.residuals.count as u64,
+            });
+        }
+    }
+    costs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "benchmark,mechanism,ranks,bytes,median_s,status,distance";
+    const REST: &str = "ok,inside";
+
+    fn read(lines: &[String]) -> Vec<Measurement> {
+        Measurement::read("bench.csv", format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes()).unwrap()
+    }
+
+    fn sizes() -> impl Iterator<Item = u64> {
+        [0].into_iter().chain((3..24).map(|power| 1 << power))
+    }
+
+    /// Microseconds one way, with an eager limit of 4 KiB.
+    fn one_way_s(bytes: u64) -> f64 {
+        if bytes < 4096 { 3e-7 + 2e-10 * bytes as f64 } else { 2e-6 + 8e-11 * bytes as f64 }
+    }
+
+    #[test]
+    fn ranges_break_at_the_eager_limit_and_the_overhead_is_that_of_the_model() {
+        let message = |backend: Backend, overhead_s: f64| MessageCost {
+            backend,
+            distance: Distance::Node,
+            from_bytes: 0,
+            below_bytes: None,
+            latency_s: 3e-7,
+            overhead_s,
+            seconds_per_byte: 2e-10,
+            rms_residual: 0.0,
+            largest_residual: 0.0,
+            samples: 0,
+        };
+        for backend in movers() {
+            let halo_s = predict::exchange_s(&message(backend, 5e-8), MESSAGES);
+            let name = name_of(backend);
+            let trip = |bytes| format!("{ROUND_TRIP},{name},2,{bytes},{},{REST}", 2.0 * one_way_s(bytes));
+            let mut lines: Vec<String> = sizes().map(trip).collect();
+            lines.push(format!("{NEIGHBOURS},{name},2,8,{halo_s},{REST}"));
+            let fits = messages(&read(&lines));
+            assert_eq!(fits.len(), 2, "{name}");
+            let [below, above] = [&fits[0].cost, &fits[1].cost];
+            assert_eq!((below.from_bytes, below.below_bytes), (0, Some(above.from_bytes)));
+            assert!((2048..=8192).contains(&above.from_bytes), "{above:?}");
+            assert!(
+                (below.latency_s / 3e-7 - 1.0).abs() < 1e-6
+                    && (above.seconds_per_byte / 8e-11 - 1.0).abs() < 1e-6
+            );
+            assert!((below.overhead_s / 5e-8 - 1.0).abs() < 1e-6, "{below:?}");
+            assert_eq!(fits.iter().map(|fit| fit.held_out.count).sum::<usize>(), 11);
+            assert!(fits[1].held_out.largest < 0.5);
+        }
+    }
+
+    #[test]
+    fn collectives_and_overlap() {
+        let line = |name: &str, ranks: usize, time_s: f64| format!("{name},p2p,{ranks},8,{time_s},{REST}");
+        let mut lines: Vec<String> =
+            [(2, 3e-6), (4, 5e-6), (8, 7e-6)].map(|(ranks, it)| line("barrier", ranks, it)).into();
+        lines.push(line("allreduce-max", 2, 4e-6));
+        lines.extend([0, 8, 64].map(|bytes| format!("{ROUND_TRIP},p2p,2,{bytes},1e-6,{REST}")));
+        let parts = [("communication", 1e-3), ("computation", 1e-3), ("progress", 1.25e-3)];
+        lines.extend(parts.map(|(part, time_s)| line(&format!("overlap-{part}"), 2, time_s)));
+        let rows = read(&lines);
+        let costs = collectives(&rows)
+            .into_iter()
+            .map(|it| [it.base_s, it.per_doubling_s].map(|s| (s * 1e9).round()));
+        assert_eq!(costs.collect::<Vec<_>>(), [[1000.0, 2000.0], [0.0, 4000.0]]);
+        let overlaps = overlaps(&messages(&rows), &rows);
+        assert_eq!(
+            overlaps.iter().map(|it| (it.backend, it.hidden_share)).collect::<Vec<_>>(),
+            [(Backend::P2p, 0.75)]
+        );
+        let rows = ["p2p", "rma-fence"].map(|backend| format!("negotiation,{backend},2,8,5e-6,{REST}"));
+        assert_eq!(
+            negotiations(&read(&rows)),
+            [NegotiationCost { backend: Backend::RmaFence, distance: Distance::Node, two_ranks_s: 5e-6 }]
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let line =
+            |name: &str, mechanism: &str, bytes: u32| format!("{name},{mechanism},2,{bytes},1e-6,{REST}");
+        let mut lines: Vec<String> = [0, 8, 64].map(|bytes| line(ROUND_TRIP, "p2p", bytes)).into();
+        lines.extend([line(NEIGHBOURS, "shm", 8), line("barrier", "collective", 0)]);
+        assert_eq!(
+            missing(&read(&lines)),
+            [
+                "no `roundtrip-copied` of `shm` at distance \"node\": no [[message]]",
+                "no `sync26` of `p2p` at distance \"node\": `overhead_s` is 0",
+                "no `overlap-progress` of `p2p`, `shm` at distance \"node\": no [[overlap]], so all of a message may hide",
+                "no `roundtrip-copied` of `p2p` at distance \"node\" beyond 64 bytes: a longer message is a guess",
+                "no `allreduce-max` at distance \"node\": no [[collective]] of it",
+            ]
+        );
+        assert_eq!(missing(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn broken_rows_are_told_with_their_line() {
+        let refused = |text: &str| Measurement::read("bench.csv", text.as_bytes()).unwrap_err().to_string();
+        let row = |median: &str| format!("{HEADER}\nbarrier,p2p,2,8,{median},{REST}\n");
+        assert_eq!(refused(&row("fast")), "bench.csv, line 2: `median_s`: invalid float literal");
+        assert_eq!(refused(&row("-1")), "bench.csv, line 2: `median_s` is -1, which no time is");
+        assert_eq!(refused("step,time\n1,2\n"), "bench.csv, line 2: missing field `benchmark`");
+    }
+}

@@ -1,0 +1,75 @@
+//! `md-cli fit`: what it prints and writes, and how it ends.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use crate::support::{MELT, Said, Start, Workdir, error_everywhere, md_cli, p2p_available};
+use insta::assert_snapshot;
+use md_lab::machine::Machine;
+
+const BENCH: &str = "benchmark,mechanism,ranks,bytes,median_s,status,distance\n";
+
+/// A machine as written, which `predict` takes, too.
+fn machine(workdir: &Workdir) -> Machine {
+    let machine = Machine::read("machine.toml", &workdir.read("out/machine.toml")).unwrap();
+    assert_eq!(machine.computes.len(), 3);
+    assert!(machine.computes.iter().all(|cost| cost.per_computed_pair_s > 0.0));
+    assert_eq!(machine.provenance.version, env!("CARGO_PKG_VERSION"));
+    assert!(workdir.read("out/fit.svg").contains("forces, clusters mixed, microseconds"));
+    machine
+}
+
+#[test]
+fn one_process_fits_computation_and_a_table_of_others_messages() {
+    let workdir = Workdir::new(MELT);
+    // 1 microsecond and 1 ns per byte, there and back.
+    let line =
+        |bytes: u32| format!("roundtrip-copied,p2p,2,{bytes},{},ok,inside\n", 2e-6 + 2e-9 * f64::from(bytes));
+    workdir.write("bench.csv", &format!("{BENCH}{}", [0, 8, 64, 512, 4096].map(line).concat()));
+    let said = workdir.succeed(Start::Plain, "fit --bench bench.csv --budget 1 --output out");
+    assert_eq!(said.stderr, "");
+    assert_eq!(workdir.files("out"), ["fit.svg", "machine.toml"]);
+    let message = machine(&workdir).messages.remove(0);
+    assert!(
+        (message.latency_s / 1e-6 - 1.0).abs() < 1e-9 && (message.seconds_per_byte / 1e-9 - 1.0).abs() < 1e-9
+    );
+    for words in
+        ["ns/byte", "held out", "per_computed_pair_s", "per_particle_rebuilt_s", "no `barrier` at distance"]
+    {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    let call = "predict melt.toml --ranks 1,2 --machine out/machine.toml --backends p2p --output predicted";
+    workdir.succeed(Start::Plain, call);
+}
+
+#[test]
+fn two_ranks_fit_messages_too() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let mut command = workdir.under_mpirun(2, &md_cli());
+    command.args("fit --budget 3 --quiet --output out".split(' '));
+    let said = Said::of(command);
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", ""), "{said:?}");
+    assert_eq!(workdir.files("out"), ["bench.csv", "bench.svg", "fit.svg", "machine.toml"]);
+    let machine = machine(&workdir);
+    for name in ["p2p", "rma-fence", "shm"] {
+        assert!(machine.messages.iter().any(|cost| md_lab::name_of(cost.backend) == name), "{name}");
+    }
+    assert_eq!((machine.collectives.len(), machine.overlaps.is_empty()), (2, false));
+}
+
+#[test]
+fn bad_input_is_told_with_its_line() {
+    let workdir = Workdir::new(MELT);
+    workdir.write("broken.csv", &format!("{BENCH}barrier,collective,2,0,soon,ok,inside\n"));
+    let starts = [Start::Plain, Start::Mpirun(2)];
+    let starts = &starts[..1 + usize::from(p2p_available())];
+    assert_snapshot!(error_everywhere(&workdir, "fit --bench broken.csv", starts), @r#"
+    exit code 2
+    error: broken.csv, line 2: `median_s`: invalid float literal
+    "#);
+    assert_snapshot!(error_everywhere(&workdir, "fit --bench none.csv", starts), @r#"
+    exit code 2
+    error: cannot read `none.csv`: No such file or directory (os error 2)
+    "#);
+}
