@@ -21,7 +21,7 @@ help:
 	@echo "make loom   flag protocol, mailboxes and watchdog, in all interleavings"
 	@echo "make fuzz   scenarios and particle files that nobody has thought of, for FUZZ_SECONDS=3600 each"
 	@echo "make bench  micro-benchmarks"
-	@echo "make simulate  transports on 8 to 256 ranks simulated by SimGrid, beside predictions"
+	@echo "make simulate  transports on 4 to 64 ranks simulated by SimGrid, beside predictions"
 	@echo "make docs   the book (docs/), into $(BOOK)"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
 

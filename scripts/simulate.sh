@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# md-comm's transports on simulated ranks: builds them against SimGrid's MPI, plays the halo exchange of a torus on 8 to 256 ranks, one per node, and
+# md-comm's transports on simulated ranks: builds them against SimGrid's MPI, plays the halo exchange of a torus on 4 to 256 ranks, one per node, and
 # holds what it takes in simulated time against `md-cli predict`, whose machine.toml is fitted to the simulation of 2 (barrier: 16) ranks.
 #
-#   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (8 16 32 64 128 256): powers of 2
+#   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
 #
 # Writes machine.toml, simulated.csv, out/CELLS/predict.csv and simulated.md. MD_CLI=PROGRAM takes that one in place of target/release/md-cli.
 # Needs libsimgrid-dev (Debian 12 has SimGrid 3.32, the version that it was made for), a C compiler and libclang; no MPI library but for md-cli.
@@ -23,16 +23,24 @@ skip() {
     exit 77
 }
 
-[[ ${1:-} != -* ]] || { sed -n '5s/^# *//p' "$0" >&2 && exit 2; }
+usage() {
+    sed -n '5s/^# *//p' "$0" >&2
+    exit 2
+}
+
+[[ ${1:-} != -* ]] || usage
 folder=$(realpath -m "${1:-$root/target/simulate}")
 ranks=("${@:2}")
-[ ${#ranks[@]} -gt 0 ] || ranks=(8 16 32 64 128 256)
+[ ${#ranks[@]} -gt 0 ] || ranks=(4 8 16 32 64)
+for many in "${ranks[@]}"; do
+    [[ $many =~ ^[1-9][0-9]{0,3}$ ]] && [ "$many" -ge 4 ] && [ $((many & (many - 1))) = 0 ] || usage
+done
 command -v smpirun >/dev/null && [ -f /usr/include/smpi/mpi.h ] || skip "SimGrid is not here: apt-get install libsimgrid-dev"
 version=$(smpirun -version | grep -o '[0-9][0-9.]*' | head -n 1)
 [ "$version" = 3.32 ] || echo "simulate.sh: made for SimGrid 3.32, this is $version" >&2
 mkdir -p "$folder"
 
-# The bindings ask a compiler wrapper for flags; only theirs are compiled with the macro.
+# The bindings ask a compiler wrapper for flags, and compile their C files with it.
 cat >"$folder/mpicc" <<EOF_WRAPPER
 #!/bin/sh
 if [ "\$1" = -show ]; then echo "cc -I$sources -lsimgrid"; exit; fi

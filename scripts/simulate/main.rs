@@ -10,7 +10,9 @@ use std::ffi::{c_char, c_int};
 use std::time::Duration;
 
 use md_comm::mpi::{self, MpiWorld, rsmpi};
-use md_comm::{Backend, Buffering, Channel, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Rank, Sizes, World};
+use md_comm::{
+    Backend, Buffering, Channel, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Rank, Sizes, World,
+};
 
 /// In real time, in which hundreds of ranks share a core.
 const WATCHDOG: Duration = Duration::from_secs(3600);
@@ -75,8 +77,12 @@ fn edges(rank: Rank, [nx, ny, nz]: [usize; 3], channels: Channel, sizes: [usize;
         let across = direction.iter().filter(|step| **step != 1).count();
         *bytes.entry(peer).or_default() += sizes[across - 1];
     }
-    let edge = |peer, channel, send_capacity| {
-        Edge { peer, send_channel: channel, receive_channel: channel, flow: Flow::Both, send_capacity }
+    let edge = |peer, channel, send_capacity| Edge {
+        peer,
+        send_channel: channel,
+        receive_channel: channel,
+        flow: Flow::Both,
+        send_capacity,
     };
     let others = bytes.into_iter().filter(|(peer, bytes)| *peer != rank && *bytes > 0);
     others.flat_map(|(peer, bytes)| (0..channels).map(move |channel| edge(peer, channel, bytes))).collect()

@@ -11,7 +11,7 @@ int MPI_Comm_spawn_multiple(int, char **, char ***, const int *, const MPI_Info 
 /* There it is a value of an enumeration, which bindgen names otherwise. */
 #define MPI_SUCCESS 0
 
-/* There they are no constants. The bindings' C file, which alone is compiled with this macro, defines something that nobody uses;
+/* There they are no constants. The bindings' C file, which is compiled with this macro, defines something that nobody uses;
  * substitutes.c has the variables. */
 #ifdef MD_SIMULATED_BINDINGS
 #undef MPI_COMM_SELF

@@ -59,7 +59,10 @@ fn assert_is_trace(events: &[Value], ranks: usize, clock_error_us: f64) {
         let Some(ends) = arrows.get(&[*id, "f"]).filter(|_| *end == "s") else { continue };
         let flight = number(ends, "ts") - number(begins, "ts");
         assert!(flight >= -clock_error_us - ROUNDING_US, "{begins} {ends}");
-        assert_eq!((&begins["cat"], &begins["name"], &ends["bp"]), (&ends["cat"], &ends["name"], &"e".into()));
+        assert_eq!(
+            (&begins["cat"], &begins["name"], &ends["bp"]),
+            (&ends["cat"], &ends["name"], &"e".into())
+        );
         assert_eq!((&begins["args"]["peer"], &ends["args"]["peer"]), (&ends["pid"], &begins["pid"]));
         assert_eq!(begins["args"]["bytes"], ends["args"]["bytes"]);
     }

@@ -328,7 +328,7 @@ pub struct BenchArgs {
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
     /// Seconds for all of them
-    #[arg(long, value_name = "SECONDS", default_value_t = 180.0, value_parser = positive_seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 175.0, value_parser = positive_seconds)]
     pub budget: f64,
     /// Bytes of a message [default: each benchmark's own]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(..=1 << 30))]
