@@ -9,7 +9,7 @@ KEYS := docs/reference/scenario-keys.md
 # With a test among what is built, dependencies get the features that they have for tests, and nothing is built twice.
 BUILD_MD_CLI := cargo build --workspace --bin md-cli --test cli
 
-.PHONY: help setup build run test examples test-all test-libraries soak nightly loom fuzz bench ase-venv docs docs-keys docs-check deny
+.PHONY: help setup build run test examples test-all test-libraries soak nightly loom fuzz bench simulate ase-venv docs docs-keys docs-check deny
 
 help:
 	@echo "make run    build and run $(SCENARIO) on $(RANKS) ranks (RANKS=4 SCENARIO=configs/quickstart.toml)"
@@ -21,6 +21,7 @@ help:
 	@echo "make loom   flag protocol, mailboxes and watchdog, in all interleavings"
 	@echo "make fuzz   scenarios and particle files that nobody has thought of, for FUZZ_SECONDS=3600 each"
 	@echo "make bench  micro-benchmarks"
+	@echo "make simulate  transports on 4 to 64 ranks simulated by SimGrid, beside predictions"
 	@echo "make docs   the book (docs/), into $(BOOK)"
 	@echo "make setup  check for (on Debian and Ubuntu: install) what the build needs"
 
@@ -94,6 +95,10 @@ fuzz:
 
 bench: setup
 	cargo bench --workspace
+
+# Skipped (exit code 77) where SimGrid is not installed.
+simulate:
+	scripts/simulate.sh $(TARGET)/simulate || [ $$? = 77 ]
 
 ase-venv:
 	scripts/test-ase.sh --only-venv

@@ -1,14 +1,71 @@
 //! `--trace` and `trace-summary`.
 #![expect(clippy::expect_used, reason = "helpers of tests")]
 
+use std::collections::BTreeMap;
+
 use crate::support::{MELT, Start, Workdir, error, starts};
 use serde_json::Value;
 
-/// Events of a category, of a file of `ranks` ranks.
+/// Numbers in the file are rounded to nanoseconds.
+const ROUNDING_US: f64 = 0.002;
+
+/// Events of a file of `ranks` ranks, which has the format.
 fn events(workdir: &Workdir, file: &str, ranks: usize) -> Vec<Value> {
     let content: Value = serde_json::from_str(&workdir.read(file)).expect("JSON");
-    assert_eq!(content["otherData"]["ranks"].as_array().map(Vec::len), Some(ranks));
-    content["traceEvents"].as_array().expect("events").clone()
+    let heads = content["otherData"]["ranks"].as_array().expect("ranks");
+    assert_eq!(heads.len(), ranks);
+    let clock_error_us = heads.iter().map(|head| 2e6 * number(head, "clock_error_s")).fold(0.0, f64::max);
+    let events = content["traceEvents"].as_array().expect("events").clone();
+    assert_is_trace(&events, ranks, clock_error_us);
+    events
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("`{key}` of {value}"))
+}
+
+/// What the Trace Event Format asks for: slices of a track are apart or one inside the other, and an arrow has two ends, the second not before
+/// the first, but for the clocks' error.
+fn assert_is_trace(events: &[Value], ranks: usize, clock_error_us: f64) {
+    let mut slices: BTreeMap<[u64; 2], Vec<[f64; 2]>> = BTreeMap::new();
+    let mut arrows: BTreeMap<[&str; 2], &Value> = BTreeMap::new();
+    for event in events {
+        let text = |key: &str| event[key].as_str().unwrap_or_else(|| panic!("`{key}` of {event}"));
+        let pid = event["pid"].as_u64().filter(|&pid| pid < ranks as u64).expect("a rank");
+        if text("ph") == "M" {
+            let known = matches!(text("name"), "process_name" | "thread_name");
+            assert!(known && event["args"]["name"].is_string(), "{event}");
+            continue;
+        }
+        let (tid, ts) = (event["tid"].as_u64().expect("a track"), number(event, "ts"));
+        assert!(ts.is_finite() && !text("name").is_empty() && !text("cat").is_empty(), "{event}");
+        match text("ph") {
+            "X" => slices.entry([pid, tid]).or_default().push([ts, ts + number(event, "dur")]),
+            end @ ("s" | "f") => assert!(arrows.insert([text("id"), end], event).is_none(), "twice: {event}"),
+            _ => panic!("an event of another kind: {event}"),
+        }
+    }
+    for (track, mut slices) in slices {
+        slices.sort_by(|a, b| a[0].total_cmp(&b[0]).then(b[1].total_cmp(&a[1])));
+        let mut around: Vec<f64> = Vec::new();
+        for [begun, ended] in slices {
+            assert!(ended >= begun, "{track:?}: {begun} to {ended}");
+            around.retain(|&end| end > begun + ROUNDING_US);
+            assert!(around.iter().all(|&end| ended <= end + ROUNDING_US), "{track:?}: {begun} to {ended}");
+            around.push(ended);
+        }
+    }
+    for ([id, end], begins) in &arrows {
+        let Some(ends) = arrows.get(&[*id, "f"]).filter(|_| *end == "s") else { continue };
+        let flight = number(ends, "ts") - number(begins, "ts");
+        assert!(flight >= -clock_error_us - ROUNDING_US, "{begins} {ends}");
+        assert_eq!(
+            (&begins["cat"], &begins["name"], &ends["bp"]),
+            (&ends["cat"], &ends["name"], &"e".into())
+        );
+        assert_eq!((&begins["args"]["peer"], &ends["args"]["peer"]), (&ends["pid"], &begins["pid"]));
+        assert_eq!(begins["args"]["bytes"], ends["args"]["bytes"]);
+    }
 }
 
 #[test]

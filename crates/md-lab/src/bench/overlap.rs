@@ -104,9 +104,9 @@ fn units_as_long_as(line: &mut Line, world: &dyn World) -> Result<usize, Problem
     Ok(units[0].ceil() as usize)
 }
 
-/// Arithmetic in registers.
+/// Arithmetic in registers, on numbers of which the compiler does not know that they stay what they are.
 fn compute(units: usize) {
-    let mut numbers = [1.0_f64; 8];
+    let mut numbers = black_box([1.0_f64; 8]);
     for _ in 0..units {
         numbers.iter_mut().for_each(|number| *number = number.mul_add(0.999_999, 1e-6));
     }

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# md-comm's transports on simulated ranks: builds them against SimGrid's MPI, plays the halo exchange of a torus on 4 to 256 ranks, one per node, and
+# holds what it takes in simulated time against `md-cli predict`, whose machine.toml is fitted to the simulation of 2 (barrier: 16) ranks.
+#
+#   simulate.sh [FOLDER [RANKS...]]     FOLDER (target/simulate) gets all that is built and written; RANKS (4 8 16 32 64): powers of 2 from 4
+#
+# Writes machine.toml, simulated.csv, out/CELLS/predict.csv and simulated.md. MD_CLI=PROGRAM takes that one in place of target/release/md-cli.
+# Needs libsimgrid-dev (Debian 12 has SimGrid 3.32, the version that it was made for), a C compiler and libclang; no MPI library but for md-cli.
+# Exit codes: 77 if SimGrid is not here (automake's code for a test that was skipped), 2 for wrong arguments, 1 for anything else that fails.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+sources=$root/scripts/simulate
+
+# `shm`, `hybrid` and `neighbor-collective` are left out: every rank is on a node of its own, and SimGrid has no neighbourhood collectives.
+backends=p2p,p2p-persistent,rma-fence,rma-pscw,rma-lock,rma-lock-epoch,rma-barrier,rma-notify,rma-ring
+half_latency_s=5e-7 overhead_s=2e-7 bytes_per_s=12.5e9
+# Cells of 8 particles along each side of a rank's cube: 512 and 13,824 particles.
+sides=(4 12)
+fit_bytes=(64 1024 4096 16384 32768)
+
+skip() {
+    echo "simulate.sh: skipped: $1"
+    exit 77
+}
+
+usage() {
+    sed -n '5s/^# *//p' "$0" >&2
+    exit 2
+}
+
+[[ ${1:-} != -* ]] || usage
+folder=$(realpath -m "${1:-$root/target/simulate}")
+ranks=("${@:2}")
+[ ${#ranks[@]} -gt 0 ] || ranks=(4 8 16 32 64)
+for many in "${ranks[@]}"; do
+    [[ $many =~ ^[1-9][0-9]{0,3}$ ]] && [ "$many" -ge 4 ] && [ $((many & (many - 1))) = 0 ] || usage
+done
+command -v smpirun >/dev/null && [ -f /usr/include/smpi/mpi.h ] || skip "SimGrid is not here: apt-get install libsimgrid-dev"
+version=$(smpirun -version | grep -o '[0-9][0-9.]*' | head -n 1)
+[ "$version" = 3.32 ] || echo "simulate.sh: made for SimGrid 3.32, this is $version" >&2
+mkdir -p "$folder"
+
+# The bindings ask a compiler wrapper for flags, and compile their C files with it.
+cat >"$folder/mpicc" <<EOF_WRAPPER
+#!/bin/sh
+if [ "\$1" = -show ]; then echo "cc -I$sources -lsimgrid"; exit; fi
+exec cc -DMD_SIMULATED_BINDINGS -I"$sources" "\$@"
+EOF_WRAPPER
+chmod +x "$folder/mpicc"
+cat >"$folder/Cargo.toml" <<EOF_MANIFEST
+[package]
+name = "simulated"
+version = "0.0.0"
+edition = "2024"
+
+[lib]
+path = "$sources/main.rs"
+# A program that cannot be opened as a library is refused by glibc.
+crate-type = ["cdylib"]
+
+[dependencies]
+md-comm = { path = "$root/crates/md-comm" }
+
+[profile.release]
+opt-level = 2
+strip = true
+
+[workspace]
+EOF_MANIFEST
+# The same versions of what others have written.
+cp "$root/Cargo.lock" "$folder/Cargo.lock"
+# Another name after a change: cargo does not look into what is linked.
+substitutes=$folder/substitutes-$(cat "$sources"/*.[ch] | cksum | cut -d ' ' -f 1).o
+cc -O2 -Wall -fPIC -c "$sources/substitutes.c" -o "$substitutes"
+MPICC=$folder/mpicc CARGO_TARGET_DIR=$folder/build cargo rustc --quiet --release --manifest-path "$folder/Cargo.toml" -- \
+    -C link-arg="$substitutes"
+md_cli=${MD_CLI:-${CARGO_TARGET_DIR:-$root/target}/release/md-cli}
+[ -x "$md_cli" ] || (cd "$root" && cargo build --quiet --release -p md-cli)
+
+# One rank per node; a message goes through the links of two nodes, which carry both ways at once. FATPIPE: messages do not slow each other down;
+# SHARED: those of one way share the link.
+nodes=$(printf '%s\n' "${ranks[@]}" 16 | sort -n | tail -n 1)
+for sharing in FATPIPE SHARED; do
+    {
+        echo '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+        echo '<platform version="4.1"><zone id="nodes" routing="Cluster">'
+        for node in $(seq "$nodes"); do
+            echo "<host id=\"$node\" speed=\"1Gf\"/>"
+            for way in up down; do
+                echo "<link id=\"$way-$node\" bandwidth=\"${bytes_per_s}Bps\" latency=\"${half_latency_s}s\" sharing_policy=\"$sharing\"/>"
+            done
+            echo "<host_link id=\"$node\" up=\"up-$node\" down=\"down-$node\"/>"
+        done
+        echo '</zone></platform>'
+    } >"$folder/$sharing.xml"
+done
+seq "$nodes" >"$folder/hosts"
+
+# simulate SHARING RANKS BACKENDS SHAPE CHANNELS BYTES: no time but that of messages, which all take latency, overhead and bandwidth as they stand. Each
+# backend alone: what contexts leave behind makes SimGrid slow.
+simulate() {
+    local sharing=$1 ranks=$2 backend costs="0:$overhead_s:0"
+    for backend in ${3//,/ }; do
+        MD_SIMULATED="$backend ${*:4}" timeout 3600 smpirun -quiet -np "$ranks" -platform "$folder/$sharing.xml" -hostfile "$folder/hosts" \
+            --log=root.thresh:error --cfg=smpi/privatization:dlopen --cfg=smpi/simulate-computation:no --cfg=smpi/coll-selector:ompi \
+            --cfg=smpi/allgather:rdb --cfg=smpi/test:0 --cfg=smpi/iprobe:0 --cfg=smpi/os:"$costs" --cfg=smpi/ois:"$costs" \
+            --cfg=smpi/or:"$costs" --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1 --cfg=network/weight-S:0 --cfg=network/crosstraffic:0 \
+            --cfg=smpi/async-small-thresh:65536 "$folder/build/release/libsimulated.so" </dev/null
+    done
+}
+
+{
+    for bytes in "${fit_bytes[@]}"; do simulate FATPIPE 2 "$backends" 2x1x1 1 $((bytes / 2)),0,0; done
+    simulate FATPIPE 2 "$backends" 2x1x1 9 4,0,0
+    for shape in 2x1x1 2x2x1 2x2x2 4x2x2; do simulate FATPIPE $((${shape//x/*})) barrier $shape 1 0,0,0; done
+} >"$folder/fit.csv"
+"$sources/report.py" machine "$folder/fit.csv" >"$folder/machine.toml"
+
+: >"$folder/simulated.csv"
+for side in "${sides[@]}"; do
+    # Full shell: one exchange per step, nothing comes back. Costs of computation are 0 in machine.toml.
+    cat >"$folder/torus.toml" <<EOF_SCENARIO
+[simulation]
+steps = 1
+[system]
+lattice = { kind = "sc", spacing = 1.0, cells = [$((2 * side)), $((2 * side)), $((2 * side))] }
+[interaction]
+cutoff = 1.5
+[neighbor]
+method = "cells"
+skin = 0.495
+rebuild = { every = 20 }
+[parallel]
+shell = "full"
+overlap = false
+EOF_SCENARIO
+    "$md_cli" predict "$folder/torus.toml" --weak --ranks "$(IFS=,; echo "${ranks[*]}")" --ranks-per-node 1 --backends "$backends" \
+        --machine "$folder/machine.toml" --output "$folder/out/$side" --quiet
+    bytes=$((side * side * 8 * 24)),$((side * 8 * 24)),$((8 * 24))
+    "$sources/report.py" shapes "$folder/out/$side/predict.csv" | while read -r many shape; do
+        for sharing in FATPIPE SHARED; do
+            simulate $sharing "$many" "$backends" "$shape" 1 "$bytes" | sed -u "s/^/$sharing,$side,/"
+        done
+    done >>"$folder/simulated.csv"
+done
+"$sources/report.py" table "$folder/simulated.csv" "$folder"/out/*/predict.csv | tee "$folder/simulated.md"
