@@ -65,6 +65,7 @@ fn benchmark(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Re
     let args = BenchArgs {
         names: BENCHMARKS.map(str::to_owned).into(),
         budget: SHARE_OF_MESSAGES * args.budget,
+        runs: None,
         sizes: Vec::new(),
         backends: Vec::new(),
         ranks: None,
