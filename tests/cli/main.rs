@@ -9,6 +9,7 @@ mod directory;
 mod documented;
 mod early_end;
 mod extxyz_files;
+mod hostile_lab;
 mod killed;
 mod launch;
 mod limits;

@@ -18,6 +18,12 @@ pub struct MachineError {
     pub message: String,
 }
 
+/// More of a kind are no machine's, but a mistake that would take long to read.
+const MOST_ENTRIES: usize = 1000;
+
+/// A day and more; sums of such costs over all particles and ranks are still numbers.
+const MOST: f64 = 1e6;
+
 /// A fault of a key in an entry of a list of tables.
 struct Fault {
     table: &'static str,
@@ -30,7 +36,7 @@ impl Machine {
     /// From the text of a file of that name.
     ///
     /// # Errors
-    /// What is no TOML, an unknown or missing key, a number that no cost can be, ranges of bytes with gaps.
+    /// What is no TOML, an unknown or missing key, a number that no cost can be, the same entry twice, ranges of bytes with gaps.
     pub fn read(name: &str, text: &str) -> Result<Self, MachineError> {
         let refused = |offset: usize, message: String| MachineError {
             name: name.to_owned(),
@@ -54,6 +60,31 @@ impl Machine {
     }
 
     fn fault(&self) -> Option<Fault> {
+        let (overlaps, collectives, computes) = (&self.overlaps, &self.collectives, &self.computes);
+        let counts = [
+            ("message", self.messages.len()),
+            ("collective", collectives.len()),
+            ("overlap", overlaps.len()),
+            ("compute", computes.len()),
+        ];
+        let too_many = counts.into_iter().find(|&(_, count)| count > MOST_ENTRIES).map(|(table, count)| {
+            let message = format!("there are {count} [[{table}]], more than {MOST_ENTRIES}");
+            Fault { table, entry: MOST_ENTRIES, key: String::new(), message }
+        });
+        let twice = || {
+            twice("collective", ["operation", "distance"], collectives, |it| (it.operation, it.distance))
+                .or_else(|| {
+                    twice("overlap", ["backend", "distance"], overlaps, |it| (it.backend, it.distance))
+                })
+                .or_else(|| {
+                    let keys = ["method", "precision and threads"];
+                    twice("compute", keys, computes, |it| (it.method, it.precision, it.threads))
+                })
+        };
+        too_many.or_else(|| self.number_fault()).or_else(twice)
+    }
+
+    fn number_fault(&self) -> Option<Fault> {
         let messages =
             self.messages.iter().enumerate().find_map(|(entry, cost)| self.message_fault(entry, cost));
         let collectives = || {
@@ -128,6 +159,19 @@ impl Machine {
     }
 }
 
+/// The first entry that says of what it is about what another has said before.
+fn twice<E, K: PartialEq>(
+    table: &'static str,
+    [first, rest]: [&str; 2],
+    entries: &[E],
+    about: impl Fn(&E) -> K,
+) -> Option<Fault> {
+    let is_known = |entry: &usize| entries[..*entry].iter().any(|it| about(it) == about(&entries[*entry]));
+    let entry = (0..entries.len()).find(is_known)?;
+    let message = format!("another [[{table}]] has the same {first} and {rest}: which of them holds?");
+    Some(Fault { table, entry, key: first.to_owned(), message })
+}
+
 fn numbers(cost: &ComputeCost) -> Vec<(&'static str, f64)> {
     let costs = [
         ("per_computed_pair", cost.per_computed_pair),
@@ -150,12 +194,10 @@ fn numbers(cost: &ComputeCost) -> Vec<(&'static str, f64)> {
 fn not_a_cost(table: &'static str, entry: usize, numbers: &[(&'static str, f64)]) -> Option<Fault> {
     let is_fault = |&&(key, number): &&(&str, f64)| {
         let least_is_there = !matches!(key, "threads" | "pairs_per_list_entry") || number >= 1.0;
-        !(number.is_finite() && number >= 0.0 && least_is_there)
+        !((0.0..=MOST).contains(&number) && least_is_there)
     };
     let &(key, number) = numbers.iter().find(is_fault)?;
-    let message = format!(
-        "`{key}` is {number}, which costs nothing sensible: a finite number from 0, of counts from 1"
-    );
+    let message = format!("`{key}` is {number:?}, no cost: a number from 0 to {MOST:e}, of counts from 1");
     Some(Fault { table, entry, key: key.to_owned(), message })
 }
 
@@ -232,7 +274,7 @@ per_ghost_unpacked = { seconds = 1e-9 }
         );
         assert_eq!(
             refused("3e-7", "-3e-7"),
-            "machine.toml, line 9: `latency_s` is -0.0000003, which costs nothing sensible: a finite number from 0, of counts from 1"
+            "machine.toml, line 9: `latency_s` is -3e-7, no cost: a number from 0 to 1e6, of counts from 1"
         );
         assert_eq!(
             refused("from_bytes = 4096", "from_bytes = 5000"),
@@ -246,6 +288,17 @@ per_ghost_unpacked = { seconds = 1e-9 }
         assert!(
             refused("seconds = 3e-10", "seconds = nan")
                 .starts_with("machine.toml, line 30: `per_computed_pair` is NaN")
+        );
+        let again = TEXT.split_once("[[overlap]]").unwrap().1;
+        assert_eq!(
+            refused("[[overlap]]", &format!("[[overlap]]{again}\n[[overlap]]")),
+            "machine.toml, line 36: another [[overlap]] has the same backend and distance: which of them holds?"
+        );
+        let overlap =
+            "[[overlap]]\nbackend = \"p2p\"\ndistance = \"node\"\nhidden_share = 0\nprogress_call_s = 0\n";
+        assert_eq!(
+            refused("[[overlap]]", &format!("{}[[overlap]]", overlap.repeat(1200))),
+            "machine.toml, line 5021: there are 1201 [[overlap]], more than 1000"
         );
         assert!(
             refused("\"p2p\"", "\"auto\"")
