@@ -129,7 +129,7 @@ fn frames_of_a_trajectory() {
     assert_eq!(workdir.succeed(start, "run melt.toml --quiet").stderr, "");
     assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=3", start), @r"
     exit code 2
-    error: start.extxyz: there is no frame 3: the frames are 1 to 2
+    error: start.extxyz: `system.file.frame` is 3, but the frames are 1 to 2
     ");
     assert_snapshot!(error(&workdir, "run melt.toml --set system.file.frame=0", start), @r"
     exit code 2

@@ -10,6 +10,7 @@ mod documented;
 mod early_end;
 mod extxyz_files;
 mod fit;
+mod hostile_lab;
 mod killed;
 mod launch;
 mod limits;

@@ -68,6 +68,37 @@ fn a_block_that_cannot_be_had_is_an_error() {
     assert!(size > 1_000_000, "{size}");
 }
 
+/// Wherever the limit is, all that is made of many particles or cells is asked for.
+#[test]
+fn no_large_block_is_taken_for_granted() {
+    let workdir = Workdir::new(&MELT.replace("[6, 5, 5]", "[30, 30, 30]"));
+    workdir.write("machine.toml", super::predict::MACHINE);
+    let local = "--set parallel.backend=local --steps 1 --quiet";
+    for (command, asked) in [
+        (format!("run melt.toml {local}"), "error: rank 0: out of memory: there is no room for "),
+        (
+            "predict melt.toml --ranks 20000 --weak --machine machine.toml --backends p2p --steps 1 --quiet"
+                .to_owned(),
+            "error: out of memory: there is no room for a prediction of 1 steps on 20000 ranks (about ",
+        ),
+    ] {
+        let mut refused = 0;
+        for room in (60_000..=150_000).step_by(10_000) {
+            let said = Said::of(workdir.shell(&format!("ulimit -v {room}; exec \"$md\" {command}")));
+            let small =
+                said.stderr.split("memory allocation of ").nth(1).and_then(|text| text.split(' ').next());
+            let is_small = small.is_some_and(|size| size.parse::<u64>().unwrap() < 100_000);
+            let is_asked = said.stderr.lines().any(|line| line.starts_with(asked));
+            assert!(
+                said.code == Some(0) || said.code == Some(1) && (is_asked || is_small),
+                "{room}: {said:?}"
+            );
+            refused += u64::from(is_asked);
+        }
+        assert!(refused > 0, "{command}");
+    }
+}
+
 /// A file without content is as large as one likes.
 #[test]
 fn particle_files_beyond_the_memory() {

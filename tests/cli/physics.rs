@@ -101,10 +101,20 @@ fn a_total_energy_that_is_not_kept() {
     let cause = "; pairs that were missed may be the cause (`simulation.max_drift` makes this an error)\n";
     assert!(stale.stderr.ends_with(cause), "{stale:?}");
     let arguments = "run melt.toml --set simulation.timestep=0.03 --set simulation.max_drift=0.01";
-    assert_snapshot!(error_everywhere(&workdir, arguments, &starts()), @r"
+    assert_snapshot!(error_everywhere(&workdir, arguments, &starts()), @r#"
     exit code 1
-    error: step 14: the total energy has changed by 1.763e-2 per atom, more than the 1e-2 allowed; the time step is probably too large
-    ");
+    error: step 14: the total energy has changed by 1.763e-2 per atom, more than the 1e-2 allowed; the time step is too large, or the potential jumps too far at its cutoff: try `interaction.shift = "energy"` or a larger `interaction.cutoff`
+    "#);
+    for (options, cause) in [
+        ("interaction.shift=energy", "; the time step is probably too large\n"),
+        (
+            "neighbor.rebuild.every=200 --set simulation.steps=40",
+            "; pairs that were missed may be the cause\n",
+        ),
+    ] {
+        let text = error(&workdir, &format!("{arguments} --set {options}"), Start::Threads(1));
+        assert!(text.starts_with("exit code 1\n") && text.ends_with(cause), "{text}");
+    }
     let kept = "run melt.toml --set simulation.max_drift=0.01";
     assert_eq!(workdir.succeed(Start::Threads(3), kept).stderr, "");
     assert_snapshot!(error(&workdir, "run melt.toml --set simulation.max_drift=0", Start::Plain), @r"

@@ -8,7 +8,7 @@ const COLUMNS: &str = "backend,shell,exchange,partition,ranks,atoms,messages,byt
     migrate_s,border_s,neighbor_s,halo_pack_s,halo_transfer_s,halo_wait_s,halo_unpack_s,force_s,force_return_s,rebuild_s,mean_s,\
     exchange_s,grid,ranks_per_node,placement,scaling,threads,precision,seed,version";
 
-const MACHINE: &str = r#"[[message]]
+pub(crate) const MACHINE: &str = r#"[[message]]
 backend = "p2p"
 distance = "node"
 from_bytes = 0

@@ -95,6 +95,14 @@ fn jobs_that_fail_are_named_and_others_go_on() {
     assert!(said.stdout.contains("left out: 500 ranks, 600 atoms, p2p half direct rect: "), "{said:?}");
     assert!(said.stdout.contains(": failed: exit code 1: \n"), "{said:?}");
     assert_eq!(rows(&workdir, &["backend", "ranks"]), [["local", "1"]]);
+    let said =
+        workdir.call(Start::Plain, "sweep melt.toml --output s --backends p2p --repeat 1 --launcher true");
+    assert!(
+        said.stdout.contains(": failed: it has left no timing.csv: No such file or directory "),
+        "{said:?}"
+    );
+    let said = workdir.call(Start::Plain, "sweep melt.toml --output melt.toml --backends local");
+    assert!(said.stderr.starts_with("error: cannot create the output directory `melt.toml`: "), "{said:?}");
 }
 
 #[test]

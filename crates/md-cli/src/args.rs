@@ -209,7 +209,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Events that each rank keeps for --trace: the last ones
-    #[arg(long, value_name = "N", default_value_t = EVENTS, value_parser = clap::value_parser!(u64).range(1..=MOST_EVENTS))]
+    #[arg(long, value_name = "N", default_value_t = EVENTS, requires = "trace", value_parser = clap::value_parser!(u64).range(1..=MOST_EVENTS))]
     pub trace_events: u64,
 }
 

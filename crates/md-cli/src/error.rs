@@ -48,6 +48,16 @@ pub enum RunError {
         /// Its size, in words.
         size: String,
     },
+    /// A timeline that there is no memory for.
+    #[error("--trace-events {events} takes {needed} of memory per rank, but there are {there} per rank here")]
+    TooManyEvents {
+        /// Of each rank.
+        events: u64,
+        /// In words.
+        needed: String,
+        /// In words.
+        there: String,
+    },
     /// An environment variable that names no instruction set of this CPU.
     #[error("{variable} is `{wanted}`, but this CPU has {available}")]
     UnknownSimd {
@@ -79,6 +89,14 @@ pub enum RunError {
     /// The simulation.
     #[error(transparent)]
     Engine(EngineError),
+    /// An energy that has changed too much, or is not a number any more.
+    #[error("{error}; {cause}")]
+    Energy {
+        /// What has happened.
+        error: EngineError,
+        /// Why it may have.
+        cause: &'static str,
+    },
     /// Ranks that were not started alike.
     #[error("{0}")]
     Unlike(String),
@@ -159,6 +177,16 @@ impl From<PredictError> for RunError {
 }
 
 impl RunError {
+    /// What has ended a run; of an energy that was not kept, with the cause.
+    pub(crate) fn with_cause(error: EngineError, cause: &'static str) -> Self {
+        match error {
+            EngineError::Drift { .. } | EngineError::NotFinite { step: 1.., .. } => {
+                Self::Energy { error, cause }
+            }
+            error => error.into(),
+        }
+    }
+
     /// How a command ends that has measured: what is named first was wrong, the others have failed or timed out. `file` has the details.
     ///
     /// # Errors
@@ -191,10 +219,12 @@ impl RunError {
     /// Exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Predict(PredictError::Refused { .. }) => RUN_FAILED,
             Self::Scenario(_)
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::TooManyEvents { .. }
             | Self::Unlike(_)
             | Self::Trace(_)
             | Self::Machine(_)
@@ -215,10 +245,12 @@ impl RunError {
             | Self::Output(
                 OutputError::Create { .. }
                 | OutputError::OverwritesInput { .. }
+                | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
                 | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
+            | Self::Energy { .. }
             | Self::Reference(_)
             | Self::NoRoom { .. }
             | Self::Output(_)
@@ -235,7 +267,7 @@ impl RunError {
     pub fn scope(&self) -> Scope {
         match self {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
-            Self::Engine(error) => error.scope(),
+            Self::Engine(error) | Self::Energy { error, .. } => error.scope(),
             Self::Compared { .. }
             | Self::Unlike(_)
             | Self::Reference(_)
@@ -245,6 +277,7 @@ impl RunError {
             | Self::Input(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
+            | Self::TooManyEvents { .. }
             | Self::Trace(_)
             | Self::Machine(_)
             | Self::Predict(_)
@@ -252,6 +285,7 @@ impl RunError {
             | Self::Output(
                 OutputError::Create { .. }
                 | OutputError::OverwritesInput { .. }
+                | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
                 | OutputError::InUse { .. },
             ) => Scope::AllRanks,

@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::input::{self, InputParticles, Source};
 use crate::scenario::{self, InputFile, InputFormat, Scenario, ScenarioSource};
 use crate::setup;
-use crate::text_file::{is_open_already, read_scenario, told};
+use crate::text_file::{is_open_already, read_text, told};
 
 /// Everything a run starts from, the same on all ranks but for the particles that each of them keeps.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Inputs {
     pub scenario: Scenario,
     /// The particle file, where there is one.
     pub particles: Option<InputParticles>,
+    /// Further files that a command was given.
+    pub beside: Vec<PathBuf>,
     /// The particles as the engine takes them, once they are asked for: one list for all set-ups of these inputs.
     pub(crate) list: OnceLock<Arc<[Particle]>>,
 }
@@ -64,13 +66,14 @@ impl Inputs {
 
     fn with(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (&args.scenario, args.scenario.display().to_string());
-        let text = told(world, path, || read_scenario(path).map(Some))?.unwrap_or_default();
+        let text = told(world, path, || read_text(path, "scenario").map(Some))?.unwrap_or_default();
         Self::load(path.clone(), ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
     fn load(path: PathBuf, source: ScenarioSource, world: Option<&dyn World>) -> Result<Self, RunError> {
         let scenario = scenario::load(&source)?;
-        let mut inputs = Self { path, source, scenario, particles: None, list: OnceLock::new() };
+        let mut inputs =
+            Self { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() };
         if let (Some(path), Some(file)) = (inputs.particle_file(), inputs.scenario.system.file.clone()) {
             let name = path.display().to_string();
             inputs.read_particles(&file, &Source::file(&name, &path, world))?;

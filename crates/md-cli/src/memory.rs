@@ -5,7 +5,10 @@ use std::path::Path;
 
 use md_comm::{World, launch};
 use md_engine::Setup;
+use md_lab::in_words;
+use md_lab::trace::EVENT_BYTES;
 
+use crate::args::TraceArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::{Scenario, ScenarioError};
@@ -143,6 +146,36 @@ pub(crate) fn expect_file(bytes: u64, ranks: usize) -> Result<(), String> {
     Err(format!("it has {size}, but there are {there} of memory per rank here"))
 }
 
+/// Makes sure that there is memory for a text that takes so many times its length.
+///
+/// # Errors
+/// Its size and that of the memory, in words.
+pub(crate) fn expect_text(bytes: u64, times: u64) -> Result<(), String> {
+    let (needed, there) = (bytes as f64 * times as f64, of_machine().unwrap_or(f64::INFINITY));
+    if needed <= there {
+        return Ok(());
+    }
+    let [size, needed, there] = [bytes as f64, needed, there].map(in_words);
+    Err(format!("it has {size}, for which about {needed} of memory are needed, but there are {there} here"))
+}
+
+/// Makes sure that every rank has room for the events of a timeline, if there is to be one. *Collective.*
+///
+/// # Errors
+/// [`RunError::TooManyEvents`]; communication.
+pub(crate) fn expect_timeline(world: &dyn World, args: &TraceArgs) -> Result<(), RunError> {
+    if args.trace.is_none() {
+        return Ok(());
+    }
+    let (needed, events) = (args.trace_events as f64 * EVENT_BYTES as f64, args.trace_events);
+    match available_to_all(world)? {
+        Some(there) if needed > there => {
+            Err(RunError::TooManyEvents { events, needed: in_words(needed), there: in_words(there) })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Bytes that this machine, or the control groups that this process belongs to, can still give; `None` where the system
 /// does not tell.
 pub(crate) fn of_machine() -> Option<f64> {
@@ -214,27 +247,9 @@ fn entry(file: &Path, name: &str) -> Option<f64> {
         .ok()
 }
 
-/// Bytes for people.
-pub(crate) fn in_words(bytes: f64) -> String {
-    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
-    let power = ((bytes.max(1.0).log10() / 3.0) as usize).clamp(1, UNITS.len());
-    let number = bytes / 1000f64.powi(power as i32);
-    if number < 10.0 {
-        format!("{number:.1} {}", UNITS[power - 1])
-    } else {
-        format!("{number:.0} {}", UNITS[power - 1])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_have_sensible_units() {
-        let words = [0.0, 2.1e7, 1.46e9, 23e9, 4.2e18, 1e22].map(in_words);
-        assert_eq!(words, ["0.0 kB", "21 MB", "1.5 GB", "23 GB", "4.2 EB", "10000 EB"]);
-    }
 
     #[test]
     fn the_least_limit_of_all_groups_holds_and_cached_files_are_no_loss() {

@@ -1,7 +1,7 @@
 //! Files of text that somebody gives us: what they are is made sure of before they are read.
 
 use std::fs::{self, File, FileType};
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -24,20 +24,41 @@ const FOREIGN: [(&[u8], &str); 7] = [
     (b"\xfe\xff", "it is UTF-16: save it as UTF-8"),
 ];
 
+/// None of these is longer.
+const FOREIGN_BYTES: u64 = 8;
+
 /// Whether it is the standard input, or another file that is open already (`/dev/fd/63` of a shell's `<(...)`), which somebody writes to.
 pub(crate) fn is_open_already(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }
 
-/// The text of a scenario, or why there is none. A byte order mark is left out. The file may be one that [`is_open_already`].
-pub(crate) fn read_scenario(path: &Path) -> Result<String, String> {
-    let (file, _) = open(path, if is_open_already(path) { Kinds::Any } else { Kinds::Regular })?;
+/// The text of a scenario or of another file that people write, or why there is none. A byte order mark is left out. The file may
+/// be one that [`is_open_already`].
+pub(crate) fn read_text(path: &Path, kind: &str) -> Result<String, String> {
+    let (file, _) = open_any(path)?;
     let mut bytes = Vec::new();
     file.take(LONGEST_SCENARIO).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 == LONGEST_SCENARIO {
-        return Err(format!("it is longer than {} MB, which no scenario is", LONGEST_SCENARIO >> 20));
+        return Err(format!("it is longer than {} MB, which no {kind} is", LONGEST_SCENARIO >> 20));
     }
     decoded(bytes, 0)
+}
+
+/// A long text that somebody else will read, without its byte order mark, and its length.
+pub(crate) fn open_text(path: &Path) -> Result<(impl Read, u64), String> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let (file, bytes) = open_any(path)?;
+    let mut start = Vec::new();
+    (&file).take(FOREIGN_BYTES).read_to_end(&mut start).map_err(|error| error.to_string())?;
+    expect_no_foreign(&start)?;
+    if start.starts_with(MARK) {
+        start.drain(..MARK.len());
+    }
+    Ok((Cursor::new(start).chain(file), bytes))
+}
+
+fn open_any(path: &Path) -> Result<(File, u64), String> {
+    open(path, if is_open_already(path) { Kinds::Any } else { Kinds::Regular })
 }
 
 /// What rank 0 reads, or why it cannot, on all ranks; `None` is the end. *Collective.*
@@ -148,10 +169,15 @@ fn irregular(kind: FileType) -> Option<&'static str> {
     }
 }
 
+fn expect_no_foreign(bytes: &[u8]) -> Result<(), String> {
+    let foreign = FOREIGN.iter().find(|(start, _)| bytes.starts_with(start));
+    foreign.map_or(Ok(()), |(_, what)| Err((*what).to_owned()))
+}
+
 /// Bytes that follow so many lines as text.
 fn decoded(bytes: Vec<u8>, lines: usize) -> Result<String, String> {
-    if let Some((_, what)) = FOREIGN.iter().find(|(start, _)| lines == 0 && bytes.starts_with(start)) {
-        return Err((*what).to_owned());
+    if lines == 0 {
+        expect_no_foreign(&bytes)?;
     }
     let line =
         |index: usize, bytes: &[u8]| lines + 1 + bytes[..index].iter().filter(|&&byte| byte == b'\n').count();

@@ -105,8 +105,10 @@ impl LocalCells {
         for &key in &self.keys {
             self.places[key as usize] += 1;
         }
-        self.first.clear();
-        self.end.clear();
+        for bounds in [&mut self.first, &mut self.end] {
+            bounds.clear();
+            memory::reserve(bounds, cells);
+        }
         let mut next = 0;
         for cell in self.places.chunks_exact_mut(bins) {
             self.first.push(next);

@@ -12,6 +12,7 @@
 //! if somebody does, the next step sees it, counts it as dangerous and rebuilds.
 
 use crate::integrate::largest_displacement2;
+use crate::memory;
 use crate::particles::Particles;
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
@@ -126,6 +127,7 @@ impl RebuildWatch {
         (self.steps_since, self.known) = (0, 0.0);
         for (reference, column) in self.reference.iter_mut().zip(&particles.position) {
             reference.clear();
+            memory::reserve(reference, particles.owned());
             reference.extend_from_slice(&column[..particles.owned()]);
         }
     }

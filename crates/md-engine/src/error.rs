@@ -63,8 +63,7 @@ pub enum EngineError {
     },
     /// A total energy that has changed by more than is allowed.
     #[error(
-        "step {step}: the total energy has changed by {change:.3e} per atom, more than the {most:e} allowed; \
-         the time step is probably too large"
+        "step {step}: the total energy has changed by {change:.3e} per atom, more than the {most:e} allowed"
     )]
     Drift {
         /// The step.
@@ -130,8 +129,8 @@ pub enum EngineError {
     },
     /// Energy is not a number any more.
     #[error(
-        "step {step}: the energy is not a finite number (potential {potential}, kinetic {kinetic} per atom); \
-         the time step is probably too large"
+        "step {step}: the energy is not a finite number (potential {potential}, kinetic {kinetic} per atom){}",
+        if *step == 0 { "; particles may be on top of each other" } else { "" }
     )]
     NotFinite {
         /// The step.

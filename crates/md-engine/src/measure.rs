@@ -183,11 +183,14 @@ impl<I: Interaction> Simulation<'_, I> {
     /// This rank's particles.
     ///
     /// # Errors
-    /// Those of the integrator.
+    /// Those of the integrator; no memory for them.
     pub fn rows(&mut self, vector: RowVector) -> Result<Vec<ParticleRow>, EngineError> {
         self.complete_step()?;
         let State { particles, domain, .. } = &self.state;
-        Ok((0..particles.owned()).map(|index| row(particles, index, vector, domain)).collect())
+        let mut rows = Vec::new();
+        expect_room(&mut rows, particles.owned(), "the rows of this rank's particles")?;
+        rows.extend((0..particles.owned()).map(|index| row(particles, index, vector, domain)));
+        Ok(rows)
     }
 
     /// What contexts that choose their transports by themselves have chosen.

@@ -22,7 +22,7 @@ mod transports;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use error::EncodeError;
-pub use names::{name_of, significant};
+pub use names::{in_words, name_of, significant};
 pub use strategy::{RunContext, Setting, Strategy, Variant};
 #[cfg(feature = "mpi")]
 pub use transports::Processes;

@@ -34,9 +34,27 @@ fn without_trailing_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
+/// Bytes for people.
+pub fn in_words(bytes: f64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    let power = ((bytes.max(1.0).log10() / 3.0) as usize).clamp(1, UNITS.len());
+    let number = bytes / 1000f64.powi(power as i32);
+    if number < 10.0 {
+        format!("{number:.1} {}", UNITS[power - 1])
+    } else {
+        format!("{number:.0} {}", UNITS[power - 1])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_have_sensible_units() {
+        let words = [0.0, 2.1e7, 1.46e9, 23e9, 4.2e18, 1e22].map(in_words);
+        assert_eq!(words, ["0.0 kB", "21 MB", "1.5 GB", "23 GB", "4.2 EB", "10000 EB"]);
+    }
 
     #[test]
     fn like_percent_g_of_c() {

@@ -10,6 +10,9 @@ use crate::plot::{Line, Panel, Panels};
 use crate::statistics::Interval;
 use crate::tables::{CONTEXT_COLUMNS, table};
 
+/// Beyond times and rates.
+const MOST: f64 = 1e30;
+
 /// What follows the context in a row.
 const OWN_COLUMNS: &str = "step_median_s,step_low_s,step_high_s,atom_steps_per_s";
 
@@ -133,27 +136,45 @@ pub fn sweep_csv(rows: &[Row]) -> Result<Vec<u8>, EncodeError> {
 /// The rows of an earlier sweep.csv.
 ///
 /// # Errors
-/// What is no such table, with its line.
+/// What is no such table, with its line; rows that no job has written.
 pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
     let own = columns();
     if text.lines().next() != Some(own.as_str()) {
         return Err(EncodeError::new(format!("line 1: the columns are not {own}")));
+    }
+    if !text.ends_with('\n') {
+        let line = text.lines().count();
+        return Err(EncodeError::new(format!("line {line}: the file ends without a newline: it is cut")));
     }
     let context = CONTEXT_COLUMNS.split(',').count();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let row = |record: csv::Result<csv::StringRecord>| {
         let record = record.map_err(EncodeError::new)?;
         let line = record.position().map_or(0, csv::Position::line);
+        let fault = |what: String| EncodeError::new(format!("line {line}: {what}"));
         let number = |text: &str| {
-            text.parse::<f64>().map_err(|_| EncodeError::new(format!("line {line}: `{text}` is no number")))
+            let value = text.parse::<f64>().ok().filter(|value| (0.0..=MOST).contains(value));
+            value.ok_or_else(|| fault(format!("`{text}` is no number from 0 to {MOST:e}")))
         };
         let numbers = record.iter().skip(context).map(number).collect::<Result<Vec<_>, _>>()?;
         let [median_s, low_s, high_s, atom_steps_per_s, phases_s @ ..] = &numbers[..] else {
-            return Err(EncodeError::new(format!("line {line} is too short")));
+            return Err(fault("it is too short".to_owned()));
         };
         let step = Interval { median_s: *median_s, low_s: *low_s, high_s: *high_s };
+        if !(0.0 < *low_s && low_s <= median_s && median_s <= high_s && *atom_steps_per_s > 0.0) {
+            return Err(fault(format!(
+                "step_low_s = {low_s}, step_median_s = {median_s} and step_high_s = {high_s} are no times of steps"
+            )));
+        }
         let context = record.iter().take(context).map(str::to_owned).collect();
-        Ok(Row { context, step, atom_steps_per_s: *atom_steps_per_s, phases_s: phases_s.to_vec() })
+        let row = Row { context, step, atom_steps_per_s: *atom_steps_per_s, phases_s: phases_s.to_vec() };
+        for name in ["ranks", "threads", "atoms"] {
+            let value = row.column(name);
+            if value.parse::<u64>().map_or(true, |count| count == 0) {
+                return Err(fault(format!("`{name}` is `{value}`, no count")));
+            }
+        }
+        Ok(row)
     };
     reader.records().map(row).collect()
 }
@@ -254,7 +275,20 @@ mod tests {
         );
         assert_eq!(read_sweep(&text).unwrap(), rows);
         let error = read_sweep(&text.replace(",0.2,", ",fast,")).unwrap_err();
-        assert_eq!(error.to_string(), "line 2: `fast` is no number");
+        assert_eq!(error.to_string(), "line 2: `fast` is no number from 0 to 1e30");
+        for (from, to, expected) in [
+            (",0.2,", ",nan,", "line 2: `nan` is no number from 0 to 1e30"),
+            (
+                ",0.2,",
+                ",0.5,",
+                "line 2: step_low_s = 0.1, step_median_s = 0.5 and step_high_s = 0.4 are no times of steps",
+            ),
+            (",4000,", ",many,", "line 2: `atoms` is `many`, no count"),
+        ] {
+            assert_eq!(read_sweep(&text.replacen(from, to, 1)).unwrap_err().to_string(), expected);
+        }
+        let cut = read_sweep(text.trim_end()).unwrap_err().to_string();
+        assert_eq!(cut, "line 3: the file ends without a newline: it is cut");
         assert!(
             read_sweep("a,b\n").unwrap_err().to_string().starts_with("line 1: the columns are not backend,")
         );

@@ -1,5 +1,7 @@
 //! How rows become CSV. Floats come out in the shortest form that reads back exactly.
 
+use std::io::{self, Write};
+
 use csv::WriterBuilder;
 use serde::Serialize;
 
@@ -29,9 +31,29 @@ pub fn rows<R: Serialize>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, 
 }
 
 fn append<R: Serialize>(text: Vec<u8>, rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>, EncodeError> {
-    let mut writer = WriterBuilder::new().has_headers(false).from_writer(text);
+    let mut writer = WriterBuilder::new().has_headers(false).from_writer(Text(text));
     rows.into_iter().try_for_each(|row| writer.serialize(row)).map_err(EncodeError::new)?;
-    writer.into_inner().map_err(EncodeError::new)
+    Ok(writer.into_inner().map_err(|error| EncodeError::new(error.error()))?.0)
+}
+
+/// Bytes that may find no memory.
+struct Text(Vec<u8>);
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_reserve(bytes.len()).map_err(|_| {
+            let length = self.0.len() + bytes.len();
+            io::Error::other(format!(
+                "out of memory: there is no room for a table of more than {length} bytes"
+            ))
+        })?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Columns as wide as their longest cell, right-aligned.

@@ -13,9 +13,10 @@ use md_lab::plot::Picture;
 use md_lab::{Transports, lock};
 
 use super::compare::{Selection, select};
-use super::open_on_root;
+use super::{note_lock, open_on_root};
 use crate::args::BenchArgs;
-use crate::error::{COMMUNICATION_FAILED, RunError};
+use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
+use crate::memory;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 use crate::scenario::{listed, nearest};
 
@@ -129,6 +130,7 @@ pub fn bench(
             nodes: transports.nodes()?,
         },
         machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
+        memory: memory::available_to_all(agreement)?,
     };
     let heartbeat = Heartbeat::default();
     let monitor = outputs.as_ref().map(|outputs| watch(outputs, heartbeat.clone(), limit, end_job));
@@ -149,17 +151,15 @@ pub fn bench(
     if let Some(outputs) = &outputs {
         lock(outputs).publish()?;
     }
-    exit_status(&rows)
+    exit_status(&rows, args.budget)
 }
 
 fn open(args: &BenchArgs) -> Result<Outputs, OutputError> {
-    let directory =
-        OutputDirectory::without_scenario(args.output.clone(), &KnownFile::RESULTS_OF_A_BENCHMARK)?;
+    let results = &KnownFile::RESULTS_OF_A_BENCHMARK;
+    let directory = OutputDirectory::without_scenario(args.output.clone(), results, &[])?;
+    note_lock(&directory);
     let screen = Screen::stdout(Verbosity::unless(args.quiet));
-    let samples = args.samples.as_ref().map(|path| {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        directory.create_records(path, b"")
-    });
+    let samples = args.samples.as_ref().map(|path| directory.create_elsewhere(path));
     let (samples, budget_s) = (samples.transpose()?, args.budget);
     Ok(Outputs { rows: Vec::new(), current: None, directory, screen, skipped: 0, budget_s, samples })
 }
@@ -184,7 +184,7 @@ fn watch(outputs: &Arc<Mutex<Outputs>>, heartbeat: Heartbeat, limit: Duration, e
     )
 }
 
-fn exit_status(rows: &[Row]) -> Result<(), RunError> {
+fn exit_status(rows: &[Row], budget_s: f64) -> Result<(), RunError> {
     let named = |wanted: Status| -> Vec<String> {
         let with = rows.iter().filter(|row| row.status == wanted);
         with.map(|row| format!("{} over {}", row.benchmark, row.mechanism)).collect()
@@ -196,7 +196,23 @@ fn exit_status(rows: &[Row]) -> Result<(), RunError> {
             ("timed out", named(Status::Timeout)),
         ],
         KnownFile::BENCH.name(),
-    )
+    )?;
+    let nothing =
+        |summary, exit_code| Err(RunError::Compared { summary, exit_code, remains: Remains::Nothing });
+    if rows.is_empty() {
+        return nothing(
+            format!("nothing was measured: a budget of {budget_s} s is enough for no case"),
+            BAD_INPUT,
+        );
+    }
+    if rows.iter().any(|row| row.status == Status::Ok) {
+        return Ok(());
+    }
+    let mut reasons: Vec<String> =
+        rows.iter().map(|row| format!("{}: {}", row.mechanism, row.note)).collect();
+    reasons.sort();
+    reasons.dedup();
+    nothing(format!("nothing could be measured: {}", reasons.join("; ")), COMMUNICATION_FAILED)
 }
 
 #[cfg(feature = "mpi")]

@@ -1,6 +1,6 @@
 //! `md-cli fit`: what messages and computation cost on this machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use md_lab::Transports;
@@ -14,7 +14,7 @@ use super::open_on_root;
 use crate::args::{BenchArgs, FitArgs};
 use crate::error::RunError;
 use crate::output::{KnownFile, OutputDirectory, Progress, Screen, Verbosity};
-use crate::text_file::read_scenario;
+use crate::text_file::read_text;
 
 /// Of the budget, where both are measured.
 const SHARE_OF_MESSAGES: f64 = 2.0 / 3.0;
@@ -42,7 +42,9 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
     let Machine { mpi_library, host, cpu, date, version, .. } =
         Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?;
     let directory = open_on_root(agreement, || {
-        OutputDirectory::without_scenario(args.output.clone(), &[KnownFile::MACHINE, KnownFile::FIT_SVG])
+        let inputs: Vec<&Path> = args.bench.iter().map(PathBuf::as_path).collect();
+        let results = [KnownFile::MACHINE, KnownFile::FIT_SVG];
+        OutputDirectory::without_scenario(args.output.clone(), &results, &inputs)
     })?;
     let mut progress = None;
     let computes = fit::measure_compute(transports, budget_s, |done, of| {
@@ -92,6 +94,6 @@ fn publish(fitted: &Fitted, directory: &OutputDirectory, verbosity: Verbosity) -
 /// The rows of this bench.csv.
 fn read(path: &Path) -> Result<Vec<Measurement>, RunError> {
     let name = path.display().to_string();
-    let text = read_scenario(path).map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+    let text = read_text(path, "table of benchmarks").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
     Ok(Measurement::read(&name, text.as_bytes())?)
 }

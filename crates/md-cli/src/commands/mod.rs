@@ -15,7 +15,7 @@ pub mod trace_summary;
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use md_comm::{Backend, World};
 use md_core::observables::SystemSums;
@@ -62,17 +62,22 @@ fn output_directory(
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
-    let inputs_read: Vec<&Path> =
-        [inputs.path.as_path()].into_iter().chain(particle_file.as_deref()).collect();
+    let beside = particle_file.iter().chain(&inputs.beside).map(PathBuf::as_path);
+    let inputs_read: Vec<&Path> = [inputs.path.as_path()].into_iter().chain(beside).collect();
     let path = &inputs.scenario.output.directory;
     let effective = effective_toml(&found_from_anywhere(inputs)?);
     let directory = OutputDirectory::for_scenario(path, trajectory, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
+    note_lock(&directory);
+    note_particles(inputs, verbosity);
+    Ok(directory)
+}
+
+/// Says so if a lock was taken over.
+fn note_lock(directory: &OutputDirectory) {
     if let Some(holder) = directory.left_by() {
         note(&format!("the lock of {holder}, which has ended without removing it, was taken over"));
     }
-    note_particles(inputs, verbosity);
-    Ok(directory)
 }
 
 /// An effective scenario has more text than one with defaults left out.

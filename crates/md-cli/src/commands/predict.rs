@@ -1,5 +1,7 @@
 //! `md-cli predict`: the time of a step on any number of ranks.
 
+use std::collections::BTreeSet;
+
 use md_comm::Backend;
 use md_lab::machine::Machine;
 use md_lab::name_of;
@@ -13,8 +15,8 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, Screen, Verbosity};
 use crate::scenario::listed;
-use crate::setup;
-use crate::text_file::read_scenario;
+use crate::text_file::read_text;
+use crate::{memory, setup};
 
 /// What a user has chosen by name.
 pub struct Wish {
@@ -47,18 +49,19 @@ impl Wish {
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), RunError> {
+pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), RunError> {
     let name = args.machine.display().to_string();
     let unreadable = |reason| RunError::Unreadable { path: name.clone(), reason };
-    let machine = Machine::read(&name, &read_scenario(&args.machine).map_err(unreadable)?)?;
+    let machine = Machine::read(&name, &read_text(&args.machine, "machine").map_err(unreadable)?)?;
+    inputs.beside.push(args.machine.clone());
     // Every number of ranks has a grid of its own.
     let mut scenario = inputs.scenario.clone();
     scenario.parallel.grid = None;
-    let config = setup::of_scenario(inputs, &scenario, 1)?.config;
+    let config = setup::of_scenario(&inputs, &scenario, 1)?.config;
     let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
     let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
     let request = Request {
-        ranks: args.ranks.iter().map(|&ranks| ranks as usize).collect(),
+        ranks: each_once(&args.ranks),
         ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
         placement: wish.placement,
         scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
@@ -66,10 +69,11 @@ pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), R
         between_nodes: scenario.parallel.between_nodes,
         steps: args.steps.map(|steps| steps as usize),
         seed: args.seed.unwrap_or(scenario.simulation.seed),
+        memory: memory::of_machine(),
     };
     let forecast = md_lab::predict::predict(&config, &machine, &request)?;
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = output_directory(inputs, None, verbosity)?;
+    let directory = output_directory(&inputs, None, verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&forecast));
     let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));
@@ -77,4 +81,9 @@ pub fn predict(inputs: &Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), R
     directory.write_encoded(KnownFile::PREDICT_SVG, chart(&forecast).svg().map(String::into_bytes))?;
     directory.finish()?;
     Ok(screen.finish()?)
+}
+
+fn each_once(ranks: &[u32]) -> Vec<usize> {
+    let mut known = BTreeSet::new();
+    ranks.iter().filter(|&&ranks| known.insert(ranks)).map(|&ranks| ranks as usize).collect()
 }

@@ -1,7 +1,6 @@
 //! `md-cli run`: the simulation, and the files and the screen as its observers.
 
 use std::cell::RefCell;
-use std::path::Path;
 
 use md_comm::World;
 use md_engine::{
@@ -24,7 +23,7 @@ use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
 use crate::output::tables::{timing_csv, timing_ranks_csv};
 use crate::output::timeline::trace_line;
-use crate::output::warnings::first_danger;
+use crate::output::warnings::{cause, first_danger};
 use crate::output::{
     FrameBox, KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, ThermoWriter,
     TrajectoryWriter, Verbosity,
@@ -42,6 +41,7 @@ use md_lab::RunContext;
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let setup = setup::of_inputs(inputs, world.ranks())?;
     memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
+    memory::expect_timeline(world, &args.trace)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
     let (directory, writers, console, mut timeline) =
@@ -59,7 +59,9 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     early_end.listen();
     traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
     simulation.start_measuring()?;
-    simulation.run(steps, &mut observers.all())?;
+    simulation.run(steps, &mut observers.all()).map_err(|error| {
+        RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
+    })?;
     let timing = simulation.timing()?;
     traced.as_ref().map_or(Ok(()), TracedWorld::stop)?;
     let (timings, ranks) = (Timings::reduce(&timing, world)?, timing.gather(ROOT, world)?);
@@ -151,17 +153,10 @@ impl Outputs {
                 progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
                 danger: None,
             },
-            timeline: args.trace.trace.as_ref().map(|path| timeline(&directory, path)).transpose()?,
+            timeline: args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?,
             directory,
         })
     }
-}
-
-/// A file that is relative to the working directory, not to that of the outputs.
-fn timeline(directory: &OutputDirectory, path: &Path) -> Result<RecordFile, OutputError> {
-    let place = std::path::absolute(path);
-    let create = |reason| OutputError::Create { action: "create", path: path.to_owned(), reason };
-    directory.create_records(place.map_err(create)?, b"")
 }
 
 /// What is known at the end, on rank 0.

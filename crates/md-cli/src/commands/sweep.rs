@@ -1,9 +1,10 @@
 //! `md-cli sweep`: runs of many sizes, ranks and strategies, one after another, into one table.
 //!
-//! Every run is a job of its own, started by the launcher, in the folder `job` of the output directory. After every row the table is
+//! Every run is a job of its own, started by the launcher, in a folder of its own in the output directory. After every row the table is
 //! written again as a whole, so it is complete whenever the sweep ends; what is in it is not run again.
 
 use std::fs;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -22,9 +23,10 @@ use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
 use crate::scenario::{Scenario, effective_toml};
 use crate::setup;
+use crate::text_file::read_text;
 
-/// Folder of the job that runs.
-const JOB: &str = "job";
+/// Folder of the job that runs; it is removed with all that is in it, so nobody else's may have that name.
+const JOB: &str = ".md-cli.job";
 const DIGITS: usize = 4;
 /// Between two looks at a job.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -216,8 +218,9 @@ impl Job {
             let code = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
             return Err(Failure::Job(format!("{code}: {line}")));
         }
-        let timing = fs::read(folder.join(KnownFile::TIMING.name()))
-            .map_err(|reason| Failure::Job(reason.to_string()))?;
+        let timing = fs::read(folder.join(KnownFile::TIMING.name())).map_err(|reason| {
+            Failure::Job(format!("it has left no {}: {reason}", KnownFile::TIMING.name()))
+        })?;
         Sample::of_timing(&timing).map_err(|reason| Failure::Job(reason.to_string()))
     }
 
@@ -254,6 +257,16 @@ fn wait(mut child: Child, early_end: &EarlyEnd) -> Option<i32> {
     }
 }
 
+/// The text of a file of an earlier sweep, if there is one.
+fn old_text(path: &Path) -> Result<Option<String>, RunError> {
+    let is_missing = |error: Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    if fs::symlink_metadata(path).is_err_and(is_missing) {
+        return Ok(None);
+    }
+    let unreadable = |reason| RunError::Unreadable { path: path.display().to_string(), reason };
+    read_text(path, "table of a sweep").map(Some).map_err(unreadable)
+}
+
 /// The table as it grows.
 struct Table {
     directory: OutputDirectory,
@@ -264,10 +277,10 @@ struct Table {
 impl Table {
     fn open(inputs: &Inputs, args: &SweepArgs) -> Result<Self, RunError> {
         let path = PathBuf::from(&inputs.scenario.output.directory);
-        let old = |file: KnownFile| fs::read_to_string(path.join(file.name())).ok();
-        let rows = match old(KnownFile::SWEEP) {
+        let old = |file: KnownFile| old_text(&path.join(file.name()));
+        let rows = match old(KnownFile::SWEEP)? {
             None => Vec::new(),
-            Some(_) if old(KnownFile::SCENARIO) != Some(effective_toml(&found_from_anywhere(inputs)?)) => {
+            Some(_) if old(KnownFile::SCENARIO)? != Some(effective_toml(&found_from_anywhere(inputs)?)) => {
                 return Err(refused(format!(
                     "`{}` holds a sweep of another scenario (scenario.toml)\nchoose another directory with --output DIR",
                     path.display()

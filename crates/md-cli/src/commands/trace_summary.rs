@@ -1,5 +1,7 @@
 //! `md-cli trace-summary`: who waited for whom, and what the length of a run consists of.
 
+use std::path::Path;
+
 use md_lab::EncodeError;
 use md_lab::plot::Picture;
 use md_lab::trace::{
@@ -7,20 +9,22 @@ use md_lab::trace::{
     waits_csv,
 };
 
+use super::note_lock;
 use crate::args::TraceSummaryArgs;
 use crate::error::RunError;
+use crate::memory;
 use crate::output::timeline::summary_text;
 use crate::output::{KnownFile, OutputDirectory};
+use crate::text_file::open_text;
 
 /// What is to be shown; writes the files that are asked for.
 ///
 /// # Errors
 /// See [`RunError`].
 pub fn trace_summary(args: &TraceSummaryArgs) -> Result<String, RunError> {
-    let timeline = Timeline::read(&args.trace)?;
+    let timeline = read(&args.trace)?;
     let (summary, path) = (Summary::of(&timeline), CriticalPath::of(&timeline));
     if let Some(directory) = &args.output {
-        let directory = OutputDirectory::without_scenario(directory.clone(), &[])?;
         let svg = |drawn: Result<String, EncodeError>| drawn.map(String::into_bytes);
         let contents = [
             (KnownFile::MESSAGES, edges_csv(&summary)),
@@ -30,7 +34,21 @@ pub fn trace_summary(args: &TraceSummaryArgs) -> Result<String, RunError> {
             (KnownFile::WAITS, waits_csv(&summary)),
             (KnownFile::CRITICAL_PATH, path_csv(&path)),
         ];
+        let results = contents.each_ref().map(|(file, _)| *file);
+        let directory = OutputDirectory::without_scenario(directory.clone(), &results, &[&args.trace])?;
+        note_lock(&directory);
         contents.into_iter().try_for_each(|(file, content)| directory.write_encoded(file, content))?;
     }
     Ok(summary_text(&timeline, &summary, &path))
+}
+
+/// A timeline and what it is made of take at most so many bytes per byte of text.
+const BYTES_PER_BYTE: u64 = 5;
+
+fn read(path: &Path) -> Result<Timeline, RunError> {
+    let unreadable = |reason| RunError::Unreadable { path: path.display().to_string(), reason };
+    let (text, bytes) = open_text(path).map_err(unreadable)?;
+    memory::expect_text(bytes, BYTES_PER_BYTE)
+        .map_err(|reason| unreadable(format!("{reason}: record fewer events (--trace-events)")))?;
+    Ok(Timeline::from_reader(path, text)?)
 }

@@ -48,7 +48,7 @@ pub enum Problem {
          the last whole one"
     )]
     CutFrame { number: u64, promised: u64, found: u64, whole: u64 },
-    #[error("there is no frame {number}: the frames are 1 to {count}")]
+    #[error("`system.file.frame` is {number}, but the frames are 1 to {count}")]
     NoFrame { number: u64, count: u64 },
     #[error("more {what} than the {promised} promised, the first one too many is `{text}`")]
     TooMany { what: &'static str, promised: u64, text: String },

@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use crate::error::RunError;
-use crate::memory;
 use crate::text_file::{Blocks, told};
 
 /// 2^64 over the golden ratio: multiples of it lie evenly whatever the steps between numbers are.
@@ -185,7 +184,7 @@ impl<'s> Source<'s> {
         let room = Vec::<u8>::new().try_reserve_exact(share.saturating_mul(BYTES));
         room.map(|()| share).map_err(|_| RunError::NoRoom {
             path: self.name.to_owned(),
-            size: memory::in_words(overview.text.bytes as f64),
+            size: md_lab::in_words(overview.text.bytes as f64),
         })
     }
 

@@ -11,7 +11,7 @@ use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
-use crate::text_file::read_scenario;
+use crate::text_file::read_text;
 
 /// A file with a fixed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +100,8 @@ pub struct OutputDirectory {
     inputs: Vec<FileIdentity>,
     /// The effective scenario, written before the run, and its bytes where it was.
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
+    /// Names of files that are removed at the start and written later.
+    results: Vec<String>,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -145,8 +147,12 @@ impl OutputDirectory {
     ///
     /// # Errors
     /// As [`Self::for_scenario`].
-    pub fn without_scenario(path: PathBuf, results: &[KnownFile]) -> Result<Self, OutputError> {
-        let directory = Self::open(path, &[])?;
+    pub fn without_scenario(
+        path: PathBuf,
+        results: &[KnownFile],
+        inputs: &[&Path],
+    ) -> Result<Self, OutputError> {
+        let mut directory = Self::open(path, inputs)?;
         directory.replace(results.iter().map(|file| file.name()))?;
         Ok(directory)
     }
@@ -160,7 +166,8 @@ impl OutputDirectory {
         })?;
         let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
         let identity = FileIdentity::behind(&path);
-        let mut directory = Self { path, identity, inputs, scenario: None, left_by: None, lock: None };
+        let (scenario, results, left_by, lock) = (None, Vec::new(), None, None);
+        let mut directory = Self { path, identity, inputs, scenario, results, left_by, lock };
         directory.place_of(LOCK_FILE)?;
         let (lock, left_by) = DirectoryLock::acquire(&directory.path)?;
         (directory.lock, directory.left_by) = (Some(lock), left_by);
@@ -168,9 +175,10 @@ impl OutputDirectory {
     }
 
     /// Removes the results of an earlier time, all of them or none.
-    fn replace<'n>(&self, results: impl IntoIterator<Item = &'n str>) -> Result<(), OutputError> {
-        let names = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]);
-        let places: Result<Vec<PathBuf>, OutputError> = names.map(|name| self.place_of(name)).collect();
+    fn replace<'n>(&mut self, results: impl IntoIterator<Item = &'n str>) -> Result<(), OutputError> {
+        self.results = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]).collect();
+        let places: Result<Vec<PathBuf>, OutputError> =
+            self.results.iter().map(|name| self.place_of(name)).collect();
         let places = places?;
         places.iter().try_for_each(|place| expect_room(place))?;
         places.iter().try_for_each(|place| make_room(place))
@@ -192,6 +200,25 @@ impl OutputDirectory {
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create_records(&self, name: impl AsRef<Path>, preamble: &[u8]) -> Result<RecordFile, OutputError> {
         RecordFile::create(self.place_of(name)?, preamble)
+    }
+
+    /// Creates a file at a place of the user's choice, which is relative to the working directory.
+    ///
+    /// # Errors
+    /// As [`Self::create_records`]; [`OutputError::Taken`].
+    pub fn create_elsewhere(&self, path: &Path) -> Result<RecordFile, OutputError> {
+        self.create_records(self.place_elsewhere(path)?, b"")
+    }
+
+    /// Makes sure that [`Self::create_elsewhere`] will do.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn expect_elsewhere(&self, path: &Path) -> Result<(), OutputError> {
+        let place = self.place_elsewhere(path)?;
+        let trial = place.file_name().unwrap_or_default().to_string_lossy();
+        self.create_records(place.with_file_name(unfinished(&trial)), b"")?.remove();
+        expect_room(&self.place_of(place)?)
     }
 
     /// Writes a file in one piece: it appears complete, under its name, or not at all.
@@ -242,6 +269,20 @@ impl OutputDirectory {
         if self.is_input(&path) { Err(OutputError::OverwritesInput { path }) } else { Ok(path) }
     }
 
+    /// Where a file goes that is none of the results.
+    fn place_elsewhere(&self, path: &Path) -> Result<PathBuf, OutputError> {
+        let create = |reason| OutputError::Create { action: "create", path: path.to_owned(), reason };
+        let place = std::path::absolute(path).map_err(create)?;
+        let is_here =
+            place.parent().and_then(FileIdentity::behind).is_some_and(|it| Some(it) == self.identity);
+        let own = [LOCK_FILE, KnownFile::SCENARIO.name()];
+        let mut taken = own.into_iter().chain(self.results.iter().map(String::as_str));
+        if is_here && taken.any(|name| place.file_name().is_some_and(|own| own == name)) {
+            return Err(OutputError::Taken { path: path.to_owned() });
+        }
+        Ok(place)
+    }
+
     fn is_input(&self, path: &Path) -> bool {
         FileIdentity::behind(path).is_some_and(|there| self.inputs.contains(&there))
     }
@@ -274,13 +315,13 @@ impl OutputDirectory {
 
 /// What a scenario names as its trajectory.
 fn trajectory_of(scenario: &Path) -> Option<String> {
-    let scenario: toml::Table = read_scenario(scenario).ok()?.parse().ok()?;
+    let scenario: toml::Table = read_text(scenario, "scenario").ok()?.parse().ok()?;
     Some(scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?.to_owned())
 }
 
 /// What a summary names as its trajectory, should the scenario have been removed or replaced.
 fn trajectory_in(summary: &Path) -> Option<String> {
-    let summary: serde_json::Value = serde_json::from_str(&read_scenario(summary).ok()?).ok()?;
+    let summary: serde_json::Value = serde_json::from_str(&read_text(summary, "summary").ok()?).ok()?;
     Some(summary.get("trajectory")?.as_str()?.to_owned())
 }
 

@@ -42,6 +42,12 @@ pub enum OutputError {
         /// The input.
         path: PathBuf,
     },
+    /// A file of the user's choice would stand in the place of a result.
+    #[error("`{}` is the place of another output of this command\nchoose another name", path.display())]
+    Taken {
+        /// The file, as typed.
+        path: PathBuf,
+    },
     /// The effective scenario cannot say where the particles are.
     #[error("scenario.toml cannot name the particle file `{}`: {reason}", path.display())]
     Unnamed {
@@ -110,6 +116,7 @@ impl OutputError {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
             Self::Create { .. }
             | Self::OverwritesInput { .. }
+            | Self::Taken { .. }
             | Self::InUse { .. }
             | Self::Vanished { .. }
             | Self::Altered { .. }

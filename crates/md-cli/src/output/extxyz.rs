@@ -138,7 +138,9 @@ impl FrameFormat {
 
     fn frame(&self, step: u64, time: f64, rows: &[ParticleRow]) -> Result<String, OutputError> {
         let Self { head, tail, .. } = self;
-        let mut text = String::with_capacity(TYPICAL_LINE_BYTES * (rows.len() + 2));
+        let (mut text, bytes) = (String::new(), TYPICAL_LINE_BYTES * (rows.len() + 2));
+        text.try_reserve_exact(bytes)
+            .map_err(|_| failed(format!("out of memory: there is no room for a frame of {bytes} bytes")))?;
         text.push_str(&format!("{}\n{head} Time={time:?} Step={step} {tail}\n", rows.len()));
         for row in rows {
             self.push_particle(&mut text, row)?;
@@ -148,7 +150,6 @@ impl FrameFormat {
 
     fn push_particle(&self, text: &mut String, row: &ParticleRow) -> Result<(), OutputError> {
         let &ParticleRow { id, kind, position: [x, y, z], vector: [vx, vy, vz], .. } = row;
-        let failed = |reason: String| OutputError::Encode { file: "trajectory".to_owned(), reason };
         let species = (kind as usize).checked_sub(1).and_then(|index| self.species.get(index));
         let Some(&SpeciesColumns { ref name, mass, atomic_number }) = species else {
             return Err(failed(format!("particle {id} is of type {kind}, which is no species")));
@@ -161,6 +162,10 @@ impl FrameFormat {
         )
         .map_err(|reason| failed(reason.to_string()))
     }
+}
+
+fn failed(reason: String) -> OutputError {
+    OutputError::Encode { file: "trajectory".to_owned(), reason }
 }
 
 /// A name as one column.

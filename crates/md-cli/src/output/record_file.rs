@@ -39,6 +39,12 @@ impl RecordFile {
         Ok(Self { file, path, intact_bytes: preamble.len() as u64, intact: Intact::Nothing })
     }
 
+    /// Takes the file away again.
+    pub fn remove(self) {
+        // What cannot be removed is an empty file.
+        fs::remove_file(&self.path).ok();
+    }
+
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path

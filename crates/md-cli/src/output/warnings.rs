@@ -31,16 +31,20 @@ pub fn warnings(
     units: Units,
     shift: Shift,
 ) -> Vec<String> {
-    let cause = match (neighborhood.first_dangerous_step, shift) {
+    let drift = drift(energy, setup.config.max_drift, units, cause(neighborhood, shift));
+    [dangers(neighborhood), drift, standstill(energy, setup, units)].into_iter().flatten().collect()
+}
+
+/// Why an energy may not be kept.
+pub fn cause(neighborhood: &NeighborReport, shift: Shift) -> &'static str {
+    match (neighborhood.first_dangerous_step, shift) {
         (Some(_), _) => "pairs that were missed may be the cause",
         (None, Shift::None) => {
             "the time step is too large, or the potential jumps too far at its cutoff: try `interaction.shift = \"energy\"` or a \
              larger `interaction.cutoff`"
         }
         (None, _) => "the time step is probably too large",
-    };
-    let drift = drift(energy, setup.config.max_drift, units, cause);
-    [dangers(neighborhood), drift, standstill(energy, setup, units)].into_iter().flatten().collect()
+    }
 }
 
 /// As soon as it is seen, once: a neighbourhood that may lack pairs.

@@ -94,7 +94,7 @@ pub fn main() -> u8 {
         },
         Command::Fit(args) => fit_machine(&args),
         Command::Predict(args) => match Wish::read(&args) {
-            Ok(wish) => on_one_process(|| predict(&read_alone(&args.scenario)?, &args, &wish)),
+            Ok(wish) => on_one_process(|| predict(read_alone(&args.scenario)?, &args, &wish)),
             Err(unknown) => refuse(&unknown),
         },
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),

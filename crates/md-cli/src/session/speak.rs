@@ -11,7 +11,7 @@ use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
 use crate::output::screen::result_written;
 use crate::output::{Screen, Verbosity};
-use crate::printable::printable;
+use crate::printable::{escaped, printable};
 
 /// Says what went wrong, once, and makes sure that all ranks end.
 pub(super) fn end(world: &dyn World, result: Result<(), RunError>) -> u8 {
@@ -106,12 +106,12 @@ pub(super) fn print_error(text: &str) {
 
 /// Something to be careful about, also with `--quiet`; for the first rank to say.
 pub(crate) fn warn(text: &str) {
-    print_whole(&format!("warning: {text}\n"));
+    print_whole(&format!("warning: {}\n", escaped(text)));
 }
 
 /// Something to know, also with `--quiet`; for the first rank to say.
 pub(crate) fn note(text: &str) {
-    print_whole(&format!("note: {text}\n"));
+    print_whole(&format!("note: {}\n", escaped(text)));
 }
 
 /// What there is to know about the particle file, on the first process.

@@ -25,6 +25,23 @@ const MOST_THREADS: usize = 8;
 /// Steps of what was accepted.
 const STEPS: u64 = 3;
 
+/// Something that is tried.
+pub(crate) trait Trial: Sized + Send + 'static {
+    /// Tries it.
+    fn check_here(&self) -> Result<(), String>;
+
+    /// What is wrong with how it was dealt with.
+    fn check(self) -> Result<(), String> {
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || tell.send(self.check_here()));
+        match told.recv_timeout(LIMIT) {
+            Ok(checked) => checked,
+            Err(mpsc::RecvTimeoutError::Timeout) => Err(format!("no end after {LIMIT:?}")),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err("a panic".to_owned()),
+        }
+    }
+}
+
 /// A scenario, its overrides, and the particle file `particles`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Case {
@@ -38,31 +55,12 @@ impl Case {
         Self { scenario, ..Self::default() }
     }
 
-    /// What is wrong with how the case was dealt with.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let (case, (tell, told)) = (self.clone(), mpsc::channel());
-        std::thread::spawn(move || tell.send(case.check_here()));
-        match told.recv_timeout(LIMIT) {
-            Ok(checked) => checked,
-            Err(mpsc::RecvTimeoutError::Timeout) => Err(format!("no end after {LIMIT:?}")),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err("a panic".to_owned()),
-        }
+    /// What is set up, or why nothing is.
+    pub(crate) fn accepted(&self) -> Result<Setup, String> {
+        self.with_files(|scenario| self.set_up(scenario).map_err(|error| error.shown()))
     }
 
-    /// Whether it is set up.
-    pub(crate) fn is_accepted(&self) -> Result<(), String> {
-        self.with_files(|scenario| self.set_up(scenario).map(drop).map_err(|error| error.shown()))
-    }
-
-    fn check_here(&self) -> Result<(), String> {
-        self.with_files(|scenario| match self.set_up(scenario) {
-            Err(error) => check_refusal(&error),
-            Ok(setup) if is_small(&setup) => check_run(&setup),
-            Ok(_) => Ok(()),
-        })
-    }
-
-    fn with_files(&self, act: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+    pub(crate) fn with_files<T>(&self, act: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let scenario = folder.path().join("fuzz.toml");
         std::fs::write(&scenario, &self.scenario).map_err(|error| error.to_string())?;
@@ -86,7 +84,18 @@ impl Case {
     }
 }
 
-fn is_small(setup: &Setup) -> bool {
+impl Trial for Case {
+    fn check_here(&self) -> Result<(), String> {
+        self.with_files(|scenario| match self.set_up(scenario) {
+            Err(error) => check_refusal(&error),
+            Ok(setup) if is_small(&setup) => check_run(&setup),
+            Ok(_) => Ok(()),
+        })
+    }
+}
+
+/// Whether it can be run in a moment.
+pub(crate) fn is_small(setup: &Setup) -> bool {
     setup.atoms() <= MOST_ATOMS && setup.ranks * setup.config.parallel.threads <= MOST_THREADS
 }
 
@@ -101,8 +110,12 @@ pub(crate) fn check_refusal(error: &RunError) -> Result<(), String> {
             error.line.is_some() || error.problem == Problem::Empty || error.problem.to_string().contains('`')
         }
         RunError::Unreadable { path, reason } => {
-            ["particles", "fuzz.toml"].iter().any(|name| path.ends_with(name)) && !reason.is_empty()
+            let names = ["particles", "fuzz.toml", "machine.toml", "fuzz.json"];
+            names.iter().any(|name| path.ends_with(name)) && !reason.is_empty()
         }
+        RunError::Machine(_) => text.contains("machine.toml, line "),
+        RunError::Trace(_) => text.contains("fuzz.json:"),
+        RunError::Predict(_) => true,
         _ => false,
     };
     let is_harmless = !text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t'));
@@ -209,4 +222,14 @@ fn play(setup: &Setup, steps: u64) -> Result<Result<Vec<ParticleRow>, EngineErro
     let all: Result<Vec<_>, _> = ranks.into_iter().collect();
     // Rank 0 has the rows.
     Ok(all.map(|ranks| ranks.into_iter().next().unwrap_or_default()))
+}
+
+/// Makes sure that all numbers of a table are some that a measurement or a prediction may have.
+pub(crate) fn check_numbers(csv: &str) -> Result<(), String> {
+    let fields = csv.lines().skip(1).flat_map(|line| line.split(','));
+    let mut numbers = fields.filter_map(|field| field.parse::<f64>().ok());
+    match numbers.find(|number| !(number.is_finite() && *number >= 0.0)) {
+        Some(number) => Err(format!("{number} in a table:\n{csv}")),
+        None => Ok(()),
+    }
 }

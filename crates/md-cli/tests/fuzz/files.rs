@@ -3,6 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use md_core::Particle;
+use md_engine::ParticleSource;
+
 use crate::case::Case;
 use crate::scenarios::damaged;
 
@@ -110,11 +113,15 @@ pub(crate) fn valid() -> impl Iterator<Item = Changed> {
 
 /// A case of a file of this format.
 pub(crate) fn case(format: &str, features: Features, particles: Vec<u8>) -> Case {
+    case_of(&format!("format = \"{format}\""), features, particles)
+}
+
+fn case_of(keys: &str, features: Features, particles: Vec<u8>) -> Case {
     let dimension = if features.is_flat { 2 } else { 3 };
     let wall = if features.has_walls { "reflecting" } else { "periodic" };
     let scenario = format!(
         "[simulation]\nsteps = 3\ndimension = {dimension}\n[system]\n\
-         boundary = [\"{wall}\", \"periodic\", \"periodic\"]\nfile = {{ path = \"particles\", format = \"{format}\" }}\n\
+         boundary = [\"{wall}\", \"periodic\", \"periodic\"]\nfile = {{ path = \"particles\", {keys} }}\n\
          [parallel]\nbackend = \"local\"\nranks = 2\n"
     );
     Case { particles, ..Case::of_scenario(scenario.into_bytes()) }
@@ -129,8 +136,13 @@ impl Changed {
         case(self.format, self.features, text)
     }
 
-    /// Particles near the sites of a lattice of 1.2, in a box of 8.4.
     fn valid(&self) -> String {
+        let rows = self.rows();
+        if self.format == "extxyz" { self.extxyz(&rows) } else { self.lammps_data(&rows) }
+    }
+
+    /// Particles near the sites of a lattice of 1.2, in a box of 8.4.
+    fn rows(&self) -> Vec<[f64; 3]> {
         let mut state = self.seed | 1;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -140,8 +152,7 @@ impl Changed {
         let is_flat = self.features.is_flat;
         let shift = |dim: u32, random: f64| if is_flat && dim == 2 { 0.0 } else { 0.2 * random };
         let mut row = |index: usize| [0, 1, 2].map(|dim| site(index, dim) + shift(dim, random()));
-        let rows: Vec<[f64; 3]> = (0..self.atoms).map(&mut row).collect();
-        if self.format == "extxyz" { self.extxyz(&rows) } else { self.lammps_data(&rows) }
+        (0..self.atoms).map(&mut row).collect()
     }
 
     /// Of a velocity.
@@ -208,4 +219,62 @@ fn changed_by(bytes: Vec<u8>, change: &Change) -> Vec<u8> {
         Change::Drop(_) | Change::Repeat(_) => {}
     }
     lines.concat().into_bytes()
+}
+
+/// Frames as a run writes them, with changes, and the one that is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Trajectory {
+    first: Changed,
+    frames: u64,
+    wanted: Option<u64>,
+}
+
+/// Frames at most.
+const FRAMES: u64 = 4;
+
+pub(crate) fn trajectories() -> impl Strategy<Value = Trajectory> {
+    let wanted = prop_oneof![Just(None), (0..FRAMES + 2).prop_map(Some)];
+    (changed(), 1..=FRAMES, wanted).prop_map(|(first, frames, wanted)| Trajectory { first, frames, wanted })
+}
+
+impl Trajectory {
+    /// Without changes.
+    pub(crate) fn valid(frames: u64, wanted: Option<u64>) -> Self {
+        let features = Features::new([false; 4]);
+        let first = Changed { format: "extxyz", features, atoms: 20, seed: 5, changes: Vec::new() };
+        Self { first, frames, wanted }
+    }
+
+    pub(crate) fn case(&self) -> Case {
+        let frames: String = (0..self.frames).map(|number| self.frame(number)).collect();
+        let text = self.first.changes.iter().fold(frames.into_bytes(), changed_by);
+        let frame = self.wanted.map_or_else(String::new, |frame| format!(", frame = {frame}"));
+        case_of(&format!("format = \"extxyz\"{frame}"), self.first.features, text)
+    }
+
+    /// Counted from 0.
+    fn frame(&self, number: u64) -> String {
+        let (atoms, vz) = (self.first.atoms, self.first.vz());
+        let wall = if self.first.features.has_walls { 'F' } else { 'T' };
+        let rows = Changed { seed: self.first.seed.wrapping_add(2 * number), ..self.first.clone() }.rows();
+        let line = |(index, [x, y, z]): (usize, &[f64; 3])| {
+            format!("A {x:?} {y:?} {z:?} 0.1 0.0 {vz:?} {} 1 0 1.0 0.1 0.0 {vz:?}\n", index + 1)
+        };
+        format!(
+            "{atoms}\nLattice=\"8.4 0.0 0.0 0.0 8.4 0.0 0.0 0.0 8.4\" Origin=\"0.0 0.0 0.0\" \
+             Properties=species:S:1:pos:R:3:velo:R:3:id:I:1:type:I:1:Z:I:1:masses:R:1:momenta:R:3 Time={:?} Step={} \
+             pbc=\"{wall} T T\"\n{}",
+            0.005 * number as f64,
+            number,
+            rows.iter().enumerate().map(line).collect::<String>()
+        )
+    }
+}
+
+/// The particles of a case that is accepted.
+pub(crate) fn particles(case: &Case) -> Result<Vec<Particle>, String> {
+    match case.accepted()?.config.particles {
+        ParticleSource::List { particles, .. } => Ok(particles.to_vec()),
+        ParticleSource::Lattice(_) => Err("a lattice".to_owned()),
+    }
 }

@@ -1,5 +1,6 @@
-//! Scenarios, overrides and particle files that nobody has thought of: nothing panics or hangs, what is refused names its
-//! key or line, and what is accepted is run, with the forces of the direct sum.
+//! Scenarios, overrides, particle files, trajectories, machines, timelines and tables that nobody has thought of: nothing panics or
+//! hangs, what is refused names its key or line, and what is accepted is run, with the forces of the direct sum, or gives
+//! numbers that times can have.
 //!
 //! | variable | meaning |
 //! | --- | --- |
@@ -14,14 +15,17 @@
 
 mod case;
 mod files;
+mod predictions;
 mod scenarios;
+mod tables;
+mod timelines;
 
 use std::fmt::Debug;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use case::Case;
-use files::Features;
+use case::{Case, Trial};
+use files::{Features, Trajectory};
 use md_cli::input::{InputError, Problem};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
@@ -32,7 +36,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 /// Tries this share of all cases, and says how fast that went.
-fn fuzz<S: Strategy>(name: &str, share: f64, strategy: S, case_of: impl Fn(&S::Value) -> Case)
+fn fuzz<S: Strategy, T: Trial>(name: &str, share: f64, strategy: S, case_of: impl Fn(&S::Value) -> T)
 where
     S::Value: Debug,
 {
@@ -65,25 +69,71 @@ where
 
 #[test]
 fn scenarios() {
-    fuzz("scenarios", 0.35, scenarios::changed(), scenarios::Changed::case);
+    fuzz("scenarios", 0.3, scenarios::changed(), scenarios::Changed::case);
 }
 
 #[test]
 fn overrides() {
-    fuzz("overrides", 0.25, scenarios::overridden(), scenarios::Overridden::case);
+    fuzz("overrides", 0.2, scenarios::overridden(), scenarios::Overridden::case);
 }
 
 #[test]
 fn particle_files() {
-    fuzz("particle files", 0.4, files::changed(), files::Changed::case);
+    fuzz("particle files", 0.2, files::changed(), files::Changed::case);
+}
+
+#[test]
+fn trajectories() {
+    fuzz("trajectories", 0.1, files::trajectories(), Trajectory::case);
+}
+
+#[test]
+fn machines() {
+    fuzz("machines", 0.05, predictions::changed(), predictions::Changed::case);
+}
+
+#[test]
+fn timelines() {
+    fuzz("timelines", 0.1, timelines::changed(), Clone::clone);
+}
+
+#[test]
+fn tables_of_sweeps() {
+    fuzz("tables of sweeps", 0.05, tables::changed(), Clone::clone);
+}
+
+#[test]
+fn of_a_trajectory_the_frame_that_is_asked_for_is_read() {
+    let frames = |count, wanted| files::particles(&Trajectory::valid(count, wanted).case());
+    let all: Vec<_> = (1..=4).map(|count| frames(count, None)).collect();
+    assert!(all.windows(2).all(|pair| pair[0] != pair[1] && pair[1].is_ok()), "{all:?}");
+    for (index, alone) in all.iter().enumerate() {
+        assert_eq!(frames(4, Some(index as u64 + 1)), *alone);
+    }
+    for number in [0, 5] {
+        let refusal = frames(4, Some(number)).expect_err("there is none");
+        assert!(refusal.contains("frame"), "{refusal}");
+    }
+}
+
+/// Else nothing would be tried but refusals.
+#[test]
+fn unchanged_machines_timelines_and_tables_are_accepted() {
+    for (name, accepted) in [
+        ("machine", predictions::valid().accepted()),
+        ("timeline", timelines::valid().accepted()),
+        ("table", tables::valid().accepted().map(drop)),
+    ] {
+        accepted.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    }
 }
 
 /// Else nothing would be tried but refusals.
 #[test]
 fn unchanged_files_are_accepted() {
     for file in files::valid() {
-        let accepted = file.case().is_accepted();
-        accepted.and_then(|()| file.case().check()).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
+        let accepted = file.case().accepted();
+        accepted.and_then(|_| file.case().check()).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
     }
 }
 
@@ -91,16 +141,16 @@ fn unchanged_files_are_accepted() {
 #[test]
 fn a_refusal_without_a_place_is_found() {
     let refusal = |line| {
-        let problem = Problem::NoFrame { number: 3, count: 2 };
+        let problem = Problem::TypeRange { kind: 3, largest: 2 };
         case::check_refusal(&InputError { file: "particles".to_owned(), line, problem }.into())
     };
     let text =
-        "refused with exit code 2 and these words: particles: there is no frame 3: the frames are 1 to 2";
+        "refused with exit code 2 and these words: particles: type 3 does not exist: the types are 1 to 2";
     assert_eq!(refusal(None), Err(text.to_owned()));
     assert_eq!(refusal(Some(1)), Ok(()));
 }
 
-/// Every text in `corpus/`: scenarios (`.toml`), and particle files by their format's ending.
+/// Every text in `corpus/`: scenarios (`.toml`), machines, timelines and tables, and particle files by their format's ending.
 #[test]
 fn corpus() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus");
@@ -109,12 +159,14 @@ fn corpus() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let format = path.extension().unwrap().to_str().unwrap();
-        let case = if format == "toml" {
-            Case::of_scenario(bytes)
-        } else {
-            files::case(format, Features::new([false; 4]), bytes)
+        let checked = match format {
+            "toml" => Case::of_scenario(bytes).check(),
+            "machine" => predictions::Prediction { machine: bytes, ..predictions::valid() }.check(),
+            "trace" => timelines::Text(bytes).check(),
+            "sweep" => tables::Text(bytes).check(),
+            _ => files::case(format, Features::new([false; 4]), bytes).check(),
         };
-        case.check().unwrap_or_else(|fault| panic!("{}: {fault}", path.display()));
+        checked.unwrap_or_else(|fault| panic!("{}: {fault}", path.display()));
         tried += 1;
     }
     assert!(tried >= 5, "{tried}");

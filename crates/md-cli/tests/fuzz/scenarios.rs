@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use crate::case::Case;
 
 /// Where changes start from.
-const BASES: [&str; 4] = [
+pub(crate) const BASES: [&str; 4] = [
     "[simulation]\nsteps = 3\n[system]\ntemperature = 1.0\n\
      lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n",
     "[simulation]\nsteps = 3\ndimension = 2\n[system]\n\
@@ -28,7 +28,7 @@ const BASES: [&str; 4] = [
 ];
 
 /// What may stand at any place, as TOML.
-const VALUES: [&str; 52] = [
+pub(crate) const VALUES: [&str; 52] = [
     "0",
     "1",
     "2",
@@ -102,6 +102,11 @@ const PIECES: [&str; 16] = [
     "ü",
     "1e",
 ];
+
+/// One of those where changes start from.
+pub(crate) fn valid(base: usize) -> Case {
+    Case::of_scenario(BASES[base].into())
+}
 
 /// A key that the schema knows.
 struct Leaf {
@@ -262,6 +267,6 @@ impl Overridden {
             String::from_utf8_lossy(&damaged(text.into_bytes(), &self.damage)).replace('\0', "")
         };
         let overrides = self.settings.iter().map(text).collect();
-        Case { overrides, ..Case::of_scenario(BASES[self.base].into()) }
+        Case { overrides, ..valid(self.base) }
     }
 }

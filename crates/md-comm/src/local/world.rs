@@ -161,7 +161,7 @@ impl World for LocalWorld {
                 .filter(|&to| to != root)
                 .try_for_each(|to| self.member.post(Kind::Broadcast, to, bytes))?;
         } else {
-            *bytes = self.member.take_from(Kind::Broadcast, root)?.bytes().to_vec();
+            *bytes = copied(self.member.take_from(Kind::Broadcast, root)?.bytes())?;
         }
         Ok(())
     }
@@ -171,9 +171,7 @@ impl World for LocalWorld {
         if self.rank() != root {
             return Ok(Vec::new());
         }
-        (0..self.ranks())
-            .map(|from| Ok(self.member.take_from(Kind::Gather, from)?.bytes().to_vec()))
-            .collect()
+        (0..self.ranks()).map(|from| copied(self.member.take_from(Kind::Gather, from)?.bytes())).collect()
     }
 
     fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, CommError> {

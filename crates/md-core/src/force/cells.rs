@@ -10,6 +10,7 @@ use super::cell_kernel::CellSweep;
 use super::shares::{self, Blocks, Columns, ReactionBuffer, Share, Work};
 use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
 use crate::cells::LocalCells;
+use crate::memory;
 use crate::particles::Particles;
 use crate::potential::PairKernel;
 use crate::simd::{Double, SimdLevel};
@@ -93,7 +94,7 @@ impl CellWork {
                 let span = CellSpan::of(cells, run);
                 if run.start == group.a {
                     // Starts a span, which the kernel knows by its start: what comes before is met in full.
-                    self.spans.push(span);
+                    self.push(span);
                 } else {
                     self.append(start, span);
                 }
@@ -102,6 +103,7 @@ impl CellWork {
                 let partners: u32 = self.spans[start..].iter().map(|span| span.len()).sum();
                 let candidates = f64::from(particles.len()) * f64::from(partners);
                 let spans = start..self.spans.len();
+                memory::reserve(&mut self.items, 1);
                 self.items.push(CellItem { particles, spans, newton: group.newton, candidates });
                 self.ends[group.region as usize..].fill(self.items.len());
             }
@@ -115,8 +117,13 @@ impl CellWork {
         }
         match self.spans[start..].last_mut() {
             Some(last) if last.end == span.first => last.end = span.end,
-            _ => self.spans.push(span),
+            _ => self.push(span),
         }
+    }
+
+    fn push(&mut self, span: CellSpan) {
+        memory::reserve(&mut self.spans, 1);
+        self.spans.push(span);
     }
 
     /// The items of a region.

@@ -6,6 +6,7 @@
 use crate::cells::LocalCells;
 use crate::grid::{CellGrid, add};
 use crate::halo::HaloPlan;
+use crate::memory;
 use crate::particles::Particles;
 use crate::shell::{ForceReturn, Shell};
 use std::ops::Range;
@@ -89,7 +90,7 @@ impl PairWork {
     /// need no images.
     pub fn new(plan: &HaloPlan, grid: &CellGrid, shell: Shell, second_share: f64) -> Self {
         let rules = shell.rules(grid.domain().dimension);
-        let mut links = Vec::with_capacity(plan.owned.len() * rules.len());
+        let mut links = memory::with_capacity(plan.owned.len() * rules.len());
         for &anchor in &plan.owned {
             for rule in &rules {
                 let cells = (plan.local_cell(add(anchor, rule.a)), plan.local_cell(add(anchor, rule.b)));
@@ -110,6 +111,7 @@ impl PairWork {
             for link in links {
                 all.add_partner(plan, start, a, link.3);
             }
+            memory::reserve(&mut all.groups, 1);
             all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
         }
         all.set_second_share(second_share, plan);
@@ -160,7 +162,10 @@ impl PairWork {
         let starts_a_run = b == a || b as usize == plan.owned.len();
         match self.partners[start..].last_mut() {
             Some(run) if run.end == b && !starts_a_run => run.end += 1,
-            _ => self.partners.push(b..b + 1),
+            _ => {
+                memory::reserve(&mut self.partners, 1);
+                self.partners.push(b..b + 1);
+            }
         }
     }
 

@@ -26,9 +26,13 @@ impl Benchmark for Bandwidth {
         ground.partners().into_iter().flat_map(cases).collect()
     }
 
+    fn messages(&self, case: &Case) -> usize {
+        (MOST_BYTES / case.bytes.max(1)).clamp(1, MESSAGES)
+    }
+
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
-        let messages = (MOST_BYTES / case.bytes.max(1)).clamp(1, MESSAGES);
+        let messages = self.messages(case);
         let edges = one_way(world.rank(), [0, case.peer], messages as u16, case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Single))?;
         let handling = [Handling::InPlace, Handling::Copied];

@@ -1,7 +1,7 @@
 //! The memory under it all.
 
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, Stage};
+use super::{Benchmark, Case, Ground, Stage, block};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -35,8 +35,8 @@ impl Benchmark for Copy {
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let from: Vec<u8> = (0..case.bytes).map(|i| i as u8).collect();
-        let mut to = vec![0; case.bytes];
+        let (mut from, mut to) = (block(case.bytes, 0)?, block(case.bytes, 0)?);
+        from.iter_mut().enumerate().for_each(|(place, byte)| *byte = place as u8);
         let samples_s = sample_in_turn(stage.world, PARTS.len(), stage.effort, |kind, iterations| {
             for _ in 0..iterations {
                 let from = std::hint::black_box(&from);

@@ -4,7 +4,8 @@ use md_comm::Buffering;
 
 use super::line::{Line, spec};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, Stage, torus};
+use super::torus::{self, NEIGHBOURS};
+use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -21,6 +22,10 @@ impl Benchmark for Creation {
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
         ground.each(&SIZES, ground.distance(), 0)
+    }
+
+    fn messages(&self, _: &Case) -> usize {
+        NEIGHBOURS
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {

@@ -4,6 +4,7 @@ use md_comm::{
     Arrival, Buffering, CommError, Edge, EdgeId, Exchange, ExchangeSpec, Flow, Rank, Sizes, World,
 };
 
+use super::block;
 use crate::compare::Problem;
 
 /// Name of the contexts in errors.
@@ -47,22 +48,22 @@ pub(super) fn one_way(rank: Rank, [from, to]: [Rank; 2], messages: u16, bytes: u
 impl Line {
     /// Opens a context. *Collective.*
     pub(super) fn open(world: &dyn World, spec: ExchangeSpec) -> Result<Self, CommError> {
-        Ok(Self::with(world.open(spec)?, world.rank()))
+        Self::with(world.open(spec)?, world.rank())
     }
 
     /// The same edges the other way. *Collective.*
     pub(super) fn reverse(&self) -> Result<Self, CommError> {
-        Ok(Self::with(self.context.reverse()?, self.rank))
+        Self::with(self.context.reverse()?, self.rank)
     }
 
-    fn with(context: Exchange, rank: Rank) -> Self {
+    fn with(context: Exchange, rank: Rank) -> Result<Self, CommError> {
         let edges = context.spec().edges.iter().enumerate();
         let sends: Vec<_> = edges
             .filter(|(_, edge)| edge.flow.sends())
             .map(|(number, edge)| (EdgeId(number), edge.send_capacity))
             .collect();
         let longest = sends.iter().map(|&(_, bytes)| bytes).max().unwrap_or(0);
-        Self { context, sends, private: vec![1; longest], rank }
+        Ok(Self { context, sends, private: block(longest, 1)?, rank })
     }
 
     /// Once, and something else while messages are under way. *Collective* where the transport is.

@@ -42,7 +42,7 @@ use md_comm::{Backend, Blocking, CommError, Rank, RmaOptions, World};
 
 use crate::compare::{Exclusion, Problem, Status, agree};
 use crate::sampling::Effort;
-use crate::{Transports, name_of};
+use crate::{Transports, in_words, name_of};
 pub use machine::Machine;
 pub use picture::picture;
 pub use rows::{Row, bench_csv, samples_csv, table};
@@ -92,6 +92,11 @@ pub trait Benchmark: Sync {
     /// Seconds without which it is not worth to begin.
     fn least_s(&self) -> f64 {
         0.0
+    }
+
+    /// Messages of a rank that are in memory at the same time.
+    fn messages(&self, _: &Case) -> usize {
+        2
     }
 }
 
@@ -230,6 +235,17 @@ pub struct Case {
 /// The mechanism of what the world does.
 const COLLECTIVE: &str = "collective";
 
+/// A block of so many bytes.
+///
+/// # Errors
+/// [`CommError::OutOfMemory`].
+fn block(bytes: usize, value: u8) -> Result<Vec<u8>, CommError> {
+    let mut block = Vec::new();
+    block.try_reserve_exact(bytes).map_err(|_| CommError::OutOfMemory { bytes })?;
+    block.resize(bytes, value);
+    Ok(block)
+}
+
 /// Computes and makes no call.
 fn compute_for(duration: Duration) {
     let begun = Instant::now();
@@ -256,6 +272,24 @@ pub struct Settings {
     pub ground: Ground,
     /// For the rows.
     pub machine: Machine,
+    /// Bytes that each rank can have; `None` where nothing tells.
+    pub memory: Option<f64>,
+}
+
+impl Settings {
+    /// Where messages are buffered twice at both ends, and copied.
+    fn expect_room(&self, benchmark: &dyn Benchmark, case: &Case) -> Result<(), Exclusion> {
+        const COPIES: usize = 4;
+        let needed = (COPIES * (benchmark.messages(case) + 1)) as f64 * case.bytes as f64;
+        match self.memory {
+            Some(there) if needed > there => {
+                let [needed, there] = [needed, there].map(in_words);
+                let note = format!("takes about {needed} of memory per rank, but there are {there}");
+                Err(Exclusion { status: Status::Unavailable, note })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How far it is.
@@ -300,6 +334,10 @@ pub fn run(
         agreement.max(&mut left_s)?;
         if left_s[0] <= benchmark.least_s() {
             skipped += 1;
+            continue;
+        }
+        if let Err(exclusion) = settings.expect_room(*benchmark, case) {
+            rows.push(failed(*benchmark, case, settings, exclusion));
             continue;
         }
         if let Entry::Vacant(place) = worlds.entry(case.mechanism) {

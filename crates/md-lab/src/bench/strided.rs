@@ -4,7 +4,7 @@ use md_comm::mpi::{At, Blocks, PlainWindow};
 
 use super::plain::{allocated, content, fill, verified};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, Stage};
+use super::{Benchmark, Case, Ground, Stage, block};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
 
@@ -31,7 +31,7 @@ impl Benchmark for Strided {
         let (is_source, is_target) = (world.rank() == 0, world.rank() == case.peer);
         let blocks = (case.bytes / BLOCK).max(1);
         let bytes = BLOCK * blocks;
-        let mut matrix = vec![0; 2 * bytes];
+        let mut matrix = block(2 * bytes, 0)?;
         content(0).fill(&mut matrix);
         let column = |packed: &mut [u8]| {
             for (to, from) in packed.chunks_exact_mut(BLOCK).zip(matrix.chunks_exact(STRIDE)) {
@@ -62,7 +62,7 @@ impl Benchmark for Strided {
             Ok(samples_s)
         };
         let right = |_: &_, own: &[u8]| {
-            let mut packed = vec![0; bytes];
+            let mut packed = block(bytes, 0)?;
             column(&mut packed);
             Ok(!is_target || packed == own)
         };

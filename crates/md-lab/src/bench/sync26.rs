@@ -24,6 +24,10 @@ impl Benchmark for Sync26 {
         ground.each(&SIZES, ground.distance(), 0)
     }
 
+    fn messages(&self, _: &Case) -> usize {
+        NEIGHBOURS
+    }
+
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
         let edges = torus::edges(world.rank(), world.ranks(), case.bytes);

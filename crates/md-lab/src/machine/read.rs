@@ -3,7 +3,7 @@
 use md_comm::Backend;
 use toml::de::{DeTable, DeValue};
 
-use super::{ComputeCost, Distance, Machine, MessageCost};
+use super::{ComputeCost, Distance, Machine, MessageCost, NegotiationCost};
 use crate::{name_of, significant};
 
 /// Why a machine was refused.
@@ -18,6 +18,12 @@ pub struct MachineError {
     pub message: String,
 }
 
+/// More of a kind are no machine's, but a mistake that would take long to read.
+const MOST_ENTRIES: usize = 1000;
+
+/// A day and more; sums of such costs over all particles and ranks are still numbers.
+const MOST: f64 = 1e6;
+
 /// A fault of a key in an entry of a list of tables.
 struct Fault {
     table: &'static str,
@@ -30,7 +36,7 @@ impl Machine {
     /// From the text of a file of that name.
     ///
     /// # Errors
-    /// What is no TOML, an unknown or missing key, a number that no cost can be, ranges of bytes with gaps.
+    /// What is no TOML, an unknown or missing key, a number that no cost can be, the same entry twice, ranges of bytes with gaps.
     pub fn read(name: &str, text: &str) -> Result<Self, MachineError> {
         let refused = |offset: usize, message: String| MachineError {
             name: name.to_owned(),
@@ -60,32 +66,65 @@ impl Machine {
     }
 
     fn fault(&self) -> Option<Fault> {
-        let messages = self.messages.iter().enumerate().map(|(entry, cost)| self.message_fault(entry, cost));
-        let collectives = self.collectives.iter().enumerate().map(|(entry, it)| {
-            not_a_cost("collective", entry, &[("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)])
+        let (overlaps, collectives, computes) = (&self.overlaps, &self.collectives, &self.computes);
+        let counts = [
+            ("message", self.messages.len()),
+            ("collective", collectives.len()),
+            ("overlap", overlaps.len()),
+            ("negotiation", self.negotiations.len()),
+            ("compute", computes.len()),
+        ];
+        let too_many = counts.into_iter().find(|&(_, count)| count > MOST_ENTRIES).map(|(table, count)| {
+            let message = format!("there are {count} [[{table}]], more than {MOST_ENTRIES}");
+            Fault { table, entry: MOST_ENTRIES, key: "", message }
         });
-        let overlaps = self.overlaps.iter().enumerate().map(|(entry, it)| {
-            let numbers = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
-            let is_too_large = it.hidden_share > 1.0;
-            let too_large = || Fault {
-                table: "overlap",
-                entry,
-                key: "hidden_share",
-                message: format!("`hidden_share` is {}, more than 1", it.hidden_share),
-            };
-            not_a_cost("overlap", entry, &numbers).or_else(|| is_too_large.then(too_large))
-        });
-        let negotiations = self.negotiations.iter().enumerate();
-        let negotiations = negotiations
-            .map(|(entry, it)| not_a_cost("negotiation", entry, &[("two_ranks_s", it.two_ranks_s)]));
-        let computes =
-            self.computes.iter().enumerate().map(|(entry, it)| not_a_cost("compute", entry, &numbers(it)));
-        messages
-            .chain(collectives)
-            .chain(overlaps)
-            .chain(negotiations)
-            .chain(computes)
-            .find_map(|fault| fault)
+        let twice = || {
+            twice("collective", ["operation", "distance"], collectives, |it| (it.operation, it.distance))
+                .or_else(|| {
+                    twice("overlap", ["backend", "distance"], overlaps, |it| (it.backend, it.distance))
+                })
+                .or_else(|| {
+                    let about = |it: &NegotiationCost| (it.backend, it.distance);
+                    twice("negotiation", ["backend", "distance"], &self.negotiations, about)
+                })
+                .or_else(|| {
+                    let keys = ["method", "precision and threads"];
+                    twice("compute", keys, computes, |it| (it.method, it.precision, it.threads))
+                })
+        };
+        too_many.or_else(|| self.number_fault()).or_else(twice)
+    }
+
+    fn number_fault(&self) -> Option<Fault> {
+        let messages =
+            self.messages.iter().enumerate().find_map(|(entry, cost)| self.message_fault(entry, cost));
+        let collectives = || {
+            let numbers = self
+                .collectives
+                .iter()
+                .map(|it| [("base_s", it.base_s), ("per_doubling_s", it.per_doubling_s)]);
+            numbers.enumerate().find_map(|(entry, numbers)| not_a_cost("collective", entry, &numbers))
+        };
+        let overlaps = || {
+            self.overlaps.iter().enumerate().find_map(|(entry, it)| {
+                let numbers = [("hidden_share", it.hidden_share), ("progress_call_s", it.progress_call_s)];
+                let share = it.hidden_share;
+                let message = || format!("`hidden_share` is {share}, more than 1");
+                let too_large = || Fault { table: "overlap", entry, key: "hidden_share", message: message() };
+                not_a_cost("overlap", entry, &numbers).or_else(|| (share > 1.0).then(too_large))
+            })
+        };
+        let negotiations = || {
+            let costs = self.negotiations.iter().map(|it| [("two_ranks_s", it.two_ranks_s)]);
+            costs.enumerate().find_map(|(entry, numbers)| not_a_cost("negotiation", entry, &numbers))
+        };
+        let computes = || {
+            self.computes
+                .iter()
+                .enumerate()
+                .find_map(|(entry, it)| not_a_cost("compute", entry, &numbers(it)))
+        };
+        messages.or_else(collectives).or_else(overlaps).or_else(negotiations).or_else(computes)
     }
 
     fn message_fault(&self, entry: usize, cost: &MessageCost) -> Option<Fault> {
@@ -127,6 +166,19 @@ impl Machine {
     }
 }
 
+/// The first entry that says of what it is about what another has said before.
+fn twice<E, K: PartialEq>(
+    table: &'static str,
+    [first, rest]: [&'static str; 2],
+    entries: &[E],
+    about: impl Fn(&E) -> K,
+) -> Option<Fault> {
+    let is_known = |entry: &usize| entries[..*entry].iter().any(|it| about(it) == about(&entries[*entry]));
+    let entry = (0..entries.len()).find(is_known)?;
+    let message = format!("another [[{table}]] has the same {first} and {rest}: which of them holds?");
+    Some(Fault { table, entry, key: first, message })
+}
+
 fn numbers(cost: &ComputeCost) -> [(&'static str, f64); 12] {
     [
         ("threads", cost.threads as f64),
@@ -146,12 +198,11 @@ fn numbers(cost: &ComputeCost) -> [(&'static str, f64); 12] {
 
 fn not_a_cost(table: &'static str, entry: usize, numbers: &[(&'static str, f64)]) -> Option<Fault> {
     let is_fault = |&&(key, number): &&(&str, f64)| {
-        !(number.is_finite() && number >= 0.0 && (key != "threads" || number >= 1.0))
+        let least_is_there = key != "threads" || number >= 1.0;
+        !((0.0..=MOST).contains(&number) && least_is_there)
     };
     let &(key, number) = numbers.iter().find(is_fault)?;
-    let message = format!(
-        "`{key}` is {number}, which costs nothing sensible: a finite number from 0, of threads from 1"
-    );
+    let message = format!("`{key}` is {number:?}, no cost: a number from 0 to {MOST:e}, of counts from 1");
     Some(Fault { table, entry, key, message })
 }
 
@@ -229,7 +280,7 @@ force_scatter = 0.02
         );
         assert_eq!(
             refused("3e-7", "-3e-7"),
-            "machine.toml, line 9: `latency_s` is -0.0000003, which costs nothing sensible: a finite number from 0, of threads from 1"
+            "machine.toml, line 9: `latency_s` is -3e-7, no cost: a number from 0 to 1e6, of counts from 1"
         );
         assert_eq!(
             refused("from_bytes = 4096", "from_bytes = 5000"),
@@ -241,6 +292,17 @@ force_scatter = 0.02
             "machine.toml, line 24: `hidden_share` is 1.5, more than 1"
         );
         assert!(refused("3e-10", "nan").starts_with("machine.toml, line 30: `per_computed_pair_s` is NaN"));
+        let again = TEXT.split_once("[[overlap]]").unwrap().1;
+        assert_eq!(
+            refused("[[overlap]]", &format!("[[overlap]]{again}\n[[overlap]]")),
+            "machine.toml, line 36: another [[overlap]] has the same backend and distance: which of them holds?"
+        );
+        let overlap =
+            "[[overlap]]\nbackend = \"p2p\"\ndistance = \"node\"\nhidden_share = 0\nprogress_call_s = 0\n";
+        assert_eq!(
+            refused("[[overlap]]", &format!("{}[[overlap]]", overlap.repeat(1200))),
+            "machine.toml, line 5021: there are 1201 [[overlap]], more than 1000"
+        );
         assert!(
             refused("\"p2p\"", "\"auto\"")
                 .starts_with("machine.toml, line 5: `auto` is made of other backends")

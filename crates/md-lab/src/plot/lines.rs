@@ -1,5 +1,7 @@
 //! Lines over logarithmic axes, with intervals.
 
+use std::ops::RangeInclusive;
+
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -14,7 +16,7 @@ const LINE_WIDTH: u32 = 2;
 /// Below and above what is drawn.
 const ROOM: f64 = 1.3;
 
-/// Points from left to right; those without a positive place or value have none on these axes.
+/// Points from left to right; those without a positive place or value, and those beyond 1e-30 and 1e30, have none on these axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// In the legend.
@@ -54,8 +56,11 @@ impl Picture for Panels {
     }
 }
 
+/// Beyond, axes have no marks that could be told apart, and looking for them takes for ever.
+const DRAWN: RangeInclusive<f64> = 1e-30..=1e30;
+
 fn is_drawn(&(place, value): &(f64, Interval)) -> bool {
-    place > 0.0 && value.low_s > 0.0 && value.high_s.is_finite()
+    [place, value.low_s, value.median_s, value.high_s].iter().all(|number| DRAWN.contains(number))
 }
 
 /// The least and the largest, with some room; of nothing, a decade.
@@ -107,8 +112,12 @@ mod tests {
     #[test]
     fn names_and_titles_are_drawn_and_what_has_no_place_is_left_out() {
         let point = |x: f64, y: f64| (x, Interval { median_s: y, low_s: 0.9 * y, high_s: 1.1 * y });
-        let line =
-            Line { name: "p2p".to_owned(), points: vec![point(0.0, 1.0), point(8.0, 0.5), point(64.0, 2.0)] };
+        let line = Line {
+            name: "p2p".to_owned(),
+            points: [(0.0, 1.0), (8.0, 0.5), (64.0, 2.0), (64.0, 1e-320), (1e300, 1e30)]
+                .map(|(x, y)| point(x, y))
+                .to_vec(),
+        };
         let panel = |lines| Panel { title: "roundtrip".to_owned(), axis: "bytes".to_owned(), lines };
         let text = Panels { panels: vec![panel(vec![line]), panel(Vec::new())] }.svg().unwrap();
         assert!(["p2p", "roundtrip", "bytes"].iter().all(|word| text.contains(word)), "{text}");

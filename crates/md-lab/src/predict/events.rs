@@ -160,7 +160,8 @@ impl Clocks {
                 end = f64::max(computed, latest) + take;
             }
             spent.take_s += take;
-            spent.wait_s += end - computed - take;
+            // Rounding is no wait.
+            spent.wait_s += f64::max(0.0, end - computed - take);
             leg.posted_s[rank] = end;
             let Some(next) = next else {
                 self.now_s[rank] = end;

@@ -17,6 +17,7 @@ mod plans;
 mod play;
 mod protocol;
 mod report;
+mod room;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,7 @@ use serde::Serialize;
 
 use crate::machine::{ComputeCost, Distance, Machine, MessageCost};
 use crate::statistics::Interval;
-use crate::{Strategy, name_of};
+use crate::{Strategy, in_words, name_of};
 use costs::Costs;
 pub use lattice_boltzmann::{LatticeBoltzmann, LatticeBoltzmannStep};
 use placement::Nodes;
@@ -85,6 +86,18 @@ pub struct Request {
     pub steps: Option<usize>,
     /// Key of the scatter of compute times.
     pub seed: u64,
+    /// Bytes that this process may take; `None` where nothing tells.
+    pub memory: Option<f64>,
+}
+
+impl Request {
+    /// Steps that are played on so many ranks.
+    fn steps_on(&self, ranks: usize) -> usize {
+        /// Played by all ranks together.
+        const RANK_STEPS: usize = 1_000_000;
+        const RANGE: [usize; 2] = [8, 40];
+        self.steps.unwrap_or((RANK_STEPS / ranks).clamp(RANGE[0], RANGE[1])).max(1)
+    }
 }
 
 /// A strategy on a number of ranks.
@@ -144,6 +157,24 @@ pub enum PredictError {
     /// Particles of a list fill one box only.
     #[error("weak scaling needs a lattice, which can be continued")]
     NoLattice,
+    /// What is to be predicted does not fit.
+    #[error("{what} takes about {} of memory, but there are {} here", in_words(*needed), in_words(*there))]
+    NoRoom {
+        /// What does not.
+        what: String,
+        /// Bytes.
+        needed: f64,
+        /// Bytes.
+        there: f64,
+    },
+    /// The system refuses the memory for it.
+    #[error("out of memory: there is no room for {what} (about {})", in_words(*needed))]
+    Refused {
+        /// For what.
+        what: String,
+        /// Bytes.
+        needed: f64,
+    },
     /// For reasons of its own, each.
     #[error("no strategy can be predicted: {0}")]
     Nothing(String),
@@ -165,7 +196,7 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
         (config.neighbor.method, config.neighbor.precision, config.parallel.threads);
     let compute = machine.compute(method, precision, threads);
     let compute = compute.ok_or(PredictError::NoCompute { method, precision, threads })?;
-    let sample = Sample::of(config)?;
+    let sample = Sample::of(config, request.memory)?;
     let mut forecast = Forecast::default();
     let mut left_out = LeftOut::new();
     for &ranks in &request.ranks {
@@ -176,8 +207,12 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
             }
             setup => setup?,
         };
-        let scene =
-            Scene { density: Density::of(&setup), setup: &setup, machine, compute, request, sample: &sample };
+        let steps = request.steps_on(ranks);
+        room::expect(room::of_plans(&setup, WARM_UP + steps), request.memory, || {
+            format!("a prediction of {steps} steps on {ranks} ranks")
+        })?;
+        let density = Density::of(&setup);
+        let scene = Scene { density, setup: &setup, machine, compute, request, sample: &sample, steps };
         forecast.remarks.extend(scene.remark());
         forecast.predictions.extend(scene.predictions(&mut left_out));
     }
@@ -241,6 +276,7 @@ struct Scene<'a> {
     compute: &'a ComputeCost,
     request: &'a Request,
     sample: &'a Sample,
+    steps: usize,
 }
 
 impl Scene<'_> {
@@ -255,7 +291,7 @@ impl Scene<'_> {
     /// All that can be predicted; what cannot be, by reason and backend.
     fn predictions(&self, left_out: &mut LeftOut) -> Vec<Prediction> {
         let Self { setup, request, .. } = self;
-        let draws = Draws::new(request.seed, setup.ranks, WARM_UP + self.steps());
+        let draws = Draws::new(request.seed, setup.ranks, WARM_UP + self.steps);
         let mut works: Vec<(Shell, ExchangePattern)> = Vec::new();
         for strategy in &request.strategies {
             if !works.contains(&(strategy.shell, strategy.exchange)) {
@@ -282,14 +318,6 @@ impl Scene<'_> {
         all
     }
 
-    fn steps(&self) -> usize {
-        /// Played by all ranks together.
-        const RANK_STEPS: usize = 1_000_000;
-        const RANGE: [usize; 2] = [8, 40];
-        let default = (RANK_STEPS / self.setup.ranks).clamp(RANGE[0], RANGE[1]);
-        self.request.steps.unwrap_or(default).max(1)
-    }
-
     fn prediction(
         &self,
         strategy: Strategy,
@@ -307,8 +335,7 @@ impl Scene<'_> {
             play.step(draws, step, kind);
         }
         play.take_phases(WARM_UP);
-        let samples: Vec<f64> =
-            (0..self.steps()).map(|step| play.step(draws, WARM_UP + step, kind)).collect();
+        let samples: Vec<f64> = (0..self.steps).map(|step| play.step(draws, WARM_UP + step, kind)).collect();
         let phases = play.take_phases(samples.len());
         let step = Interval::of(&samples).ok_or_else(|| "no steps".to_owned())?;
         let rebuilds: Vec<f64> = (0..REBUILDS).map(|step| play.step(draws, step, Kind::Rebuilds)).collect();

@@ -15,7 +15,7 @@ use md_core::{CellGrid, ExchangePattern, HaloPlan, Shell};
 use md_engine::{Division, ParticleSource, Setup};
 
 /// Particles per cell are counted up to so many particles.
-const MOST_COUNTED: u64 = 10_000_000;
+pub(super) const MOST_COUNTED: u64 = 10_000_000;
 
 /// How many particles there are in which cell.
 pub(super) enum Density {

@@ -8,6 +8,7 @@ use md_core::{ExchangePattern, Shell};
 use md_engine::{Config, EngineError, ParticleSource, Setup, Simulation};
 
 use super::plans::{Density, Plans};
+use super::{PredictError, room};
 
 /// Particles of a lattice that is looked at as a whole.
 const MOST_ATOMS: u64 = 32_000;
@@ -22,7 +23,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// On one rank, in the state at the start.
-    pub(super) fn of(config: &Config) -> Result<Self, EngineError> {
+    pub(super) fn of(config: &Config, memory: Option<f64>) -> Result<Self, PredictError> {
         const NO_LIMIT: Duration = Duration::MAX;
         let mut config = config.clone();
         (config.parallel.rank_grid, config.parallel.threads, config.temperature) = (None, 1, None);
@@ -40,6 +41,9 @@ impl Sample {
             }
         }
         let setup = Setup::new(config, 1)?;
+        room::expect(setup.estimated_bytes(), memory, || {
+            format!("a look at the pairs of {} particles", setup.atoms())
+        })?;
         let computed = |world: &dyn World| {
             let mut simulation = Simulation::new(world, &setup)?;
             let computed = simulation.system_sums()?.pairs.computed_pairs;
@@ -49,7 +53,7 @@ impl Sample {
         let outcome = local::run(1, NO_LIMIT, computed).pop();
         let computed: f64 = match outcome {
             Some(Ok(computed)) => computed?,
-            Some(Err(panic)) => return Err(EngineError::Config(panic.to_string())),
+            Some(Err(panic)) => return Err(EngineError::Config(panic.to_string()).into()),
             None => 0.0,
         };
         let half = (Shell::Half, ExchangePattern::Direct);

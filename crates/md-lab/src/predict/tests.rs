@@ -245,6 +245,7 @@ fn request(ranks: &[usize], backends: &[Backend]) -> Request {
         between_nodes: Backend::P2p,
         steps: Some(6),
         seed: 1,
+        memory: None,
     }
 }
 

@@ -20,6 +20,9 @@ pub use summary::{EdgeSummary, Summary, Waits};
 pub use world::TracedWorld;
 pub use write::Written;
 
+/// Memory that an event takes.
+pub const EVENT_BYTES: usize = size_of::<recorder::Event>();
+
 /// Events that a rank keeps unless told otherwise: 10 MB.
 pub const EVENTS: usize = 1 << 18;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use md_engine::Phase;
@@ -17,8 +17,10 @@ use serde_json::error::Category;
 pub(super) const MAIN_TRACK: u32 = 1;
 /// Number of the track that shows when messages are in flight.
 pub(super) const HIDDEN_TRACK: u32 = 2;
-/// Longer files are not read: their events would need as much memory.
-const LONGEST_GB: u64 = 8;
+/// Longer times, in microseconds, are none of a run (thirty years).
+const MOST_US: f64 = 1e15;
+/// Longer messages are none of a run.
+const MOST_BYTES: u64 = 1 << 34;
 
 /// Why a file is no timeline.
 #[derive(Debug, thiserror::Error)]
@@ -30,14 +32,6 @@ pub enum TraceError {
         path: PathBuf,
         /// The system's reason.
         reason: io::Error,
-    },
-    /// It is too long.
-    #[error("`{}` is {} MB long, and none of more than {LONGEST_GB} GB is read: record fewer events (--trace-events)", path.display(), bytes >> 20)]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-        /// Its length.
-        bytes: u64,
     },
     /// Something else is expected at some place.
     #[error("{}:{line}:{column}: {reason}\ngive a file that `--trace` has written", path.display())]
@@ -149,18 +143,26 @@ impl Timeline {
     /// # Errors
     /// [`TraceError`].
     pub fn read(path: &Path) -> Result<Self, TraceError> {
+        let file =
+            File::open(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
+        Self::from_reader(path, file)
+    }
+
+    /// The same of a file that is open; `path` is for errors. It takes memory, at most 5 bytes for each of the text.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn from_reader(path: &Path, text: impl Read) -> Result<Self, TraceError> {
         let unreadable = |reason| TraceError::Unreadable { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(unreadable)?;
-        let bytes = file.metadata().map_err(unreadable)?.len();
-        if bytes > LONGEST_GB << 30 {
-            return Err(TraceError::TooLong { path: path.to_owned(), bytes });
-        }
-        let content = serde_json::from_reader(BufReader::with_capacity(1 << 20, file));
+        let content = serde_json::from_reader(BufReader::with_capacity(1 << 20, text));
         let content = content.map_err(|error: serde_json::Error| match error.classify() {
             Category::Io => unreadable(error.into()),
             Category::Syntax | Category::Data | Category::Eof => {
                 let (line, column, text) = (error.line(), error.column(), error.to_string());
-                let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
+                let reason = match text.split(" at line ").next() {
+                    Some(reason) if !error.is_eof() => reason.to_owned(),
+                    _ => "the file ends too early: the run may have been killed".to_owned(),
+                };
                 TraceError::Malformed { path: path.to_owned(), line, column, reason }
             }
         })?;
@@ -250,8 +252,35 @@ struct Head {
 
 #[derive(Deserialize)]
 struct RankHead {
+    #[serde(deserialize_with = "count")]
     dropped: u64,
+    #[serde(deserialize_with = "error_s")]
     clock_error_s: f64,
+}
+
+/// Of events.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    /// Sums of these over all ranks are numbers.
+    const MOST: u64 = 1 << 40;
+    let count = u64::deserialize(deserializer)?;
+    if count <= MOST {
+        Ok(count)
+    } else {
+        Err(de::Error::custom(format!("{count} events are more than {MOST}")))
+    }
+}
+
+/// Of a clock.
+fn error_s<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    lasting("clock_error_s", 1e6 * seconds).map_err(de::Error::custom)?;
+    Ok(seconds)
+}
+
+/// A time that something took, in microseconds.
+fn lasting(key: &str, us: f64) -> Result<f64, String> {
+    let is_time = (0.0..=MOST_US).contains(&us);
+    if is_time { Ok(us) } else { Err(format!("`{key}` is no time: {us} us")) }
 }
 
 /// One event, small.
@@ -325,11 +354,17 @@ impl TryFrom<Written> for Event {
     fn try_from(written: Written) -> Result<Self, String> {
         let Written { ph, cat, name, pid: rank, ts: begun, dur, args } = written;
         let ended = begun + dur;
-        let number = |key: &str| {
-            args[key]
-                .as_f64()
-                .ok_or_else(|| format!("an event of category `{cat}` needs a number `args.{key}`"))
+        let missing = |key: &str| format!("an event of category `{cat}` needs a number `args.{key}`");
+        let number = |key: &str| args[key].as_f64().ok_or_else(|| missing(key));
+        let integer = |key: &str, most: u64| {
+            args[key].as_u64().filter(|&number| number <= most).ok_or_else(|| {
+                format!("an event of category `{cat}` needs an integer `args.{key}` from 0 to {most}")
+            })
         };
+        if ["phase", "collective", "message"].contains(&&*cat) {
+            lasting("ts", begun.abs())?;
+            lasting("dur", dur)?;
+        }
         let place = || Place::deserialize(&args).map_err(|error| format!("`args` of a message: {error}"));
         let what = match (&*cat, &*ph) {
             ("phase", "X") => match Phase::ALL.iter().find(|phase| phase.name() == name) {
@@ -338,17 +373,19 @@ impl TryFrom<Written> for Event {
                 Some(&phase) => What::Phase(Span { begun, ended, activity: Activity::Phase(phase) }),
             },
             ("collective", "X") => What::Collective {
-                number: number("number")? as u32,
-                entered: number("entered")?,
+                number: integer("number", u32::MAX.into())? as u32,
+                entered: number("entered").and_then(|us| lasting("entered", us.abs()).map(|_| us))?,
                 begun,
                 ended,
             },
-            ("message", "s") => What::Sent { place: place()?, bytes: number("bytes")? as u64, at: begun },
+            ("message", "s") => {
+                What::Sent { place: place()?, bytes: integer("bytes", MOST_BYTES)?, at: begun }
+            }
             ("message", "f") => What::Received {
                 place: place()?,
-                bytes: number("bytes")? as u64,
+                bytes: integer("bytes", MOST_BYTES)?,
                 at: begun,
-                waited: number("waited")?,
+                waited: lasting("waited", number("waited")?)?,
             },
             _ => What::Other,
         };

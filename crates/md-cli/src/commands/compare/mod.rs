@@ -67,8 +67,9 @@ pub fn compare(
     let setup = divided_by_any(inputs, agreement.ranks())?;
     let open = || {
         memory::expect(inputs, &setup, memory::of_machine())?;
-        Ok::<_, RunError>(Outputs::open(inputs, args, variants.len())?)
+        Ok::<_, RunError>(Outputs::open(inputs, args, &variants)?)
     };
+    memory::expect_timeline(agreement, &args.trace)?;
     let outputs = open_on_root(agreement, open)?.map(|outputs| Arc::new(Mutex::new(outputs)));
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
@@ -92,13 +93,14 @@ pub fn compare(
     let outcome = trials.run(&variants);
     drop(monitor);
     let statuses = outcome?;
-    plan.timelines.finish()?;
+    let timelines = plan.timelines.finish();
     let mut reasons = Vec::new();
     if let Some((results, outputs)) = on_root {
         let comparison = lock(results).comparison();
         lock(outputs).publish(&comparison)?;
         reasons = reasons_of(&comparison);
     }
+    timelines?;
     exit_status(&variants, &statuses, &reasons)
 }
 
@@ -122,15 +124,14 @@ struct Timelines<'c> {
     file: RefCell<Result<Option<(Variant, RecordFile)>, OutputError>>,
 }
 
-impl Timelines<'_> {
-    /// `t.json` becomes `t-p2p-half-direct-rect.json`.
-    fn path(&self, variant: &Variant) -> PathBuf {
-        let wanted = self.wanted.trace.as_deref().unwrap_or(Path::new("trace.json"));
-        let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
-        let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());
-        wanted.with_file_name(format!("{stem}-{}.{extension}", variant.names().join("-")))
-    }
+/// `t.json` becomes `t-p2p-half-direct-rect.json`.
+fn timeline_of(variant: &Variant, wanted: &Path) -> PathBuf {
+    let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());
+    wanted.with_file_name(format!("{stem}-{}.{extension}", variant.names().join("-")))
+}
 
+impl Timelines<'_> {
     fn append(&self, variant: &Variant, part: &[u8]) -> Result<(), OutputError> {
         let mut place = self.file.borrow_mut();
         let Ok(present) = &mut *place else { return Ok(()) };
@@ -138,7 +139,8 @@ impl Timelines<'_> {
             Some((of, file)) if of == *variant => file,
             last => {
                 last.map_or(Ok(()), |(_, file)| file.finish())?;
-                RecordFile::create(self.path(variant), b"")?
+                let wanted = self.wanted.trace.as_deref().unwrap_or(Path::new("trace.json"));
+                RecordFile::create(timeline_of(variant, wanted), b"")?
             }
         };
         file.append(part, 0)?;
@@ -201,11 +203,15 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn open(inputs: &Inputs, args: &CompareArgs, strategies: usize) -> Result<Self, OutputError> {
+    fn open(inputs: &Inputs, args: &CompareArgs, variants: &[Variant]) -> Result<Self, OutputError> {
         let verbosity = Verbosity::unless(args.quiet);
         let directory = output_directory(inputs, None, verbosity)?;
+        if let Some(wanted) = &args.trace.trace {
+            let mut places = variants.iter().map(|variant| timeline_of(variant, wanted));
+            places.try_for_each(|place| directory.expect_elsewhere(&place))?;
+        }
         let mut screen = Screen::stdout(verbosity);
-        screen.print(&format!("comparing {strategies} strategies, {} repetitions\n", args.repeat));
+        screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
         Ok(Self { directory, screen })
     }
 

@@ -60,7 +60,7 @@ fn of_several_frames_the_last_or_the_wanted_one_is_read() {
     let first = parse_frame("a", &text, &species(), Some(1)).unwrap();
     assert_eq!(first.positions, parse("a", SMALL, &species()).unwrap().positions);
     let error = parse_frame("a", &text, &species(), Some(3)).unwrap_err().to_string();
-    assert_eq!(error, "a: there is no frame 3: the frames are 1 to 2");
+    assert_eq!(error, "a: `system.file.frame` is 3, but the frames are 1 to 2");
 }
 
 #[test]

@@ -186,7 +186,10 @@ impl HaloPlan {
 fn adjacent_ranks(grid: &CellGrid, partition: &Partition, rank: usize, owned: &[Cell]) -> Vec<usize> {
     let offsets = neighbours(grid.domain().dimension);
     let around = owned.iter().flat_map(|&cell| offsets.iter().map(move |&offset| add(cell, offset)));
-    let ranks: BTreeSet<usize> =
-        around.filter_map(|cell| grid.wrap(cell)).map(|(cell, _)| partition.owner(grid, cell)).collect();
+    let mut ranks = BTreeSet::new();
+    // One by one: collected, all of them would be kept until they are sorted.
+    around.filter_map(|cell| grid.wrap(cell)).for_each(|(cell, _)| {
+        ranks.insert(partition.owner(grid, cell));
+    });
     ranks.into_iter().filter(|&other| other != rank).collect()
 }

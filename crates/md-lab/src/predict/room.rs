@@ -1,0 +1,45 @@
+//! The memory that a prediction takes, held against what there is before any of it is asked for.
+
+use md_engine::Setup;
+
+use super::PredictError;
+use super::plans::MOST_COUNTED;
+
+/// Bytes per cell of a plan, as in a run.
+const CELL: f64 = 225.0;
+/// Plans of so many shapes are kept at a time.
+const SHAPES: f64 = 8.0;
+/// Bytes per rank: its messages, both ways, in plans and as they are played. Measured: 5,400 with the half shell, 5,900 with the full one.
+const RANK: f64 = 6000.0;
+/// Bytes per rank and step: what its compute times scatter by.
+const DRAW: f64 = 8.0;
+
+/// Makes sure that there is as much memory as something takes, and that the system gives it.
+///
+/// # Errors
+/// [`PredictError::NoRoom`].
+pub(super) fn expect(
+    needed: f64,
+    there: Option<f64>,
+    what: impl FnOnce() -> String,
+) -> Result<(), PredictError> {
+    match there {
+        Some(there) if needed > there => Err(PredictError::NoRoom { what: what(), needed, there }),
+        _ if Vec::<u8>::new().try_reserve_exact(needed as usize).is_err() => {
+            Err(PredictError::Refused { what: what(), needed })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that the plans of all ranks take, and so many steps of them, about.
+pub(super) fn of_plans(setup: &Setup, steps: usize) -> f64 {
+    let (grid, ranks) = (&setup.division.grid, setup.ranks as f64);
+    let rank_grid = setup.division.partition.rank_grid().unwrap_or([1, 1, setup.ranks]);
+    let counts = grid.counts();
+    let with_ghosts = |dim: usize| (f64::from(counts[dim]) / rank_grid[dim] as f64).ceil() + 2.0;
+    let plan = CELL * [0, 1, 2].map(with_ghosts).iter().product::<f64>();
+    let counted =
+        if setup.atoms() > MOST_COUNTED { 0.0 } else { size_of::<u32>() as f64 * grid.len() as f64 };
+    plan * ranks.min(SHAPES) + counted + ranks * (RANK + DRAW * steps as f64)
+}
