@@ -28,6 +28,8 @@ const BASELINE: RGBColor = RGBColor(200, 130, 40);
 /// Where the mark of a cut begins, and how wide it is, of the axis.
 const CUT: [f64; 2] = [0.96, 0.012];
 const CUT_LABEL_SIZE: u32 = 12;
+const LEGEND_SIZE: u32 = 12;
+const LEGEND_WIDTH_PER_LETTER: i32 = 7;
 const DIGITS: usize = 3;
 
 /// A bar chart.
@@ -136,6 +138,7 @@ impl Bars {
             .x_desc(description)
             .label_style((FONT, FONT_SIZE))
             .draw()?;
+        let mut place = MARGIN as i32;
         for (part, name) in parts.iter().enumerate() {
             let colour = Palette99::pick(part).to_rgba();
             let pieces = lengths.iter().enumerate().map(|(number, lengths)| {
@@ -143,20 +146,13 @@ impl Bars {
                 let bounds = [from, from + lengths[part]].map(|x| x.min(end));
                 Rectangle::new([(bounds[0], y - HALF_BAR), (bounds[1], y + HALF_BAR)], colour.filled())
             });
-            let size = FONT_SIZE as i32;
-            let legend =
-                move |(x, y)| Rectangle::new([(x, y - size / 2), (x + size, y + size / 2)], colour.filled());
-            chart.draw_series(pieces)?.label(name).legend(legend);
+            chart.draw_series(pieces)?;
+            place = draw_legend(area, place, colour, name)?;
         }
         for (number, &total) in totals.iter().enumerate().filter(|(_, total)| **total > end) {
             draw_cut(&mut chart, self.place(number), significant(total, DIGITS))?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .label_font((FONT, FONT_SIZE - 4))
-            .background_style(WHITE.mix(0.8))
-            .draw()
+        Ok(())
     }
 }
 
@@ -171,6 +167,19 @@ impl Picture for Bars {
         self.draw_bars(&left)?;
         self.stacks.as_ref().map_or(Ok(()), |stacks| self.draw_stacks(stacks, &right))
     }
+}
+
+/// A part's colour and name above the chart; where the next one goes.
+fn draw_legend<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    x: i32,
+    colour: RGBAColor,
+    name: &str,
+) -> Result<i32, DrawingAreaErrorKind<B::ErrorType>> {
+    let (y, size) = (MARGIN as i32, LEGEND_SIZE as i32);
+    area.draw(&Rectangle::new([(x, y), (x + size, y + size)], colour.filled()))?;
+    area.draw(&Text::new(name, (x + size + size / 2, y), (FONT, LEGEND_SIZE).into_font()))?;
+    Ok(x + 3 * size + LEGEND_WIDTH_PER_LETTER * name.chars().count() as i32)
 }
 
 /// From medians and upper bounds.
