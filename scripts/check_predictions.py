@@ -2,11 +2,11 @@
 """Checks `md-cli predict` against `md-cli compare`: the machine is fitted, three scenarios are measured and predicted with every backend, and
 what is between the two is printed, with the median and the worst.
 
-check_predictions.py [--ranks 1,2] [--output DIR] [--launcher 'mpirun -n {ranks}'] [--program target/release/md-cli] [--repeat 10]
+check_predictions.py [--ranks 1,2] [--output DIR] [--launcher 'scripts/mpirun.sh {ranks}'] [--program target/release/md-cli] [--repeat 10]
                      [--ranks-per-node N] [--keep]
 
 Every number of ranks is fitted by itself: how fast a rank computes depends on how many compute beside it. --keep takes what an earlier
-call has fitted and measured, and only predicts anew. Between nodes: --launcher 'scripts/nodes.sh run 1' --ranks 2 --ranks-per-node 1.
+call has fitted and measured, and only predicts anew. Between nodes: --launcher 'scripts/nodes.sh run 1 --mca osc pt2pt,sm' --ranks 2 --ranks-per-node 1.
 Writes DIR/machine-P/, DIR/SCENARIO-P/ and DIR/predictions.md. Exit code 1 if one of the programs fails.
 """
 
@@ -32,7 +32,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", default="1,2", type=lambda text: [int(ranks) for ranks in text.split(",")])
     parser.add_argument("--output", default="out/predictions", type=Path)
-    parser.add_argument("--launcher", default="mpirun -n {ranks}")
+    parser.add_argument("--launcher", default="scripts/mpirun.sh {ranks}")
     parser.add_argument("--program", default="target/release/md-cli")
     parser.add_argument("--repeat", default=10, type=int)
     parser.add_argument("--budget", default=60, type=int, help="seconds of each fit")

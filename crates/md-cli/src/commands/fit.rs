@@ -94,6 +94,7 @@ fn publish(fitted: &Fitted, directory: &OutputDirectory, verbosity: Verbosity) -
 /// The rows of this bench.csv.
 fn read(path: &Path) -> Result<Vec<Measurement>, RunError> {
     let name = path.display().to_string();
-    let text = read_text(path, "table of benchmarks").map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+    let text = read_text(path, "table of benchmarks")
+        .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
     Ok(Measurement::read(&name, text.as_bytes())?)
 }

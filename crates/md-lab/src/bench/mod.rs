@@ -362,9 +362,12 @@ pub fn run(
                 }));
             }
             Err(exclusion) => {
+                let left = worlds.insert(case.mechanism, None);
+                // Taking back what is under way may take long; with a world that is left behind, MPI is not finalised.
+                if exclusion.status != Status::Unavailable {
+                    std::mem::forget(left);
+                }
                 rows.push(failed(*benchmark, case, settings, exclusion));
-                // Taking back what is under way may take long.
-                std::mem::forget(worlds.insert(case.mechanism, None));
             }
         }
     }

@@ -202,14 +202,14 @@ pub(super) fn missing(rows: &[Measurement]) -> Vec<String> {
                 missing.push(format!("no `{name}` of {} {at}: {lack}", backends.join(", ")));
             }
         }
-        for backend in movers() {
-            let longest = of(rows, ROUND_TRIP, backend, distance).last().map(|row| row.bytes);
-            if let Some(bytes) = longest.filter(|bytes| *bytes < LONG_BYTES) {
-                let name = name_of(backend);
-                missing.push(format!(
-                    "no `{ROUND_TRIP}` of `{name}` {at} beyond {bytes} bytes: a longer message is a guess"
-                ));
-            }
+        let ends = movers().filter_map(|backend| {
+            let bytes = of(rows, ROUND_TRIP, backend, distance).last()?.bytes;
+            (bytes < LONG_BYTES).then(|| format!("`{}` ({bytes} bytes)", name_of(backend)))
+        });
+        let ends: Vec<_> = ends.collect();
+        if !ends.is_empty() {
+            let ends = ends.join(", ");
+            missing.push(format!("`{ROUND_TRIP}` ends early {at}, longer messages are a guess: {ends}"));
         }
         let is_missing = |name: &&str| own().all(|row| row.benchmark != **name);
         let collectives = COLLECTIVES.iter().map(|(_, name)| *name).filter(is_missing);
@@ -341,7 +341,7 @@ mod tests {
                 "no `roundtrip-copied` of `shm` at distance \"node\": no [[message]]",
                 "no `sync26` of `p2p` at distance \"node\": `overhead_s` is 0",
                 "no `overlap-progress` of `p2p`, `shm` at distance \"node\": no [[overlap]], so all of a message may hide",
-                "no `roundtrip-copied` of `p2p` at distance \"node\" beyond 64 bytes: a longer message is a guess",
+                "`roundtrip-copied` ends early at distance \"node\", longer messages are a guess: `p2p` (64 bytes)",
                 "no `allreduce-max` at distance \"node\": no [[collective]] of it",
             ]
         );

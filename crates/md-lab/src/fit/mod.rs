@@ -29,8 +29,8 @@ pub struct Fitted {
     pub messages: Vec<MessageFit>,
     /// Of computation.
     pub computes: Vec<ComputeFit>,
-    /// Measurements that are not there, and what `machine.toml` lacks for it.
-    pub missing: Vec<String>,
+    /// What is missing, and what cannot be relied on.
+    pub remarks: Vec<String>,
 }
 
 /// Measures what a rank's own work costs, on all ranks at once, as they will work. The same on all ranks. *Collective.*
@@ -57,5 +57,42 @@ pub fn fit(rows: &[Measurement], computes: Vec<ComputeFit>, provenance: Provenan
         negotiations: messages::negotiations(rows),
         computes: computes.iter().map(|fit| fit.cost.clone()).collect(),
     };
-    Fitted { machine, messages, computes, missing: messages::missing(rows) }
+    let mut remarks = messages::missing(rows);
+    remarks.extend(is_far_off(&machine));
+    Fitted { machine, messages, computes, remarks }
+}
+
+/// Time that others take is no matter of sizes.
+fn is_far_off(machine: &Machine) -> Option<String> {
+    const FAR: f64 = 0.3;
+    let messages = machine.messages.iter().map(|cost| cost.rms_residual);
+    let worst = messages.chain(machine.computes.iter().map(|cost| cost.rms_residual)).fold(0.0, f64::max);
+    let percent = 100.0 * worst;
+    let remark = || {
+        format!(
+            "a fit is off by {percent:.0} % (rms): if other work ran meanwhile, fit again on an idle machine"
+        )
+    };
+    (worst > FAR).then(remark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_nothing_explains_are_told() {
+        let remarks = |times: [f64; 5]| {
+            let row = |(number, time_s): (usize, f64)| {
+                format!("roundtrip-copied,p2p,2,{},{time_s},inside\n", 1 << (4 * number + 4))
+            };
+            let rows: String = times.into_iter().enumerate().map(row).collect();
+            let text = format!("benchmark,mechanism,ranks,bytes,median_s,distance\n{rows}");
+            let rows = Measurement::read("bench.csv", text.as_bytes()).unwrap();
+            fit(&rows, Vec::new(), Provenance::default()).remarks.pop().unwrap()
+        };
+        let busy = remarks([1e-6, 1e-6, 1e-3, 1e-6, 1e-6]);
+        assert!(busy.ends_with("(rms): if other work ran meanwhile, fit again on an idle machine"), "{busy}");
+        assert!(!remarks([1e-6, 1e-6, 1e-6, 1e-6, 1e-6]).contains("idle"));
+    }
 }

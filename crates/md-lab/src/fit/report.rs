@@ -15,7 +15,7 @@ const DIGITS: usize = 3;
 
 /// All coefficients with half of their 95 % intervals, how far model and measurements are apart, and what is missing.
 pub fn table(fitted: &Fitted) -> String {
-    let Fitted { machine, messages, computes, missing } = fitted;
+    let Fitted { machine, messages, computes, remarks } = fitted;
     let messages = messages.iter().map(message_cells).collect();
     let collectives = machine.collectives.iter().map(|it| {
         let [one, doubling] = [it.base_s, it.per_doubling_s].map(|s| significant(US_PER_S * s, DIGITS));
@@ -34,7 +34,7 @@ pub fn table(fitted: &Fitted) -> String {
         let header = header.split(',').map(str::to_owned).collect();
         text += &format!("{}\n", aligned(&[vec![header], rows].concat()));
     }
-    missing.iter().for_each(|missing| text += &format!("{missing}\n"));
+    remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
     text
 }
 
