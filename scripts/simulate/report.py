@@ -15,7 +15,7 @@ COMPUTE = """[[compute]]
 method = "cells"
 precision = "double"
 """ + "".join(
-    f"{key} = {{ seconds = 0.0 }}\n"
+    f"{key}_s = 0.0\n"
     for key in ("per_computed_pair", "per_particle", "per_ghost_packed", "per_ghost_unpacked")
 )
 # Times that differ by less say nothing about an order.
