@@ -158,11 +158,11 @@ fn machines_that_contradict_themselves() {
     let compute = MACHINE.split_once("[[compute]]").unwrap().1;
     assert_snapshot!(refused(&format!("{MACHINE}[[compute]]{compute}")), @r"
     exit code 2
-    error: machine.toml, line 33: another [[compute]] has the same method and precision and threads: which of them holds?
+    error: machine.toml, line 34: another [[compute]] has the same method and precision and threads: which of them holds?
     ");
-    assert_snapshot!(refused(&MACHINE.replacen("seconds = 1e-9", "seconds = 1e300", 1)), @r"
+    assert_snapshot!(refused(&MACHINE.replacen("pair_s = 1e-9", "pair_s = 1e300", 1)), @r"
     exit code 2
-    error: machine.toml, line 28: `per_computed_pair` is 1e300, no cost: a number from 0 to 1e6, of counts from 1
+    error: machine.toml, line 28: `per_computed_pair_s` is 1e300, no cost: a number from 0 to 1e6, of counts from 1
     ");
     let range = MACHINE.split("\n\n").next().unwrap();
     assert_snapshot!(refused(&format!("{range}\n\n").repeat(2000)), @r"

@@ -30,6 +30,8 @@ fn the_version_and_the_help_of_the_program() {
                      sweep.csv
       trace-summary  Tell from a timeline who waited for whom, and what the run's length consists of
       bench          Measure the transports with micro-benchmarks: bench.csv, bench.svg
+      fit            Measure what messages and computation cost on this machine, and fit a model:
+                     machine.toml, fit.svg
       predict        Predict the time of a step on any number of ranks from a machine's measured costs
       backends       List the halo backends and whether they are available here
       schema         Print the JSON Schema of a scenario, for editors

@@ -295,7 +295,7 @@ force_scatter = 0.02
         let again = TEXT.split_once("[[overlap]]").unwrap().1;
         assert_eq!(
             refused("[[overlap]]", &format!("[[overlap]]{again}\n[[overlap]]")),
-            "machine.toml, line 36: another [[overlap]] has the same backend and distance: which of them holds?"
+            "machine.toml, line 37: another [[overlap]] has the same backend and distance: which of them holds?"
         );
         let overlap =
             "[[overlap]]\nbackend = \"p2p\"\ndistance = \"node\"\nhidden_share = 0\nprogress_call_s = 0\n";
