@@ -33,6 +33,13 @@ pub(crate) fn reserve<T>(block: &mut Vec<T>, more: usize) {
     }
 }
 
+/// One element more.
+#[inline]
+pub(crate) fn push<T>(block: &mut Vec<T>, element: T) {
+    reserve(block, 1);
+    block.push(element);
+}
+
 /// An empty block with room for exactly so many elements.
 pub(crate) fn with_capacity<T>(elements: usize) -> Vec<T> {
     let mut block = Vec::new();

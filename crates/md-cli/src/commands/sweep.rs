@@ -14,7 +14,7 @@ use md_lab::plot::Picture;
 use md_lab::sweep::{Row, Sample, Scaling, read_sweep, scaled_cells, scaling_picture, sweep_csv};
 use md_lab::{Strategy, significant};
 
-use super::compare::{Choices, fit};
+use super::compare::{Choices, adapt};
 use super::{found_from_anywhere, output_directory, refused};
 use crate::args::SweepArgs;
 use crate::early_end::{EarlyEnd, Signal};
@@ -142,7 +142,7 @@ fn job(
     [ranks, threads]: [usize; 2],
     strategy: Strategy,
 ) -> Result<Job, String> {
-    let mut scenario = fit(strategy, base)?.scenario;
+    let mut scenario = adapt(strategy, base)?.scenario;
     let parallel = &mut scenario.parallel;
     (parallel.threads, parallel.grid) = (threads, None);
     parallel.ranks = if strategy.backend == Backend::Local { ranks } else { 1 };

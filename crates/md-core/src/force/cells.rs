@@ -94,7 +94,7 @@ impl CellWork {
                 let span = CellSpan::of(cells, run);
                 if run.start == group.a {
                     // Starts a span, which the kernel knows by its start: what comes before is met in full.
-                    self.push(span);
+                    memory::push(&mut self.spans, span);
                 } else {
                     self.append(start, span);
                 }
@@ -103,8 +103,8 @@ impl CellWork {
                 let partners: u32 = self.spans[start..].iter().map(|span| span.len()).sum();
                 let candidates = f64::from(particles.len()) * f64::from(partners);
                 let spans = start..self.spans.len();
-                memory::reserve(&mut self.items, 1);
-                self.items.push(CellItem { particles, spans, newton: group.newton, candidates });
+                let item = CellItem { particles, spans, newton: group.newton, candidates };
+                memory::push(&mut self.items, item);
                 self.ends[group.region as usize..].fill(self.items.len());
             }
         }
@@ -117,13 +117,8 @@ impl CellWork {
         }
         match self.spans[start..].last_mut() {
             Some(last) if last.end == span.first => last.end = span.end,
-            _ => self.push(span),
+            _ => memory::push(&mut self.spans, span),
         }
-    }
-
-    fn push(&mut self, span: CellSpan) {
-        memory::reserve(&mut self.spans, 1);
-        self.spans.push(span);
     }
 
     /// The items of a region.

@@ -111,8 +111,8 @@ impl PairWork {
             for link in links {
                 all.add_partner(plan, start, a, link.3);
             }
-            memory::reserve(&mut all.groups, 1);
-            all.groups.push(CellPairs { a, newton, region, partners: start..all.partners.len() });
+            let partners = start..all.partners.len();
+            memory::push(&mut all.groups, CellPairs { a, newton, region, partners });
         }
         all.set_second_share(second_share, plan);
         all
@@ -162,10 +162,7 @@ impl PairWork {
         let starts_a_run = b == a || b as usize == plan.owned.len();
         match self.partners[start..].last_mut() {
             Some(run) if run.end == b && !starts_a_run => run.end += 1,
-            _ => {
-                memory::reserve(&mut self.partners, 1);
-                self.partners.push(b..b + 1);
-            }
+            _ => memory::push(&mut self.partners, b..b + 1),
         }
     }
 

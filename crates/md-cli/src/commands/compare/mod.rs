@@ -1,6 +1,6 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
 
-mod fit;
+mod adapt;
 mod strategies;
 #[cfg(test)]
 mod tests;
@@ -33,8 +33,8 @@ use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, Screen,
 use crate::scenario::{Neighbor, Parallel};
 use crate::session::warn;
 use crate::{cores, memory, setup};
-pub(super) use fit::fit;
-use fit::fit_variant;
+pub(super) use adapt::adapt;
+use adapt::adapt_variant;
 pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
 
@@ -75,7 +75,8 @@ pub fn compare(
     let available = memory::available_to_all(agreement)?;
     let timelines = Timelines { wanted: &args.trace, file: RefCell::new(Ok(None)) };
     let plan = ScenarioPlan { inputs, agreement, available, steps, warned: Cell::new(false), timelines };
-    let is_own = |variant: &Variant| fit_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
+    let is_own =
+        |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
     let frame = Comparison {
         rows: Vec::new(),
         own: variants.iter().position(is_own),
@@ -155,8 +156,8 @@ impl Timelines<'_> {
 
 impl Plan for ScenarioPlan<'_> {
     fn prepare(&self, variant: &Variant) -> Result<Prepared, Problem> {
-        let fitted = fit_variant(variant, &self.inputs.scenario).map_err(Problem::unavailable)?;
-        let (note, scenario) = (fitted.note(), fitted.scenario);
+        let adapted = adapt_variant(variant, &self.inputs.scenario).map_err(Problem::unavailable)?;
+        let (note, scenario) = (adapted.note(), adapted.scenario);
         variant.strategy.backend.availability().map_err(Problem::unavailable)?;
         let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
         memory::expect(self.inputs, &setup, self.available)?;

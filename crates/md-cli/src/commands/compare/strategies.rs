@@ -7,7 +7,7 @@ use md_core::partition::PartitionKind;
 use md_lab::{Strategy, Variant};
 use serde::Serialize;
 
-use super::fit::fit;
+use super::adapt::adapt;
 use super::varied::{Varied, combinations, path_of, variant};
 use crate::args::{CompareArgs, DivisionArgs};
 use crate::scenario::{Scenario, is_to_come, listed, name_of, nearest};
@@ -112,7 +112,7 @@ impl Choices {
     /// All combinations, backends outermost; `all` backends are those that `here` names.
     pub fn strategies(&self, scenario: &Scenario, here: &[Backend]) -> Vec<Strategy> {
         let own = scenario.parallel.strategy();
-        let fits = |&partition: &PartitionKind| fit(Strategy { partition, ..own }, scenario).is_ok();
+        let fits = |&partition: &PartitionKind| adapt(Strategy { partition, ..own }, scenario).is_ok();
         let possible: Vec<_> = PartitionKind::ALL.iter().copied().filter(fits).collect();
         let partitions = self.partitions.resolve(own.partition, &possible);
         let exchanges = self.exchanges.resolve(own.exchange, ExchangePattern::ALL);

@@ -3,7 +3,7 @@
 use md_comm::RmaKey;
 use md_lab::{Setting, Strategy, Variant};
 
-use super::fit::leave_out_refused;
+use super::adapt::leave_out_refused;
 use super::strategies::{ALL, unknown};
 use crate::scenario::{Rma, Scenario};
 

@@ -94,10 +94,10 @@ impl<const HELD: bool> Scheme for Lock<HELD> {
         if parts.gets() {
             heard.iter().try_for_each(|&i| parts.get(EdgeId(i)))?;
             parts.arena.window.flush()?;
+            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         } else {
             Access::see_puts(parts)?;
         }
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         heard.iter().for_each(|&i| parts.notice(EdgeId(i), None));
         Ok(())
     }

@@ -1,61 +1,15 @@
-//! The command line.
+//! The commands that measure: `compare`, `sweep`, `trace-summary`, `bench`, `fit`, `predict`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
 
+use clap::Args;
 use clap::builder::TypedValueParser;
-use clap::{Args, Parser, Subcommand};
 use md_lab::sweep::Scaling;
 
+use super::{ScenarioArgs, TraceArgs, positive_seconds};
 use crate::output::ProgressMode;
 
-/// Events per rank in a timeline.
-const EVENTS: u64 = md_lab::trace::EVENTS as u64;
-/// 4 GB per rank.
-const MOST_EVENTS: u64 = 100_000_000;
-
-/// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n P`.
-#[derive(Debug, Clone, Parser)]
-#[command(name = "md-cli", version, max_term_width = 100)]
-pub struct Cli {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-/// The commands.
-#[derive(Debug, Clone, Subcommand)]
-pub enum Command {
-    /// Run a scenario
-    Run(RunArgs),
-    /// Check a scenario and print it with all defaults filled in
-    Check(CheckArgs),
-    /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
-    Forces(ForcesArgs),
-    /// Measure halo strategies on this scenario and machine, and recommend one
-    #[command(after_long_help = COMPARE_HELP)]
-    Compare(CompareArgs),
-    /// Run a scenario with many sizes, ranks and strategies, one job after another: sweep.csv
-    Sweep(SweepArgs),
-    /// Tell from a timeline who waited for whom, and what the run's length consists of
-    TraceSummary(TraceSummaryArgs),
-    /// Measure the transports with micro-benchmarks: bench.csv, bench.svg
-    #[command(after_long_help = BENCH_HELP)]
-    Bench(BenchArgs),
-    /// Measure what messages and computation cost on this machine, and fit a model: machine.toml, fit.svg
-    #[command(after_long_help = FIT_HELP)]
-    Fit(FitArgs),
-    /// Predict the time of a step on any number of ranks from a machine's measured costs
-    #[command(after_long_help = PREDICT_HELP)]
-    Predict(PredictArgs),
-    /// List the halo backends and whether they are available here
-    Backends,
-    /// Print the JSON Schema of a scenario, for editors
-    Schema,
-}
-
-const COMPARE_HELP: &str = "\
+pub(super) const COMPARE_HELP: &str = "\
 Strategies are all combinations of the chosen backends, shells, exchanges and partitions, and of the values that --vary names, such as \
 --vary parallel.rma.window=create,allocate --vary parallel.rma.slots=all. What makes no difference for a backend is measured once; what it cannot \
 have gets a row that says why. Each is first checked: the \
@@ -82,7 +36,7 @@ inside the MPI library does not come back within twice that time, what has been 
 Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml.
 Exit codes: 0 all well, 1 a strategy gave wrong forces, 2 bad input, 3 a strategy failed or timed out.";
 
-const BENCH_HELP: &str = "\
+pub(super) const BENCH_HELP: &str = "\
 roundtrip    a message from rank 0 to its partner and back
 bandwidth    64 messages one way at a time, fewer above 1 MiB
 sync26       every rank with its 26 neighbours on a torus, with copies
@@ -107,7 +61,7 @@ copied from private memory and into private memory, so that all transports move 
 A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
 than 30 samples, but at least 5, then of shorter loops; small messages and p2p come first, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
 
-const FIT_HELP: &str = "\
+pub(super) const FIT_HELP: &str = "\
 Messages are fitted to bench.csv: to that of --bench, or, on two ranks and more, to benchmarks that take two thirds of --budget. On one rank alone \
 there are none, and messages are missing in machine.toml. Time over size is one line or several, each for a range of bytes; breaks are where they fit best. \
 Every second size is held out of the fit and judges it. The overhead of a message is the one with which `predict` takes as long for a halo of \
@@ -121,97 +75,13 @@ All fits make the sum of (model / measured - 1)^2 least; no cost is negative. In
 Files: machine.toml, fit.svg; bench.csv, bench.svg where benchmarks were run.
 Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
 
-const PREDICT_HELP: &str = "\
+pub(super) const PREDICT_HELP: &str = "\
 The partition and the halo plan of every rank are those that `run` would make, so messages and bytes are exact (above 10,000,000 \
 particles: for the mean number of particles per cell). What messages and computation cost stands in machine.toml. Some steps are then \
 played event by event: when every rank has packed, what each message takes, who waits for whom.
 
 Files: predict.csv, predict.svg, scenario.toml.
 Exit codes: 0 all well, 2 bad input.";
-
-/// A scenario and its overrides.
-#[derive(Debug, Clone, Args)]
-pub struct ScenarioArgs {
-    /// Scenario file (TOML)
-    pub scenario: PathBuf,
-    /// Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may be repeated
-    #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Output directory, instead of output.directory
-    #[arg(long, value_name = "DIR")]
-    pub output: Option<String>,
-    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by its ranks
-    #[arg(long, value_name = "N|auto")]
-    pub threads: Option<ThreadChoice>,
-    /// Number of steps, for the commands that have `--steps`.
-    #[arg(skip)]
-    pub steps: Option<u64>,
-}
-
-/// What `--threads` says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThreadChoice {
-    /// As many as there are cores for.
-    Auto,
-    /// So many.
-    Count(u64),
-}
-
-impl FromStr for ThreadChoice {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            _ => text.parse().map(Self::Count).map_err(|_| "neither a number of threads nor `auto`"),
-        }
-    }
-}
-
-/// Arguments of `check`.
-#[derive(Debug, Clone, Args)]
-pub struct CheckArgs {
-    /// The scenario.
-    #[command(flatten)]
-    scenario: ScenarioArgs,
-    /// Number of steps, instead of simulation.steps
-    #[arg(long, value_name = "N")]
-    steps: Option<u64>,
-}
-
-/// Arguments of `run`.
-#[derive(Debug, Clone, Args)]
-pub struct RunArgs {
-    /// The scenario and the number of steps.
-    #[command(flatten)]
-    checked: CheckArgs,
-    /// End the run in order after this time, H:M:S or seconds
-    #[arg(long, value_name = "TIME", value_parser = wall_time)]
-    pub wall_time: Option<Duration>,
-    /// Print nothing but errors and warnings
-    #[arg(long)]
-    pub quiet: bool,
-    /// Progress bar on standard error
-    #[arg(long, value_enum, default_value_t)]
-    pub progress: ProgressMode,
-    /// The timeline.
-    #[command(flatten)]
-    pub trace: TraceArgs,
-    /// Continue from a checkpoint (not available yet)
-    #[arg(long, value_name = "FILE")]
-    pub resume: Option<PathBuf>,
-}
-
-/// Where a timeline goes.
-#[derive(Debug, Clone, Args)]
-pub struct TraceArgs {
-    /// Timeline of all ranks, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
-    /// Events that each rank keeps for --trace: the last ones
-    #[arg(long, value_name = "N", default_value_t = EVENTS, requires = "trace", value_parser = clap::value_parser!(u64).range(1..=MOST_EVENTS))]
-    pub trace_events: u64,
-}
 
 /// Arguments of `trace-summary`.
 #[derive(Debug, Clone, Args)]
@@ -221,17 +91,6 @@ pub struct TraceSummaryArgs {
     /// Write the tables as CSV, and the communication matrix and the sizes of messages as SVG, into this directory
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-}
-
-/// Arguments of `forces`.
-#[derive(Debug, Clone, Args)]
-pub struct ForcesArgs {
-    /// The scenario.
-    #[command(flatten)]
-    pub scenario: ScenarioArgs,
-    /// Print nothing but errors and warnings
-    #[arg(long)]
-    pub quiet: bool,
 }
 
 /// Divisions of the work that are combined with backends.
@@ -447,96 +306,3 @@ pub struct PredictArgs {
 
 /// The messages of more do not fit into the memory of a computer on a desk.
 const MOST_RANKS: i64 = 1 << 20;
-
-fn positive_seconds(text: &str) -> Result<f64, String> {
-    /// A day; more is no limit on anything.
-    const LONGEST: f64 = 86_400.0;
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    let is_valid = seconds > 0.0 && seconds <= LONGEST;
-    if is_valid { Ok(seconds) } else { Err(format!("must be above 0 and at most {LONGEST}")) }
-}
-
-/// Hours, minutes and seconds, or seconds.
-fn wall_time(text: &str) -> Result<Duration, String> {
-    const BELOW_SIXTY: u64 = 60;
-    let fields: Vec<Option<u64>> = text.split(':').map(|field| field.parse().ok()).collect();
-    let seconds = match fields[..] {
-        [Some(seconds)] => Some(seconds),
-        [Some(hours), Some(minutes), Some(seconds)] if minutes < BELOW_SIXTY && seconds < BELOW_SIXTY => {
-            hours.checked_mul(3600).and_then(|total| total.checked_add(60 * minutes + seconds))
-        }
-        _ => None,
-    };
-    let seconds = seconds.filter(|&seconds| seconds > 0);
-    seconds.map(Duration::from_secs).ok_or_else(|| "give H:M:S or seconds, as in 00:30:00 or 1800".to_owned())
-}
-
-impl CheckArgs {
-    /// Scenario and number of steps.
-    pub fn scenario(&self) -> ScenarioArgs {
-        ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
-    }
-}
-
-impl ScenarioArgs {
-    /// All overrides as `--set` texts; options of their own come last and win.
-    pub fn overrides(&self) -> Vec<String> {
-        let mut overrides = self.set.clone();
-        let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
-        overrides
-            .extend(self.output.as_ref().map(|directory| format!("output.directory={}", quoted(directory))));
-        overrides.extend(self.steps.map(|steps| format!("simulation.steps={steps}")));
-        if let Some(ThreadChoice::Count(threads)) = self.threads {
-            overrides.push(format!("parallel.threads={threads}"));
-        }
-        overrides
-    }
-}
-
-impl RunArgs {
-    /// Scenario and number of steps.
-    pub fn scenario(&self) -> ScenarioArgs {
-        self.checked.scenario()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_definition_is_consistent() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn options_become_overrides_that_win() {
-        let cli = Cli::parse_from([
-            "md-cli",
-            "check",
-            "a.toml",
-            "--output",
-            "a \"b\"",
-            "--set",
-            "simulation.steps=5",
-            "--steps",
-            "7",
-        ]);
-        let Command::Check(args) = cli.command else { panic!("another command") };
-        assert_eq!(
-            args.scenario().overrides(),
-            ["simulation.steps=5", "output.directory='a \"b\"'", "simulation.steps=7"]
-        );
-    }
-
-    #[test]
-    fn wall_times() {
-        for (text, seconds) in [("90", 90), ("00:30:00", 1800), ("1:2:3", 3723), ("100:00:00", 360_000)] {
-            assert_eq!(wall_time(text), Ok(Duration::from_secs(seconds)));
-        }
-        for text in ["", "0", "00:00:00", "30m", "5:00", "1:60:00", "-1", "1.5", "99999999999999999:0:0"] {
-            assert!(wall_time(text).is_err(), "{text}");
-        }
-    }
-}

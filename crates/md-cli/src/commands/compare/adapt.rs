@@ -10,15 +10,15 @@ use crate::scenario::{Rma, Scenario, fault};
 ///
 /// # Errors
 /// Why there is none.
-pub(crate) fn fit(strategy: Strategy, base: &Scenario) -> Result<Fitted, String> {
-    fit_variant(&strategy.into(), base)
+pub(crate) fn adapt(strategy: Strategy, base: &Scenario) -> Result<Adapted, String> {
+    adapt_variant(&strategy.into(), base)
 }
 
 /// The same with the values that are varied; those that its backend has a use for but cannot have are errors.
 ///
 /// # Errors
 /// Why there is none.
-pub(super) fn fit_variant(variant: &Variant, base: &Scenario) -> Result<Fitted, String> {
+pub(super) fn adapt_variant(variant: &Variant, base: &Scenario) -> Result<Adapted, String> {
     let (mut scenario, strategy) = (base.clone(), variant.strategy);
     let parallel = &mut scenario.parallel;
     parallel.adopt(strategy);
@@ -37,19 +37,19 @@ pub(super) fn fit_variant(variant: &Variant, base: &Scenario) -> Result<Fitted, 
     });
     let wanted: Vec<_> = varied.into_iter().map(|(key, _)| key).collect();
     let left_out = leave_out_refused(rma, strategy.mover(parallel.between_nodes), &wanted);
-    fault(&scenario).map_or(Ok(Fitted { scenario, left_out }), Err)
+    fault(&scenario).map_or(Ok(Adapted { scenario, left_out }), Err)
 }
 
 /// A scenario with one strategy.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fitted {
+pub(crate) struct Adapted {
     /// The scenario.
     pub(crate) scenario: Scenario,
     /// What the backend does not take of the options in `[parallel.rma]`; they have their defaults.
     pub(super) left_out: Vec<Refusal>,
 }
 
-impl Fitted {
+impl Adapted {
     /// What has been left out and why, in words; empty if nothing.
     pub(super) fn note(&self) -> String {
         let line = |Refusal { key, reason }: &Refusal| {
@@ -88,22 +88,22 @@ mod tests {
         let settings =
             vec![Setting { key: "parallel.rma.operation".to_owned(), value: Some("get".to_owned()) }];
         let strategy = Strategy { backend: Backend::RmaPscw, ..base.parallel.strategy() };
-        let refused = fit_variant(&Variant { strategy, settings: settings.clone() }, &base).unwrap_err();
+        let refused = adapt_variant(&Variant { strategy, settings: settings.clone() }, &base).unwrap_err();
         assert!(
             refused.starts_with("backend `rma-pscw` does not take this `operation`; its epochs"),
             "{refused}"
         );
         let strategy = Strategy { backend: Backend::RmaFence, ..strategy };
-        let fitted = fit_variant(&Variant { strategy, settings }, &base).unwrap();
-        assert_eq!(fitted.scenario.parallel.rma.operation, md_comm::Operation::Get);
+        let adapted = adapt_variant(&Variant { strategy, settings }, &base).unwrap();
+        assert_eq!(adapted.scenario.parallel.rma.operation, md_comm::Operation::Get);
     }
 
     #[test]
     fn a_grid_is_for_rect_only() {
         let base = scenario("[parallel]\ngrid = [2, 1, 1]\n");
         let own = base.parallel.strategy();
-        assert_eq!(fit(own, &base).unwrap(), Fitted { scenario: base.clone(), left_out: Vec::new() });
-        let stripe = fit(Strategy { partition: PartitionKind::Stripe, ..own }, &base).unwrap();
+        assert_eq!(adapt(own, &base).unwrap(), Adapted { scenario: base.clone(), left_out: Vec::new() });
+        let stripe = adapt(Strategy { partition: PartitionKind::Stripe, ..own }, &base).unwrap();
         assert_eq!(stripe.scenario.parallel.grid, None);
     }
 
@@ -114,18 +114,18 @@ mod tests {
         let base = scenario(&format!(
             "[parallel]\nbackend = \"rma-fence\"\nbetween_nodes = \"rma-lock\"\n{options}"
         ));
-        let fitted = |backend| fit(Strategy { backend, ..base.parallel.strategy() }, &base).unwrap();
+        let adapted = |backend| adapt(Strategy { backend, ..base.parallel.strategy() }, &base).unwrap();
         let keys = |backend| -> Vec<&str> {
-            fitted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
+            adapted(backend).left_out.iter().map(|refusal| refusal.key.name()).collect()
         };
         assert_eq!(keys(Backend::RmaFence), [""; 0]);
         assert_eq!(keys(Backend::Hybrid), [""; 0], "they are for its backend between nodes");
         assert_eq!(keys(Backend::RmaPscw), ["operation"]);
         assert_eq!(keys(Backend::P2p), ["windows", "operation"]);
-        let Rma { windows, operation, slots, .. } = fitted(Backend::RmaPscw).scenario.parallel.rma;
+        let Rma { windows, operation, slots, .. } = adapted(Backend::RmaPscw).scenario.parallel.rma;
         assert_eq!((windows, slots), (base.parallel.rma.windows, 1));
         assert_eq!(operation, Rma::default().operation);
-        let note = fitted(Backend::RmaBarrier).note();
+        let note = adapted(Backend::RmaBarrier).note();
         assert!(
             note.starts_with("`parallel.rma.operation` left at its default: its barrier comes after"),
             "{note}"

@@ -1,0 +1,248 @@
+//! The command line. Here: all commands, and the arguments of those that run scenarios.
+
+mod laboratory;
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::output::ProgressMode;
+use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PREDICT_HELP};
+pub use laboratory::{
+    BenchArgs, CompareArgs, DivisionArgs, FitArgs, PredictArgs, SweepArgs, TraceSummaryArgs,
+};
+
+/// Events per rank in a timeline.
+const EVENTS: u64 = md_lab::trace::EVENTS as u64;
+/// 4 GB per rank.
+const MOST_EVENTS: u64 = 100_000_000;
+
+/// Molecular dynamics with an exchangeable halo exchange. Runs as a plain process or under `mpirun -n P`.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "md-cli", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Run a scenario
+    Run(RunArgs),
+    /// Check a scenario and print it with all defaults filled in
+    Check(CheckArgs),
+    /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
+    Forces(ForcesArgs),
+    /// Measure halo strategies on this scenario and machine, and recommend one
+    #[command(after_long_help = COMPARE_HELP)]
+    Compare(CompareArgs),
+    /// Run a scenario with many sizes, ranks and strategies, one job after another: sweep.csv
+    Sweep(SweepArgs),
+    /// Tell from a timeline who waited for whom, and what the run's length consists of
+    TraceSummary(TraceSummaryArgs),
+    /// Measure the transports with micro-benchmarks: bench.csv, bench.svg
+    #[command(after_long_help = BENCH_HELP)]
+    Bench(BenchArgs),
+    /// Measure what messages and computation cost on this machine, and fit a model: machine.toml, fit.svg
+    #[command(after_long_help = FIT_HELP)]
+    Fit(FitArgs),
+    /// Predict the time of a step on any number of ranks from a machine's measured costs
+    #[command(after_long_help = PREDICT_HELP)]
+    Predict(PredictArgs),
+    /// List the halo backends and whether they are available here
+    Backends,
+    /// Print the JSON Schema of a scenario, for editors
+    Schema,
+}
+
+/// A scenario and its overrides.
+#[derive(Debug, Clone, Args)]
+pub struct ScenarioArgs {
+    /// Scenario file (TOML)
+    pub scenario: PathBuf,
+    /// Override a key of the scenario, e.g. --set interaction.cutoff=3.0; may be repeated
+    #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Output directory, instead of output.directory
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<String>,
+    /// Threads per rank, instead of parallel.threads; auto: the cores of this machine divided by its ranks
+    #[arg(long, value_name = "N|auto")]
+    pub threads: Option<ThreadChoice>,
+    /// Number of steps, for the commands that have `--steps`.
+    #[arg(skip)]
+    pub steps: Option<u64>,
+}
+
+/// What `--threads` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadChoice {
+    /// As many as there are cores for.
+    Auto,
+    /// So many.
+    Count(u64),
+}
+
+impl FromStr for ThreadChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text.parse().map(Self::Count).map_err(|_| "neither a number of threads nor `auto`"),
+        }
+    }
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Clone, Args)]
+pub struct CheckArgs {
+    /// The scenario.
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Number of steps, instead of simulation.steps
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// The scenario and the number of steps.
+    #[command(flatten)]
+    checked: CheckArgs,
+    /// End the run in order after this time, H:M:S or seconds
+    #[arg(long, value_name = "TIME", value_parser = wall_time)]
+    pub wall_time: Option<Duration>,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
+    /// The timeline.
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// Continue from a checkpoint (not available yet)
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+}
+
+/// Where a timeline goes.
+#[derive(Debug, Clone, Args)]
+pub struct TraceArgs {
+    /// Timeline of all ranks, as Chrome trace JSON (for ui.perfetto.dev and `md-cli trace-summary`)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Events that each rank keeps for --trace: the last ones
+    #[arg(long, value_name = "N", default_value_t = EVENTS, requires = "trace", value_parser = clap::value_parser!(u64).range(1..=MOST_EVENTS))]
+    pub trace_events: u64,
+}
+
+/// Arguments of `forces`.
+#[derive(Debug, Clone, Args)]
+pub struct ForcesArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    /// A day; more is no limit on anything.
+    const LONGEST: f64 = 86_400.0;
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let is_valid = seconds > 0.0 && seconds <= LONGEST;
+    if is_valid { Ok(seconds) } else { Err(format!("must be above 0 and at most {LONGEST}")) }
+}
+
+/// Hours, minutes and seconds, or seconds.
+fn wall_time(text: &str) -> Result<Duration, String> {
+    const BELOW_SIXTY: u64 = 60;
+    let fields: Vec<Option<u64>> = text.split(':').map(|field| field.parse().ok()).collect();
+    let seconds = match fields[..] {
+        [Some(seconds)] => Some(seconds),
+        [Some(hours), Some(minutes), Some(seconds)] if minutes < BELOW_SIXTY && seconds < BELOW_SIXTY => {
+            hours.checked_mul(3600).and_then(|total| total.checked_add(60 * minutes + seconds))
+        }
+        _ => None,
+    };
+    let seconds = seconds.filter(|&seconds| seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(|| "give H:M:S or seconds, as in 00:30:00 or 1800".to_owned())
+}
+
+impl CheckArgs {
+    /// Scenario and number of steps.
+    pub fn scenario(&self) -> ScenarioArgs {
+        ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
+    }
+}
+
+impl ScenarioArgs {
+    /// All overrides as `--set` texts; options of their own come last and win.
+    pub fn overrides(&self) -> Vec<String> {
+        let mut overrides = self.set.clone();
+        let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
+        overrides
+            .extend(self.output.as_ref().map(|directory| format!("output.directory={}", quoted(directory))));
+        overrides.extend(self.steps.map(|steps| format!("simulation.steps={steps}")));
+        if let Some(ThreadChoice::Count(threads)) = self.threads {
+            overrides.push(format!("parallel.threads={threads}"));
+        }
+        overrides
+    }
+}
+
+impl RunArgs {
+    /// Scenario and number of steps.
+    pub fn scenario(&self) -> ScenarioArgs {
+        self.checked.scenario()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_become_overrides_that_win() {
+        let cli = Cli::parse_from([
+            "md-cli",
+            "check",
+            "a.toml",
+            "--output",
+            "a \"b\"",
+            "--set",
+            "simulation.steps=5",
+            "--steps",
+            "7",
+        ]);
+        let Command::Check(args) = cli.command else { panic!("another command") };
+        assert_eq!(
+            args.scenario().overrides(),
+            ["simulation.steps=5", "output.directory='a \"b\"'", "simulation.steps=7"]
+        );
+    }
+
+    #[test]
+    fn wall_times() {
+        for (text, seconds) in [("90", 90), ("00:30:00", 1800), ("1:2:3", 3723), ("100:00:00", 360_000)] {
+            assert_eq!(wall_time(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in ["", "0", "00:00:00", "30m", "5:00", "1:60:00", "-1", "1.5", "99999999999999999:0:0"] {
+            assert!(wall_time(text).is_err(), "{text}");
+        }
+    }
+}
