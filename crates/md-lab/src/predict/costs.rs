@@ -82,6 +82,14 @@ impl<'m> Costs<'m> {
         }
         let message = |(edge, price)| self.message(plan, edge, price, &calls_s);
         let mut messages: Vec<Message> = prices.iter().enumerate().map(message).collect();
+        let notices_s = self.notices_s();
+        for (rank, calls) in calls_s.iter_mut().enumerate() {
+            *calls += notices_s * reversed.further_peers(rank);
+            let taken_s = notices_s * plan.further_peers(rank);
+            let own = &mut messages[plan.to(rank)];
+            let each_s = taken_s / own.len().max(1) as f64;
+            own.iter_mut().for_each(|message| message.take_s += each_s);
+        }
         let pack_s: Vec<f64> = plan.sent.iter().map(|(particles, _)| pack * particles).collect();
         let flushed_s = self.flush(&mut messages, &prices);
         for (calls, (flushed, pack)) in calls_s.iter_mut().zip(flushed_s.iter().zip(&pack_s)) {
@@ -90,6 +98,17 @@ impl<'m> Costs<'m> {
         let images_s = images.iter().map(|particles| pack * particles).collect();
         let posted_s = vec![f64::NEG_INFINITY; plan.sent.len()];
         Ok(Leg { plan, reversed, messages, pack_s, calls_s, images_s, posted_s })
+    }
+
+    /// Post and complete are messages of their own, one each per neighbour: what an end of them takes a rank. Those of one neighbour are
+    /// in the latency.
+    fn notices_s(&self) -> f64 {
+        let farthest = usize::from(self.nodes.count > 1);
+        if Protocol::of(self.movers[farthest]).synchronisation != Synchronisation::Post {
+            return 0.0;
+        }
+        let message = self.machine.ranges(Backend::P2p, DISTANCES[farthest]).first().copied();
+        2.0 * message.map_or(0.0, |message| message.overhead_s)
     }
 
     fn prices(&self, plan: &Messages, [per_particle, per_cell]: [f64; 2]) -> Result<Vec<Price<'m>>, String> {

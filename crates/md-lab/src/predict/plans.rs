@@ -76,6 +76,12 @@ impl Messages {
         self.first[rank] as usize..self.first[rank + 1] as usize
     }
 
+    /// How many senders a rank has beyond the first.
+    pub(super) fn further_peers(&self, rank: usize) -> f64 {
+        let peers = &self.peer[self.to(rank)];
+        peers.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64
+    }
+
     /// Adds a rank's messages: peer, particles and cells of each.
     pub(super) fn push_row(&mut self, mut row: Vec<(u32, f64, u32)>) {
         row.sort_unstable_by_key(|message| message.0);

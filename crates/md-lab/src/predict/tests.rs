@@ -102,6 +102,15 @@ fn one_message_takes_what_the_machine_says() {
 }
 
 #[test]
+fn post_and_complete_are_messages_to_every_neighbour() {
+    let sender_s = |backend, to: &[(u32, f64)]| exchanges(backend, &[to, &[], &[]], &[&[0.0; 3]])[0][0];
+    let [one, two] = [&[(1, 0.0)][..], &[(1, 0.0), (2, 0.0)]];
+    let further_s = |backend| sender_s(backend, two) - sender_s(backend, one);
+    assert_close(further_s(Backend::P2p), OVERHEAD_S, "a message");
+    assert_close(further_s(Backend::RmaPscw), 3.0 * OVERHEAD_S, "a put, a post and a complete");
+}
+
+#[test]
 fn a_late_rank_delays_its_neighbours_or_everybody() {
     const LATE_S: f64 = 1e-3;
     let ring = ring(8);
