@@ -175,9 +175,8 @@ pub(crate) fn text(counts: [usize; 3]) -> String {
 fn least_surface(nodes: [usize; 3], ranks: usize, whole: [bool; 3]) -> Option<[usize; 3]> {
     let divisors = |of: usize| (1..=of).filter(move |count| of.is_multiple_of(*count));
     let grids = divisors(ranks).flat_map(|px| divisors(ranks / px).map(move |py| [px, py, ranks / px / py]));
-    let fits = |grid: &[usize; 3]| {
-        (0..3).all(|axis| grid[axis] <= nodes[axis] && (grid[axis] == 1 || !whole[axis]))
-    };
+    let fits =
+        |grid: &[usize; 3]| (0..3).all(|axis| grid[axis] <= nodes[axis] && (grid[axis] == 1 || !whole[axis]));
     let surface = |grid: &[usize; 3]| -> u128 {
         let size = [0, 1, 2].map(|axis| nodes[axis].div_ceil(grid[axis]) as u128);
         let cut = (0..3).filter(|&axis| grid[axis] > 1);
@@ -239,7 +238,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_divided_is_an_error() {
-        let error = |nodes, ranks, grid| Decomposition::new(nodes, ranks, grid, TORUS).unwrap_err().to_string();
+        let error =
+            |nodes, ranks, grid| Decomposition::new(nodes, ranks, grid, TORUS).unwrap_err().to_string();
         assert_eq!(error([0, 1, 1], 1, None), "a grid of 0 x 1 x 1 nodes has an axis without any");
         assert_eq!(error([2, 2, 1], 5, None), "2 x 2 x 1 nodes cannot be divided among 5 ranks");
         assert_eq!(error([8, 8, 8], 4, Some([3, 1, 1])), "a grid of 3 x 1 x 1 ranks is not 4 ranks");

@@ -58,7 +58,11 @@ macro_rules! real {
             const ONE: Self = 1.0;
 
             #[inline]
-            #[allow(clippy::allow_attributes, clippy::cast_lossless, reason = "one of the two kinds needs the cast")]
+            #[allow(
+                clippy::allow_attributes,
+                clippy::cast_lossless,
+                reason = "one of the two kinds needs the cast"
+            )]
             fn from_f64(value: f64) -> Self {
                 value as Self
             }

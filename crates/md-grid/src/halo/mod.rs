@@ -86,9 +86,8 @@ impl<T: Real> Halo<T> {
         options: HaloOptions,
     ) -> Result<Self, GridError> {
         decomposition.expect_depth(layout.depth())?;
-        let open = |transfers: &Vec<Transfer>| {
-            Stage::open::<T>(world, decomposition, &layout, transfers, &options)
-        };
+        let open =
+            |transfers: &Vec<Transfer>| Stage::open::<T>(world, decomposition, &layout, transfers, &options);
         Ok(Self {
             name: options.name,
             layout,

@@ -63,6 +63,8 @@ pub(super) fn numbers(parts: &[Part], bounds: impl Fn(&Part) -> Bounds) -> usize
 pub(super) fn is_inside(bounds: Bounds, layout: &Layout) -> bool {
     (0..3).all(|axis| {
         let (size, depth) = (layout.size()[axis] as isize, layout.depth()[axis] as isize);
-        -depth <= bounds.low[axis] && bounds.low[axis] <= bounds.high[axis] && bounds.high[axis] <= size + depth
+        -depth <= bounds.low[axis]
+            && bounds.low[axis] <= bounds.high[axis]
+            && bounds.high[axis] <= size + depth
     })
 }

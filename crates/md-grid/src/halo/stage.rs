@@ -1,8 +1,6 @@
 //! One stage of a halo exchange: one context, and what its messages carry.
 
-use md_comm::{
-    Channel, Edge, EdgeId, Exchange, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, World,
-};
+use md_comm::{Channel, Edge, EdgeId, Exchange, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Flight, Phase};
 
@@ -47,7 +45,8 @@ impl Stage {
     ) -> Result<Self, GridError> {
         let messages = messages(transfers, layout, options.messages)?;
         let (edges, carried) = edges(&messages, decomposition, world.rank());
-        let own = |message: &Message| decomposition.neighbour(world.rank(), message.towards) == Some(world.rank());
+        let own =
+            |message: &Message| decomposition.neighbour(world.rank(), message.towards) == Some(world.rank());
         let local = (0..messages.len()).filter(|&number| own(&messages[number])).collect();
         let leaves = |message: &Message| {
             (0..3).any(|axis| message.towards[axis] != 0 && decomposition.ranks()[axis] > 1)
@@ -83,7 +82,8 @@ impl Stage {
                 let Some(message) = carried.sends.map(|number| &self.messages[number]) else { continue };
                 let edge = EdgeId(edge);
                 // A buffer may have to be read by its receiver before it can be filled again.
-                let buffer = clock.time(Phase::HaloWait, || context.send_buffer(edge, bytes::<T>(message)))?;
+                let buffer =
+                    clock.time(Phase::HaloWait, || context.send_buffer(edge, bytes::<T>(message)))?;
                 clock.time(Phase::HaloPack, || {
                     pack::pack(&message.parts, field, bytemuck::cast_slice_mut(buffer));
                 });
@@ -221,11 +221,5 @@ fn edge(peer: Rank, sends: Option<usize>, receives: Option<usize>) -> Edge {
         (Some(_), None) => Flow::SendOnly,
         (None, _) => Flow::ReceiveOnly,
     };
-    Edge {
-        peer,
-        send_channel: channel(sends),
-        receive_channel: channel(receives),
-        flow,
-        send_capacity: 0,
-    }
+    Edge { peer, send_channel: channel(sends), receive_channel: channel(receives), flow, send_capacity: 0 }
 }
