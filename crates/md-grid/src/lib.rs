@@ -36,6 +36,7 @@ mod error;
 mod field;
 mod halo;
 mod layout;
+pub mod lbm;
 mod real;
 
 pub use decomposition::{Block, Decomposition, Edges, Offset};
