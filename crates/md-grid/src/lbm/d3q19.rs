@@ -7,7 +7,7 @@
 pub const POPULATIONS: usize = 19;
 
 /// Pairs of opposite directions.
-pub const PAIRS: usize = 9;
+pub(super) const PAIRS: usize = 9;
 
 /// Where a population is one time step later, in nodes along x, y and z.
 pub const VELOCITIES: [[i8; 3]; POPULATIONS] = [
@@ -33,17 +33,17 @@ pub const VELOCITIES: [[i8; 3]; POPULATIONS] = [
 ];
 
 /// Weight of the population at rest.
-pub const WEIGHT_AT_REST: f64 = 1.0 / 3.0;
+pub(super) const WEIGHT_AT_REST: f64 = 1.0 / 3.0;
 /// Weight of a direction along an axis.
-pub const WEIGHT_ALONG_AXIS: f64 = 1.0 / 18.0;
+pub(super) const WEIGHT_ALONG_AXIS: f64 = 1.0 / 18.0;
 /// Weight of a direction along two axes.
-pub const WEIGHT_DIAGONAL: f64 = 1.0 / 36.0;
+pub(super) const WEIGHT_DIAGONAL: f64 = 1.0 / 36.0;
 
 /// Square of the speed of sound, in lattice units.
 pub const SOUND_SPEED_SQUARED: f64 = 1.0 / 3.0;
 
 /// The population that moves the other way.
-pub const fn opposite(population: usize) -> usize {
+pub(super) const fn opposite(population: usize) -> usize {
     match population {
         0 => 0,
         odd if odd % 2 == 1 => odd + 1,
@@ -52,7 +52,7 @@ pub const fn opposite(population: usize) -> usize {
 }
 
 /// The weight of a population: its share of the density of a fluid at rest.
-pub fn weight(population: usize) -> f64 {
+pub(super) fn weight(population: usize) -> f64 {
     match population {
         0 => WEIGHT_AT_REST,
         1..=6 => WEIGHT_ALONG_AXIS,
@@ -61,7 +61,7 @@ pub fn weight(population: usize) -> f64 {
 }
 
 /// Scalar product of a population's velocity and a vector.
-pub fn along(population: usize, vector: [f64; 3]) -> f64 {
+pub(super) fn along(population: usize, vector: [f64; 3]) -> f64 {
     (0..3).map(|axis| f64::from(VELOCITIES[population][axis]) * vector[axis]).sum()
 }
 

@@ -28,3 +28,6 @@ pub use lanes::LaneReal;
 pub use nodes::Overlap;
 pub use solver::{Flow, FlowOptions, Pattern, Totals};
 pub use walls::{Face, Mask, WallVelocities};
+
+#[cfg(test)]
+mod tests;
