@@ -37,6 +37,8 @@ mod field;
 mod halo;
 mod layout;
 mod real;
+pub mod stencil;
+pub mod total;
 
 pub use decomposition::{Block, Decomposition, Edges, Offset};
 pub use error::GridError;
