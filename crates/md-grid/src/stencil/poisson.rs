@@ -11,12 +11,12 @@
 use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
 use md_engine::clock::PhaseClock;
-use md_engine::{Flight, Phase};
+use md_engine::{Flight, Overlap, Phase};
 
 use super::modes::{Wave, distinct_waves, wave};
-use super::problem::{Overlap, Precision, Problem};
-use super::swap::{row_of, visit};
-use super::{Application, Progress, Row};
+use super::problem::{Precision, Problem};
+use super::swap::{extremes, visit};
+use crate::application::{Application, Progress};
 use crate::layout::{Bounds, Region};
 use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, total};
 
@@ -233,8 +233,12 @@ impl Application for Poisson<'_> {
         self.halo.exchange(&mut self.direction, &mut self.clock)
     }
 
-    fn row(&mut self) -> Result<Row, GridError> {
-        let row = row_of(self.world, self.nodes, &self.solution, self.step)?;
+    fn columns(&self) -> &'static [&'static str] {
+        &["sum", "minimum", "maximum", "residual", "error"]
+    }
+
+    fn row(&mut self) -> Result<Vec<f64>, GridError> {
+        let [sum, minimum, maximum] = extremes(self.world, self.nodes, &self.solution, self.step)?;
         let mut largest = [0.0_f64; 2];
         for (solution, exact) in pairs(&self.solution, &self.exact) {
             for (solution, exact) in solution.iter().zip(exact) {
@@ -243,7 +247,7 @@ impl Application for Poisson<'_> {
         }
         self.world.max(&mut largest)?;
         let residual = (self.residual2 / self.norm2).sqrt();
-        Ok(Row { residual: Some(residual), error: Some(largest[0] / largest[1]), ..row })
+        Ok(vec![sum, minimum, maximum, residual, largest[0] / largest[1]])
     }
 
     fn visit(&self, take: &mut dyn FnMut(u64)) {

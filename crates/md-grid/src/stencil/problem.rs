@@ -1,6 +1,8 @@
 //! What is computed, on which grid, divided how.
 
 use md_comm::Buffering;
+use md_core::ExchangePattern;
+use md_engine::Overlap;
 
 use crate::{Decomposition, Edges, GridError, Messages, Neighbours};
 
@@ -94,31 +96,6 @@ pub enum Precision {
     Single,
 }
 
-/// In which rounds messages travel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
-    serde(rename_all = "kebab-case")
-)]
-pub enum Exchange {
-    /// One, to all neighbours.
-    #[default]
-    Direct,
-    /// Along x, then y, then z, with ghosts forwarded.
-    Staged,
-}
-
-/// Whether nodes are computed while messages travel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Overlap {
-    /// Those that need no ghosts.
-    #[default]
-    On,
-    /// None.
-    Off,
-}
-
 /// A problem on a number of ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
@@ -129,7 +106,7 @@ pub struct Problem {
     /// Of the numbers.
     pub precision: Precision,
     /// In which rounds messages travel.
-    pub exchange: Exchange,
+    pub exchange: ExchangePattern,
     /// How fields share messages.
     pub messages: Messages,
     /// Buffers per message.

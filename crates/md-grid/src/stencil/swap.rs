@@ -1,12 +1,13 @@
 //! All fields exchange their halos at the start of a step, with nothing to do meanwhile, as at the start of MONC's time step.
 
 use md_comm::{Choice, Traffic, World};
+use md_core::ExchangePattern;
 use md_core::aligned::Place;
 use md_engine::Phase;
 use md_engine::clock::PhaseClock;
 
-use super::problem::{Compute, Exchange, Problem};
-use super::{Application, Progress, Row};
+use super::problem::{Compute, Problem};
+use crate::application::{Application, Progress};
 use crate::decomposition::Offset;
 use crate::layout::Region;
 use crate::stencil::problem::Kind;
@@ -46,8 +47,8 @@ impl<'w, T: Real> Swap<'w, T> {
         let layout = Layout::new(block.size, problem.depth(depth)?)?;
         let components: Vec<usize> = (0..fields).collect();
         let plan = match problem.exchange {
-            Exchange::Direct => HaloPlan::direct(layout.depth(), neighbours, &components),
-            Exchange::Staged => HaloPlan::staged(layout.depth(), &components),
+            ExchangePattern::Direct => HaloPlan::direct(layout.depth(), neighbours, &components),
+            ExchangePattern::Staged => HaloPlan::staged(layout.depth(), &components),
         };
         let options =
             HaloOptions { name: "fields", messages: problem.messages, buffering: problem.buffering };
@@ -142,8 +143,12 @@ impl<T: Real> Application for Swap<'_, T> {
         self.halo.exchange(&mut self.field, &mut self.clock)
     }
 
-    fn row(&mut self) -> Result<Row, GridError> {
-        row_of(self.world, self.nodes, &self.field, self.step)
+    fn columns(&self) -> &'static [&'static str] {
+        &EXTREMES
+    }
+
+    fn row(&mut self) -> Result<Vec<f64>, GridError> {
+        Ok(extremes(self.world, self.nodes, &self.field, self.step)?.to_vec())
     }
 
     fn visit(&self, take: &mut dyn FnMut(u64)) {
@@ -178,15 +183,17 @@ pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(u64)) {
     }
 }
 
-/// Sum and extremes of all fields. *Collective.*
-pub(super) fn row_of<T: Real>(
+/// Columns of [`extremes`].
+pub(super) const EXTREMES: [&str; 3] = ["sum", "minimum", "maximum"];
+
+/// Sum over all nodes of all fields, smallest and largest value. *Collective.*
+pub(super) fn extremes<T: Real>(
     world: &dyn World,
     nodes: usize,
     field: &Field<T>,
     step: u64,
-) -> Result<Row, GridError> {
-    let components = 0..field.components();
-    let rows = || components.clone().flat_map(|component| field.own_rows(component));
+) -> Result<[f64; 3], GridError> {
+    let rows = || (0..field.components()).flat_map(|component| field.own_rows(component));
     let mut ends = [f64::NEG_INFINITY; 2];
     for &value in rows().flatten() {
         let value = value.to_f64();
@@ -201,5 +208,5 @@ pub(super) fn row_of<T: Real>(
     if !(sum.is_finite() && ends.iter().all(|end| end.is_finite())) {
         return Err(GridError::Failed { step, problem: "a value is not a finite number".to_owned() });
     }
-    Ok(Row { step, sum, minimum: -ends[0], maximum: ends[1], residual: None, error: None })
+    Ok([sum, -ends[0], ends[1]])
 }

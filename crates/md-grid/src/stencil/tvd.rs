@@ -15,12 +15,12 @@
 
 use md_comm::{Choice, Traffic, World};
 use md_core::aligned::Place;
-use md_engine::Phase;
 use md_engine::clock::PhaseClock;
+use md_engine::{Overlap, Phase};
 
-use super::problem::{Overlap, Problem};
-use super::swap::{row_of, visit};
-use super::{Application, Progress, Row};
+use super::problem::Problem;
+use super::swap::{extremes, visit};
+use crate::application::{Application, Progress};
 use crate::decomposition::{AXES, Block, Offset};
 use crate::layout::{Bounds, Region, Span};
 use crate::{
@@ -309,10 +309,14 @@ impl<T: Real> Application for Tvd<'_, T> {
         Ok(())
     }
 
-    fn row(&mut self) -> Result<Row, GridError> {
+    fn columns(&self) -> &'static [&'static str] {
+        &["sum", "minimum", "maximum", "error"]
+    }
+
+    fn row(&mut self) -> Result<Vec<f64>, GridError> {
         let numbers = self.decomposition.nodes().iter().product::<usize>() * self.tracers.components();
         let nodes = numbers / self.tracers.components();
-        let row = row_of(self.world, nodes, &self.tracers, self.step)?;
+        let [sum, minimum, maximum] = extremes(self.world, nodes, &self.tracers, self.step)?;
         let exact = self.exact();
         let mut differences = Field::<f64>::new(Layout::new(self.block.size, [0; 3])?, 1)?;
         let mut error = 0.0;
@@ -324,7 +328,7 @@ impl<T: Real> Application for Tvd<'_, T> {
             });
             error += total::sum(self.world, nodes, differences.own_rows(0))?;
         }
-        Ok(Row { error: Some(error / numbers as f64), ..row })
+        Ok(vec![sum, minimum, maximum, error / numbers as f64])
     }
 
     fn visit(&self, take: &mut dyn FnMut(u64)) {
