@@ -45,6 +45,34 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// Name in scenarios and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Swap { .. } => "swap",
+            Self::Tvd { .. } => "tvd",
+            Self::Poisson { .. } => "poisson",
+        }
+    }
+
+    /// Layers of ghosts.
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Swap { depth, .. } => *depth,
+            Self::Tvd { .. } => 2,
+            Self::Poisson { .. } => 1,
+        }
+    }
+
+    /// Number of fields that a step computes.
+    pub fn fields(&self) -> usize {
+        match self {
+            Self::Swap { fields, .. } | Self::Tvd { fields, .. } => *fields,
+            Self::Poisson { .. } => 1,
+        }
+    }
+}
+
 /// The defaults.
 #[cfg(feature = "serde")]
 mod monc {

@@ -10,7 +10,6 @@ use super::problem::{Compute, Problem};
 use crate::application::{Application, Progress};
 use crate::decomposition::Offset;
 use crate::layout::Region;
-use crate::stencil::problem::Kind;
 use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, total};
 
 /// Weight of all neighbours together in the average of a node.
@@ -39,12 +38,8 @@ impl<'w, T: Real> Swap<'w, T> {
         neighbours: Neighbours,
         compute: Compute,
     ) -> Result<Self, GridError> {
-        let depth = match problem.kind {
-            Kind::Swap { depth, .. } => depth,
-            Kind::Tvd { .. } | Kind::Poisson { .. } => 1,
-        };
         let block = problem.decomposition.block(world.rank());
-        let layout = Layout::new(block.size, problem.depth(depth)?)?;
+        let layout = Layout::new(block.size, problem.depth(problem.kind.depth())?)?;
         let components: Vec<usize> = (0..fields).collect();
         let plan = match problem.exchange {
             ExchangePattern::Direct => HaloPlan::direct(layout.depth(), neighbours, &components),
