@@ -89,6 +89,30 @@ impl Decomposition {
         Ok(Self { nodes, ranks: grid, edges })
     }
 
+    /// As many blocks of one size as there are ranks (weak scaling): in a grid of ranks as given, or as even as possible along the axes
+    /// that are not `whole`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_blocks(
+        block: [usize; 3],
+        ranks: usize,
+        grid: Option<[usize; 3]>,
+        edges: [Edges; 3],
+        whole: [bool; 3],
+    ) -> Result<Self, GridError> {
+        let grid = grid.or_else(|| most_even(ranks, whole)).ok_or_else(|| {
+            GridError::Shape(format!("{ranks} ranks need at least one axis that may be divided"))
+        })?;
+        let mut nodes = [0; 3];
+        for axis in 0..3 {
+            nodes[axis] = block[axis].checked_mul(grid[axis]).ok_or_else(|| {
+                GridError::Shape(format!("{} nodes on each of {ranks} ranks are too many", text(block)))
+            })?;
+        }
+        Self::new(nodes, ranks, Some(grid), edges)
+    }
+
     /// Nodes of the global grid.
     pub fn nodes(&self) -> [usize; 3] {
         self.nodes
@@ -171,18 +195,28 @@ pub(crate) fn text(counts: [usize; 3]) -> String {
     counts.map(|count| count.to_string()).join(" x ")
 }
 
+/// All grids of so many ranks that leave axes whole.
+fn grids(ranks: usize, whole: [bool; 3]) -> impl Iterator<Item = [usize; 3]> {
+    let divisors = |of: usize| (1..=of).filter(move |count| of.is_multiple_of(*count));
+    let grids =
+        divisors(ranks).flat_map(move |px| divisors(ranks / px).map(move |py| [px, py, ranks / px / py]));
+    grids.filter(move |grid| (0..3).all(|axis| grid[axis] == 1 || !whole[axis]))
+}
+
+/// As `MPI_Dims_create` has it: of equals the one that leaves z, then y, shorter.
+fn most_even(ranks: usize, whole: [bool; 3]) -> Option<[usize; 3]> {
+    grids(ranks, whole).min_by_key(|grid| (grid.iter().sum::<usize>(), grid[2], grid[1]))
+}
+
 /// The grid of ranks whose largest block has the least surface towards other ranks; of equals the one that leaves z, then y, whole.
 fn least_surface(nodes: [usize; 3], ranks: usize, whole: [bool; 3]) -> Option<[usize; 3]> {
-    let divisors = |of: usize| (1..=of).filter(move |count| of.is_multiple_of(*count));
-    let grids = divisors(ranks).flat_map(|px| divisors(ranks / px).map(move |py| [px, py, ranks / px / py]));
-    let fits =
-        |grid: &[usize; 3]| (0..3).all(|axis| grid[axis] <= nodes[axis] && (grid[axis] == 1 || !whole[axis]));
+    let fits = |grid: &[usize; 3]| (0..3).all(|axis| grid[axis] <= nodes[axis]);
     let surface = |grid: &[usize; 3]| -> u128 {
         let size = [0, 1, 2].map(|axis| nodes[axis].div_ceil(grid[axis]) as u128);
         let cut = (0..3).filter(|&axis| grid[axis] > 1);
         cut.map(|axis| size[(axis + 1) % 3] * size[(axis + 2) % 3]).sum()
     };
-    grids.filter(fits).min_by_key(|grid| (surface(grid), grid[2], grid[1]))
+    grids(ranks, whole).filter(fits).min_by_key(|grid| (surface(grid), grid[2], grid[1]))
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl<T: Real> Field<T> {
     }
 
     /// The own nodes of a component row by row, x slowest.
-    pub fn own_rows(&self, component: usize) -> impl Iterator<Item = &[T]> {
+    pub fn own_rows(&self, component: usize) -> impl Iterator<Item = &[T]> + Clone {
         let layout = self.layout;
         let component = self.component(component);
         let rows = layout.resolve(Region::OWN).rows();

@@ -123,7 +123,7 @@ impl Bounds {
     }
 
     /// The start of every row along z.
-    pub fn rows(self) -> impl Iterator<Item = [isize; 3]> {
+    pub fn rows(self) -> impl Iterator<Item = [isize; 3]> + Clone {
         let Self { low, high } = self;
         (low[0]..high[0]).flat_map(move |x| (low[1]..high[1]).map(move |y| [x, y, low[2]]))
     }

@@ -31,6 +31,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod application;
 mod decomposition;
 mod error;
 mod field;
@@ -38,7 +39,10 @@ mod halo;
 mod layout;
 pub mod lbm;
 mod real;
+pub mod stencil;
+pub mod total;
 
+pub use application::{Application, Progress};
 pub use decomposition::{Block, Decomposition, Edges, Offset};
 pub use error::GridError;
 pub use field::Field;

@@ -183,10 +183,7 @@ impl<T: Real> Halo<T> {
 
     /// Messages and bytes sent so far.
     pub fn traffic(&self) -> Traffic {
-        self.contexts().map(Exchange::traffic).fold(Traffic::default(), |sum, one| Traffic {
-            messages: sum.messages + one.messages,
-            bytes: sum.bytes + one.bytes,
-        })
+        self.contexts().map(Exchange::traffic).sum()
     }
 
     /// What the contexts that choose their transports by themselves have chosen.

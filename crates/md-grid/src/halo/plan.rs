@@ -45,7 +45,7 @@ pub enum Neighbours {
 
 impl Neighbours {
     /// The offsets to them along axes that have ghosts, faces first.
-    fn offsets(self, depth: [usize; 3]) -> Vec<Offset> {
+    pub(crate) fn offsets(self, depth: [usize; 3]) -> Vec<Offset> {
         let steps = |axis: usize| if depth[axis] > 0 { -1..=1 } else { 0..=0 };
         let axes_crossed = |offset: &Offset| offset.iter().filter(|&&step| step != 0).count();
         let most = match self {
