@@ -1,14 +1,16 @@
 //! Reading the scenario of an application on a grid: rank 0 reads, all ranks check.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use md_comm::World;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
-use crate::scenario::{GridOutput, GridParallel, Model, Parallel, ScenarioSource, StencilScenario, load_as};
+use crate::scenario::{
+    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, StencilScenario, load_as,
+};
 use crate::session::Job;
-use crate::text_file::{read_text, told};
+use crate::text_file::{is_open_already, read_text, told};
 
 /// A scenario with a grid.
 pub trait GridModel: Model + Clone + Sync {
@@ -41,6 +43,22 @@ impl GridModel for StencilScenario {
     }
 }
 
+impl GridModel for LbmScenario {
+    const TABLE: &'static str = "lbm";
+
+    fn parallel(&self) -> &GridParallel {
+        &self.parallel
+    }
+
+    fn parallel_mut(&mut self) -> &mut GridParallel {
+        &mut self.parallel
+    }
+
+    fn output(&self) -> &GridOutput {
+        &self.output.common
+    }
+}
+
 /// Everything an application starts from, the same on all ranks.
 #[derive(Debug, Clone)]
 pub struct GridInputs<M> {
@@ -66,5 +84,15 @@ impl<M: GridModel> Job for GridInputs<M> {
 
     fn set_threads(&mut self, threads: usize) {
         self.scenario.parallel_mut().threads = threads;
+    }
+}
+
+impl GridInputs<LbmScenario> {
+    /// Path of the mask file, where there is one.
+    pub fn mask_file(&self) -> Option<PathBuf> {
+        let file = self.scenario.lbm.obstacle.as_ref()?.path.as_ref()?;
+        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
+        Some(folder.unwrap_or(Path::new("")).join(file))
     }
 }

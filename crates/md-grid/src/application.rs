@@ -47,6 +47,11 @@ pub trait Application {
     /// Where the nodes of this rank lie.
     fn layout(&self) -> Layout;
 
+    /// Nodes of this rank that a step updates.
+    fn updated_nodes(&self) -> usize {
+        self.layout().own_nodes()
+    }
+
     /// Messages and bytes sent so far.
     fn traffic(&self) -> Traffic;
 
@@ -61,13 +66,13 @@ pub trait Application {
 }
 
 /// What a rank has measured over `steps` steps since its clock was restarted, when it had sent so much.
-pub fn timing(application: &mut dyn Application, steps: u64, sent_before: Traffic) -> RankTiming {
+pub fn timing<A: Application + ?Sized>(application: &mut A, steps: u64, sent_before: Traffic) -> RankTiming {
     let (layout, sent) = (application.layout(), application.traffic());
     RankTiming {
         phases: application.clock().times(steps),
         messages: sent.messages - sent_before.messages,
         bytes: sent.bytes - sent_before.bytes,
-        owned: layout.own_nodes() as u64,
+        owned: application.updated_nodes() as u64,
         ghosts: layout.ghost_nodes() as u64,
         second_share: 0.0,
     }

@@ -3,8 +3,8 @@
 use md_comm::World;
 use md_grid::stencil::{self, Problem};
 
-use super::grid_run::{self, Show};
-use crate::args::StencilArgs;
+use super::grid_run::{self, NoExtension, Show};
+use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -19,13 +19,15 @@ use crate::scenario::{StencilScenario, name_of};
 pub fn stencil(
     world: &dyn World,
     inputs: &GridInputs<StencilScenario>,
-    args: &StencilArgs,
+    args: &GridArgs,
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
     let problem = inputs.scenario.problem(&inputs.source, world.ranks())?;
     let context = context(world, &inputs.scenario, &problem);
     let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
-    grid_run::run(world, inputs, context, show, early_end, || Ok(stencil::open(world, &problem)?))
+    grid_run::run(world, inputs, context, show, early_end, |_| {
+        Ok((stencil::open(world, &problem)?, NoExtension))
+    })
 }
 
 /// What makes the rows of a problem's tables stand alone.

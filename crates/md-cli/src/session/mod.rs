@@ -109,6 +109,10 @@ pub fn main() -> u8 {
         Command::Forces(args) => compute(&args.scenario, |world, inputs: &Inputs| {
             commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
         }),
+        Command::Lbm(args) => {
+            let early_end = EarlyEnd::new(args.wall_time);
+            compute(&args.scenario(), |world, inputs| commands::lbm::lbm(world, inputs, &args, &early_end))
+        }
         Command::Stencil(args) => {
             let early_end = EarlyEnd::new(args.wall_time);
             compute(&args.scenario(), |world, inputs| {

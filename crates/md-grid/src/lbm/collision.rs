@@ -238,10 +238,8 @@ pub(super) fn collide<S: Simd, T: LaneReal, F: Forcing>(
             sub(mul(splat(c.half_even), sums[pair]), mul(splat(c.even_weights[1 + kind]), equilibrium));
         let mut odd = sub(mul(splat(c.half_odd), differences[pair]), mul(splat(c.odd_weights[kind]), ej));
         if F::IS_FORCED {
-            let stress = sub(
-                mul(splat(c.forces.even[pair]), eu),
-                mul(splat(c.forces.isotropic[1 + kind]), work),
-            );
+            let stress =
+                sub(mul(splat(c.forces.even[pair]), eu), mul(splat(c.forces.isotropic[1 + kind]), work));
             even = sub(even, stress);
             odd = sub(odd, splat(c.forces.odd[pair]));
         }

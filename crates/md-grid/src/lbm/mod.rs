@@ -18,6 +18,7 @@ mod d3q19;
 mod kernel;
 mod lanes;
 mod nodes;
+mod run;
 mod solver;
 mod walls;
 
@@ -26,6 +27,7 @@ pub use crossing::Crossing;
 pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
 pub use lanes::LaneReal;
 pub use nodes::Overlap;
+pub use run::FlowRun;
 pub use solver::{Flow, FlowOptions, Pattern, Totals};
 pub use walls::{Face, Mask, WallVelocities};
 

@@ -14,9 +14,7 @@ use super::kernel::{Components, Pass, Run, Sweeper};
 use super::lanes::LaneReal;
 use super::nodes::{Nodes, Overlap};
 use super::walls::{Mask, Placement, WallVelocities, Walls, shifts};
-use crate::{
-    Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Messages, Region,
-};
+use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Messages, Region};
 
 /// How populations are kept from step to step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,6 +60,8 @@ pub struct FlowOptions {
     pub crossing: Crossing,
     /// What is computed while messages travel.
     pub overlap: Overlap,
+    /// How populations share messages.
+    pub messages: Messages,
     /// Buffers per message.
     pub buffering: Buffering,
     /// The instruction set.
@@ -118,11 +118,8 @@ impl<T: LaneReal> Flow<T> {
         // A rank alone has nobody to wait for.
         let overlap = if world.ranks() > 1 { options.overlap } else { Overlap::Nothing };
         let halo = |plan: HaloPlan| {
-            let halo = HaloOptions {
-                name: "populations",
-                messages: Messages::Aggregated,
-                buffering: options.buffering,
-            };
+            let halo =
+                HaloOptions { name: "populations", messages: options.messages, buffering: options.buffering };
             Halo::open(world, decomposition, layout, &plan, halo)
         };
         let rates = Rates::new(options.collision, options.viscosity);
@@ -213,6 +210,34 @@ impl<T: LaneReal> Flow<T> {
         Ok(())
     }
 
+    /// Exchanges once what an exchange between steps carries, which changes nothing.
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn exchange(&mut self, clock: &mut PhaseClock) -> Result<(), GridError> {
+        match &mut self.grids {
+            // It is to be written anyway.
+            Grids::Two(target) => self.scatter.exchange(target, clock),
+            // What ghosts hold is for the next step alone, which needs the same or nothing.
+            Grids::One(gather) => {
+                gather.exchange(&mut self.grid, clock)?;
+                if self.placement == Placement::Swapped {
+                    self.walls.bounce(&mut components(&mut self.grid), self.placement);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls `take` with all populations of all fluid nodes of this rank, node by node.
+    pub fn visit(&self, mut take: impl FnMut(T)) {
+        for node in self.own_nodes() {
+            if !self.mask.is_solid(node.map(|index| index as isize)) {
+                self.populations(node).into_iter().for_each(&mut take);
+            }
+        }
+    }
+
     /// The populations of a fluid node of this rank as they stand after the last step, as deviations from a fluid at rest: the same
     /// bits for both patterns.
     pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
@@ -280,9 +305,9 @@ impl<T: LaneReal> Flow<T> {
         self.nodes.count
     }
 
-    /// Ghost nodes of this rank.
-    pub fn ghost_nodes(&self) -> usize {
-        self.layout.ghost_nodes()
+    /// Where the nodes of this rank lie.
+    pub fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Messages and bytes that this rank has sent so far.
@@ -292,10 +317,7 @@ impl<T: LaneReal> Flow<T> {
             Grids::Two(_) => Traffic::default(),
         };
         let scattered = self.scatter.traffic();
-        Traffic {
-            messages: scattered.messages + gathered.messages,
-            bytes: scattered.bytes + gathered.bytes,
-        }
+        Traffic { messages: scattered.messages + gathered.messages, bytes: scattered.bytes + gathered.bytes }
     }
 
     /// What contexts that choose their transports by themselves have chosen.

@@ -120,7 +120,8 @@ impl Encounter<'_> {
         for axis in 0..3 {
             if let Some(face) = self.face_crossed(node, step, axis) {
                 walls += 1;
-                (0..3).for_each(|component| velocity[component] += self.velocities.0[face as usize][component]);
+                (0..3)
+                    .for_each(|component| velocity[component] += self.velocities.0[face as usize][component]);
             }
         }
         if walls > 0 {

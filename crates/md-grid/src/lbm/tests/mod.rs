@@ -15,7 +15,7 @@ use super::{
     Collision, Crossing, Flow, FlowOptions, FlowState, LaneReal, Mask, Moments, Overlap, POPULATIONS,
     Pattern, Totals, WallVelocities,
 };
-use crate::{Decomposition, Edges, Layout};
+use crate::{Decomposition, Edges, Layout, Messages};
 
 /// A flow, and how it is computed.
 #[derive(Debug, Clone)]
@@ -112,6 +112,7 @@ impl Case {
             pattern: self.pattern,
             crossing: self.crossing,
             overlap: self.overlap,
+            messages: Messages::Aggregated,
             buffering: Buffering::Double,
             simd: self.simd,
             threads: Threads::new(self.threads).unwrap(),
