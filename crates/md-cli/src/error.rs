@@ -3,6 +3,7 @@
 use md_comm::CommError;
 use md_engine::EngineError;
 pub use md_engine::Scope;
+use md_grid::GridError;
 use md_lab::compare::ReferenceError;
 use md_lab::trace::TraceError;
 
@@ -89,6 +90,9 @@ pub enum RunError {
     /// The simulation.
     #[error(transparent)]
     Engine(EngineError),
+    /// An application on a grid.
+    #[error(transparent)]
+    Grid(GridError),
     /// An energy that has changed too much, or is not a number any more.
     #[error("{error}; {cause}")]
     Energy {
@@ -167,6 +171,16 @@ impl From<EngineError> for RunError {
     }
 }
 
+impl From<GridError> for RunError {
+    fn from(error: GridError) -> Self {
+        match error {
+            GridError::Communication(error) => Self::Communication(error),
+            GridError::Engine(error) => error.into(),
+            error => Self::Grid(error),
+        }
+    }
+}
+
 impl From<PredictError> for RunError {
     fn from(error: PredictError) -> Self {
         match error {
@@ -229,6 +243,7 @@ impl RunError {
             | Self::Trace(_)
             | Self::Machine(_)
             | Self::Predict(_)
+            | Self::Grid(GridError::Shape(_))
             | Self::Engine(
                 EngineError::Grid(_)
                 | EngineError::Config(_)
@@ -250,6 +265,7 @@ impl RunError {
                 | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
+            | Self::Grid(_)
             | Self::Energy { .. }
             | Self::Reference(_)
             | Self::NoRoom { .. }
@@ -269,6 +285,7 @@ impl RunError {
             Self::OutputElsewhere | Self::Communication(CommError::PeerFailed { .. }) => Scope::Elsewhere,
             Self::Engine(error) | Self::Energy { error, .. } => error.scope(),
             Self::Compared { .. }
+            | Self::Grid(GridError::Shape(_) | GridError::Failed { .. })
             | Self::Unlike(_)
             | Self::Reference(_)
             | Self::Signalled { .. }
@@ -289,7 +306,7 @@ impl RunError {
                 | OutputError::Unnamed { .. }
                 | OutputError::InUse { .. },
             ) => Scope::AllRanks,
-            Self::Communication(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,
+            Self::Communication(_) | Self::Grid(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,
         }
     }
 }

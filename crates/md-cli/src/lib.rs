@@ -27,6 +27,7 @@ pub mod commands;
 mod cores;
 pub mod early_end;
 pub mod error;
+pub mod grid_inputs;
 pub mod input;
 pub mod inputs;
 pub mod memory;

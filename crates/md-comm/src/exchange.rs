@@ -21,6 +21,7 @@
 //! advance is met by sending, and negotiating zeros at the next point where nothing is in flight.
 
 use std::fmt;
+use std::iter::Sum;
 #[cfg(feature = "conformance")]
 use std::rc::Rc;
 use std::time::Instant;
@@ -46,6 +47,16 @@ pub struct Traffic {
     pub messages: u64,
     /// Payload bytes sent.
     pub bytes: u64,
+}
+
+/// Over several contexts.
+impl Sum for Traffic {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            messages: sum.messages + one.messages,
+            bytes: sum.bytes + one.bytes,
+        })
+    }
 }
 
 /// What a negotiation did to the edges of this rank, in either direction.

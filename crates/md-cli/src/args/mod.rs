@@ -1,5 +1,6 @@
 //! The command line. Here: all commands, and the arguments of those that run scenarios.
 
+mod grid;
 mod laboratory;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::output::ProgressMode;
+pub use grid::GridArgs;
 use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PREDICT_HELP};
 pub use laboratory::{
     BenchArgs, CompareArgs, DivisionArgs, FitArgs, PredictArgs, SweepArgs, TraceSummaryArgs,
@@ -37,6 +39,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
     Forces(ForcesArgs),
+    /// Run a stencil application on the same halo exchange: fields on a grid
+    Stencil(GridArgs),
+    /// Run a flow by the lattice Boltzmann method on the same halo exchange
+    Lbm(GridArgs),
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
@@ -187,11 +193,16 @@ impl CheckArgs {
 impl ScenarioArgs {
     /// All overrides as `--set` texts; options of their own come last and win.
     pub fn overrides(&self) -> Vec<String> {
+        self.overrides_of("simulation")
+    }
+
+    /// The same for a scenario whose number of steps stands in another table.
+    pub fn overrides_of(&self, table: &str) -> Vec<String> {
         let mut overrides = self.set.clone();
         let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
         overrides
             .extend(self.output.as_ref().map(|directory| format!("output.directory={}", quoted(directory))));
-        overrides.extend(self.steps.map(|steps| format!("simulation.steps={steps}")));
+        overrides.extend(self.steps.map(|steps| format!("{table}.steps={steps}")));
         if let Some(ThreadChoice::Count(threads)) = self.threads {
             overrides.push(format!("parallel.threads={threads}"));
         }

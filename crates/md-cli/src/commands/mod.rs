@@ -8,8 +8,11 @@ pub mod compare;
 mod faulty;
 pub mod fit;
 pub mod forces;
+mod grid_run;
+pub mod lbm;
 pub mod predict;
 pub mod run;
+pub mod stencil;
 pub mod sweep;
 pub mod trace_summary;
 
@@ -197,23 +200,28 @@ fn facts(
         energy,
         crowding: None,
         trajectory: None,
-        rma_component: match parallel.backend {
-            Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
-                "none".to_owned()
-            }
-            Backend::Shm
-            | Backend::RmaFence
-            | Backend::RmaPscw
-            | Backend::RmaLock
-            | Backend::RmaLockEpoch
-            | Backend::RmaBarrier
-            | Backend::RmaNotify
-            | Backend::RmaRing
-            | Backend::Hybrid
-            | Backend::Auto => world.rma_component().unwrap_or_else(|| "none".to_owned()),
-        },
+        rma_component: rma_component(world, parallel.backend),
         choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),
+    }
+}
+
+/// The part of the MPI library that moves the data of a backend's windows, or `none`.
+fn rma_component(world: &dyn World, backend: Backend) -> String {
+    match backend {
+        Backend::Local | Backend::P2p | Backend::P2pPersistent | Backend::NeighborCollective => {
+            "none".to_owned()
+        }
+        Backend::Shm
+        | Backend::RmaFence
+        | Backend::RmaPscw
+        | Backend::RmaLock
+        | Backend::RmaLockEpoch
+        | Backend::RmaBarrier
+        | Backend::RmaNotify
+        | Backend::RmaRing
+        | Backend::Hybrid
+        | Backend::Auto => world.rma_component().unwrap_or_else(|| "none".to_owned()),
     }
 }
 

@@ -53,7 +53,7 @@ fn performance_lines(context: &RunContext, facts: &RunFacts) -> String {
 }
 
 /// A row per phase.
-fn phase_table(phases: &[PhaseStatistics]) -> String {
+pub(crate) fn phase_table(phases: &[PhaseStatistics]) -> String {
     let header = "\nTimes in seconds over ranks; the phases are the rows of timing.csv:\n\
         Section       |    calls |  min time  |  avg time  |  max time  |%varavg| %total\n";
     let rule = format!("{}\n", "-".repeat(79));

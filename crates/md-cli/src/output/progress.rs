@@ -52,6 +52,11 @@ impl Progress {
         Self::over(mode, Work { count: steps, what: "steps", atoms: Some(atoms) })
     }
 
+    /// Progress over `steps` steps of anything else.
+    pub fn over_steps(mode: ProgressMode, steps: u64) -> Self {
+        Self::over(mode, Work { count: steps, what: "steps", atoms: None })
+    }
+
     /// Progress over the cases of benchmarks.
     pub fn over_cases(mode: ProgressMode, cases: u64) -> Self {
         Self::over(mode, Work { count: cases, what: "cases", atoms: None })

@@ -98,7 +98,7 @@ impl Summary<'_> {
         map.serialize_entry("halo_hidden_s", &timings.phase(Phase::HaloHidden).seconds.avg)?;
         let Spread { min, avg, max } = timings.second_share;
         map.serialize_entry("second_share", &json!({ "min": min, "avg": avg, "max": max }))?;
-        map.serialize_entry("phases", &Phases(phase_statistics(timings)))
+        map.serialize_entry("phases", &Phases(phase_statistics(timings).to_vec()))
     }
 
     fn where_it_ran<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -131,7 +131,7 @@ impl Summary<'_> {
 }
 
 /// An object with a key per phase, in the order of a step.
-struct Phases([PhaseStatistics; Phase::ALL.len()]);
+pub(super) struct Phases(pub(super) Vec<PhaseStatistics>);
 
 impl Serialize for Phases {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -140,7 +140,7 @@ impl Serialize for Phases {
 }
 
 /// `serde_json` turns NaN and infinities into null; no key of the summary is optional, so null means just that.
-fn key_of_null(value: &Value) -> Option<String> {
+pub(super) fn key_of_null(value: &Value) -> Option<String> {
     let Value::Object(entries) = value else { return None };
     entries.iter().find_map(|(key, value)| match value {
         Value::Null => Some(key.clone()),

@@ -13,11 +13,11 @@ use md_lab::tables::CONTEXT_COLUMNS;
 const FORCE_COLUMNS: &str = "id,type,x,y,z,fx,fy,fz";
 
 /// Columns of `timing.csv` before those of the context.
-const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
+pub(super) const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
 
 /// Columns of `timing_ranks.csv` before those of the context. `messages` and `bytes` are what the rank sent over the
 /// whole run, so they are the same in all of its rows.
-const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
+pub(super) const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 
 /// One row per phase, reduced over ranks.
 ///
@@ -56,7 +56,7 @@ pub fn forces_csv(particles: &[ParticleRow]) -> Result<Vec<u8>, OutputError> {
 }
 
 /// A whole table: the line of column names, then the rows.
-fn table<R: Serialize>(
+pub(super) fn table<R: Serialize>(
     file: KnownFile,
     columns: &[&str],
     entries: impl IntoIterator<Item = R>,

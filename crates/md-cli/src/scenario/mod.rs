@@ -17,12 +17,17 @@
 //! | `[parallel]`, `[parallel.rma]` | `parallel` | ranks, partition, halo exchange; options of the one-sided backends |
 //! | `[output]` | `output` | files and their intervals |
 //!
+//! Applications on grids have scenarios of their own kinds ([`Model`]): `[stencil]` in `stencil`, `[lbm]` in `lbm`, with `[parallel]` and `[output]`
+//! in `grid`.
+//!
 //! Names that a later version brings are refused with "not available yet" instead of "unknown": see `shape`.
 
 mod error;
 mod excerpt;
 mod finding;
+mod grid;
 mod interaction;
+mod lbm;
 mod neighbor;
 mod origin;
 mod output;
@@ -34,15 +39,22 @@ mod shape;
 mod simulation;
 mod source;
 mod species;
+mod stencil;
 mod system;
 mod wording;
 
 use md_engine::Integrator;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use error::ScenarioError;
+pub use grid::{GridOutput, GridParallel};
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
+pub use lbm::{
+    Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
+    Probe, WallVelocity,
+};
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};
@@ -50,9 +62,11 @@ pub use parallel::{Parallel, Rma};
 pub use schema::schema;
 pub(crate) use shape::is_to_come;
 pub use simulation::Simulation;
-pub use source::{ScenarioSource, effective_toml, fault, load};
+pub(crate) use source::has_table;
+pub use source::{ScenarioSource, effective_toml, fault, load, load_as};
 pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
+pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
 pub(crate) use wording::{listed, nearest};
 
@@ -85,14 +99,26 @@ pub struct Scenario {
     pub output: Output,
 }
 
-/// Checks the values as far as that is possible without particles; the first fault in the order of the tables is
-/// returned.
-fn validate(scenario: &Scenario) -> finding::Checked {
-    simulation::check(&scenario.simulation)?;
-    system::check(&scenario.system, &scenario.simulation)?;
-    species::check(&scenario.species, &scenario.system)?;
-    interaction::check(&scenario.interaction, &scenario.species, &scenario.system)?;
-    neighbor::check(&scenario.neighbor)?;
-    parallel::check(&scenario.parallel, &scenario.simulation)?;
-    output::check(&scenario.output)
+/// A scenario of one kind: its tables as they are read, described and written.
+pub trait Model: Serialize + DeserializeOwned + JsonSchema {
+    /// Checks the values as far as that is possible without particles and ranks; the first fault in the order of the tables is
+    /// returned.
+    #[expect(
+        private_interfaces,
+        reason = "findings get their places in the text before anybody else sees them"
+    )]
+    fn validate(&self) -> finding::Checked;
+}
+
+impl Model for Scenario {
+    #[expect(private_interfaces, reason = "see the trait")]
+    fn validate(&self) -> finding::Checked {
+        simulation::check(&self.simulation)?;
+        system::check(&self.system, &self.simulation)?;
+        species::check(&self.species, &self.system)?;
+        interaction::check(&self.interaction, &self.species, &self.system)?;
+        neighbor::check(&self.neighbor)?;
+        parallel::check(&self.parallel, &self.simulation)?;
+        output::check(&self.output)
+    }
 }

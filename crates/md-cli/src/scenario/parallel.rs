@@ -178,13 +178,18 @@ impl Rma {
 }
 
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
+    check_transport(parallel)?;
+    check_grid(parallel, simulation)?;
+    check_second_share(parallel.second_share)
+}
+
+/// What does not depend on what is computed.
+pub(super) fn check_transport(parallel: &Parallel) -> Checked {
     check_between_nodes(parallel.between_nodes)?;
     check_chunk(parallel.chunk)?;
     check_rma(parallel)?;
-    check_grid(parallel, simulation)?;
     check_ranks(parallel)?;
     check_threads(parallel)?;
-    check_second_share(parallel.second_share)?;
     positive("parallel.watchdog_s", parallel.watchdog_s, "seconds, the default is 60.0")
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use schemars::Schema;
 use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
 use serde_json::{Value as Json, json};
 use toml::Table;
 
@@ -11,10 +11,10 @@ use super::Scenario;
 
 /// The JSON Schema of a scenario, for editors.
 pub fn schema() -> String {
-    format!("{:#}\n", ModelSchema::new().0)
+    format!("{:#}\n", ModelSchema::of::<Scenario>().0)
 }
 
-/// The JSON Schema of [`Scenario`], derived from the model.
+/// The JSON Schema of a [`super::Model`], derived from it.
 #[derive(Debug)]
 pub(super) struct ModelSchema(Json);
 
@@ -107,8 +107,8 @@ pub(super) struct Bounds {
 
 impl ModelSchema {
     /// Derives the schema.
-    pub(super) fn new() -> Self {
-        let mut schema = schemars::schema_for!(Scenario);
+    pub(super) fn of<M: JsonSchema>() -> Self {
+        let mut schema = schemars::schema_for!(M);
         RecursiveTransform(join_lines).transform(&mut schema);
         Self(schema.to_value())
     }

@@ -9,7 +9,12 @@ use super::origin::{Place, Places};
 use super::overrides;
 use super::schema::ModelSchema;
 use super::shape::{self, Missing};
-use super::{Scenario, validate};
+use super::{Model, Scenario};
+
+/// Whether a text has a table of this name at its top; what is no TOML has none.
+pub(crate) fn has_table(text: &str, name: &str) -> bool {
+    text.parse::<Table>().is_ok_and(|tree| tree.get(name).is_some_and(Value::is_table))
+}
 
 /// A scenario before it is read. Holds text and not a path, since under MPI only rank 0 reads the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,8 +42,16 @@ impl ScenarioSource {
 /// # Errors
 /// The first fault, with its place in the file or the override it comes from.
 pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
+    load_as(source)
+}
+
+/// The same for a scenario of any kind.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
     let mut tree: Table = source.text.parse().map_err(|error| ScenarioError::from_syntax(source, &error))?;
-    let schema = ModelSchema::new();
+    let schema = ModelSchema::of::<M>();
     // The file alone first: a fault in it stays a fault when an override happens to hide it. Only keys that are
     // missing may still come from an override.
     let file_alone = ScenarioSource { overrides: Vec::new(), ..source.clone() };
@@ -49,16 +62,16 @@ pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
     }
     refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
     shape::fill_kinds(&mut tree, &schema);
-    let scenario: Scenario = Value::Table(tree)
+    let scenario: M = Value::Table(tree)
         .try_into()
         .map_err(|error: toml::de::Error| ScenarioError::from_decoding(source, &error))?;
-    validate(&scenario).map_err(|finding| ScenarioError::locate(source, &finding))?;
+    scenario.validate().map_err(|finding| ScenarioError::locate(source, &finding))?;
     Ok(scenario)
 }
 
 /// What is wrong with a scenario that was made from another one by changing values, in one line.
 pub fn fault(scenario: &Scenario) -> Option<String> {
-    validate(scenario).err().map(|finding| format!("{}; {}", finding.message, finding.help))
+    scenario.validate().err().map(|finding| format!("{}; {}", finding.message, finding.help))
 }
 
 /// Turns the finding that stands first in the text into an error.
@@ -76,7 +89,7 @@ fn refuse(source: &ScenarioSource, findings: &[Finding]) -> Result<(), ScenarioE
 const MOST_INLINE: usize = 4;
 
 /// The scenario with all defaults filled in. Floats read back exactly.
-pub fn effective_toml(scenario: &Scenario) -> String {
+pub fn effective_toml<M: Model>(scenario: &M) -> String {
     match toml_edit::ser::to_document(scenario) {
         Ok(document) => laid_out(document),
         // Only integers beyond TOML's range get here, and those cannot come from a TOML file.

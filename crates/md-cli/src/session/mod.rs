@@ -10,6 +10,7 @@
 
 #[cfg(feature = "mpi")]
 mod alike;
+mod job;
 #[cfg(feature = "mpi")]
 mod over_mpi;
 #[cfg(not(feature = "mpi"))]
@@ -34,7 +35,8 @@ use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
 use crate::printable::printable;
-use crate::scenario::schema;
+use crate::scenario::{Parallel, schema};
+pub(crate) use job::Job;
 use md_lab::Threads;
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
@@ -70,7 +72,7 @@ pub fn main() -> u8 {
         Command::Schema => show(&schema()),
         Command::Backends => show_backends(),
         Command::Check(args) => {
-            let checked = read_alone(&args.scenario()).and_then(|inputs| {
+            let checked = read_alone(&args.scenario()).and_then(|inputs: Inputs| {
                 let text = check(&inputs, ranks_to_come(&inputs))?;
                 note_particles(&inputs, Verbosity::Normal);
                 warn_of_interval(&inputs);
@@ -100,55 +102,67 @@ pub fn main() -> u8 {
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),
         Command::Run(args) => {
             let early_end = EarlyEnd::new(args.wall_time);
-            compute(&args.scenario(), |world, inputs| commands::run::run(world, inputs, &args, &early_end))
+            compute(&args.scenario(), |world, inputs: &Inputs| {
+                commands::run::run(world, inputs, &args, &early_end)
+            })
         }
-        Command::Forces(args) => compute(&args.scenario, |world, inputs| {
+        Command::Forces(args) => compute(&args.scenario, |world, inputs: &Inputs| {
             commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
         }),
+        Command::Lbm(args) => {
+            let early_end = EarlyEnd::new(args.wall_time);
+            compute(&args.scenario(), |world, inputs| commands::lbm::lbm(world, inputs, &args, &early_end))
+        }
+        Command::Stencil(args) => {
+            let early_end = EarlyEnd::new(args.wall_time);
+            compute(&args.scenario(), |world, inputs| {
+                commands::stencil::stencil(world, inputs, &args, &early_end)
+            })
+        }
     }
 }
 
 /// Ranks that will run the scenario where this process was started as it was.
-fn ranks_to_come(inputs: &Inputs) -> usize {
-    launch::started_by_launcher().unwrap_or(inputs.scenario.parallel.ranks)
+fn ranks_to_come(inputs: &impl Job) -> usize {
+    launch::started_by_launcher().unwrap_or(inputs.parallel().ranks)
 }
 
 /// The inputs in a process of its own.
-fn read_alone(args: &ScenarioArgs) -> Result<Inputs, RunError> {
-    let mut inputs = Inputs::read(args)?;
+fn read_alone<J: Job>(args: &ScenarioArgs) -> Result<J, RunError> {
+    let mut inputs = J::read(args, None)?;
     if args.threads == Some(ThreadChoice::Auto) {
         let ranks = ranks_to_come(&inputs);
-        inputs.scenario.parallel.threads = cores::share(inputs.scenario.parallel.ranks, ranks);
+        inputs.set_threads(cores::share(inputs.parallel().ranks, ranks));
     }
     Ok(inputs)
 }
 
 /// The inputs in a world of processes. *Collective.*
-fn read_together(args: &ScenarioArgs, world: &dyn World) -> Result<Inputs, RunError> {
-    let mut inputs = Inputs::read_on_first_rank(args, world)?;
+fn read_together<J: Job>(args: &ScenarioArgs, world: &dyn World) -> Result<J, RunError> {
+    let mut inputs = J::read(args, Some(world))?;
     if args.threads == Some(ThreadChoice::Auto) {
-        inputs.scenario.parallel.threads = cores::share_of_ranks(world, 1)?;
+        inputs.set_threads(cores::share_of_ranks(world, 1)?);
     }
     Ok(inputs)
 }
 
 /// Runs `work` on every rank of the world that launcher and scenario ask for.
-fn compute(args: &ScenarioArgs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
+fn compute<J: Job>(args: &ScenarioArgs, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {
     match launch::started_by_launcher() {
         Some(ranks) if ranks > 1 && cfg!(not(feature = "mpi")) => refuse_copies(ranks),
         Some(_) if cfg!(feature = "mpi") => {
             let read = |world: &dyn World| {
-                let inputs = read_together(args, world)?;
-                if inputs.scenario.parallel.backend == Backend::Local && world.ranks() > 1 {
+                let inputs: J = read_together(args, world)?;
+                if inputs.parallel().backend == Backend::Local && world.ranks() > 1 {
                     return Err(local_under_launcher(world.ranks()));
                 }
                 Ok(inputs)
             };
             over_mpi(read, work)
         }
-        _ => match read_alone(args) {
+        _ => match read_alone::<J>(args) {
             Err(error) => fail_alone(&error),
-            Ok(inputs) if inputs.scenario.parallel.backend == Backend::Local => over_threads(&inputs, work),
+            Ok(inputs) if inputs.parallel().backend == Backend::Local => over_threads(&inputs, work),
             Ok(inputs) => over_mpi(|_| Ok(inputs), work),
         },
     }
@@ -161,7 +175,7 @@ fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
         Some(_) if cfg!(feature = "mpi") => {
             compare_over_mpi(|world| read_together(&args.scenario, world), args, choices)
         }
-        _ => match read_alone(&args.scenario) {
+        _ => match read_alone::<Inputs>(&args.scenario) {
             Err(error) => fail_alone(&error),
             Ok(inputs)
                 if inputs.scenario.parallel.backend == Backend::Local || cfg!(not(feature = "mpi")) =>
@@ -217,8 +231,8 @@ fn refuse_copies(ranks: usize) -> u8 {
 }
 
 /// The scenario's limit on waiting; more seconds than a [`Duration`] can hold are no limit.
-fn watchdog(inputs: &Inputs) -> Duration {
-    Duration::try_from_secs_f64(inputs.scenario.parallel.watchdog_s).unwrap_or(Duration::MAX)
+fn watchdog(parallel: &Parallel) -> Duration {
+    Duration::try_from_secs_f64(parallel.watchdog_s).unwrap_or(Duration::MAX)
 }
 
 fn local_under_launcher(ranks: usize) -> RunError {
@@ -229,10 +243,10 @@ fn local_under_launcher(ranks: usize) -> RunError {
     RunError::Communication(CommError::Unavailable { backend: "local", reason })
 }
 
-fn over_threads(inputs: &Inputs, work: impl Fn(&dyn World, &Inputs) -> Result<(), RunError> + Sync) -> u8 {
-    let ranks = inputs.scenario.parallel.ranks;
-    warn_of_threads(ranks, inputs);
-    highest_code(local::run(ranks, watchdog(inputs), |world| end(world, work(world, inputs))))
+fn over_threads<J: Job>(inputs: &J, work: impl Fn(&dyn World, &J) -> Result<(), RunError> + Sync) -> u8 {
+    let parallel = inputs.parallel();
+    warn_of_threads(parallel.ranks, parallel.threads);
+    highest_code(local::run(parallel.ranks, watchdog(&parallel), |world| end(world, work(world, inputs))))
 }
 
 fn highest_code(ended: Vec<Result<u8, local::Panicked>>) -> u8 {

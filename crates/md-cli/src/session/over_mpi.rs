@@ -6,6 +6,7 @@ use md_comm::mpi::MpiWorld;
 use md_comm::{Backend, World};
 
 use super::alike::expect_alike;
+use super::job::Job;
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
 use super::watchdog;
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
@@ -18,23 +19,23 @@ use crate::inputs::Inputs;
 use md_lab::Processes;
 
 /// Runs `work` over MPI with the scenario's backend and limit on waiting.
-pub(super) fn over_mpi(
-    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
-    work: impl FnOnce(&dyn World, &Inputs) -> Result<(), RunError>,
+pub(super) fn over_mpi<J: Job>(
+    read: impl FnOnce(&dyn World) -> Result<J, RunError>,
+    work: impl FnOnce(&dyn World, &J) -> Result<(), RunError>,
 ) -> u8 {
     start_mpi(|world| {
         let inputs = read(world)?;
-        world.set_watchdog(watchdog(&inputs));
+        let parallel = inputs.parallel();
+        world.set_watchdog(watchdog(&parallel));
         if world.rank() == 0 {
-            warn_of_threads(1, &inputs);
+            warn_of_threads(1, parallel.threads);
         }
-        let parallel = &inputs.scenario.parallel;
         let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
         match parallel.backend {
             // Under a launcher with one rank: any transport is as good.
             Backend::Local => work(&world, &inputs),
             backend => {
-                let options = inputs.scenario.parallel.rma.options();
+                let options = parallel.rma.options();
                 work(&world.with_backend(backend)?.with_options(options)?, &inputs)
             }
         }
@@ -62,7 +63,7 @@ pub(super) fn compare_over_mpi(
     start_mpi(|world| {
         let inputs = read(world)?;
         if world.rank() == 0 {
-            warn_of_threads(1, &inputs);
+            warn_of_threads(1, inputs.scenario.parallel.threads);
         }
         warn_of_crowding(world, inputs.scenario.parallel.threads)?;
         let parallel = &inputs.scenario.parallel;

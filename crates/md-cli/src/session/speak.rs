@@ -136,8 +136,8 @@ pub(super) fn print_whole(text: &str) {
 }
 
 /// Says so if the threads of the ranks in this process have no core each.
-pub(super) fn warn_of_threads(ranks: usize, inputs: &Inputs) {
-    if let Some(text) = cores::warning(ranks, inputs.scenario.parallel.threads) {
+pub(super) fn warn_of_threads(ranks: usize, threads: usize) {
+    if let Some(text) = cores::warning(ranks, threads) {
         warn(&text);
     }
 }

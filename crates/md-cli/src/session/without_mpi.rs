@@ -2,6 +2,7 @@
 
 use md_comm::World;
 
+use super::job::Job;
 use super::speak::{print_error, show};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::backends;
@@ -11,9 +12,9 @@ use crate::error::{COMMUNICATION_FAILED, RunError};
 use crate::inputs::Inputs;
 
 /// Says that there is no MPI.
-pub(super) fn over_mpi(
-    _read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
-    _work: impl FnOnce(&dyn World, &Inputs) -> Result<(), RunError>,
+pub(super) fn over_mpi<J: Job>(
+    _read: impl FnOnce(&dyn World) -> Result<J, RunError>,
+    _work: impl FnOnce(&dyn World, &J) -> Result<(), RunError>,
 ) -> u8 {
     print_error(
         "this scenario's backend needs MPI, but this program was built without; \

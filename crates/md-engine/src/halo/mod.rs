@@ -251,10 +251,7 @@ fn open(
 
 /// The sum over several contexts.
 pub(crate) fn total(traffic: impl IntoIterator<Item = Traffic>) -> Traffic {
-    traffic.into_iter().fold(Traffic::default(), |sum, one| Traffic {
-        messages: sum.messages + one.messages,
-        bytes: sum.bytes + one.bytes,
-    })
+    traffic.into_iter().sum()
 }
 
 /// Keeps every arrival until all are there, so that they can be taken in edge order.

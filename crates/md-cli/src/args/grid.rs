@@ -1,0 +1,35 @@
+//! Arguments of the applications on grids.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{ScenarioArgs, wall_time};
+use crate::output::ProgressMode;
+
+/// Arguments of `stencil` and `lbm`.
+#[derive(Debug, Clone, Args)]
+pub struct GridArgs {
+    /// The scenario.
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Number of steps, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// End the run in order after this time, H:M:S or seconds
+    #[arg(long, value_name = "TIME", value_parser = wall_time)]
+    pub wall_time: Option<Duration>,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+    /// Progress bar on standard error
+    #[arg(long, value_enum, default_value_t)]
+    pub progress: ProgressMode,
+}
+
+impl GridArgs {
+    /// Scenario and number of steps.
+    pub fn scenario(&self) -> ScenarioArgs {
+        ScenarioArgs { steps: self.steps, ..self.scenario.clone() }
+    }
+}

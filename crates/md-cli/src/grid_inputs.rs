@@ -1,0 +1,98 @@
+//! Reading the scenario of an application on a grid: rank 0 reads, all ranks check.
+
+use std::path::{Path, PathBuf};
+
+use md_comm::World;
+
+use crate::args::ScenarioArgs;
+use crate::error::RunError;
+use crate::scenario::{
+    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, StencilScenario, load_as,
+};
+use crate::session::Job;
+use crate::text_file::{is_open_already, read_text, told};
+
+/// A scenario with a grid.
+pub trait GridModel: Model + Clone + Sync {
+    /// The table at the top that tells the kind of scenario, and has its number of steps.
+    const TABLE: &'static str;
+
+    /// `[parallel]`.
+    fn parallel(&self) -> &GridParallel;
+
+    /// The same, to be changed.
+    fn parallel_mut(&mut self) -> &mut GridParallel;
+
+    /// `[output]`.
+    fn output(&self) -> &GridOutput;
+}
+
+impl GridModel for StencilScenario {
+    const TABLE: &'static str = "stencil";
+
+    fn parallel(&self) -> &GridParallel {
+        &self.parallel
+    }
+
+    fn parallel_mut(&mut self) -> &mut GridParallel {
+        &mut self.parallel
+    }
+
+    fn output(&self) -> &GridOutput {
+        &self.output
+    }
+}
+
+impl GridModel for LbmScenario {
+    const TABLE: &'static str = "lbm";
+
+    fn parallel(&self) -> &GridParallel {
+        &self.parallel
+    }
+
+    fn parallel_mut(&mut self) -> &mut GridParallel {
+        &mut self.parallel
+    }
+
+    fn output(&self) -> &GridOutput {
+        &self.output.common
+    }
+}
+
+/// Everything an application starts from, the same on all ranks.
+#[derive(Debug, Clone)]
+pub struct GridInputs<M> {
+    /// Where the scenario stands.
+    pub path: PathBuf,
+    /// Its text and overrides.
+    pub source: ScenarioSource,
+    /// The scenario, checked.
+    pub scenario: M,
+}
+
+impl<M: GridModel> Job for GridInputs<M> {
+    fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
+        let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
+        let source = ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) };
+        Ok(Self { scenario: load_as(&source)?, path, source })
+    }
+
+    fn parallel(&self) -> Parallel {
+        self.scenario.parallel().transport()
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        self.scenario.parallel_mut().threads = threads;
+    }
+}
+
+impl GridInputs<LbmScenario> {
+    /// Path of the mask file, where there is one.
+    pub fn mask_file(&self) -> Option<PathBuf> {
+        let file = self.scenario.lbm.obstacle.as_ref()?.path.as_ref()?;
+        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
+        Some(folder.unwrap_or(Path::new("")).join(file))
+    }
+}

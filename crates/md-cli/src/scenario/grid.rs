@@ -1,0 +1,159 @@
+//! `[parallel]` and `[output]` of applications on grids: as in molecular dynamics, but for what only particles have.
+
+use md_comm::{Backend, Chunk};
+use md_core::ExchangePattern;
+use md_grid::Messages;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one};
+use super::output::Every;
+use super::parallel::{Parallel, Rma, check_transport};
+
+/// `[parallel]` of a grid
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GridParallel {
+    /// What moves the halo.
+    pub backend: Backend,
+    /// For `hybrid` (also as a candidate of `auto`): what moves the halo between nodes. Any backend over MPI but `shm`,
+    /// `hybrid` and `auto`.
+    pub between_nodes: Backend,
+    /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes of the pieces that messages are sent in,
+    /// "off" for none, or "auto": 32768 between nodes, none inside a node.
+    pub chunk: Chunk,
+    /// One stage with all neighbours, or one along each axis with two.
+    pub exchange: ExchangePattern,
+    /// How fields share messages.
+    pub messages: Messages,
+    /// Along which axes the grid may be divided.
+    pub decomposition: Axes,
+    /// Ranks along x, y and z, instead of the choice of least surface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<[usize; 3]>,
+    /// Compute nodes that need no ghosts while the halo is in flight.
+    pub overlap: bool,
+    /// Threads per rank.
+    #[schemars(range(min = 1, max = 1024))]
+    pub threads: usize,
+    /// For backend `local`: number of ranks, run as threads of this process.
+    #[schemars(range(min = 1, max = 1024))]
+    pub ranks: usize,
+    /// Seconds after which a rank that still waits for a message reports it and ends the run.
+    pub watchdog_s: f64,
+    /// Options of the one-sided backends.
+    pub rma: Rma,
+}
+
+/// Axes along which a grid may be divided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Axes {
+    /// x alone.
+    #[serde(rename = "1d")]
+    One,
+    /// x and y: columns along z stay whole.
+    #[serde(rename = "2d")]
+    Two,
+    /// All.
+    #[default]
+    #[serde(rename = "3d")]
+    Three,
+}
+
+impl Axes {
+    /// Whether each axis may be divided.
+    pub fn may_be_cut(self) -> [bool; 3] {
+        [true, self != Self::One, self == Self::Three]
+    }
+}
+
+impl Default for GridParallel {
+    fn default() -> Self {
+        let Parallel { backend, between_nodes, chunk, exchange, overlap, threads, .. } = Parallel::default();
+        let Parallel { ranks, watchdog_s, rma, .. } = Parallel::default();
+        Self {
+            backend,
+            between_nodes,
+            chunk,
+            exchange,
+            messages: Messages::default(),
+            decomposition: Axes::default(),
+            grid: None,
+            overlap,
+            threads,
+            ranks,
+            watchdog_s,
+            rma,
+        }
+    }
+}
+
+impl GridParallel {
+    /// The keys that molecular dynamics has too: all that starts and moves messages.
+    pub fn transport(&self) -> Parallel {
+        let Self {
+            backend, between_nodes, chunk, exchange, overlap, threads, ranks, watchdog_s, rma, ..
+        } = *self;
+        Parallel {
+            backend,
+            between_nodes,
+            chunk,
+            exchange,
+            overlap,
+            threads,
+            ranks,
+            watchdog_s,
+            rma,
+            ..Parallel::default()
+        }
+    }
+}
+
+/// `[output]` of a grid
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GridOutput {
+    /// Folder of all files.
+    pub directory: String,
+    /// Interval of thermo.csv and the table on screen.
+    pub thermo: Every,
+}
+
+impl Default for GridOutput {
+    fn default() -> Self {
+        Self { directory: "out".to_owned(), thermo: Every { every: 100 } }
+    }
+}
+
+pub(super) fn check_parallel(parallel: &GridParallel) -> Checked {
+    check_transport(&parallel.transport())?;
+    let Some(grid) = parallel.grid else { return Ok(()) };
+    let may_be_cut = parallel.decomposition.may_be_cut();
+    for (axis, ranks) in grid.into_iter().enumerate() {
+        let path = format!("parallel.grid[{axis}]");
+        at_least_one(&path, ranks, "ranks along x, y and z; their product is the number of ranks")?;
+        if ranks > 1 && !may_be_cut[axis] {
+            let name = ["x", "y", "z"][axis];
+            let message = format!("the grid is not divided along {name}, found {ranks} ranks there");
+            let help = "`parallel.decomposition` says along which axes it may be: `1d`, `2d` or `3d`";
+            return Err(Finding::new(path, message, help).or_at("parallel.decomposition"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_output(output: &GridOutput) -> Checked {
+    if output.directory.trim().is_empty() {
+        let help = "give the folder of all files, for example \"out\"";
+        return Err(Finding::new("output.directory", "`output.directory` is empty", help));
+    }
+    at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")
+}
+
+/// An axis without nodes.
+pub(super) fn check_nodes(path: &str, nodes: [usize; 3]) -> Checked {
+    for (axis, count) in nodes.into_iter().enumerate() {
+        at_least_one(&format!("{path}[{axis}]"), count, "nodes along x, y and z; 1 leaves an axis out")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! `[stencil]`: a stencil application, its grid, and how long it runs.
+
+use md_grid::stencil::{Compute, Kind, Precision, Problem};
+use md_grid::{Decomposition, Edges, GridError, Neighbours};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, positive};
+use super::grid::{GridOutput, GridParallel, check_nodes, check_output, check_parallel};
+use super::schema::lift_kind;
+use super::{Model, ScenarioError, ScenarioSource};
+
+/// A scenario of `md-cli stencil`, all defaults filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StencilScenario {
+    /// What is computed, and on which grid.
+    pub stencil: Stencil,
+    /// Ranks and halo exchange.
+    #[serde(default)]
+    pub parallel: GridParallel,
+    /// Files and their intervals.
+    #[serde(default)]
+    pub output: GridOutput,
+}
+
+/// `[stencil]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(transform = lift_kind)]
+pub struct Stencil {
+    /// Which application, and its parameters.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// Nodes along x, y and z; an axis of 1 node is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<[usize; 3]>,
+    /// Nodes of each rank along x, y and z, instead of `grid`: weak scaling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid_per_rank: Option<[usize; 3]>,
+    /// What lies beyond the faces along x, y and z.
+    pub boundary: [Edges; 3],
+    /// Of the numbers.
+    pub precision: Precision,
+    /// Steps; of `poisson`, the most iterations.
+    #[schemars(range(min = 1))]
+    pub steps: u64,
+}
+
+impl Default for Stencil {
+    fn default() -> Self {
+        let kind = Kind::Swap {
+            fields: 29,
+            depth: 2,
+            neighbours: Neighbours::default(),
+            compute: Compute::default(),
+        };
+        Self {
+            kind,
+            grid: None,
+            grid_per_rank: None,
+            boundary: [Edges::Periodic; 3],
+            precision: Precision::default(),
+            steps: 100,
+        }
+    }
+}
+
+impl Model for StencilScenario {
+    #[expect(private_interfaces, reason = "see the trait")]
+    fn validate(&self) -> Checked {
+        check(&self.stencil)?;
+        check_parallel(&self.parallel)?;
+        if self.parallel.threads != 1 {
+            let message =
+                format!("a stencil works with one thread per rank, found {}", self.parallel.threads);
+            return Err(Finding::new("parallel.threads", message, "start more ranks instead"));
+        }
+        check_output(&self.output)
+    }
+}
+
+fn check(stencil: &Stencil) -> Checked {
+    match (stencil.grid, stencil.grid_per_rank) {
+        (Some(nodes), None) => check_nodes("stencil.grid", nodes)?,
+        (None, Some(nodes)) => check_nodes("stencil.grid_per_rank", nodes)?,
+        (None, None) => {
+            let message = "missing key `grid` in [stencil]";
+            let help = "`grid = [64, 64, 64]`: nodes along x, y and z; or `grid_per_rank`";
+            return Err(Finding::new("stencil.grid", message, help).at_absence());
+        }
+        (Some(_), Some(_)) => {
+            let message = "`stencil.grid` and `stencil.grid_per_rank` are both given";
+            let help = "`grid` is the whole grid, `grid_per_rank` the part of each rank; keep one";
+            return Err(Finding::new("stencil.grid_per_rank", message, help).or_at("stencil.grid"));
+        }
+    }
+    at_least_one("stencil.steps", stencil.steps, "steps; of `poisson`, the most iterations")?;
+    check_kind(stencil)
+}
+
+fn check_kind(stencil: &Stencil) -> Checked {
+    match stencil.kind {
+        Kind::Swap { fields, depth, .. } => {
+            at_least_one("stencil.fields", fields, "MONC has 29")?;
+            at_least_one("stencil.depth", depth, "layers of ghosts; MONC has 2")
+        }
+        Kind::Tvd { fields, courant } => {
+            at_least_one("stencil.fields", fields, "tracers")?;
+            (0..3).try_for_each(|axis| check_courant(axis, courant[axis], stencil.boundary[axis]))
+        }
+        Kind::Poisson { tolerance } => {
+            positive("stencil.tolerance", tolerance, "relative residual, the default is 1e-12")?;
+            if stencil.precision == Precision::Double {
+                return Ok(());
+            }
+            let message = "`poisson` is computed in double precision only";
+            Err(Finding::new("stencil.precision", message, "leave the key out"))
+        }
+    }
+}
+
+fn check_courant(axis: usize, courant: f64, beyond: Edges) -> Checked {
+    let path = format!("stencil.courant[{axis}]");
+    if !(-1.0..=1.0).contains(&courant) {
+        let message = format!("`{path}` must be from -1 to 1, found {courant}");
+        return Err(Finding::new(
+            path,
+            message,
+            "nodes that the wind moves by in a step; beyond, it is unstable",
+        ));
+    }
+    if courant != 0.0 && beyond == Edges::Open {
+        let message = format!("`{path}` is {courant}, but nothing flows through open faces");
+        let help = "0.0 there, or a periodic boundary along this axis";
+        return Err(Finding::new(path, message, help).or_at("stencil.boundary"));
+    }
+    Ok(())
+}
+
+impl StencilScenario {
+    /// The problem on a number of ranks.
+    ///
+    /// # Errors
+    /// A grid that cannot be divided so, at its key.
+    pub fn problem(&self, source: &ScenarioSource, ranks: usize) -> Result<Problem, ScenarioError> {
+        let key = if self.parallel.grid.is_some() { "parallel.grid" } else { self.grid_key() };
+        let help = "other numbers of nodes or ranks, or another `parallel.grid`";
+        self.unchecked_problem(ranks).map_err(|error| ScenarioError::at(source, key, error.to_string(), help))
+    }
+
+    fn grid_key(&self) -> &'static str {
+        if self.stencil.grid.is_some() { "stencil.grid" } else { "stencil.grid_per_rank" }
+    }
+
+    fn unchecked_problem(&self, ranks: usize) -> Result<Problem, GridError> {
+        let Self { stencil, parallel, .. } = self;
+        let may_be_cut = parallel.decomposition.may_be_cut();
+        let whole = may_be_cut.map(|may| !may);
+        let decomposition = match (stencil.grid, stencil.grid_per_rank) {
+            (Some(nodes), _) => {
+                Decomposition::with_fixed_axes(nodes, ranks, parallel.grid, stencil.boundary, whole)?
+            }
+            (None, block) => {
+                let block = block.unwrap_or([1; 3]);
+                Decomposition::of_blocks(block, ranks, parallel.grid, stencil.boundary, whole)?
+            }
+        };
+        let problem = Problem {
+            decomposition,
+            kind: stencil.kind.clone(),
+            precision: stencil.precision,
+            exchange: parallel.exchange,
+            messages: parallel.messages,
+            buffering: parallel.rma.buffering(),
+            overlap: if parallel.overlap { md_engine::Overlap::On } else { md_engine::Overlap::Off },
+            may_be_cut,
+        };
+        problem.depth(problem.kind.depth())?;
+        Ok(problem)
+    }
+}

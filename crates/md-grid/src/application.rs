@@ -1,0 +1,92 @@
+//! What runs on a grid, as the program sees it.
+
+use md_comm::{Choice, Traffic};
+use md_engine::clock::PhaseClock;
+use md_engine::{Phase, RankTiming};
+
+use crate::{GridError, Layout};
+
+/// What there is to do after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The next step.
+    GoesOn,
+    /// Nothing: the solution is found.
+    Converged,
+}
+
+/// One rank of an application. All methods that can fail are *collective*.
+pub trait Application {
+    /// Makes one step.
+    ///
+    /// # Errors
+    /// Communication; numbers that are none any more.
+    fn step(&mut self) -> Result<Progress, GridError>;
+
+    /// Exchanges the halo of a step once, without computation.
+    ///
+    /// # Errors
+    /// Communication.
+    fn exchange(&mut self) -> Result<(), GridError>;
+
+    /// Names of the numbers in [`Self::row`].
+    fn columns(&self) -> &'static [&'static str];
+
+    /// The state in a few numbers, the same on all ranks.
+    ///
+    /// # Errors
+    /// Communication; a value that is not a finite number.
+    fn row(&mut self) -> Result<Vec<f64>, GridError>;
+
+    /// Calls `take` with the bits (of the `f64`) of all own values of all fields, row by row.
+    fn visit(&self, take: &mut dyn FnMut(u64));
+
+    /// The clock of the phases.
+    fn clock(&mut self) -> &mut PhaseClock;
+
+    /// Where the nodes of this rank lie.
+    fn layout(&self) -> Layout;
+
+    /// Nodes of this rank that a step updates.
+    fn updated_nodes(&self) -> usize {
+        self.layout().own_nodes()
+    }
+
+    /// Messages and bytes sent so far.
+    fn traffic(&self) -> Traffic;
+
+    /// What contexts that choose their transports by themselves have chosen.
+    fn choices(&self) -> Vec<Choice>;
+
+    /// Closes the contexts.
+    ///
+    /// # Errors
+    /// Communication.
+    fn finalise(self: Box<Self>) -> Result<(), GridError>;
+}
+
+/// What a rank has measured over `steps` steps since its clock was restarted, when it had sent so much.
+pub fn timing<A: Application + ?Sized>(application: &mut A, steps: u64, sent_before: Traffic) -> RankTiming {
+    let (layout, sent) = (application.layout(), application.traffic());
+    RankTiming {
+        phases: application.clock().times(steps),
+        messages: sent.messages - sent_before.messages,
+        bytes: sent.bytes - sent_before.bytes,
+        owned: application.updated_nodes() as u64,
+        ghosts: layout.ghost_nodes() as u64,
+        second_share: 0.0,
+    }
+}
+
+/// The phases that a step on a grid has, in their order; [`Phase::Integrate`] is the computation at the nodes.
+pub const PHASES: [Phase; 9] = [
+    Phase::Integrate,
+    Phase::HaloPack,
+    Phase::HaloTransfer,
+    Phase::HaloWait,
+    Phase::HaloHidden,
+    Phase::HaloUnpack,
+    Phase::Output,
+    Phase::Other,
+    Phase::Total,
+];

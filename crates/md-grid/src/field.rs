@@ -1,0 +1,119 @@
+//! Numbers at the nodes of a rank.
+
+use std::marker::PhantomData;
+
+use md_core::aligned::{Column, Place};
+use md_core::memory;
+
+use crate::layout::{Layout, Region};
+use crate::{GridError, Real};
+
+/// Values of some components at the own nodes and ghosts of a rank, 64-byte aligned, all zero at first.
+#[derive(Debug, Clone)]
+pub struct Field<T> {
+    layout: Layout,
+    components: usize,
+    /// Columns hold 8-byte numbers; two of 4 bytes take the place of one.
+    storage: Column<u64>,
+    kind: PhantomData<T>,
+}
+
+impl<T: Real> Field<T> {
+    /// A field of zeros.
+    ///
+    /// # Errors
+    /// [`GridError::OutOfMemory`].
+    pub fn new(layout: Layout, components: usize) -> Result<Self, GridError> {
+        Self::at(Place::Other, layout, components)
+    }
+
+    /// The same, starting at a place of a page: fields that a kernel reads together have different ones.
+    ///
+    /// # Errors
+    /// [`GridError::OutOfMemory`].
+    pub fn at(place: Place, layout: Layout, components: usize) -> Result<Self, GridError> {
+        let bytes = layout.component_stride().saturating_mul(components).saturating_mul(size_of::<T>());
+        let mut storage = Column::at(place);
+        memory::or_error(|| storage.set_len(bytes.div_ceil(size_of::<u64>())))?;
+        Ok(Self { layout, components, storage, kind: PhantomData })
+    }
+
+    /// Where its nodes lie.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Number of components.
+    pub fn components(&self) -> usize {
+        self.components
+    }
+
+    /// All components, one after the other ([`Layout::component_stride`]).
+    pub fn values(&self) -> &[T] {
+        bytemuck::cast_slice(&self.storage)
+    }
+
+    /// All components, to be written.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.storage)
+    }
+
+    /// One component, ghosts and padding included ([`Layout::index`]).
+    pub fn component(&self, component: usize) -> &[T] {
+        let stride = self.layout.component_stride();
+        &self.values()[component * stride..][..stride]
+    }
+
+    /// One component, to be written.
+    pub fn component_mut(&mut self, component: usize) -> &mut [T] {
+        let stride = self.layout.component_stride();
+        &mut self.values_mut()[component * stride..][..stride]
+    }
+
+    /// Gives every own node of every component a value: `value(component, node)`, nodes counted from the first own one.
+    pub fn fill_own(&mut self, value: impl Fn(usize, [usize; 3]) -> T) {
+        let layout = self.layout;
+        let length = layout.size()[2];
+        for number in 0..self.components {
+            let component = self.component_mut(number);
+            for row in layout.resolve(Region::OWN).rows() {
+                let start = layout.index(row);
+                let [x, y, _] = row.map(|index| index as usize);
+                for (z, one) in component[start..][..length].iter_mut().enumerate() {
+                    *one = value(number, [x, y, z]);
+                }
+            }
+        }
+    }
+
+    /// The own nodes of a component row by row, x slowest.
+    pub fn own_rows(&self, component: usize) -> impl Iterator<Item = &[T]> + Clone {
+        let layout = self.layout;
+        let component = self.component(component);
+        let rows = layout.resolve(Region::OWN).rows();
+        rows.map(move |row| &component[layout.index(row)..][..layout.size()[2]])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_nodes_are_filled_and_ghosts_left_alone() {
+        let layout = Layout::new([2, 3, 4], [1, 1, 0]).unwrap();
+        let mut field = Field::<f32>::new(layout, 2).unwrap();
+        field.fill_own(|component, [x, y, z]| (1 + component * 100 + x * 12 + y * 4 + z) as f32);
+        let second: Vec<f32> = field.own_rows(1).flatten().copied().collect();
+        assert_eq!(second, (0..24).map(|number| 101.0 + number as f32).collect::<Vec<_>>());
+        assert_eq!(field.values().iter().filter(|&&value| value != 0.0).count(), 48);
+        assert_eq!(field.component(0).as_ptr() as usize % 64, 0);
+    }
+
+    #[test]
+    fn a_field_that_does_not_fit_is_an_error() {
+        let layout = Layout::new([1 << 20, 1 << 20, 16], [0; 3]).unwrap();
+        let error = Field::<f64>::new(layout, 1 << 10).unwrap_err().to_string();
+        assert!(error.starts_with("out of memory: there is no room for a block of 14411"), "{error}");
+    }
+}

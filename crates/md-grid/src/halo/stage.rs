@@ -1,0 +1,225 @@
+//! One stage of a halo exchange: one context, and what its messages carry.
+
+use md_comm::{Channel, Edge, EdgeId, Exchange, ExchangeSpec, Flow, MAX_CHANNEL, Rank, Sizes, World};
+use md_engine::clock::PhaseClock;
+use md_engine::{Flight, Phase};
+
+use super::pack::{self, Part};
+use super::{HaloOptions, Messages, Transfer};
+use crate::decomposition::{Decomposition, Offset};
+use crate::layout::Layout;
+use crate::{Field, GridError, Real};
+
+/// What goes to one neighbour in one message, and comes from the opposite one in another.
+struct Message {
+    towards: Offset,
+    parts: Vec<Part>,
+}
+
+/// What an edge carries: messages of this stage, by their numbers.
+#[derive(Debug, Clone, Copy)]
+struct Carried {
+    sends: Option<usize>,
+    receives: Option<usize>,
+}
+
+/// The context of a stage; none where all ranks are their own neighbours.
+pub(super) struct Stage {
+    name: &'static str,
+    context: Option<Exchange>,
+    messages: Vec<Message>,
+    /// Per edge of the context.
+    carried: Vec<Carried>,
+    /// Messages that this rank sends itself.
+    local: Vec<usize>,
+}
+
+impl Stage {
+    /// Opens the context of some transfers. *Collective.*
+    pub(super) fn open<T: Real>(
+        world: &dyn World,
+        decomposition: &Decomposition,
+        layout: &Layout,
+        transfers: &[Transfer],
+        options: &HaloOptions,
+    ) -> Result<Self, GridError> {
+        let messages = messages(transfers, layout, options.messages)?;
+        let (edges, carried) = edges(&messages, decomposition, world.rank());
+        let own =
+            |message: &Message| decomposition.neighbour(world.rank(), message.towards) == Some(world.rank());
+        let local = (0..messages.len()).filter(|&number| own(&messages[number])).collect();
+        let leaves = |message: &Message| {
+            (0..3).any(|axis| message.towards[axis] != 0 && decomposition.ranks()[axis] > 1)
+        };
+        let mut context = None;
+        if messages.iter().any(leaves) {
+            if messages.len() > usize::from(MAX_CHANNEL) + 1 {
+                return Err(GridError::Shape(format!(
+                    "{} messages at a time are more than the {} that a context can tell apart: take fewer fields or neighbours, \
+                     or send them aggregated",
+                    messages.len(),
+                    usize::from(MAX_CHANNEL) + 1
+                )));
+            }
+            let spec =
+                ExchangeSpec { name: options.name, edges, sizes: Sizes::Fixed, buffering: options.buffering };
+            let mut opened = world.open(spec)?;
+            let need = |carried: &Carried| carried.sends.map_or(0, |number| bytes::<T>(&messages[number]));
+            opened.negotiate(&carried.iter().map(need).collect::<Vec<_>>())?;
+            context = Some(opened);
+        }
+        Ok(Self { name: options.name, context, messages, carried, local })
+    }
+
+    /// Packs and sends everything; what stays here is copied while messages travel.
+    pub(super) fn send<T: Real>(
+        &mut self,
+        field: &mut Field<T>,
+        clock: &mut PhaseClock,
+    ) -> Result<(), GridError> {
+        if let Some(context) = &mut self.context {
+            for (edge, carried) in self.carried.iter().enumerate() {
+                let Some(message) = carried.sends.map(|number| &self.messages[number]) else { continue };
+                let edge = EdgeId(edge);
+                // A buffer may have to be read by its receiver before it can be filled again.
+                let buffer =
+                    clock.time(Phase::HaloWait, || context.send_buffer(edge, bytes::<T>(message)))?;
+                clock.time(Phase::HaloPack, || {
+                    pack::pack(&message.parts, field, bytemuck::cast_slice_mut(buffer));
+                });
+                clock.time(Phase::HaloTransfer, || context.start(edge))?;
+            }
+            clock.time(Phase::HaloTransfer, || context.initiate())?;
+        }
+        if !self.local.is_empty() {
+            clock.time(Phase::HaloPack, || {
+                self.local.iter().for_each(|&number| pack::copy(&self.messages[number].parts, field));
+            });
+        }
+        Ok(())
+    }
+
+    /// Lets the library move what is in flight.
+    pub(super) fn drive(&mut self, clock: &mut PhaseClock) -> Result<Flight, GridError> {
+        let Some(context) = &mut self.context else { return Ok(Flight::Over) };
+        clock.time(Phase::HaloTransfer, || context.progress())?;
+        Ok(Flight::UnderWay)
+    }
+
+    /// Writes what has arrived.
+    pub(super) fn take_arrived<T: Real>(
+        &mut self,
+        field: &mut Field<T>,
+        clock: &mut PhaseClock,
+    ) -> Result<Flight, GridError> {
+        let Self { name, context, messages, carried, .. } = self;
+        let Some(context) = context else { return Ok(Flight::Over) };
+        while let Some(arrival) = clock.time(Phase::HaloTransfer, || context.try_next())? {
+            let parts = incoming(*name, messages, carried, arrival.edge)?;
+            clock.time(Phase::HaloUnpack, || {
+                pack::unpack(parts, bytemuck::cast_slice(arrival.bytes), field);
+            });
+        }
+        Ok(if context.in_flight() { Flight::UnderWay } else { Flight::Over })
+    }
+
+    /// Waits for what is left, writes it, and ends the exchange.
+    pub(super) fn finish<T: Real>(
+        &mut self,
+        field: &mut Field<T>,
+        clock: &mut PhaseClock,
+    ) -> Result<(), GridError> {
+        let Self { name, context, messages, carried, .. } = self;
+        let Some(context) = context else { return Ok(()) };
+        while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
+            let parts = incoming(*name, messages, carried, arrival.edge)?;
+            clock.time(Phase::HaloUnpack, || {
+                pack::unpack(parts, bytemuck::cast_slice(arrival.bytes), field);
+            });
+        }
+        // Nothing is moved any more; some transports wait until what was sent has been received.
+        Ok(clock.time(Phase::HaloWait, || context.complete())?)
+    }
+
+    pub(super) fn context(&self) -> Option<&Exchange> {
+        self.context.as_ref()
+    }
+
+    pub(super) fn finalise(self) -> Result<(), GridError> {
+        self.context.map_or(Ok(()), |context| Ok(context.finalise()?))
+    }
+}
+
+/// The parts of the message that comes along an edge.
+fn incoming<'m>(
+    name: &'static str,
+    messages: &'m [Message],
+    carried: &[Carried],
+    edge: EdgeId,
+) -> Result<&'m [Part], GridError> {
+    let number = carried.get(edge.0).and_then(|carried| carried.receives);
+    let message = number.and_then(|number| messages.get(number));
+    message
+        .map(|message| message.parts.as_slice())
+        .ok_or_else(|| GridError::Shape(format!("{name}: nothing was expected along edge {}", edge.0)))
+}
+
+fn bytes<T: Real>(message: &Message) -> usize {
+    pack::numbers(&message.parts, |part| part.read) * size_of::<T>()
+}
+
+/// The messages of some transfers, in the same order on all ranks.
+fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Vec<Message>, GridError> {
+    let mut messages: Vec<Message> = Vec::new();
+    for transfer in transfers {
+        let [read, write] = [transfer.read, transfer.write].map(|region| layout.resolve(region));
+        if !(pack::is_inside(read, layout) && pack::is_inside(write, layout)) {
+            return Err(GridError::Shape(format!("{transfer:?} is not inside {layout:?}")));
+        }
+        for &component in &transfer.components {
+            let part = Part { component, read, write };
+            let shared = messages.iter_mut().find(|message| {
+                let same_field = || message.parts.first().is_some_and(|first| first.component == component);
+                message.towards == transfer.towards && (how == Messages::Aggregated || same_field())
+            });
+            match shared {
+                Some(message) => message.parts.push(part),
+                None => messages.push(Message { towards: transfer.towards, parts: vec![part] }),
+            }
+        }
+    }
+    Ok(messages)
+}
+
+/// The edges of a rank and what they carry. What goes to a neighbour and what comes from it share an edge.
+fn edges(messages: &[Message], decomposition: &Decomposition, rank: Rank) -> (Vec<Edge>, Vec<Carried>) {
+    let other = |towards: Offset| decomposition.neighbour(rank, towards).filter(|&peer| peer != rank);
+    let (mut edges, mut carried) = (Vec::new(), Vec::new());
+    // What comes from the side to which a message goes, where there is such a message.
+    let mut answers: Vec<usize> = (0..messages.len()).collect();
+    let back = |message: &Message| message.towards.map(|step| -step);
+    for (number, message) in messages.iter().enumerate() {
+        let answer = answers.iter().position(|&answer| back(&messages[answer]) == message.towards);
+        let receives = answer.map(|place| answers.remove(place));
+        let Some(peer) = other(message.towards) else { continue };
+        edges.push(edge(peer, Some(number), receives));
+        carried.push(Carried { sends: Some(number), receives });
+    }
+    for number in answers {
+        let Some(peer) = other(back(&messages[number])) else { continue };
+        edges.push(edge(peer, None, Some(number)));
+        carried.push(Carried { sends: None, receives: Some(number) });
+    }
+    (edges, carried)
+}
+
+/// Messages have their numbers as channels.
+fn edge(peer: Rank, sends: Option<usize>, receives: Option<usize>) -> Edge {
+    let channel = |number: Option<usize>| number.map_or(0, |number| number as Channel);
+    let flow = match (sends, receives) {
+        (Some(_), Some(_)) => Flow::Both,
+        (Some(_), None) => Flow::SendOnly,
+        (None, _) => Flow::ReceiveOnly,
+    };
+    Edge { peer, send_channel: channel(sends), receive_channel: channel(receives), flow, send_capacity: 0 }
+}

@@ -1,0 +1,94 @@
+//! The numbers that fields are made of.
+
+use std::fmt::{Debug, Display, LowerExp};
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use bytemuck::Pod;
+
+/// `f32` or `f64`.
+pub trait Real:
+    Pod
+    + Debug
+    + Default
+    + Display
+    + LowerExp
+    + PartialOrd
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + AddAssign
+    + Sub<Output = Self>
+    + SubAssign
+    + Mul<Output = Self>
+    + MulAssign
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// Name in scenarios and files: `single` or `double`.
+    const NAME: &'static str;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+
+    /// The nearest number of this kind.
+    fn from_f64(value: f64) -> Self;
+
+    /// The same number.
+    fn to_f64(self) -> f64;
+
+    /// Without its sign.
+    #[must_use]
+    fn abs(self) -> Self;
+
+    /// The smaller of two.
+    #[must_use]
+    fn least(self, other: Self) -> Self;
+
+    /// The larger of two.
+    #[must_use]
+    fn largest(self, other: Self) -> Self;
+}
+
+macro_rules! real {
+    ($kind:ty, $name:literal) => {
+        impl Real for $kind {
+            const NAME: &'static str = $name;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+
+            #[inline]
+            #[allow(
+                clippy::allow_attributes,
+                clippy::cast_lossless,
+                reason = "one of the two kinds needs the cast"
+            )]
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            #[inline]
+            fn abs(self) -> Self {
+                <$kind>::abs(self)
+            }
+
+            #[inline]
+            fn least(self, other: Self) -> Self {
+                if other < self { other } else { self }
+            }
+
+            #[inline]
+            fn largest(self, other: Self) -> Self {
+                if other > self { other } else { self }
+            }
+        }
+    };
+}
+
+real!(f32, "single");
+real!(f64, "double");

@@ -1,0 +1,50 @@
+//! Stencil applications: what weather and climate codes do with their halos, without their physics.
+//!
+//! MONC, a large-eddy model of the atmosphere, exchanges halos in three places (Brown et al., "Leveraging MPI RMA to optimise
+//! halo-swapping communications in MONC", 2020, section II), each of which is a kind here:
+//!
+//! | kind | in MONC | exchange per step |
+//! | --- | --- | --- |
+//! | `swap` | the start of a step | all fields, depth 2, all neighbours, nothing to do meanwhile |
+//! | `tvd` | advection | tracers along an axis; then the fluxes of the first plane one way, while the others are computed |
+//! | `poisson` | the pressure solver | one field, depth 1, per iteration, and two sums over all ranks |
+//!
+//! The bits of all fields are the same for every decomposition and transport: a node's value is computed from the same numbers
+//! in the same order wherever its neighbours live, and sums over all nodes are exact ([`crate::total`]).
+
+mod modes;
+mod poisson;
+mod problem;
+mod swap;
+mod tvd;
+
+use md_comm::World;
+
+use crate::GridError;
+use crate::application::Application;
+use poisson::Poisson;
+pub use problem::{Compute, Kind, Precision, Problem};
+use swap::Swap;
+use tvd::Tvd;
+
+/// Sets up one rank of a problem. *Collective.*
+///
+/// # Errors
+/// [`GridError::Shape`] where grid, ranks and halo do not fit together; memory; communication.
+pub fn open<'w>(world: &'w dyn World, problem: &Problem) -> Result<Box<dyn Application + 'w>, GridError> {
+    Ok(match (&problem.kind, problem.precision) {
+        (&Kind::Swap { fields, neighbours, compute, .. }, Precision::Double) => {
+            Box::new(Swap::<f64>::open(world, problem, fields, neighbours, compute)?)
+        }
+        (&Kind::Swap { fields, neighbours, compute, .. }, Precision::Single) => {
+            Box::new(Swap::<f32>::open(world, problem, fields, neighbours, compute)?)
+        }
+        (&Kind::Tvd { fields, courant }, Precision::Double) => {
+            Box::new(Tvd::<f64>::open(world, problem, fields, courant)?)
+        }
+        (&Kind::Tvd { fields, courant }, Precision::Single) => {
+            Box::new(Tvd::<f32>::open(world, problem, fields, courant)?)
+        }
+        (&Kind::Poisson { tolerance }, _) => Box::new(Poisson::open(world, problem, tolerance)?),
+    })
+}

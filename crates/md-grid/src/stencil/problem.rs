@@ -1,0 +1,167 @@
+//! What is computed, on which grid, divided how.
+
+use md_comm::Buffering;
+use md_core::ExchangePattern;
+use md_engine::Overlap;
+
+use crate::{Decomposition, Edges, GridError, Messages, Neighbours};
+
+/// Kinds of applications with their own parameters; the first is the default.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(tag = "kind", rename_all = "kebab-case")
+)]
+pub enum Kind {
+    /// All fields exchange their halos at the start of a step.
+    Swap {
+        /// Number of fields. MONC has 25 of moisture, temperature, and three of wind.
+        #[cfg_attr(feature = "serde", serde(default = "monc::fields"), schemars(range(min = 1)))]
+        fields: usize,
+        /// Layers of ghosts.
+        #[cfg_attr(feature = "serde", serde(default = "monc::depth"), schemars(range(min = 1)))]
+        depth: usize,
+        /// Which neighbours are reached.
+        #[cfg_attr(feature = "serde", serde(default))]
+        neighbours: Neighbours,
+        /// What is computed after the exchange.
+        #[cfg_attr(feature = "serde", serde(default))]
+        compute: Compute,
+    },
+    /// Advection of tracers at a constant velocity, second order in space and time, without new extrema.
+    Tvd {
+        /// Number of tracers.
+        #[cfg_attr(feature = "serde", serde(default = "one"), schemars(range(min = 1)))]
+        fields: usize,
+        /// Nodes that the wind moves by in a step, along x, y and z; each between -1 and 1.
+        courant: [f64; 3],
+    },
+    /// The Poisson equation by conjugate gradients; a step is an iteration.
+    Poisson {
+        /// Norm of the residual, over that of the right-hand side, at which the solution is found.
+        #[cfg_attr(feature = "serde", serde(default = "monc::tolerance"))]
+        tolerance: f64,
+    },
+}
+
+impl Kind {
+    /// Name in scenarios and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Swap { .. } => "swap",
+            Self::Tvd { .. } => "tvd",
+            Self::Poisson { .. } => "poisson",
+        }
+    }
+
+    /// Layers of ghosts.
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Swap { depth, .. } => *depth,
+            Self::Tvd { .. } => 2,
+            Self::Poisson { .. } => 1,
+        }
+    }
+
+    /// Number of fields that a step computes.
+    pub fn fields(&self) -> usize {
+        match self {
+            Self::Swap { fields, .. } | Self::Tvd { fields, .. } => *fields,
+            Self::Poisson { .. } => 1,
+        }
+    }
+}
+
+/// The defaults.
+#[cfg(feature = "serde")]
+mod monc {
+    pub(super) fn fields() -> usize {
+        29
+    }
+
+    pub(super) fn depth() -> usize {
+        2
+    }
+
+    pub(super) fn tolerance() -> f64 {
+        1e-12
+    }
+}
+
+#[cfg(feature = "serde")]
+fn one() -> usize {
+    1
+}
+
+/// What `swap` computes after the exchange.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Compute {
+    /// Every node becomes an average of itself and its neighbours within the depth of the halo.
+    #[default]
+    Average,
+    /// Nothing: the exchange alone.
+    Nothing,
+}
+
+/// Of the numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Precision {
+    /// `f64`.
+    #[default]
+    Double,
+    /// `f32`.
+    Single,
+}
+
+/// A problem on a number of ranks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The grid, and who owns what.
+    pub decomposition: Decomposition,
+    /// What is computed.
+    pub kind: Kind,
+    /// Of the numbers.
+    pub precision: Precision,
+    /// In which rounds messages travel.
+    pub exchange: ExchangePattern,
+    /// How fields share messages.
+    pub messages: Messages,
+    /// Buffers per message.
+    pub buffering: Buffering,
+    /// Whether nodes are computed while messages travel.
+    pub overlap: Overlap,
+    /// Axes along which ranks may be neighbours, whatever their number: those have ghosts.
+    pub may_be_cut: [bool; 3],
+}
+
+impl Problem {
+    /// Layers of ghosts along each axis that has any: more than one node, and neighbours with some number of ranks. It does not
+    /// depend on the number of ranks, so that every rank count computes the same.
+    ///
+    /// # Errors
+    /// [`GridError::Shape`] for ranks with fewer nodes.
+    pub fn depth(&self, depth: usize) -> Result<[usize; 3], GridError> {
+        let (nodes, edges) = (self.decomposition.nodes(), self.decomposition.edges());
+        let has_ghosts =
+            |axis: usize| nodes[axis] > 1 && (edges[axis] == Edges::Periodic || self.may_be_cut[axis]);
+        let depths = [0, 1, 2].map(|axis| if has_ghosts(axis) { depth } else { 0 });
+        self.decomposition.expect_depth(depths)?;
+        Ok(depths)
+    }
+
+    /// Number of nodes of the whole grid.
+    pub fn nodes(&self) -> usize {
+        self.decomposition.nodes().iter().product()
+    }
+}

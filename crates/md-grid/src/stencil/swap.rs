@@ -1,0 +1,207 @@
+//! All fields exchange their halos at the start of a step, with nothing to do meanwhile, as at the start of MONC's time step.
+
+use md_comm::{Choice, Traffic, World};
+use md_core::ExchangePattern;
+use md_core::aligned::Place;
+use md_engine::Phase;
+use md_engine::clock::PhaseClock;
+
+use super::problem::{Compute, Problem};
+use crate::application::{Application, Progress};
+use crate::decomposition::Offset;
+use crate::layout::Region;
+use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, total};
+
+/// Weight of all neighbours together in the average of a node.
+const NEIGHBOURS_WEIGHT: f64 = 0.5;
+
+/// One rank.
+pub(super) struct Swap<'w, T> {
+    world: &'w dyn World,
+    nodes: usize,
+    field: Field<T>,
+    /// The new values of one field.
+    next: Field<T>,
+    halo: Halo<T>,
+    /// From a node to its neighbours, in numbers; empty where nothing is computed.
+    neighbours: Vec<isize>,
+    clock: PhaseClock,
+    step: u64,
+}
+
+impl<'w, T: Real> Swap<'w, T> {
+    /// Opens the context of all fields. *Collective.*
+    pub(super) fn open(
+        world: &'w dyn World,
+        problem: &Problem,
+        fields: usize,
+        neighbours: Neighbours,
+        compute: Compute,
+    ) -> Result<Self, GridError> {
+        let block = problem.decomposition.block(world.rank());
+        let layout = Layout::new(block.size, problem.depth(problem.kind.depth())?)?;
+        let components: Vec<usize> = (0..fields).collect();
+        let plan = match problem.exchange {
+            ExchangePattern::Direct => HaloPlan::direct(layout.depth(), neighbours, &components),
+            ExchangePattern::Staged => HaloPlan::staged(layout.depth(), &components),
+        };
+        let options =
+            HaloOptions { name: "fields", messages: problem.messages, buffering: problem.buffering };
+        let mut field = Field::at(Place::Position, layout, fields)?;
+        let global = problem.decomposition.nodes();
+        field.fill_own(|component, node| {
+            let place = [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
+            initial(component, (place[0] * global[1] + place[1]) * global[2] + place[2])
+        });
+        Ok(Self {
+            halo: Halo::open(world, &problem.decomposition, layout, &plan, options)?,
+            next: Field::at(Place::Force, layout, if compute == Compute::Average { 1 } else { 0 })?,
+            neighbours: match compute {
+                Compute::Average => reach(&layout, neighbours),
+                Compute::Nothing => Vec::new(),
+            },
+            nodes: problem.nodes(),
+            clock: PhaseClock::default(),
+            step: 0,
+            world,
+            field,
+        })
+    }
+
+    /// Every node of every field becomes an average.
+    fn average(&mut self) {
+        let Self { field, next, neighbours, .. } = self;
+        let layout = field.layout();
+        let length = layout.size()[2];
+        let own = T::from_f64(1.0 - NEIGHBOURS_WEIGHT);
+        let share = T::from_f64(NEIGHBOURS_WEIGHT / neighbours.len() as f64);
+        for number in 0..field.components() {
+            let (old, new) = (field.component_mut(number), next.component_mut(0));
+            for row in layout.resolve(Region::OWN).rows() {
+                let start = layout.index(row);
+                let sums = &mut new[start..start + length];
+                sums.fill(T::ZERO);
+                for &offset in &*neighbours {
+                    let from = start.wrapping_add_signed(offset);
+                    sums.iter_mut().zip(&old[from..from + length]).for_each(|(sum, &value)| *sum += value);
+                }
+                let centre = &old[start..start + length];
+                sums.iter_mut().zip(centre).for_each(|(sum, &value)| *sum = own * value + share * *sum);
+            }
+            for row in layout.resolve(Region::OWN).rows() {
+                let row = layout.index(row)..layout.index(row) + length;
+                old[row.clone()].copy_from_slice(&new[row]);
+            }
+        }
+    }
+}
+
+/// A number between 0 and 1 that depends on field and node alone: the finaliser of splitmix64 (Steele et al. 2014).
+fn initial<T: Real>(component: usize, node: usize) -> T {
+    let mut bits = (node as u64).wrapping_mul(64).wrapping_add(component as u64 + 1);
+    bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    T::from_f64(((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64)
+}
+
+/// From a node to the nodes that its average takes in: up to the depth along axes, and diagonally next to it where
+/// such neighbours exchange messages.
+fn reach(layout: &Layout, neighbours: Neighbours) -> Vec<isize> {
+    let (depth, strides) = (layout.depth(), layout.strides());
+    let place = |offset: Offset, distance: isize| -> isize {
+        (0..3).map(|axis| isize::from(offset[axis]) * distance * strides[axis] as isize).sum()
+    };
+    let mut places = Vec::new();
+    for offset in neighbours.offsets(depth) {
+        let crossed = (0..3).filter(|&axis| offset[axis] != 0);
+        let is_along_axis = crossed.clone().count() == 1;
+        let farthest = if is_along_axis { crossed.map(|axis| depth[axis]).min().unwrap_or(1) } else { 1 };
+        places.extend((1..=farthest as isize).map(|distance| place(offset, distance)));
+    }
+    places
+}
+
+impl<T: Real> Application for Swap<'_, T> {
+    fn step(&mut self) -> Result<Progress, GridError> {
+        self.exchange()?;
+        if !self.neighbours.is_empty() {
+            let mut clock = std::mem::take(&mut self.clock);
+            clock.time(Phase::Integrate, || self.average());
+            self.clock = clock;
+        }
+        self.step += 1;
+        Ok(Progress::GoesOn)
+    }
+
+    fn exchange(&mut self) -> Result<(), GridError> {
+        self.halo.exchange(&mut self.field, &mut self.clock)
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &EXTREMES
+    }
+
+    fn row(&mut self) -> Result<Vec<f64>, GridError> {
+        Ok(extremes(self.world, self.nodes, &self.field, self.step)?.to_vec())
+    }
+
+    fn visit(&self, take: &mut dyn FnMut(u64)) {
+        visit(&self.field, take);
+    }
+
+    fn clock(&mut self) -> &mut PhaseClock {
+        &mut self.clock
+    }
+
+    fn layout(&self) -> Layout {
+        self.field.layout()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.halo.traffic()
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        self.halo.choices()
+    }
+
+    fn finalise(self: Box<Self>) -> Result<(), GridError> {
+        self.halo.finalise()
+    }
+}
+
+/// The bits of all own values, field by field.
+pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(u64)) {
+    for component in 0..field.components() {
+        field.own_rows(component).flatten().for_each(|value| take(value.to_f64().to_bits()));
+    }
+}
+
+/// Columns of [`extremes`].
+pub(super) const EXTREMES: [&str; 3] = ["sum", "minimum", "maximum"];
+
+/// Sum over all nodes of all fields, smallest and largest value. *Collective.*
+pub(super) fn extremes<T: Real>(
+    world: &dyn World,
+    nodes: usize,
+    field: &Field<T>,
+    step: u64,
+) -> Result<[f64; 3], GridError> {
+    let rows = || (0..field.components()).flat_map(|component| field.own_rows(component));
+    let mut ends = [f64::NEG_INFINITY; 2];
+    for &value in rows().flatten() {
+        let value = value.to_f64();
+        if value.is_nan() {
+            ends = [f64::INFINITY; 2];
+            break;
+        }
+        ends = [ends[0].max(-value), ends[1].max(value)];
+    }
+    world.max(&mut ends)?;
+    let sum = total::sum(world, nodes * field.components(), rows())?;
+    if !(sum.is_finite() && ends.iter().all(|end| end.is_finite())) {
+        return Err(GridError::Failed { step, problem: "a value is not a finite number".to_owned() });
+    }
+    Ok([sum, -ends[0], ends[1]])
+}
