@@ -10,6 +10,7 @@ use md_core::{
     Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
 };
 
+use crate::balance::Balance;
 use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
 use crate::second_share::SecondShare;
@@ -166,6 +167,8 @@ pub struct ParallelConfig {
     pub second_share: SecondShare,
     /// Message buffers per edge.
     pub buffering: Buffering,
+    /// Whether the division follows the work in the course of a run.
+    pub balance: Balance,
     /// Threads per rank, the calling one included.
     pub threads: usize,
     /// Instruction set of the kernels.
@@ -182,6 +185,7 @@ impl Default for ParallelConfig {
             overlap: Overlap::On,
             second_share: SecondShare::default(),
             buffering: Buffering::default(),
+            balance: Balance::Off,
             threads: 1,
             simd: SimdChoice::Auto,
         }
@@ -298,6 +302,7 @@ impl Config {
         if !(0.0..=1.0).contains(&share) {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }
+        self.parallel.balance.check()?;
         match &self.particles {
             ParticleSource::List { particles, .. } => {
                 placement::check_numbers(particles, species)?;

@@ -8,6 +8,8 @@ mod rect;
 mod scattered;
 mod stripe;
 mod table;
+#[cfg(test)]
+mod tests;
 mod uneven;
 pub mod weights;
 
@@ -140,45 +142,4 @@ pub fn piece_start(items: usize, parts: usize, part: usize) -> usize {
 /// The part that holds `item`: the inverse of [`piece_start`].
 fn piece_of(items: usize, parts: usize, item: usize) -> usize {
     ((item + 1) * parts - 1) / items
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{Boundary, Dimension, Domain};
-
-    #[test]
-    fn pieces_and_items_agree() {
-        for items in 1..60 {
-            for parts in 1..=items {
-                for part in 0..parts {
-                    let range = piece_start(items, parts, part)..piece_start(items, parts, part + 1);
-                    assert!(!range.is_empty());
-                    assert!(range.into_iter().all(|item| piece_of(items, parts, item) == part));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_cell_has_one_owner_and_the_owner_lists_it() {
-        let domain = Domain {
-            dimension: Dimension::Three,
-            origin: [0.0; 3],
-            lengths: [7.0, 5.0, 6.0],
-            boundary: [Boundary::Periodic; 3],
-        };
-        let grid = CellGrid::new(domain, [7, 5, 6]);
-        let partitions: [&dyn Ownership; 2] = [&Rect { grid: [2, 1, 4] }, &Stripe { ranks: 8 }];
-        for partition in partitions {
-            let mut seen = vec![0; grid.len()];
-            for rank in 0..8 {
-                for cell in partition.cells_of(&grid, rank) {
-                    assert_eq!(partition.owner(&grid, cell), rank);
-                    seen[grid.linear(cell)] += 1;
-                }
-            }
-            assert!(seen.iter().all(|&n| n == 1), "{partition:?}");
-        }
-    }
 }
