@@ -26,6 +26,12 @@ impl KnownFile {
     pub const TIMING_RANKS: Self = Self("timing_ranks.csv");
     /// The run in one JSON object.
     pub const SUMMARY: Self = Self("summary.json");
+    /// Every balancing of the work.
+    pub const BALANCE: Self = Self("balance.csv");
+    /// What partitions come to.
+    pub const PARTITION: Self = Self("partition.csv");
+    /// The same as a picture.
+    pub const PARTITION_SVG: Self = Self("partition.svg");
     /// Forces of one configuration.
     pub const FORCES: Self = Self("forces.csv");
     /// One row per halo strategy.
@@ -68,11 +74,14 @@ impl KnownFile {
     pub const FIT_SVG: Self = Self("fit.svg");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 11] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 14] = [
         Self::THERMO,
         Self::TIMING,
         Self::TIMING_RANKS,
         Self::SUMMARY,
+        Self::BALANCE,
+        Self::PARTITION,
+        Self::PARTITION_SVG,
         Self::FORCES,
         Self::COMPARE,
         Self::COMPARE_SVG,

@@ -17,7 +17,7 @@
 //! | `[parallel]`, `[parallel.rma]` | `parallel` | ranks, partition, halo exchange; options of the one-sided backends |
 //! | `[output]` | `output` | files and their intervals |
 //!
-//! Names that a later version brings are refused with "not available yet" instead of "unknown": see `shape`.
+//! Names that a later version brings are refused with "not available yet" instead of "unknown".
 
 mod error;
 mod excerpt;
@@ -48,7 +48,6 @@ pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
-pub(crate) use shape::is_to_come;
 pub use simulation::Simulation;
 pub use source::{ScenarioSource, effective_toml, fault, load};
 pub(crate) use species::MOST as MOST_SPECIES;

@@ -200,8 +200,8 @@ mod written {
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(untagged)]
     pub(super) enum Written {
-        Name(Name),
         Rule(BalanceRule),
+        Name(Name),
     }
 
     #[derive(Serialize, Deserialize, JsonSchema)]
