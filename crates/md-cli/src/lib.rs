@@ -33,6 +33,7 @@ pub mod inputs;
 pub mod memory;
 pub mod output;
 mod printable;
+pub mod replay;
 pub mod report;
 pub mod scenario;
 pub mod session;

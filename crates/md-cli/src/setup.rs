@@ -5,6 +5,7 @@ mod file;
 use md_core::grid::{GridError, axis};
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
+use md_core::thinned::ThinnedLattice;
 use md_core::{Dimension, SimdLevel};
 use md_engine::{
     Config, EngineError, Forces, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
@@ -50,7 +51,7 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
     let own_masses = scenario.species.iter().map(|species| species.mass.unwrap_or(DEFAULT_MASS));
     let (particles, masses) = match &inputs.particles {
         Some(particles) => file::particles(inputs, scenario, particles)?,
-        None => (ParticleSource::Lattice(lattice(source, scenario)?), own_masses.collect()),
+        None => (sites(source, scenario)?, own_masses.collect()),
     };
     let Scenario { simulation, system, interaction, neighbor, parallel, .. } = scenario;
     Ok(Config {
@@ -59,6 +60,7 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         shares: shares(&scenario.species),
         temperature: system.temperature,
         displacement: 0.0,
+        drift: system.drift.unwrap_or_default(),
         seed: simulation.seed,
         tail_correction: if interaction.tail_correction { TailCorrection::On } else { TailCorrection::Off },
         timestep: simulation.timestep,
@@ -91,6 +93,7 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
         exchange: parallel.exchange,
         overlap: if parallel.overlap { Overlap::On } else { Overlap::Off },
         second_share: parallel.second_share,
+        balance: parallel.balance,
         buffering: parallel.rma.buffering(),
         threads: parallel.threads,
         ..ParallelConfig::default()
@@ -119,6 +122,25 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
             ScenarioError::at(source, "neighbor.shape", message, help).into()
         }),
     }
+}
+
+/// All sites of the lattice, or a liquid and its vapour.
+fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource, ScenarioError> {
+    let made = lattice(source, scenario)?;
+    let of_scenario = scenario.system.lattice.as_ref();
+    let Some((lattice, vapour)) = of_scenario.and_then(|lattice| Some((lattice, lattice.vapour.as_ref()?))) else {
+        return Ok(made.into());
+    };
+    let dimensions = lattice.kind.dimension().count();
+    let volume: f64 = made.lengths()[..dimensions].iter().product();
+    let share = vapour.density * volume / made.len() as f64;
+    let thinned = ThinnedLattice::new(made, dimensions, vapour.regions(), share, scenario.simulation.seed);
+    if thinned.is_empty() {
+        let message = "no site of the lattice is taken: the liquid has no site, and the vapour none by chance";
+        let help = "larger regions, a denser vapour or more cells";
+        return Err(ScenarioError::at(source, "system.lattice.vapour", message.to_owned(), help));
+    }
+    Ok(ParticleSource::Thinned(thinned))
 }
 
 fn lattice(source: &ScenarioSource, scenario: &Scenario) -> Result<Lattice, ScenarioError> {
@@ -197,6 +219,9 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
                 let key = if chosen { "parallel.grid" } else { "parallel.partition" };
                 at(key, error.to_string(), "fewer ranks, another partition or a larger box")
             }
+            GridError::NoWeight | GridError::NotBuilt { .. } | GridError::Metis(_) => {
+                at("parallel.partition", error.to_string(), "another partition, such as `rect` or `rcb`")
+            }
         },
         // What no key has caused; the enum is non-exhaustive.
         _ => None,
@@ -221,7 +246,7 @@ mod tests {
         let inputs = Inputs::from_text(&name.to_string_lossy(), text, Vec::new()).unwrap();
         let list = |ranks| match of_inputs(&inputs, ranks).unwrap().config.particles {
             ParticleSource::List { particles, .. } => particles,
-            ParticleSource::Lattice(_) => unreachable!("a file has a list"),
+            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => unreachable!("a file has a list"),
         };
         assert!(Arc::ptr_eq(&list(1), &list(2)));
         assert_eq!(list(1)[1].velocity, [0.0, 0.0, -1.0]);

@@ -63,6 +63,12 @@ impl LocalCells {
         self.first.get(cell).map(|&first| first as usize)
     }
 
+    /// The local cell that holds a particle or ghost.
+    pub(crate) fn cell_with(&self, particle: usize) -> usize {
+        // Of cells that start at one place the last is the one that is not empty.
+        self.first.partition_point(|&first| first as usize <= particle).saturating_sub(1)
+    }
+
     /// Number of particles in a local cell.
     pub fn count(&self, cell: usize) -> usize {
         self.range(cell).len()

@@ -58,14 +58,15 @@ impl Curve {
     }
 }
 
-/// Place on the curve, which ends along the first axis (Skilling 2004, Programming the Hilbert curve).
-const fn place(mut axes: [u32; 3], levels: usize) -> u32 {
+/// Place on the curve through a cube of 2^levels parts a side, which ends along the first axis (Skilling 2004, Programming the Hilbert
+/// curve); at most 21 levels in three dimensions.
+pub(crate) const fn place<const N: usize>(mut axes: [u32; N], levels: usize) -> u64 {
     // Undo the turns of the larger parts.
     let mut bit = 1 << levels >> 1;
     while bit > 1 {
         let low = bit - 1;
         let mut dim = 0;
-        while dim < 3 {
+        while dim < N {
             if axes[dim] & bit != 0 {
                 axes[0] ^= low;
             } else {
@@ -78,11 +79,14 @@ const fn place(mut axes: [u32; 3], levels: usize) -> u32 {
         bit >>= 1;
     }
     // From Gray code.
-    axes[1] ^= axes[0];
-    axes[2] ^= axes[1];
+    let mut dim = 1;
+    while dim < N {
+        axes[dim] ^= axes[dim - 1];
+        dim += 1;
+    }
     let (mut turns, mut bit) = (0, 1 << levels >> 1);
     while bit > 1 {
-        if axes[2] & bit != 0 {
+        if axes[N - 1] & bit != 0 {
             turns ^= bit - 1;
         }
         bit >>= 1;
@@ -91,8 +95,8 @@ const fn place(mut axes: [u32; 3], levels: usize) -> u32 {
     while level > 0 {
         level -= 1;
         let mut dim = 0;
-        while dim < 3 {
-            place = place << 1 | (axes[dim] ^ turns) >> level & 1;
+        while dim < N {
+            place = place << 1 | ((axes[dim] ^ turns) >> level & 1) as u64;
             dim += 1;
         }
     }

@@ -46,6 +46,20 @@ pub enum GridError {
         /// Ranks there are.
         ranks: usize,
     },
+    /// There is nothing to divide by.
+    #[error("the weights of the cells are all zero, or some are no numbers from 0: nothing says how to divide the work")]
+    NoWeight,
+    /// A partition that this program was built without.
+    #[error("this program was built without partition `{partition}`; build it with the feature `{feature}`")]
+    NotBuilt {
+        /// Its name in a scenario.
+        partition: &'static str,
+        /// What to build it with.
+        feature: &'static str,
+    },
+    /// The graph partitioner has failed.
+    #[error("METIS could not divide the cells: {0}")]
+    Metis(String),
 }
 
 /// Ranks that a grid of ranks has room for; grids of users may be absurdly large.

@@ -47,6 +47,7 @@ pub mod random;
 pub mod rebuild;
 pub mod shell;
 pub mod simd;
+pub mod thinned;
 pub mod threads;
 pub mod velocities;
 

@@ -108,6 +108,11 @@ impl PhaseClock {
         self.book_without(phase, begun, others);
     }
 
+    /// Seconds booked on a phase so far.
+    pub(crate) fn seconds(&self, phase: Phase) -> f64 {
+        self.times[phase as usize].seconds
+    }
+
     /// Seconds booked so far. What is hidden behind other phases is no time of its own.
     pub(crate) fn claimed_s(&self) -> f64 {
         let all: f64 = self.times.iter().map(|time| time.seconds).sum();

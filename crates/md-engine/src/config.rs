@@ -6,10 +6,12 @@ use md_comm::Buffering;
 use md_core::force::{MethodKind, Precision};
 use md_core::lattice::Lattice;
 use md_core::rebuild::RebuildPolicy;
+use md_core::thinned::ThinnedLattice;
 use md_core::{
     Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
 };
 
+use crate::balance::Balance;
 use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
 use crate::second_share::SecondShare;
@@ -20,6 +22,8 @@ use crate::{initial, placement};
 pub enum ParticleSource {
     /// A lattice that fills the box; species are drawn by [`Config::shares`].
     Lattice(Lattice),
+    /// Some sites of a lattice: a liquid in some regions, vapour elsewhere.
+    Thinned(ThinnedLattice),
     /// Given one by one.
     List {
         /// Lower corner of the box, \[length\].
@@ -52,9 +56,37 @@ pub struct FirstOfAll {
 }
 
 impl ParticleSource {
+    /// The lattice on which all particles lie, where they do.
+    pub(crate) fn lattice(&self) -> Option<&Lattice> {
+        match self {
+            Self::Lattice(lattice) => Some(lattice),
+            Self::Thinned(thinned) => Some(thinned.lattice()),
+            Self::List { .. } => None,
+        }
+    }
+
+    /// Whether a site of the lattice is taken.
+    pub(crate) fn is_taken(&self, id: u64, position: [f64; 3]) -> bool {
+        match self {
+            Self::Thinned(thinned) => thinned.is_taken(id, position),
+            Self::Lattice(_) | Self::List { .. } => true,
+        }
+    }
+
+    /// Calls `visit` with the position of every particle that this source has here.
+    pub fn for_each_position(&self, mut visit: impl FnMut([f64; 3])) {
+        if let Self::List { particles, .. } = self {
+            particles.iter().for_each(|particle| visit(particle.position));
+        }
+        let sites = self.lattice().into_iter().flat_map(Lattice::sites);
+        let taken = sites.filter(|&(id, position)| self.is_taken(id, position));
+        taken.for_each(|(_, position)| visit(position));
+    }
+
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Lattice(lattice) => lattice.len(),
+            Self::Thinned(thinned) => thinned.len(),
             Self::List { particles, share, .. } => share.map_or(particles.len() as u64, |share| share.atoms),
         }
     }
@@ -166,6 +198,8 @@ pub struct ParallelConfig {
     pub second_share: SecondShare,
     /// Message buffers per edge.
     pub buffering: Buffering,
+    /// Whether the division follows the work in the course of a run.
+    pub balance: Balance,
     /// Threads per rank, the calling one included.
     pub threads: usize,
     /// Instruction set of the kernels.
@@ -182,6 +216,7 @@ impl Default for ParallelConfig {
             overlap: Overlap::On,
             second_share: SecondShare::default(),
             buffering: Buffering::default(),
+            balance: Balance::Off,
             threads: 1,
             simd: SimdChoice::Auto,
         }
@@ -201,6 +236,8 @@ pub struct Config {
     pub masses: Vec<f64>,
     /// Share of the lattice sites per species, adding up to 1; particles from a list have their species.
     pub shares: Vec<f64>,
+    /// Velocity of the whole system, added to those drawn or given, \[length / time\].
+    pub drift: [f64; 3],
     /// Draws velocities with exactly this temperature and no total momentum; else they are those given.
     pub temperature: Option<f64>,
     /// Lattice sites are displaced at random by up to this length along each axis, not towards walls, \[length\].
@@ -233,6 +270,7 @@ impl Config {
             boundary: [Boundary::Periodic; 3],
             masses: vec![1.0],
             shares: vec![1.0],
+            drift: [0.0; 3],
             temperature: None,
             displacement: 0.0,
             seed: 0,
@@ -252,19 +290,17 @@ impl Config {
     pub fn displaced(self, diameter: f64) -> Self {
         /// Of the distance between neighbours.
         const LEAST: f64 = 0.02;
-        let displacement = match &self.particles {
-            ParticleSource::Lattice(lattice) => {
-                let distance = lattice.nearest_distance();
-                ((distance - diameter) / (2.0 * 3_f64.sqrt())).max(LEAST * distance)
-            }
-            ParticleSource::List { .. } => 0.0,
-        };
+        let displacement = self.particles.lattice().map_or(0.0, |lattice| {
+            let distance = lattice.nearest_distance();
+            ((distance - diameter) / (2.0 * 3_f64.sqrt())).max(LEAST * distance)
+        });
         Self { displacement, ..self }
     }
 
     pub(crate) fn domain(&self) -> Domain {
         let (origin, lengths) = match &self.particles {
             ParticleSource::Lattice(lattice) => ([0.0; 3], lattice.lengths()),
+            ParticleSource::Thinned(thinned) => ([0.0; 3], thinned.lattice().lengths()),
             ParticleSource::List { origin, lengths, .. } => (*origin, *lengths),
         };
         Domain { dimension: self.dimension, origin, lengths, boundary: self.boundary }
@@ -284,6 +320,9 @@ impl Config {
             not_negative("the temperature", temperature)?;
             initial::check_temperature(self, temperature)?;
         }
+        if !self.drift.iter().all(|velocity| velocity.is_finite()) {
+            return wrong(format!("the drift is {:?}, not finite numbers", self.drift));
+        }
         not_negative("the displacement", self.displacement)?;
         positive("the cutoff", self.forces.cutoff())?;
         let lengths = self.domain().lengths;
@@ -298,12 +337,13 @@ impl Config {
         if !(0.0..=1.0).contains(&share) {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }
+        self.parallel.balance.check()?;
         match &self.particles {
             ParticleSource::List { particles, .. } => {
                 placement::check_numbers(particles, species)?;
                 self.particle_faults().next().map_or(Ok(()), |fault| Err(fault.into()))
             }
-            ParticleSource::Lattice(_) => placement::check_shares(&self.shares),
+            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => placement::check_shares(&self.shares),
         }
     }
 
@@ -312,7 +352,7 @@ impl Config {
     pub fn particle_faults(&self) -> impl Iterator<Item = ParticleFault> {
         let (listed, shared) = match &self.particles {
             ParticleSource::List { particles, share, .. } => (&particles[..], share.as_ref()),
-            ParticleSource::Lattice(_) => (&[][..], None),
+            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => (&[][..], None),
         };
         let own = || listed.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
         let first = shared.map_or_else(own, |share| Some(share.first));

@@ -2,10 +2,13 @@
 //! carry its halo. One value, which can be replaced in the course of a run
 //! ([`crate::Simulation::replace_decomposition`]).
 
+use std::collections::BTreeSet;
+
 use md_comm::World;
 use md_core::force::PairWork;
-use md_core::grid::{GridError, most_cells};
-use md_core::partition::DivisionRequest;
+use md_core::grid::{GridError, add, most_cells};
+use md_core::partition::{CellLoads, DivisionRequest};
+use md_core::shell::neighbours;
 use md_core::{CellGrid, Domain, HaloPlan, Particles, Partition, PartitionKind};
 
 use crate::config::ParallelConfig;
@@ -45,6 +48,22 @@ impl Division {
     }
 }
 
+impl Division {
+    /// The same cells with owners that follow from what the cells cost, if the kind of partition has it so.
+    ///
+    /// # Errors
+    /// [`GridError`].
+    pub fn weighted(
+        &self,
+        kind: PartitionKind,
+        ranks: usize,
+        loads: &CellLoads,
+    ) -> Result<Option<Self>, GridError> {
+        let partition = kind.weighted(&self.grid, ranks, loads)?;
+        Ok(partition.map(|partition| Self { grid: self.grid.clone(), partition }))
+    }
+}
+
 /// The decomposition as seen from one rank.
 pub struct Decomposition<'w> {
     /// The cells of the global box.
@@ -76,5 +95,27 @@ impl<'w> Decomposition<'w> {
         let pairs = PairWork::new(&plan, &grid, shell, second_share.at_first());
         let halo = Halo::open(world, &plan, shell.force_return(), buffering, particles)?;
         Ok(Self { grid, partition, plan, pairs, halo })
+    }
+
+    /// The ranks, ascending, with which this one may exchange particles when another decomposition takes the place of this one: new
+    /// owners of its cells and old owners of its new ones, and of the cells around them, since nobody has moved further than one
+    /// cell. Others of all cells where the cells themselves change.
+    pub(crate) fn peers_to(&self, new: &Self, rank: usize, ranks: usize) -> Vec<usize> {
+        if self.grid != new.grid {
+            return (0..ranks).filter(|&other| other != rank).collect();
+        }
+        let mut peers = BTreeSet::new();
+        let around = neighbours(self.grid.domain().dimension);
+        for (owned, partition) in [(&self.plan.owned, &new.partition), (&new.plan.owned, &self.partition)] {
+            for &cell in owned {
+                let near = around.iter().filter_map(|&offset| self.grid.wrap(add(cell, offset)));
+                let cells = near.map(|(cell, _)| cell).chain([cell]);
+                cells.for_each(|cell| {
+                    peers.insert(partition.owner(&self.grid, cell));
+                });
+            }
+        }
+        peers.remove(&rank);
+        peers.into_iter().collect()
     }
 }

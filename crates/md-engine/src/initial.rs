@@ -24,10 +24,11 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
     let owned = |position: &[f64; 3]| owner(position) == rank;
     let seed = setup.config.seed;
     let mut particles: Particles = match &setup.config.particles {
-        ParticleSource::Lattice(lattice) => {
+        source @ (ParticleSource::Lattice(_) | ParticleSource::Thinned(_)) => {
             let limits = share_limits(&setup.config.shares);
-            let sites =
-                sites_near(lattice, setup, rank).map(|(id, position)| (id, displace(position, id, setup)));
+            let sites = source.lattice().into_iter().flat_map(|lattice| sites_near(lattice, setup, rank));
+            let taken = sites.filter(|&(id, position)| source.is_taken(id, position));
+            let sites = taken.map(|(id, position)| (id, displace(position, id, setup)));
             let here = sites.filter(|(_, position)| owned(position));
             let particle = |(id, position)| {
                 let species = species_of(&limits, seed, id);
@@ -55,6 +56,11 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
         Some(0.0) => particles.velocity.iter_mut().for_each(|column| column.fill(0.0)),
         Some(temperature) => draw_velocities(&mut particles, setup, temperature, world)?,
         None => (),
+    }
+    for (column, drift) in particles.velocity.iter_mut().zip(setup.config.drift) {
+        if drift != 0.0 {
+            column.iter_mut().for_each(|velocity| *velocity += drift);
+        }
     }
     Ok(particles)
 }

@@ -163,6 +163,12 @@ pub trait Interaction {
         Ok(())
     }
 
+    /// Work of a step by owned cell, in computed pairs and as it is since the last [`Self::rebuild`], where that is known: by it the work
+    /// is divided among ranks. Elsewhere it is estimated from the numbers of particles.
+    fn pairs_by_cell(&self, _cells: &LocalCells, _plan: &HaloPlan) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
     /// so that the sum over ranks is the system's.
     ///
@@ -249,6 +255,10 @@ impl Interaction for PairForces {
         let (system, particles) = system(context, &*self.potential);
         self.method.rebuild(system, particles);
         Ok(())
+    }
+
+    fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Option<Vec<f64>> {
+        self.method.pairs_by_cell(cells, plan)
     }
 
     /// Inner pairs while positions travel, boundary pairs, the other inner pairs while forces on ghosts travel to their owners. The

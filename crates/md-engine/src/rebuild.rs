@@ -139,10 +139,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     fn redistribute(&mut self, division: Division) -> Result<(), EngineError> {
         let parallel = &self.setup.config.parallel;
         let new = Decomposition::open(self.world, division, parallel, &self.state.particles)?;
+        let others = self.decomposition.peers_to(&new, self.world.rank(), self.world.ranks());
         let Decomposition { halo: closed, .. } = std::mem::replace(&mut self.decomposition, new);
         let replaced = closed.traffic();
         closed.finalise()?;
-        let others = (0..self.world.ranks()).filter(|&rank| rank != self.world.rank()).collect();
         let mut migration = Migration::open(self.world, others, parallel.buffering)?;
         let Self { state: State { particles, domain, .. }, decomposition, threads, .. } = self;
         domain.wrap(particles, threads);

@@ -1,9 +1,11 @@
 //! A configuration that has been checked, and what follows from it.
 
+use md_comm::World;
 use md_core::force::{Precision, mixed_precision_problem};
 use md_core::grid::axis;
 use md_core::{CellGrid, Domain, SimdLevel};
 
+use crate::balance::loads;
 use crate::config::{Config, Forces, NeighborConfig, ParallelConfig, SimdChoice};
 use crate::decomposition::Division;
 use crate::error::EngineError;
@@ -50,6 +52,23 @@ impl Setup {
             }
             Forces::Pairs(_) | Forces::Own { .. } => Ok(setup),
         }
+    }
+
+    /// The same, where the partition follows from what cells cost: divided by the number of particles in each. *Collective.*
+    ///
+    /// # Errors
+    /// [`EngineError::Grid`]; communication.
+    pub(crate) fn weighted(self, world: &dyn World) -> Result<Self, EngineError> {
+        let ParallelConfig { partition, shell, .. } = self.config.parallel;
+        if !partition.is_weighted() || world.ranks() == 1 {
+            return Ok(self);
+        }
+        let loads = loads::at_start(&self, shell, world)?;
+        let weighted = self.division.weighted(partition, self.ranks, &loads)?;
+        if let Some(division) = &weighted {
+            loads::agree(division, world)?;
+        }
+        Ok(Self { division: weighted.unwrap_or(self.division.clone()), ..self })
     }
 
     /// Whether it divides this box, every cell has an owner, and [`Self::check_cells`]. Takes time for every cell.

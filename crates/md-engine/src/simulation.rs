@@ -8,6 +8,7 @@ use md_core::rebuild::{Due, RebuildWatch};
 use md_core::threads::ThreadsError;
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
+use crate::balance::Balancer;
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
@@ -53,6 +54,7 @@ pub struct Simulation<'w, I = PairForces> {
     /// The last step that observers have seen.
     pub(crate) observed: Option<u64>,
     pub(crate) ending: Ending,
+    pub(crate) balancer: Balancer,
 }
 
 impl<'w> Simulation<'w> {
@@ -90,7 +92,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         check_ranks(setup, world)?;
         let threads = Threads::new(setup.config.parallel.threads);
         let (threads, simd) = common_ground(world, threads, setup.simd)?;
-        let own = Setup { simd, ..setup.clone() };
+        let own = Setup { simd, ..setup.clone() }.weighted(world)?;
         let (setup, config) = (&own, &own.config);
         setup.check_division(&setup.division, interaction.cutoff())?;
         let mut particles = initial::particles(setup, world)?;
@@ -115,6 +117,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs_step: 0,
             observed: None,
             ending: Ending::default(),
+            balancer: Balancer::new(config.parallel.balance, world.ranks()),
             setup: own,
             threads,
             world,
@@ -168,6 +171,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// # Errors
     /// Communication; lost particles.
     pub fn step(&mut self, evaluation: Evaluation) -> Result<(), EngineError> {
+        self.balance()?;
         self.state.step += 1;
         self.state.time = self.state.step as f64 * self.setup.config.timestep;
         let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
@@ -176,6 +180,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let ghosts = match due {
             Due::Yes => {
                 memory::or_error(|| self.rebuild(displacement2))??;
+                self.balancer.settle();
                 GhostPositions::Fresh
             }
             Due::No => {

@@ -133,6 +133,9 @@ pub struct RunArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv (balance weights `time`)
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
     /// Continue from a checkpoint (not available yet)
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,

@@ -198,6 +198,7 @@ fn facts(
         ended,
         energy_drift_per_atom: drift_per_atom,
         energy,
+        balance: simulation.balance_report().clone(),
         crowding: None,
         trajectory: None,
         rma_component: rma_component(world, parallel.backend),

@@ -21,7 +21,7 @@ use crate::memory::Gathers;
 use crate::output::breakdown::run_report;
 use crate::output::screen::{thermo_header, thermo_row};
 use crate::output::summary::summary_json;
-use crate::output::tables::{timing_csv, timing_ranks_csv};
+use crate::output::tables::{balance_csv, timing_csv, timing_ranks_csv};
 use crate::output::timeline::trace_line;
 use crate::output::warnings::{cause, first_danger};
 use crate::output::{
@@ -31,7 +31,7 @@ use crate::output::{
 use crate::report::RunFacts;
 use crate::scenario::Scenario;
 use crate::session::warn;
-use crate::{memory, setup};
+use crate::{memory, replay, setup};
 use md_lab::RunContext;
 
 /// Runs the scenario on this rank. *Collective.*
@@ -39,7 +39,9 @@ use md_lab::RunContext;
 /// # Errors
 /// See [`RunError`].
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
+    let inputs = &*replay::inputs_with(inputs, args.replay.as_deref());
     let setup = setup::of_inputs(inputs, world.ranks())?;
+    let replayed = args.replay.as_deref().map(|path| replay::read(path, world)).transpose()?;
     memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
     memory::expect_timeline(world, &args.trace)?;
     let scenario = &inputs.scenario;
@@ -56,6 +58,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut observers = Observers::new(scenario, writers, console.as_ref(), early_end);
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
     let mut simulation = Simulation::new(world, &setup)?;
+    replayed.map_or(Ok(()), |balancings| simulation.replay_balancing(balancings))?;
     early_end.listen();
     traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
     simulation.start_measuring()?;
@@ -172,7 +175,10 @@ struct Results {
 impl Results {
     fn write(&self, directory: &OutputDirectory) -> Result<(), OutputError> {
         let Self { timings, ranks, context, facts, .. } = self;
-        directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
+        directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context, &facts.balance)?)?;
+        if !facts.balance.balancings.is_empty() {
+            directory.write_whole(KnownFile::BALANCE, &balance_csv(&facts.balance)?)?;
+        }
         directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
         directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)
     }

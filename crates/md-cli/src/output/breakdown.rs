@@ -1,6 +1,6 @@
 //! The report at the end of a run, in the shape users of LAMMPS know.
 
-use md_engine::{NeighborReport, Phase, Spread, Timings};
+use md_engine::{BalanceReport, NeighborReport, Phase, Spread, Timings};
 
 use super::advice::advice;
 use super::choices::choice_lines;
@@ -14,6 +14,7 @@ use md_lab::significant;
 
 /// Significant digits, as in LAMMPS's table.
 const DIGITS: usize = 5;
+const MS_PER_S: f64 = 1e3;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const ATOM_STEPS_PER_MEGA_ATOM_STEP: f64 = 1e6;
 
@@ -25,6 +26,7 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
         hidden_line(timings),
         particle_lines(timings),
         check_lines(context, facts),
+        balance_lines(&facts.balance),
         choice_lines(&facts.choices),
         advice(timings, facts.crowding.as_deref())
             .map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
@@ -93,6 +95,24 @@ fn particle_lines(timings: &Timings) -> String {
 
 fn spread_line(label: &str, Spread { min, avg, max }: Spread) -> String {
     format!("{label} {:>10} ave {max:>10.0} max {min:>10.0} min\n", significant(avg, 8))
+}
+
+/// What balancing has come to; nothing where there was none.
+fn balance_lines(balance: &BalanceReport) -> String {
+    let BalanceReport { checks, balancings, spent_s, .. } = balance;
+    let ([first, ..], [.., last]) = (&balancings[..], &balancings[..]) else { return String::new() };
+    format!(
+        "\nBalanced {} times in {checks} looks: work of the busiest rank over the mean {:.3} before step {}, {:.3} after step {}; \
+         {} particles moved, {:.1} ms spent, about {:.1} ms won until the next look (balance.csv)\n",
+        balancings.len(),
+        first.imbalance_before,
+        first.step + 1,
+        last.imbalance_after,
+        last.step,
+        balance.particles_moved(),
+        spent_s * MS_PER_S,
+        balance.won_s() * MS_PER_S,
+    )
 }
 
 /// Counts and the energy, by which a user judges whether the run can be trusted.

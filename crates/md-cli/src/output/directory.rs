@@ -28,6 +28,12 @@ impl KnownFile {
     pub const SUMMARY: Self = Self("summary.json");
     /// State of some nodes of a flow over time.
     pub const PROBE: Self = Self("probe.csv");
+    /// Every balancing of the work.
+    pub const BALANCE: Self = Self("balance.csv");
+    /// What partitions come to.
+    pub const PARTITION: Self = Self("partition.csv");
+    /// The same as a picture.
+    pub const PARTITION_SVG: Self = Self("partition.svg");
     /// Forces of one configuration.
     pub const FORCES: Self = Self("forces.csv");
     /// One row per halo strategy.
@@ -70,12 +76,15 @@ impl KnownFile {
     pub const FIT_SVG: Self = Self("fit.svg");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 12] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 15] = [
         Self::THERMO,
         Self::PROBE,
         Self::TIMING,
         Self::TIMING_RANKS,
         Self::SUMMARY,
+        Self::BALANCE,
+        Self::PARTITION,
+        Self::PARTITION_SVG,
         Self::FORCES,
         Self::COMPARE,
         Self::COMPARE_SVG,

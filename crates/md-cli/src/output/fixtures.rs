@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use md_comm::{Backend, local};
 use md_core::force::Precision;
-use md_engine::{EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime};
+use md_engine::{BalanceReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime};
 
 use crate::early_end::Ended;
 use crate::report::RunFacts;
@@ -92,6 +92,7 @@ pub(super) fn facts() -> RunFacts {
         ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,
         energy: EnergyReport::default(),
+        balance: BalanceReport::default(),
         warnings: Vec::new(),
         crowding: None,
         trajectory: None,

@@ -98,7 +98,24 @@ impl Summary<'_> {
         map.serialize_entry("halo_hidden_s", &timings.phase(Phase::HaloHidden).seconds.avg)?;
         let Spread { min, avg, max } = timings.second_share;
         map.serialize_entry("second_share", &json!({ "min": min, "avg": avg, "max": max }))?;
+        self.how_it_was_balanced(map)?;
         map.serialize_entry("phases", &Phases(phase_statistics(timings).to_vec()))
+    }
+
+    /// Nothing where nobody has looked.
+    fn how_it_was_balanced<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let balance = &self.facts.balance;
+        let (Some(first), Some(last)) = (balance.imbalance_first, balance.imbalance_last) else { return Ok(()) };
+        let entry = json!({
+            "checks": balance.checks,
+            "balancings": balance.balancings.len(),
+            "imbalance_first": first,
+            "imbalance_last": last,
+            "particles_moved": balance.particles_moved(),
+            "spent_s": balance.spent_s,
+            "won_s": balance.won_s(),
+        });
+        map.serialize_entry("balance", &entry)
     }
 
     fn where_it_ran<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {

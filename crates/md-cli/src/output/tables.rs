@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::directory::KnownFile;
 use super::error::OutputError;
 use super::statistics::phase_statistics;
-use md_engine::{ParticleRow, Phase, RankTiming, Timings};
+use md_engine::{BalanceReport, ParticleRow, Phase, RankTiming, Timings};
 use md_lab::RunContext;
 use md_lab::tables::CONTEXT_COLUMNS;
 
@@ -19,16 +19,42 @@ pub(super) const PHASE_COLUMNS: &str = "phase,calls,min_s,avg_s,max_s,varavg_per
 /// whole run, so they are the same in all of its rows.
 pub(super) const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 
-/// One row per phase, reduced over ranks.
+/// Columns of `timing.csv` after those of the context: the same in all rows.
+const BALANCE_COLUMNS: &str = "balancings,imbalance_first,imbalance_last,particles_moved,balance_s";
+
+/// Columns of `balance.csv`.
+const BALANCING_COLUMNS: &str =
+    "step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division";
+
+/// One row per balancing.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
-pub fn timing_csv(timings: &Timings, context: &RunContext) -> Result<Vec<u8>, OutputError> {
+pub fn balance_csv(balance: &BalanceReport) -> Result<Vec<u8>, OutputError> {
+    let rows = balance.balancings.iter().map(|it| {
+        let imbalance = (it.imbalance_before, it.imbalance_after);
+        (it.step, imbalance, it.particles_moved, it.spent_s, it.won_s, &it.division)
+    });
+    table(KnownFile::BALANCE, &[BALANCING_COLUMNS], rows)
+}
+
+/// One row per phase, reduced over ranks, each with how the work was balanced (where nobody has looked, an imbalance of 1).
+///
+/// # Errors
+/// [`OutputError::Encode`].
+pub fn timing_csv(
+    timings: &Timings,
+    context: &RunContext,
+    balance: &BalanceReport,
+) -> Result<Vec<u8>, OutputError> {
+    let [first, last] =
+        [balance.imbalance_first, balance.imbalance_last].map(|imbalance| imbalance.unwrap_or(1.0));
+    let balance = (balance.balancings.len(), first, last, balance.particles_moved(), balance.spent_s);
     let rows = phase_statistics(timings).map(|row| {
         let times = (row.min_s, row.avg_s, row.max_s, row.varavg_percent, row.share_percent);
-        (row.phase.name(), row.calls, times, context)
+        (row.phase.name(), row.calls, times, context, balance)
     });
-    table(KnownFile::TIMING, &[PHASE_COLUMNS, CONTEXT_COLUMNS], rows)
+    table(KnownFile::TIMING, &[PHASE_COLUMNS, CONTEXT_COLUMNS, BALANCE_COLUMNS], rows)
 }
 
 /// One row per rank and phase. `ranks` is in the order of the ranks.
@@ -79,12 +105,12 @@ mod tests {
 
     #[test]
     fn a_row_per_phase() {
-        let text = String::from_utf8(timing_csv(&reduced(&two_ranks()), &context()).unwrap()).unwrap();
+        let text = String::from_utf8(timing_csv(&reduced(&two_ranks()), &context(), &BalanceReport::default()).unwrap()).unwrap();
         let (first, context) =
             text.lines().nth(1).unwrap().split_at("integrate,200,0.05,0.05,0.05,0.0,5.0".len());
         assert_eq!(first, "integrate,200,0.05,0.05,0.05,0.0,5.0");
         insta::assert_snapshot!(text.replace(context, ""), @r"
-        phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version
+        phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version,balancings,imbalance_first,imbalance_last,particles_moved,balance_s
         integrate,200,0.05,0.05,0.05,0.0,5.0
         migrate,0,0.0,0.0,0.0,0.0,0.0
         border,0,0.0,0.0,0.0,0.0,0.0
@@ -117,9 +143,9 @@ mod tests {
 
     #[test]
     fn every_row_has_every_column() {
-        let bytes = timing_csv(&reduced(&two_ranks()), &context()).unwrap();
+        let bytes = timing_csv(&reduced(&two_ranks()), &context(), &BalanceReport::default()).unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
-        assert_eq!(reader.headers().unwrap().len(), 7 + 14);
+        assert_eq!(reader.headers().unwrap().len(), 7 + 14 + 5);
         assert!(reader.records().all(|record| &record.unwrap()[18] == "Open MPI v4.1.4, package: Debian"));
     }
 

@@ -60,7 +60,6 @@ pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
-pub(crate) use shape::is_to_come;
 pub use simulation::Simulation;
 pub(crate) use source::has_table;
 pub use source::{ScenarioSource, effective_toml, fault, load, load_as};

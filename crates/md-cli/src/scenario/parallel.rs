@@ -7,7 +7,7 @@ use md_comm::{
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use md_core::{Shell, Threads};
-use md_engine::SecondShare;
+use md_engine::{Balance, SecondShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -38,6 +38,9 @@ pub struct Parallel {
     /// For `rect`: ranks per dimension, instead of the choice of least surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<[usize; 3]>,
+    /// Whether the division follows the work in the course of a run on several ranks: "off"; "auto", every 100 steps where what is won
+    /// until the next look is expected to exceed the cost; or a table that says when and by what.
+    pub balance: Balance,
     /// Compute inner pairs while the halo is in flight.
     pub overlap: bool,
     /// The part of the inner pairs that is computed while forces travel home, from 0 to 1; the rest while positions travel. The
@@ -81,6 +84,7 @@ impl Default for Parallel {
             exchange: ExchangePattern::default(),
             partition: PartitionKind::default(),
             grid: None,
+            balance: Balance::Auto,
             overlap: true,
             second_share: SecondShare::default(),
             threads: 1,
@@ -180,7 +184,8 @@ impl Rma {
 pub(super) fn check(parallel: &Parallel, simulation: &Simulation) -> Checked {
     check_transport(parallel)?;
     check_grid(parallel, simulation)?;
-    check_second_share(parallel.second_share)
+    check_second_share(parallel.second_share)?;
+    check_balance(parallel.balance)
 }
 
 /// What does not depend on what is computed.
@@ -273,6 +278,18 @@ fn check_second_share(share: SecondShare) -> Checked {
     }
     let message = format!("`{KEY}` must be from 0 to 1 or \"auto\", found {share}");
     Err(Finding::new(KEY, message, "0.5 leaves half the inner pairs for the time when forces travel home"))
+}
+
+fn check_balance(balance: Balance) -> Checked {
+    let Balance::By(rule) = balance else { return Ok(()) };
+    at_least_one("parallel.balance.every", rule.every, "steps between two looks at the balance, the default is 100")?;
+    if rule.threshold >= 1.0 && rule.threshold.is_finite() {
+        return Ok(());
+    }
+    let message =
+        format!("`parallel.balance.threshold` must be a finite number of at least 1, found {:?}", rule.threshold);
+    let help = "work of the busiest rank over the mean that is left alone; 1 is perfect, the default is 1.05";
+    Err(Finding::new("parallel.balance.threshold", message, help))
 }
 
 /// All threads of this process: as many as [`Threads::MOST`], with several ranks too.

@@ -76,6 +76,8 @@ pub(super) struct Node<'s> {
 pub(super) enum Kind<'s> {
     /// A table of known keys.
     Table,
+    /// That, or one of these names.
+    TableOr(Vec<&'s str>),
     /// An array, of a fixed length or any.
     Array(Option<usize>),
     /// One of these names.
@@ -179,6 +181,7 @@ impl<'s> Node<'s> {
         match type_name(target) {
             "number" if !names.is_empty() => return Kind::NumberOr(names),
             "integer" if !names.is_empty() => return Kind::IntegerOr(bounds(target), names),
+            "object" if !names.is_empty() => return Kind::TableOr(names),
             _ => (),
         }
         let choices = choices(target);

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::finding::{Finding, not_yet};
+use super::finding::Finding;
 use super::path::KeyPath;
 use super::schema::{Kind, ModelSchema, Node};
 use super::wording::{found, listed, nearest};
@@ -33,14 +33,6 @@ pub(super) fn fill_kinds(tree: &mut Table, schema: &ModelSchema) {
     }
 }
 
-/// Whether a later version brings this name of a key.
-pub(crate) fn is_to_come(key: &str, name: &str) -> bool {
-    TO_COME.iter().any(|(own, later)| *own == key && later.contains(&name))
-}
-
-/// Names that a later version brings.
-const TO_COME: [(&str, &[&str]); 1] = [("parallel.partition", &["rcb", "metis", "scattered"])];
-
 struct Walk<'s> {
     tree: &'s Table,
     root: Node<'s>,
@@ -66,7 +58,7 @@ impl Walk<'_> {
     fn value(&mut self, path: &KeyPath, value: &Value, node: Node<'_>) {
         let kind = node.kind();
         match (&kind, value) {
-            (Kind::Table, Value::Table(table)) => self.table(path, table, node),
+            (Kind::Table | Kind::TableOr(_), Value::Table(table)) => self.table(path, table, node),
             (Kind::Array(length), Value::Array(entries)) if length.is_none_or(|n| n == entries.len()) => {
                 if let Some(below) = node.entry() {
                     for (index, entry) in entries.iter().enumerate() {
@@ -77,12 +69,18 @@ impl Walk<'_> {
             (Kind::Choice(names), Value::String(name)) if !names.contains(&name.as_str()) => {
                 self.findings.push(unknown_name(path, name, names));
             }
-            (Kind::NumberOr(names) | Kind::IntegerOr(_, names), Value::String(name))
+            (
+                Kind::NumberOr(names) | Kind::IntegerOr(_, names) | Kind::TableOr(names),
+                Value::String(name),
+            )
                 if !names.contains(&name.as_str()) =>
             {
                 self.findings.push(wrong_type(path, &kind, value, node));
             }
-            (Kind::Choice(_) | Kind::Text | Kind::NumberOr(_) | Kind::IntegerOr(..), Value::String(_))
+            (
+                Kind::Choice(_) | Kind::Text | Kind::NumberOr(_) | Kind::IntegerOr(..) | Kind::TableOr(_),
+                Value::String(_),
+            )
             | (Kind::Number | Kind::NumberOr(_), Value::Float(_) | Value::Integer(_))
             | (Kind::Boolean, Value::Boolean(_)) => {}
             (Kind::Integer(bounds) | Kind::IntegerOr(bounds, _), Value::Integer(number))
@@ -135,9 +133,6 @@ fn missing_key(path: &KeyPath, key: &str, node: Node<'_>) -> Finding {
 
 fn unknown_name(path: &KeyPath, name: &str, names: &[&str]) -> Finding {
     let allowed = listed(names.iter().copied());
-    if is_to_come(&path.to_string(), name) {
-        return not_yet(&path.to_string(), &format!("{name:?}"), &format!("available: {allowed}"));
-    }
     let help = match nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? Allowed: {allowed}"),
         None => format!("allowed: {allowed}"),
@@ -165,7 +160,7 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
     let found = large.map(str::to_owned).or(unread).unwrap_or_else(|| found(value));
     let message = format!("`{path}` must be {expected}, found {found}");
     let help = match kind {
-        Kind::Table => format!("keys of `{path}`: {}", listed(node.keys())),
+        Kind::Table | Kind::TableOr(_) => format!("keys of `{path}`: {}", listed(node.keys())),
         Kind::Choice(names) => format!("allowed: {}", listed(names.iter().copied())),
         Kind::Array(_)
         | Kind::Text
@@ -184,6 +179,7 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
 fn expected(kind: &Kind<'_>) -> String {
     match kind {
         Kind::Table => "a table".to_owned(),
+        Kind::TableOr(names) => format!("a table or {names:?}").replace(['[', ']'], ""),
         Kind::Array(None) => "an array".to_owned(),
         Kind::Array(Some(length)) => format!("an array of {length}"),
         Kind::Choice(_) => "a name".to_owned(),

@@ -1,7 +1,8 @@
 //! `[system]`: where the particles come from, and the faces of their box.
 
 use md_core::Boundary;
-use md_core::lattice::LatticeKind;
+use md_core::lattice::{Lattice as CoreLattice, LatticeKind};
+use md_core::thinned::Region;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct System {
     /// Maxwell-Boltzmann velocities of this reduced temperature, zero total momentum, scaled exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// Velocity of the whole system, in sigma / tau, added to all velocities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<[f64; 3]>,
     /// Boundary per dimension.
     #[serde(default)]
     pub boundary: [Boundary; 3],
@@ -42,6 +46,66 @@ pub struct Lattice {
     /// Unit cells per dimension (in 2D the third is 1).
     #[schemars(inner(range(min = 1)))]
     pub cells: [u32; 3],
+    /// The lattice is a liquid in some regions only; elsewhere most of its sites are empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vapour: Option<Vapour>,
+}
+
+/// `system.lattice.vapour`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Vapour {
+    /// Reduced number density outside of the regions, on sites drawn by the seed.
+    pub density: f64,
+    /// Spheres of liquid (discs in 2D).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub droplets: Vec<Droplet>,
+    /// Layers of liquid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slabs: Vec<Slab>,
+}
+
+/// `system.lattice.vapour.droplets`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Droplet {
+    /// Centre, in box lengths from 0 to 1.
+    pub centre: [f64; 3],
+    /// Radius in sigma.
+    pub radius: f64,
+}
+
+/// `system.lattice.vapour.slabs`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slab {
+    /// Across the layer.
+    pub axis: SlabAxis,
+    /// Of its middle, in box lengths from 0 to 1.
+    pub centre: f64,
+    /// Thickness in sigma.
+    pub thickness: f64,
+}
+
+/// Axes of the box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SlabAxis {
+    /// Along x.
+    X,
+    /// Along y.
+    Y,
+    /// Along z.
+    Z,
+}
+
+impl Vapour {
+    /// Where the liquid is.
+    pub fn regions(&self) -> Vec<Region> {
+        let droplet = |&Droplet { centre, radius }: &Droplet| Region::Droplet { centre, radius };
+        let slab = |&Slab { axis, centre, thickness }: &Slab| Region::Slab { axis: axis as usize, centre, thickness };
+        self.droplets.iter().map(droplet).chain(self.slabs.iter().map(slab)).collect()
+    }
 }
 
 /// `system.file`
@@ -86,7 +150,61 @@ pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
     if let Some(temperature) = system.temperature {
         not_negative("system.temperature", temperature, "leave the key out for particles at rest")?;
     }
+    check_drift(system.drift, simulation)?;
     check_boundary(&system.boundary, simulation)
+}
+
+fn check_drift(drift: Option<[f64; 3]>, simulation: &Simulation) -> Checked {
+    let drift = drift.unwrap_or_default();
+    if let Some(axis) = drift.iter().position(|velocity| !velocity.is_finite()) {
+        let path = format!("system.drift[{axis}]");
+        let message = format!("`{path}` must be a finite number, found {:?}", drift[axis]);
+        return Err(Finding::new(path, message, "a velocity in sigma / tau"));
+    }
+    if simulation.dimension == 2 && drift[2] != 0.0 {
+        let message = "a 2D simulation has no motion in z";
+        return Err(Finding::new("system.drift[2]", message, "write 0").or_at("simulation.dimension"));
+    }
+    Ok(())
+}
+
+fn check_vapour(vapour: &Vapour, lattice: &Lattice) -> Checked {
+    const PATH: &str = "system.lattice.vapour";
+    let path = format!("{PATH}.density");
+    not_negative(&path, vapour.density, "particles per volume outside of the liquid, for example 0.02")?;
+    let spacing = lattice.spacing.or(lattice.density.map(|density| lattice.kind.spacing(density)));
+    let made = CoreLattice::new(lattice.kind, spacing.unwrap_or(1.0), lattice.cells);
+    let liquid = made.len() as f64 / volume(&made, lattice.kind);
+    if vapour.density > liquid {
+        let message = format!("`{path}` is {:?}, more than the lattice's {liquid}", vapour.density);
+        return Err(Finding::new(path, message, "the vapour takes some sites of the lattice of the liquid"));
+    }
+    for (number, droplet) in vapour.droplets.iter().enumerate() {
+        let path = format!("{PATH}.droplets[{number}]");
+        positive(&format!("{path}.radius"), droplet.radius, "in sigma")?;
+        for (axis, &centre) in droplet.centre.iter().enumerate() {
+            check_place(format!("{path}.centre[{axis}]"), centre)?;
+        }
+    }
+    for (number, slab) in vapour.slabs.iter().enumerate() {
+        let path = format!("{PATH}.slabs[{number}]");
+        positive(&format!("{path}.thickness"), slab.thickness, "in sigma")?;
+        check_place(format!("{path}.centre"), slab.centre)?;
+    }
+    Ok(())
+}
+
+/// Of the box, or its area in two dimensions.
+fn volume(lattice: &CoreLattice, kind: LatticeKind) -> f64 {
+    lattice.lengths()[..kind.dimension().count()].iter().product()
+}
+
+fn check_place(path: String, place: f64) -> Checked {
+    if (0.0..=1.0).contains(&place) {
+        return Ok(());
+    }
+    let message = format!("`{path}` must be from 0 to 1, found {place:?}");
+    Err(Finding::new(path, message, "in box lengths: 0.5 is the middle"))
 }
 
 fn check_file(file: &InputFile) -> Checked {
@@ -127,6 +245,9 @@ fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {
     for (axis, cells) in lattice.cells.into_iter().enumerate() {
         let path = format!("system.lattice.cells[{axis}]");
         at_least_one(&path, cells, "unit cells along x, y and z, for example [20, 20, 20]")?;
+    }
+    if let Some(vapour) = &lattice.vapour {
+        check_vapour(vapour, lattice)?;
     }
     if simulation.dimension == 2 && lattice.cells[2] != 1 {
         let message = format!("a 2D lattice has one layer, found {} cells in z", lattice.cells[2]);

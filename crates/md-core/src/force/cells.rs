@@ -7,6 +7,7 @@
 //! is computed only about one in ten lies within the cutoff (volume of 14 cells against half a sphere).
 
 use super::cell_kernel::CellSweep;
+use super::cell_pairs::CellPairCounts;
 use super::shares::{self, Blocks, Columns, ReactionBuffer, Share, Work};
 use super::{Evaluation, Loop, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
 use crate::cells::LocalCells;
@@ -175,6 +176,23 @@ impl CellWork {
         let total = shares::sweep(system.threads, &mut self.shares, part, columns, sweep);
         shares::add_reactions_after(part, system.threads, &self.shares, particles);
         total
+    }
+
+    /// Of the linked-cell method: pairs by cell.
+    pub(super) fn count_pairs(&self, counts: &mut CellPairCounts) {
+        for item in &self.items {
+            let CellSpan { first, end } = item.particles;
+            for span in &self.spans[item.spans.clone()] {
+                // Inside its own cell a particle meets those after itself, and what follows in memory.
+                let pairs = if span.first == first {
+                    let own = f64::from(end - first);
+                    own * f64::from(span.len()) - 0.5 * own * (own + 1.0)
+                } else {
+                    f64::from(end - first) * f64::from(span.len())
+                };
+                counts.add(first as usize, span.first as usize, pairs);
+            }
+        }
     }
 
     pub(super) fn blocks(&self, region: Region) -> usize {

@@ -1,6 +1,7 @@
 //! Forces between pairs. A method is one file beside this one and one line in [`Method`].
 
 mod cell_kernel;
+mod cell_pairs;
 mod cells;
 mod clusters;
 mod direct_sum;

@@ -1,11 +1,26 @@
 //! Who owns which cell. A partition is a function cell -> rank, computed where it can be: an [`Ownership`]. One of this crate
 //! is one file beside this one and one line in [`PartitionKind`].
 
+mod metis;
+mod pieces;
+mod rcb;
 mod rect;
+mod scattered;
 mod stripe;
+mod table;
+#[cfg(test)]
+mod tests;
+mod uneven;
+pub mod weights;
 
+pub use pieces::{Path, Pieces};
+pub use rcb::Rcb;
 pub use rect::{Rect, choose_grid};
+pub use scattered::Scattered;
 pub use stripe::Stripe;
+pub use table::Table;
+pub use uneven::Uneven;
+pub use weights::CellLoads;
 
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError};
@@ -24,6 +39,15 @@ pub trait Ownership: std::fmt::Debug + Send + Sync {
     /// Ranks per dimension, where the partition has such a grid.
     fn rank_grid(&self) -> Option<[usize; 3]> {
         None
+    }
+
+    /// The same kind of partition for these loads, in one way or several: first the one that changes least. None where nothing can be
+    /// weighed.
+    ///
+    /// # Errors
+    /// [`GridError`]: the loads cannot be divided by.
+    fn rebalanced(&self, _grid: &CellGrid, _loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+        Ok(Vec::new())
     }
 }
 
@@ -56,13 +80,21 @@ pub enum PartitionKind {
     Rect,
     /// Consecutive cells in storage order.
     Stripe,
+    /// Recursive bisection into parts of equal work.
+    Rcb,
+    /// Pieces of equal work along a Hilbert curve.
+    Hilbert,
+    /// Parts of a graph of cells, by METIS.
+    Metis,
+    /// Cells dealt out one by one: (x + 3 y + 9 z) modulo the number of ranks.
+    Scattered,
 }
 
 impl PartitionKind {
     /// All of them, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// Chooses the cells of a box and divides them among ranks.
+    /// Chooses the cells of a box and divides them among ranks, as if all cells cost the same.
     ///
     /// # Errors
     /// [`GridError`]: the box has too few cells for the ranks.
@@ -70,7 +102,34 @@ impl PartitionKind {
         match self {
             Self::Rect => rect::divide(request),
             Self::Stripe => stripe::divide(request),
+            Self::Rcb => rcb::divide(request),
+            Self::Hilbert => pieces::divide(request),
+            Self::Metis => metis::divide(request),
+            Self::Scattered => scattered::divide(request),
         }
+    }
+
+    /// Divides cells by what they cost, where that is what makes the partition.
+    ///
+    /// # Errors
+    /// [`GridError`]: too few cells for the ranks, or loads that cannot be divided by.
+    pub fn weighted(
+        self,
+        grid: &CellGrid,
+        ranks: usize,
+        loads: &CellLoads,
+    ) -> Result<Option<Partition>, GridError> {
+        Ok(match self {
+            Self::Rect | Self::Stripe | Self::Scattered => None,
+            Self::Rcb => Some(Arc::new(Rcb::new(grid, ranks, loads)?)),
+            Self::Hilbert => Some(Arc::new(Pieces::new(Path::Hilbert, grid, ranks, loads)?)),
+            Self::Metis => Some(metis::of_loads(grid, ranks, loads)?),
+        })
+    }
+
+    /// Whether it follows from what cells cost.
+    pub fn is_weighted(self) -> bool {
+        matches!(self, Self::Rcb | Self::Hilbert | Self::Metis)
     }
 }
 
@@ -83,45 +142,4 @@ pub fn piece_start(items: usize, parts: usize, part: usize) -> usize {
 /// The part that holds `item`: the inverse of [`piece_start`].
 fn piece_of(items: usize, parts: usize, item: usize) -> usize {
     ((item + 1) * parts - 1) / items
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{Boundary, Dimension, Domain};
-
-    #[test]
-    fn pieces_and_items_agree() {
-        for items in 1..60 {
-            for parts in 1..=items {
-                for part in 0..parts {
-                    let range = piece_start(items, parts, part)..piece_start(items, parts, part + 1);
-                    assert!(!range.is_empty());
-                    assert!(range.into_iter().all(|item| piece_of(items, parts, item) == part));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_cell_has_one_owner_and_the_owner_lists_it() {
-        let domain = Domain {
-            dimension: Dimension::Three,
-            origin: [0.0; 3],
-            lengths: [7.0, 5.0, 6.0],
-            boundary: [Boundary::Periodic; 3],
-        };
-        let grid = CellGrid::new(domain, [7, 5, 6]);
-        let partitions: [&dyn Ownership; 2] = [&Rect { grid: [2, 1, 4] }, &Stripe { ranks: 8 }];
-        for partition in partitions {
-            let mut seen = vec![0; grid.len()];
-            for rank in 0..8 {
-                for cell in partition.cells_of(&grid, rank) {
-                    assert_eq!(partition.owner(&grid, cell), rank);
-                    seen[grid.linear(cell)] += 1;
-                }
-            }
-            assert!(seen.iter().all(|&n| n == 1), "{partition:?}");
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Blocks of cells on a grid of ranks (`rect` of Matthey & Hansen, the usual domain decomposition).
 
-use super::{DivisionRequest, Ownership, Partition, piece_of, piece_start};
+use super::{CellLoads, DivisionRequest, Ownership, Partition, piece_of, piece_start, uneven};
 use crate::domain::Domain;
 use crate::grid::{Cell, CellGrid, GridError, axis, balanced_count, places};
 use std::sync::Arc;
@@ -100,6 +100,10 @@ impl Ownership for Rect {
 
     fn rank_grid(&self) -> Option<[usize; 3]> {
         Some(self.grid)
+    }
+
+    fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+        uneven::of_rect(self, grid, loads)
     }
 }
 

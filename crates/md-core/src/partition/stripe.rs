@@ -3,7 +3,8 @@
 //! Advantage: works for any number of ranks up to the number of cells, and a rank has few neighbours. Disadvantage:
 //! the surface does not shrink as ranks are added, so the halo outgrows the interior.
 
-use super::{DivisionRequest, Ownership, Partition, piece_of, piece_start};
+use super::weights::check_enough;
+use super::{CellLoads, DivisionRequest, Ownership, Partition, Path, Pieces, piece_of, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
 use std::sync::Arc;
 
@@ -17,13 +18,8 @@ pub struct Stripe {
 /// A stripe of the cells for each rank.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let grid = CellGrid::new(request.domain, request.most_cells);
-    let (ranks, cells) = (request.ranks, grid.len());
-    if ranks > cells {
-        return Err(GridError::TooThin(format!(
-            "{ranks} ranks, but only {cells} cells of at least cutoff + skin"
-        )));
-    }
-    Ok((grid, Arc::new(Stripe { ranks })))
+    check_enough(&grid, request.ranks)?;
+    Ok((grid, Arc::new(Stripe { ranks: request.ranks })))
 }
 
 impl Ownership for Stripe {
@@ -34,5 +30,9 @@ impl Ownership for Stripe {
     fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
         let start = |part| piece_start(grid.len(), self.ranks, part);
         (start(rank)..start(rank + 1)).map(|linear| grid.at(linear)).collect()
+    }
+
+    fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+        Ok(vec![Arc::new(Pieces::new(Path::StorageOrder, grid, self.ranks, loads)?)])
     }
 }

@@ -13,7 +13,7 @@ mod costs;
 mod events;
 mod lattice_boltzmann;
 mod placement;
-mod plans;
+pub(crate) mod plans;
 mod play;
 mod protocol;
 mod report;

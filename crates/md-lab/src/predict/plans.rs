@@ -12,13 +12,13 @@ use md_core::halo::{self, Export, HaloEdge};
 use md_core::partition::piece_start;
 use md_core::shell::ForceReturn;
 use md_core::{CellGrid, ExchangePattern, HaloPlan, Shell};
-use md_engine::{Division, ParticleSource, Setup};
+use md_engine::{Division, Setup};
 
 /// Particles per cell are counted up to so many particles.
-pub(super) const MOST_COUNTED: u64 = 10_000_000;
+pub(crate) const MOST_COUNTED: u64 = 10_000_000;
 
 /// How many particles there are in which cell.
-pub(super) enum Density {
+pub(crate) enum Density {
     /// Counted, by [`CellGrid::linear`].
     Counted(Vec<u32>),
     /// The mean over all cells.
@@ -27,19 +27,15 @@ pub(super) enum Density {
 
 impl Density {
     /// At the start of a simulation.
-    pub(super) fn of(setup: &Setup) -> Self {
+    pub(crate) fn of(setup: &Setup) -> Self {
         let grid = &setup.division.grid;
         if setup.atoms() > MOST_COUNTED {
             return Self::Mean(setup.atoms() as f64 / grid.len() as f64);
         }
         let mut counts = vec![0; grid.len()];
         let mut count = |position| counts[grid.linear(grid.cell_of(position))] += 1;
-        match &setup.config.particles {
-            ParticleSource::Lattice(lattice) => lattice.sites().for_each(|(_, position)| count(position)),
-            ParticleSource::List { particles, .. } => {
-                particles.iter().for_each(|particle| count(setup.domain.wrap_position(particle.position)));
-            }
-        }
+        let particles = &setup.config.particles;
+        particles.for_each_position(|position| count(setup.domain.wrap_position(position)));
         Self::Counted(counts)
     }
 
@@ -56,11 +52,11 @@ impl Density {
 
 /// Messages of one stage one way, as their receivers see them: those to rank `r` are `first[r]..first[r + 1]`, by ascending sender.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Messages {
+pub(crate) struct Messages {
     pub(super) first: Vec<u32>,
     /// The sender.
     pub(super) peer: Vec<u32>,
-    pub(super) particles: Vec<f64>,
+    pub(crate) particles: Vec<f64>,
     pub(super) cells: Vec<u32>,
     /// Particles that the sender has packed when this message is, it included.
     pub(super) ahead: Vec<f64>,
@@ -72,7 +68,7 @@ pub(super) struct Messages {
 
 impl Messages {
     /// To a rank.
-    pub(super) fn to(&self, rank: usize) -> Range<usize> {
+    pub(crate) fn to(&self, rank: usize) -> Range<usize> {
         self.first[rank] as usize..self.first[rank + 1] as usize
     }
 
@@ -126,24 +122,24 @@ impl Messages {
 }
 
 /// One stage of the exchange, both ways.
-pub(super) struct Stage {
-    pub(super) gather: Messages,
-    pub(super) scatter: Messages,
+pub(crate) struct Stage {
+    pub(crate) gather: Messages,
+    pub(crate) scatter: Messages,
     /// By rank: particles copied to images of this rank's own.
-    pub(super) images: Vec<f64>,
+    pub(crate) images: Vec<f64>,
 }
 
 /// All ranks, with one shell and exchange pattern.
-pub(super) struct Plans {
-    pub(super) stages: Vec<Stage>,
+pub(crate) struct Plans {
+    pub(crate) stages: Vec<Stage>,
     /// Empty messages to all ranks that particles may go to.
-    pub(super) migration: Messages,
+    pub(crate) migration: Messages,
     /// By rank: particles owned.
-    pub(super) owned: Vec<f64>,
+    pub(crate) owned: Vec<f64>,
     /// By rank: cells, owned and ghost.
     pub(super) cells: Vec<f64>,
     /// By rank: candidate pairs of each [`Region`], which are all pairs of particles in cells that meet.
-    pub(super) candidates: Vec<[f64; Region::ALL.len()]>,
+    pub(crate) candidates: Vec<[f64; Region::ALL.len()]>,
     /// All candidate pairs, each counted once.
     pub(super) distinct_candidates: f64,
 }
@@ -223,7 +219,7 @@ impl RankGrid<'_> {
 
 impl Plans {
     /// Of a division under a shell and an exchange pattern.
-    pub(super) fn new(
+    pub(crate) fn new(
         Division { grid, partition }: &Division,
         ranks: usize,
         density: &Density,

@@ -10,12 +10,10 @@ use serde::Serialize;
 use super::adapt::adapt;
 use super::varied::{Varied, combinations, path_of, variant};
 use crate::args::{CompareArgs, DivisionArgs};
-use crate::scenario::{Scenario, is_to_come, listed, name_of, nearest};
+use crate::scenario::{Scenario, listed, name_of, nearest};
 
 /// Stands for all names that are possible here.
 pub(super) const ALL: &str = "all";
-
-const PARTITIONS: &str = "--partitions";
 
 /// What a user has chosen of one kind of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +59,7 @@ impl Choices {
     /// As [`Self::read`].
     pub fn of(backends: &[String], divisions: &DivisionArgs) -> Result<Self, String> {
         let own_partition = Self::of_one_partition(backends, &divisions.shells, &divisions.exchanges)?;
-        let partitions = select(PARTITIONS, &divisions.partitions, PartitionKind::ALL)?;
+        let partitions = select("--partitions", &divisions.partitions, PartitionKind::ALL)?;
         Ok(Self { partitions, ..own_partition })
     }
 
@@ -159,12 +157,6 @@ where
         match values.iter().zip(&valid).find(|(_, valid)| *valid == name) {
             Some((value, _)) if named.contains(value) => (),
             Some((value, _)) => named.push(*value),
-            None if option == PARTITIONS && is_to_come("parallel.partition", name) => {
-                return Err(format!(
-                    "`{option} {name}` is not available yet\nvalid: {}",
-                    listed(and_all(&valid))
-                ));
-            }
             None => return Err(unknown(option, name, and_all(&valid))),
         }
     }

@@ -4,7 +4,7 @@
 use super::candidates::Clusters;
 use super::finder::Finder;
 use super::kernel::vectors;
-use super::lists::{Extent, Lists, View};
+use super::lists::{EntryShape, Extent, Lists, View};
 use crate::aligned::LINE;
 use crate::force::Newton;
 use crate::force::cells::{CellItem, CellSpan};
@@ -67,6 +67,8 @@ impl<P: Arithmetic> LevelKernel for ListBuild<'_, P> {
         let limit = work.home.end.min(len.next_multiple_of(LINE));
         let extent = Extent { base: home.start, len: limit - work.home.start };
         let block_entries = block_pairs / P::lanes::<S>();
+        let shape = EntryShape { width, pairs: P::lanes::<S>() };
+        (work.local.shape, work.cross.shape) = (shape, shape);
         work.local.clear(extent, home.len(), ahead, block_entries);
         work.cross.clear(Extent { base: 0, len: limit }, count, ahead, block_entries);
         for items in items.chunk_by(|a, b| a.newton == b.newton) {

@@ -27,6 +27,15 @@ pub(super) struct Extent {
     pub len: usize,
 }
 
+/// What an entry stands for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EntryShape {
+    /// Particles of a j-cluster.
+    pub width: usize,
+    /// Pairs whose distance is computed.
+    pub pairs: usize,
+}
+
 /// So many clusters that only the cell before meets may lie between two that the next meets too.
 const LOOK_AHEAD: usize = 16;
 
@@ -41,6 +50,8 @@ struct LastICluster {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
     pub extent: Extent,
+    /// Particles of a j-cluster, and pairs of an entry.
+    pub shape: EntryShape,
     pub stream: Stream,
     /// Of all sections; one takes up accumulators where the one before has left them.
     pub blocks: Vec<Block>,
@@ -162,6 +173,16 @@ impl Lists {
             self.accumulated.make_room(self.accumulators.count() * accumulator_bytes);
             block.words.end = self.stream.words().len();
         }
+    }
+
+    /// Index of the first particle of an entry's j-cluster, counted as the list does.
+    pub(super) fn first_particle(&self, entry: Entry) -> usize {
+        entry.cluster() * self.shape.width
+    }
+
+    /// Computed pairs of so many entries.
+    pub(super) fn pairs_in(&self, entries: usize) -> f64 {
+        (entries * self.shape.pairs) as f64
     }
 
     /// A block, and where forces add up.

@@ -34,6 +34,7 @@ mod mixed;
 mod pipeline;
 mod words;
 
+use super::cell_pairs::CellPairCounts;
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share};
 use super::{Evaluation, Loop, PairLoop, PairSums, Part, Precision, System, block_pairs};
@@ -134,6 +135,20 @@ impl ClusterWork {
         };
         shares::add_reactions_after(part, system.threads, shares, particles);
         total
+    }
+
+    /// Pairs by cell.
+    pub(super) fn count_pairs(&self, counts: &mut CellPairCounts) {
+        for work in self.shares.iter().flat_map(Share::works) {
+            for (lists, first) in [(&work.local, work.home.start), (&work.cross, 0)] {
+                for i_cluster in lists.views().flat_map(|view| view.i_clusters) {
+                    // The first cluster of some tells where all of them are: nearly all are of cells around the same anchor.
+                    let Some(j_cluster) = i_cluster.entries.first() else { continue };
+                    let [i, j] = [i_cluster.particle, lists.first_particle(*j_cluster)].map(|at| first + at);
+                    counts.add(i, j, lists.pairs_in(i_cluster.entries.len()));
+                }
+            }
+        }
     }
 
     pub(super) fn blocks(&self, region: Region) -> usize {

@@ -117,6 +117,11 @@ impl<L> Share<L> {
         (&mut self.works[region as usize], &mut self.reactions)
     }
 
+    /// Of all regions.
+    pub(in crate::force) fn works(&self) -> &[Work<L>] {
+        &self.works
+    }
+
     fn begin(&mut self, region: Region) {
         self.sums = PairSums::default();
         if region == Region::ALL[0] {

@@ -1,0 +1,176 @@
+//! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen: a vertex weighs as much as the cell's work, an
+//! edge as much as the particles of both cells, of which the lighter weight is cut.
+//!
+//! Advantage: of all partitions it sends the least where the system is irregular. Disadvantage: a table of all cells on every rank, some
+//! hundred nanoseconds per cell and a little imbalance; parts may be disconnected and have many neighbours.
+
+use super::weights::CellLoads;
+use super::{DivisionRequest, Partition};
+use crate::grid::{CellGrid, GridError};
+
+/// Parts of equal volume.
+pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+    let grid = CellGrid::new(request.domain, request.most_cells);
+    let partition = of_loads(&grid, request.ranks, &CellLoads::uniform(&grid))?;
+    Ok((grid, partition))
+}
+
+#[cfg(not(feature = "metis"))]
+pub(super) fn of_loads(_: &CellGrid, _: usize, _: &CellLoads) -> Result<Partition, GridError> {
+    Err(GridError::NotBuilt { partition: "metis", feature: "metis" })
+}
+
+#[cfg(feature = "metis")]
+pub(super) use graph::of_loads;
+
+#[cfg(feature = "metis")]
+mod graph {
+    use super::super::table::Table;
+    use super::super::weights::{CellLoads, check_enough};
+    use super::super::{Ownership, Partition};
+    use crate::grid::{Cell, CellGrid, GridError, add};
+    use crate::memory;
+    use crate::shell::neighbours;
+    use metis::option::{NIter, Seed, UFactor};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// Imbalance that METIS may leave, in thousandths.
+    const IMBALANCE: metis::Idx = 30;
+    /// Rounds of refinement on each level.
+    const ROUNDS: metis::Idx = 20;
+    const SEED: metis::Idx = 1;
+    /// What the weights of all vertices add up to: METIS adds them in 32 bits.
+    const TOTAL: f64 = 1e9;
+
+    /// METIS draws from the random numbers of the C library, which all threads of a process share: one at a time, so that
+    /// every rank gets the same parts.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+    /// A partition by METIS.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    struct Metis {
+        table: Table,
+        ranks: usize,
+    }
+
+    /// Parts of about equal work.
+    pub(in super::super) fn of_loads(
+        grid: &CellGrid,
+        ranks: usize,
+        loads: &CellLoads,
+    ) -> Result<Partition, GridError> {
+        Ok(Arc::new(Metis { table: Table::new(parts(grid, ranks, loads)?, ranks), ranks }))
+    }
+
+    impl Ownership for Metis {
+        fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
+            self.table.owner(grid, cell)
+        }
+
+        fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
+            self.table.cells_of(grid, rank)
+        }
+
+        fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+            let mut owners = parts(grid, self.ranks, loads)?;
+            rename(&mut owners, self.table.owners(), loads, self.ranks);
+            Ok(vec![Arc::new(Self { table: Table::new(owners, self.ranks), ranks: self.ranks })])
+        }
+    }
+
+    fn parts(grid: &CellGrid, ranks: usize, loads: &CellLoads) -> Result<Vec<u32>, GridError> {
+        check_enough(grid, ranks)?;
+        loads.check()?;
+        let mut parts = Vec::new();
+        memory::resize(&mut parts, grid.len(), 0);
+        if ranks > 1 {
+            let failed = |error: &dyn std::fmt::Display| GridError::Metis(error.to_string());
+            let Edges { first, to, weights } = edges(grid, loads);
+            let scale = TOTAL / loads.total();
+            let mut work = memory::with_capacity(grid.len());
+            work.extend(loads.work.iter().map(|work| (work * scale).round().max(1.0) as metis::Idx));
+            let graph = metis::Graph::new(1, ranks as metis::Idx, &first, &to);
+            let graph = graph.map_err(|error| failed(&error))?.set_vwgt(&work).set_adjwgt(&weights);
+            let graph =
+                graph.set_option(UFactor(IMBALANCE)).set_option(NIter(ROUNDS)).set_option(Seed(SEED));
+            let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+            graph.part_kway(&mut parts).map_err(|error| failed(&error))?;
+        }
+        let mut owners = memory::with_capacity(grid.len());
+        owners.extend(parts.iter().map(|&part| part as u32));
+        fill_empty(&mut owners, ranks);
+        Ok(owners)
+    }
+
+    /// The graph in compressed rows.
+    struct Edges {
+        first: Vec<metis::Idx>,
+        to: Vec<metis::Idx>,
+        weights: Vec<metis::Idx>,
+    }
+
+    /// An edge between each two adjacent cells, one also where they are adjacent on both sides.
+    fn edges(grid: &CellGrid, loads: &CellLoads) -> Edges {
+        let offsets = neighbours(grid.domain().dimension);
+        let mut edges = Edges {
+            first: memory::with_capacity(grid.len() + 1),
+            to: memory::with_capacity(grid.len() * offsets.len()),
+            weights: memory::with_capacity(grid.len() * offsets.len()),
+        };
+        let most = loads.particles.iter().sum::<f64>() * 2.0 * offsets.len() as f64;
+        let scale = (TOTAL / most.max(1.0)).min(1.0);
+        edges.first.push(0);
+        for number in 0..grid.len() {
+            let around = offsets.iter().filter_map(|&offset| grid.wrap(add(grid.at(number), offset)));
+            let mut others: Vec<usize> = around.map(|(cell, _)| grid.linear(cell)).collect();
+            others.sort_unstable();
+            others.dedup();
+            for other in others.into_iter().filter(|&other| other != number) {
+                let particles = loads.particles[number] + loads.particles[other];
+                edges.to.push(other as metis::Idx);
+                edges.weights.push((particles * scale).round().max(1.0) as metis::Idx);
+            }
+            edges.first.push(edges.to.len() as metis::Idx);
+        }
+        edges
+    }
+
+    /// Every part gets a cell: from the part that has most of them.
+    fn fill_empty(owners: &mut [u32], ranks: usize) {
+        let mut counts = vec![0_usize; ranks];
+        owners.iter().for_each(|&owner| counts[owner as usize] += 1);
+        for empty in 0..ranks {
+            if counts[empty] > 0 {
+                continue;
+            }
+            let richest = (0..ranks).max_by_key(|&rank| counts[rank]).unwrap_or(0);
+            if let Some(owner) = owners.iter_mut().find(|owner| **owner as usize == richest) {
+                *owner = empty as u32;
+                counts[richest] -= 1;
+                counts[empty] += 1;
+            }
+        }
+    }
+
+    /// Gives every part the rank that has most of its particles already, so that few have to move: greedily, the largest
+    /// overlap first.
+    fn rename(owners: &mut [u32], before: &[u32], loads: &CellLoads, ranks: usize) {
+        let mut overlaps = std::collections::BTreeMap::new();
+        for ((&part, &rank), particles) in owners.iter().zip(before).zip(&loads.particles) {
+            *overlaps.entry((part, rank)).or_insert(0.0) += particles;
+        }
+        let mut overlaps: Vec<((u32, u32), f64)> = overlaps.into_iter().collect();
+        overlaps.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut names = vec![None; ranks];
+        let mut is_taken = vec![false; ranks];
+        for ((part, rank), _) in overlaps {
+            if names[part as usize].is_none() && !is_taken[rank as usize] {
+                names[part as usize] = Some(rank);
+                is_taken[rank as usize] = true;
+            }
+        }
+        let mut free = (0..ranks as u32).filter(|&rank| !is_taken[rank as usize]);
+        let names: Vec<u32> = names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
+        owners.iter_mut().for_each(|owner| *owner = names[*owner as usize]);
+    }
+}

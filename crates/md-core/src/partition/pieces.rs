@@ -1,0 +1,156 @@
+//! Pieces of equal weight along a path through all cells: in storage order (a balanced `stripe`), or along a Hilbert curve
+//! (`hilbert`).
+//!
+//! ```text
+//! 1 - 2   13-14     neighbours on the curve are neighbours in space, so a piece is compact;
+//! |   |   |  |      pieces of any weights are found by cutting one list of numbers
+//! 0   3 - 12 15
+//! ```
+//!
+//! Advantage: any number of ranks, balanced to one cell, and a new balance moves cells between neighbours on the path only. A rank
+//! remembers where the pieces begin, no table of cells. Disadvantage: pieces are more jagged than blocks. (Campbell et al. 2003,
+//! Dynamic octree load balancing using space-filling curves.)
+
+use super::weights::{CellLoads, check_enough};
+use super::{DivisionRequest, Ownership, Partition};
+use crate::curve;
+use crate::domain::Dimension;
+use crate::grid::{Cell, CellGrid, GridError};
+use crate::memory;
+use std::sync::Arc;
+
+/// A path through all cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// x first, z last.
+    StorageOrder,
+    /// A Hilbert curve through the smallest cube (in two dimensions, square) of 2^n cells a side that holds the grid.
+    Hilbert,
+}
+
+impl Path {
+    /// A cell's place on the path; not all places are taken.
+    fn place(self, grid: &CellGrid, cell: Cell) -> u64 {
+        if self == Self::StorageOrder {
+            return grid.linear(cell) as u64;
+        }
+        let side = grid.counts().into_iter().max().unwrap_or(1) as u32;
+        let levels = side.next_power_of_two().trailing_zeros() as usize;
+        let [x, y, z] = cell.map(|c| c as u32);
+        match grid.domain().dimension {
+            Dimension::Two => curve::place([x, y], levels),
+            Dimension::Three => curve::place([x, y, z], levels),
+        }
+    }
+}
+
+/// Pieces of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pieces {
+    path: Path,
+    /// By rank: where its piece begins on the path.
+    starts: Arc<[u64]>,
+}
+
+/// Equal pieces of a Hilbert curve.
+pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+    let grid = CellGrid::new(request.domain, request.most_cells);
+    let pieces = Pieces::new(Path::Hilbert, &grid, request.ranks, &CellLoads::uniform(&grid))?;
+    Ok((grid, Arc::new(pieces)))
+}
+
+impl Pieces {
+    /// One for each rank, the heaviest as light as can be.
+    ///
+    /// # Errors
+    /// [`GridError::TooThin`] for more ranks than cells, [`GridError::NoWeight`].
+    pub fn new(path: Path, grid: &CellGrid, ranks: usize, loads: &CellLoads) -> Result<Self, GridError> {
+        check_enough(grid, ranks)?;
+        loads.check()?;
+        let mut cells = memory::with_capacity(grid.len());
+        cells.extend((0..grid.len()).map(|number| (path.place(grid, grid.at(number)), number)));
+        cells.sort_unstable();
+        let mut before = memory::with_capacity(grid.len() + 1);
+        before.push(0.0);
+        let mut sum = 0.0;
+        for &(_, number) in &cells {
+            sum += loads.work[number];
+            before.push(sum);
+        }
+        let starts = cut(&before, ranks).into_iter().map(|first| cells[first].0).collect();
+        Ok(Self { path, starts })
+    }
+}
+
+/// The first items of `parts` runs of which the heaviest is as light as can be, each with one item at least. `before` holds the weight of all
+/// items before each, and that of all.
+fn cut(before: &[f64], parts: usize) -> Vec<usize> {
+    /// Halvings of the interval in which the least possible weight lies.
+    const HALVINGS: usize = 50;
+    let total = before[before.len() - 1];
+    let (mut low, mut high) = (total / parts as f64, total);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if greedy(before, parts, middle).is_some() { high = middle } else { low = middle }
+    }
+    greedy(before, parts, high).unwrap_or_else(|| (0..parts).collect())
+}
+
+/// Runs no heavier than `most` (but for those of one item), if these many suffice.
+fn greedy(before: &[f64], parts: usize, most: f64) -> Option<Vec<usize>> {
+    let items = before.len() - 1;
+    let mut starts = Vec::with_capacity(parts);
+    let mut first = 0;
+    for part in 0..parts {
+        starts.push(first);
+        let left = parts - part - 1;
+        let end = before.partition_point(|&weight| weight <= before[first] + most) - 1;
+        first = end.clamp(first + 1, items - left);
+        if before[first] - before[starts[part]] > most && first - starts[part] > 1 {
+            return None;
+        }
+    }
+    (first == items).then_some(starts)
+}
+
+impl Ownership for Pieces {
+    fn owner(&self, grid: &CellGrid, cell: Cell) -> usize {
+        let place = self.path.place(grid, cell);
+        self.starts.partition_point(|&start| start <= place).saturating_sub(1)
+    }
+
+    fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+        Ok(vec![Arc::new(Self::new(self.path, grid, self.starts.len(), loads)?)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every cut of short lists, by exhaustion.
+    #[test]
+    fn the_heaviest_piece_is_as_light_as_can_be() {
+        for seed in 0..40_u64 {
+            let weights: Vec<f64> = (0..9).map(|item| ((item + 1) * (seed + 3) * 7919 % 13) as f64).collect();
+            let mut before = vec![0.0];
+            weights.iter().for_each(|weight| before.push(before[before.len() - 1] + weight));
+            if before[9] == 0.0 {
+                continue;
+            }
+            let heaviest = |starts: &[usize]| {
+                let ends = starts[1..].iter().copied().chain([9]);
+                starts.iter().zip(ends).map(|(&first, end)| before[end] - before[first]).fold(0.0, f64::max)
+            };
+            let mut least = f64::INFINITY;
+            for a in 1..8 {
+                for b in a + 1..9 {
+                    least = least.min(heaviest(&[0, a, b]));
+                }
+            }
+            let starts = cut(&before, 3);
+            assert!(starts.windows(2).all(|pair| pair[0] < pair[1]) && starts.len() == 3);
+            assert!(heaviest(&starts) <= least + 1e-9, "{weights:?}: {starts:?}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Weighted recursive coordinate bisection: the box is cut in two parts of equal work, each of these again, until every rank
+//! has one (Berger & Bokhari 1987; `fix balance rcb` of LAMMPS).
+//!
+//! ```text
+//! +-----------+-----+      a cut runs through the cells in the order of one coordinate, then of another, then of
+//! |           |  2  |      the third, so it may have steps: one within a layer, one within a row.
+//! |    0      +--+  |      Without them parts would differ by whole layers of cells.
+//! |        +--+  +--+
+//! +--------+  1     |
+//! +--------+--------+
+//! ```
+//!
+//! Advantage: balanced to a cell or two on any number of ranks, parts are compact, and a rank remembers the cuts alone. Disadvantage: cuts do
+//! not meet, so a part has more neighbours than a block; a small change of the weights can turn a cut.
+
+use super::weights::{CellLoads, check_enough};
+use super::{DivisionRequest, Ownership, Partition};
+use crate::grid::{Cell, CellGrid, GridError};
+use crate::memory;
+use std::sync::Arc;
+
+/// The orders in which cells can be gone through: the coordinates, first the one that counts most.
+const ORDERS: [[usize; 3]; 6] = [[2, 1, 0], [2, 0, 1], [1, 2, 0], [1, 0, 2], [0, 2, 1], [0, 1, 2]];
+
+/// Work that the heavier side may have too much to save half of the area of a cut.
+const EXCESS_FOR_HALF_THE_AREA: f64 = 0.05;
+
+/// Of the mean work of a cell: makes even empty cells count, so that they are shared out too.
+const LEAST_WORK: f64 = 1e-6;
+
+/// A cut: cells before `first` in the order belong to the lower ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    order: [usize; 3],
+    /// Coordinates in that order.
+    first: Cell,
+}
+
+impl Cut {
+    fn is_before(&self, cell: Cell) -> bool {
+        self.order.map(|dim| cell[dim]) < self.first
+    }
+}
+
+/// The partition: a tree of cuts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rcb {
+    ranks: usize,
+    /// A cut of so many ranks, those of its lower half, those of its upper half.
+    cuts: Arc<[Cut]>,
+}
+
+/// Ranks below the cut of so many.
+fn lower_half(ranks: usize) -> usize {
+    ranks / 2
+}
+
+/// Parts of equal volume.
+pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
+    let grid = CellGrid::new(request.domain, request.most_cells);
+    let rcb = Rcb::new(&grid, request.ranks, &CellLoads::uniform(&grid))?;
+    Ok((grid, Arc::new(rcb)))
+}
+
+impl Rcb {
+    /// Parts of equal work.
+    ///
+    /// # Errors
+    /// [`GridError::TooThin`] for more ranks than cells, [`GridError::NoWeight`].
+    pub fn new(grid: &CellGrid, ranks: usize, loads: &CellLoads) -> Result<Self, GridError> {
+        Self::cut(grid, ranks, loads, None)
+    }
+
+    /// With the orders of other cuts, where given.
+    fn cut(
+        grid: &CellGrid,
+        ranks: usize,
+        loads: &CellLoads,
+        like: Option<&[Cut]>,
+    ) -> Result<Self, GridError> {
+        check_enough(grid, ranks)?;
+        loads.check()?;
+        let least = LEAST_WORK * loads.total() / grid.len() as f64;
+        let mut weighted = memory::with_capacity(grid.len());
+        let weigh = |number| Weighted { cell: grid.at(number), work: loads.work[number] + least };
+        weighted.extend((0..grid.len()).map(weigh));
+        let mut bisection = Bisection { grid, like, cuts: Vec::with_capacity(ranks - 1) };
+        bisection.bisect(&mut weighted, ranks);
+        Ok(Self { ranks, cuts: bisection.cuts.into() })
+    }
+
+    /// Goes down the tree to a rank: calls `visit` with every cut, and whether the rank lies below it.
+    fn descend(&self, mut is_below: impl FnMut(&Cut, usize) -> bool) -> usize {
+        let (mut rank, mut ranks, mut cut) = (0, self.ranks, 0);
+        while ranks > 1 {
+            let lower = lower_half(ranks);
+            if is_below(&self.cuts[cut], rank + lower) {
+                (ranks, cut) = (lower, cut + 1);
+            } else {
+                (rank, ranks, cut) = (rank + lower, ranks - lower, cut + lower);
+            }
+        }
+        rank
+    }
+}
+
+impl Ownership for Rcb {
+    fn owner(&self, _: &CellGrid, cell: Cell) -> usize {
+        self.descend(|cut, _| cut.is_before(cell))
+    }
+
+    fn cells_of(&self, grid: &CellGrid, rank: usize) -> Vec<Cell> {
+        let (mut low, mut high) = ([0; 3], grid.counts().map(|count| count - 1));
+        self.descend(|cut, first_above| {
+            let (dim, at) = (cut.order[0], cut.first[0]);
+            if rank < first_above {
+                high[dim] = high[dim].min(at);
+            } else {
+                low[dim] = low[dim].max(at);
+            }
+            rank < first_above
+        });
+        let rows = (low[2]..=high[2]).flat_map(|z| (low[1]..=high[1]).map(move |y| (y, z)));
+        let cells = rows.flat_map(|(y, z)| (low[0]..=high[0]).map(move |x| [x, y, z]));
+        cells.filter(|&cell| self.owner(grid, cell) == rank).collect()
+    }
+
+    /// The same cuts moved, and other cuts.
+    fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+        let moved = Self::cut(grid, self.ranks, loads, Some(&self.cuts))?;
+        Ok(vec![Arc::new(moved), Arc::new(Self::new(grid, self.ranks, loads)?)])
+    }
+}
+
+/// A cell and its work.
+#[derive(Debug, Clone, Copy)]
+struct Weighted {
+    cell: Cell,
+    work: f64,
+}
+
+/// The tree in the making.
+struct Bisection<'a> {
+    grid: &'a CellGrid,
+    like: Option<&'a [Cut]>,
+    cuts: Vec<Cut>,
+}
+
+impl Bisection<'_> {
+    fn bisect(&mut self, cells: &mut [Weighted], ranks: usize) {
+        if ranks == 1 {
+            return;
+        }
+        let like = self.like.map(|cuts| cuts[self.cuts.len()].order);
+        let (cut, below) = self.best_cut(cells, ranks, like);
+        self.cuts.push(cut);
+        partition_in_place(cells, |weighted| cut.is_before(weighted.cell));
+        let (lower, upper) = cells.split_at_mut(below);
+        self.bisect(lower, lower_half(ranks));
+        self.bisect(upper, ranks - lower_half(ranks));
+    }
+
+    /// Of the cuts in all orders (or in one) the one that balances best, unless another is much smaller; with the number of cells
+    /// below it.
+    fn best_cut(&self, cells: &[Weighted], ranks: usize, like: Option<[usize; 3]>) -> (Cut, usize) {
+        let total: f64 = cells.iter().map(|weighted| weighted.work).sum();
+        let mut best = (f64::INFINITY, Cut { order: ORDERS[0], first: [0; 3] }, 0);
+        for order in ORDERS.into_iter().filter(|&order| like.is_none_or(|like| like == order)) {
+            let Side { first, count, work } = cut_in_order(cells, order, total, ranks);
+            let (lower, upper) = (lower_half(ranks) as f64, (ranks - lower_half(ranks)) as f64);
+            let excess = (work / lower).max((total - work) / upper) * ranks as f64 / total - 1.0;
+            let cost = excess + EXCESS_FOR_HALF_THE_AREA * self.area(cells, order[0]).log2();
+            if cost < best.0 {
+                best = (cost, Cut { order, first }, count);
+            }
+        }
+        (best.1, best.2)
+    }
+
+    /// Area of a cut across a dimension through the box around these cells.
+    fn area(&self, cells: &[Weighted], across: usize) -> f64 {
+        let domain = self.grid.domain();
+        let extent = |dim: usize| {
+            let at = |weighted: &Weighted| weighted.cell[dim];
+            let (low, high) = (cells.iter().map(at).min(), cells.iter().map(at).max());
+            let layers = high.unwrap_or(0) - low.unwrap_or(0) + 1;
+            f64::from(layers) * domain.lengths[dim] / f64::from(self.grid.counts()[dim])
+        };
+        (0..domain.dimension.count()).filter(|&dim| dim != across).map(extent).product()
+    }
+}
+
+/// The cells below a cut.
+struct Side {
+    /// The first one above it, in the order's coordinates.
+    first: Cell,
+    count: usize,
+    work: f64,
+}
+
+/// Where the cells in this order are to be cut so that the work of the two sides is as their ranks.
+fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize) -> Side {
+    let target = total * lower_half(ranks) as f64 / ranks as f64;
+    let mut side = Side { first: [0; 3], count: 0, work: 0.0 };
+    // Whole layers, then rows of the layer in which the target lies, then cells of the row: `within` are those still in question.
+    let mut within: Vec<&Weighted> = cells.iter().collect();
+    for (depth, &dim) in order.iter().enumerate() {
+        let at = |weighted: &&Weighted| weighted.cell[dim];
+        let low = within.iter().map(at).min().unwrap_or(0);
+        let layers = within.iter().map(at).max().unwrap_or(0) - low + 1;
+        let mut sums = vec![(0, 0.0); layers as usize];
+        for weighted in &within {
+            let (count, work) = &mut sums[(weighted.cell[dim] - low) as usize];
+            (*count, *work) = (*count + 1, *work + weighted.work);
+        }
+        let is_last_depth = depth + 1 == order.len();
+        let mut layer = 0;
+        while layer + 1 < sums.len() {
+            let (count, work) = sums[layer];
+            // Of the last cell that half which lies nearer.
+            let counted = if is_last_depth { 0.5 * work } else { work };
+            if side.work + counted > target {
+                break;
+            }
+            (side.count, side.work) = (side.count + count, side.work + work);
+            layer += 1;
+        }
+        side.first[depth] = low + layer as i32;
+        within.retain(|weighted| weighted.cell[dim] == side.first[depth]);
+    }
+    let fewest = lower_half(ranks);
+    let most = cells.len() - (ranks - lower_half(ranks));
+    if (fewest..=most).contains(&side.count) { side } else { nth(cells, order, side.count.clamp(fewest, most)) }
+}
+
+/// The first so many cells in an order.
+fn nth(cells: &[Weighted], order: [usize; 3], count: usize) -> Side {
+    let mut sorted: Vec<(Cell, f64)> =
+        cells.iter().map(|weighted| (order.map(|dim| weighted.cell[dim]), weighted.work)).collect();
+    sorted.sort_unstable_by_key(|&(cell, _)| cell);
+    Side { first: sorted[count].0, count, work: sorted[..count].iter().map(|&(_, work)| work).sum() }
+}
+
+/// Those that fulfil a condition come first.
+fn partition_in_place(cells: &mut [Weighted], mut is_first: impl FnMut(&Weighted) -> bool) {
+    let mut next = 0;
+    for index in 0..cells.len() {
+        if is_first(&cells[index]) {
+            cells.swap(index, next);
+            next += 1;
+        }
+    }
+}

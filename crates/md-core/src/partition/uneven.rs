@@ -1,0 +1,147 @@
+//! Blocks between planes that lie where the work wants them (`fix balance shift` of LAMMPS): `rect` after it has been balanced.
+//!
+//! The planes of one dimension are chosen while those of the others stay, so that the heaviest block becomes as light as it can; then those of the
+//! next dimension.
+//!
+//! Advantage: the neighbours of a grid. Disadvantage: planes go through the whole box, so a droplet in a corner
+//! cannot be shared out evenly; [`super::Rcb`] can.
+
+use super::weights::CellLoads;
+use super::{Ownership, Partition, Rect, piece_start};
+use crate::grid::{Cell, CellGrid, GridError};
+use std::sync::Arc;
+
+/// Rounds over all dimensions.
+const ROUNDS: usize = 4;
+/// Halvings of the interval in which the weight of the heaviest block is sought.
+const HALVINGS: usize = 40;
+/// A plane moves by so many per cent of the layers of cells at once, and by one at least.
+const PERCENT_AT_ONCE: usize = 5;
+
+/// Blocks between planes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uneven {
+    /// Per dimension: the first layer of cells of every block, and the number of layers.
+    planes: [Arc<[usize]>; 3],
+}
+
+impl Uneven {
+    /// The blocks of an even grid.
+    fn even(rect: &Rect, grid: &CellGrid) -> Self {
+        let planes = |dim: usize| {
+            let (layers, blocks) = (grid.counts()[dim] as usize, rect.grid[dim]);
+            (0..=blocks).map(|block| piece_start(layers, blocks, block)).collect()
+        };
+        Self { planes: [0, 1, 2].map(planes) }
+    }
+
+    fn blocks(&self, dim: usize) -> usize {
+        self.planes[dim].len() - 1
+    }
+
+    fn place(&self, dim: usize, layer: i32) -> usize {
+        self.planes[dim].partition_point(|&first| first <= layer as usize) - 1
+    }
+
+    fn rank_at(&self, [x, y, z]: [usize; 3]) -> usize {
+        (z * self.blocks(1) + y) * self.blocks(0) + x
+    }
+
+    /// With planes that share out the work as evenly as planes can.
+    fn optimised(&self, grid: &CellGrid, loads: &CellLoads) -> Self {
+        let mut best = self.clone();
+        for dim in (0..ROUNDS).flat_map(|_| 0..3).filter(|&dim| self.blocks(dim) > 1) {
+            best.planes[dim] = best.best_planes(grid, loads, dim).into();
+        }
+        best
+    }
+
+    /// The planes of one dimension.
+    fn best_planes(&self, grid: &CellGrid, loads: &CellLoads, dim: usize) -> Vec<usize> {
+        let (layers, blocks) = (grid.counts()[dim] as usize, self.blocks(dim));
+        let columns = self.blocks((dim + 1) % 3) * self.blocks((dim + 2) % 3);
+        // By layer: the work in each column of blocks.
+        let mut work = vec![vec![0.0; columns]; layers];
+        for (number, cell_work) in loads.work.iter().enumerate() {
+            let cell = grid.at(number);
+            let [b, c] = [1, 2].map(|next| self.place((dim + next) % 3, cell[(dim + next) % 3]));
+            work[cell[dim] as usize][c * self.blocks((dim + 1) % 3) + b] += cell_work;
+        }
+        let total: f64 = work.iter().flatten().sum();
+        let (mut low, mut high) = (0.0, total);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if fill(&work, blocks, middle).is_some() { high = middle } else { low = middle }
+        }
+        fill(&work, blocks, high).unwrap_or_else(|| self.planes[dim].to_vec())
+    }
+
+    /// On the way to other planes, as far as these may move at once.
+    fn towards(&self, goal: &Self) -> Self {
+        let step = |dim: usize| {
+            let layers = self.planes[dim].last().copied().unwrap_or(0);
+            let most = (layers * PERCENT_AT_ONCE / 100).max(1);
+            let pairs = self.planes[dim].iter().zip(&*goal.planes[dim]);
+            pairs.map(|(&now, &goal)| goal.clamp(now.saturating_sub(most), now + most)).collect()
+        };
+        Self { planes: [0, 1, 2].map(step) }
+    }
+}
+
+/// Planes between which no block has more work than `most`, each with one layer at least, if there are such.
+fn fill(work: &[Vec<f64>], blocks: usize, most: f64) -> Option<Vec<usize>> {
+    let mut planes = vec![0];
+    let mut sums = vec![0.0; work.first()?.len()];
+    for (layer, columns) in work.iter().enumerate() {
+        let fits = sums.iter().zip(columns).all(|(sum, more)| sum + more <= most);
+        let is_empty = planes.last() == Some(&layer);
+        // Layers have to be left for the blocks to come.
+        let is_needed = work.len() - layer <= blocks - planes.len();
+        if !is_empty && (!fits || is_needed) {
+            planes.push(layer);
+            sums.fill(0.0);
+        }
+        sums.iter_mut().zip(columns).for_each(|(sum, more)| *sum += more);
+        if planes.len() > blocks || sums.iter().any(|&sum| sum > most) {
+            return None;
+        }
+    }
+    planes.push(work.len());
+    (planes.len() == blocks + 1).then_some(planes)
+}
+
+/// Planes moved by a bounded amount, and planes moved as far as is best.
+pub(super) fn of_rect(
+    rect: &Rect,
+    grid: &CellGrid,
+    loads: &CellLoads,
+) -> Result<Vec<Partition>, GridError> {
+    Uneven::even(rect, grid).rebalanced(grid, loads)
+}
+
+impl Ownership for Uneven {
+    fn owner(&self, _: &CellGrid, cell: Cell) -> usize {
+        self.rank_at([0, 1, 2].map(|dim| self.place(dim, cell[dim])))
+    }
+
+    fn cells_of(&self, _: &CellGrid, rank: usize) -> Vec<Cell> {
+        let (nx, ny) = (self.blocks(0), self.blocks(1));
+        let place = [rank % nx, rank / nx % ny, rank / (nx * ny)];
+        let range = |dim: usize| {
+            let planes = &self.planes[dim];
+            planes[place[dim]] as i32..planes[place[dim] + 1] as i32
+        };
+        let rows = range(2).flat_map(|z| range(1).map(move |y| (y, z)));
+        rows.flat_map(|(y, z)| range(0).map(move |x| [x, y, z])).collect()
+    }
+
+    fn rank_grid(&self) -> Option<[usize; 3]> {
+        Some([0, 1, 2].map(|dim| self.blocks(dim)))
+    }
+
+    fn rebalanced(&self, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
+        loads.check()?;
+        let goal = self.optimised(grid, loads);
+        Ok(vec![Arc::new(self.towards(&goal)), Arc::new(goal)])
+    }
+}

@@ -1,0 +1,148 @@
+//! What cells cost: the weights by which the weighted partitions divide, and by which any division is judged.
+
+use super::Ownership;
+use crate::grid::{CellGrid, GridError, add};
+use crate::memory;
+use crate::shell::Shell;
+
+/// Work of a particle itself, in computed pairs: without partners it is still integrated and sorted.
+pub const PARTICLE_WORK: f64 = 1.0;
+
+/// What every cell of a grid holds and costs, by [`CellGrid::linear`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellLoads {
+    /// Particles.
+    pub particles: Vec<f64>,
+    /// Work, in computed pairs.
+    pub work: Vec<f64>,
+}
+
+impl CellLoads {
+    /// Of cells that are all alike.
+    pub fn uniform(grid: &CellGrid) -> Self {
+        let mut ones = Vec::new();
+        memory::resize(&mut ones, grid.len(), 1.0);
+        let mut work = memory::with_capacity(grid.len());
+        work.extend_from_slice(&ones);
+        Self { particles: ones, work }
+    }
+
+    /// Of so many particles per cell: the pairs of particles in cells that meet, which a shell has computed by the owner of this
+    /// cell, and [`PARTICLE_WORK`] for each particle. Exact where forces return; under the full shell as if no pair were
+    /// computed twice.
+    pub fn of_counts(grid: &CellGrid, particles: Vec<f64>, shell: Shell) -> Self {
+        let dimension = grid.domain().dimension;
+        let (rules, share) = match shell {
+            Shell::Full => (shell.rules(dimension), 0.5),
+            Shell::Half | Shell::Eighth => (shell.rules(dimension), 1.0),
+        };
+        let in_cell = |cell| grid.wrap(cell).map_or(0.0, |(primary, _)| particles[grid.linear(primary)]);
+        let mut work = memory::with_capacity(grid.len());
+        for number in 0..grid.len() {
+            let (anchor, own) = (grid.at(number), particles[number]);
+            let mut pairs = 0.5 * own * (own - 1.0).max(0.0);
+            for rule in rules.iter().filter(|rule| rule.a != rule.b) {
+                let first = if rule.a == [0; 3] { own } else { in_cell(add(anchor, rule.a)) };
+                if first > 0.0 {
+                    pairs += share * first * in_cell(add(anchor, rule.b));
+                }
+            }
+            work.push(pairs + PARTICLE_WORK * own);
+        }
+        Self { particles, work }
+    }
+
+    /// Work of all cells.
+    pub fn total(&self) -> f64 {
+        self.work.iter().sum()
+    }
+
+    /// Whether there is something to divide by.
+    ///
+    /// # Errors
+    /// [`GridError::NoWeight`]: a weight is negative or no number, or all are zero.
+    pub fn check(&self) -> Result<(), GridError> {
+        let is_valid = self.work.iter().all(|work| *work >= 0.0 && work.is_finite());
+        if is_valid && self.total() > 0.0 { Ok(()) } else { Err(GridError::NoWeight) }
+    }
+
+    /// Work of every rank.
+    pub fn by_rank(&self, grid: &CellGrid, partition: &dyn Ownership, ranks: usize) -> Vec<f64> {
+        let mut sums = Vec::new();
+        memory::resize(&mut sums, ranks, 0.0);
+        for (number, work) in self.work.iter().enumerate() {
+            sums[partition.owner(grid, grid.at(number))] += work;
+        }
+        sums
+    }
+
+    /// The work of the rank that has most, over the mean.
+    pub fn imbalance(&self, grid: &CellGrid, partition: &dyn Ownership, ranks: usize) -> f64 {
+        imbalance(&self.by_rank(grid, partition, ranks))
+    }
+}
+
+/// The largest value over the mean; 1 where there is nothing.
+pub fn imbalance(values: &[f64]) -> f64 {
+    let total: f64 = values.iter().sum();
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    if total > 0.0 { largest * values.len() as f64 / total } else { 1.0 }
+}
+
+/// Whether every rank can have a cell.
+pub(super) fn check_enough(grid: &CellGrid, ranks: usize) -> Result<(), GridError> {
+    let cells = grid.len();
+    if ranks <= cells {
+        return Ok(());
+    }
+    Err(GridError::TooThin(format!("{ranks} ranks, but only {cells} cells of at least cutoff + skin")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Boundary, Dimension, Domain};
+
+    fn grid(counts: [i32; 3]) -> CellGrid {
+        let lengths = counts.map(f64::from);
+        let domain = Domain {
+            dimension: Dimension::Three,
+            origin: [0.0; 3],
+            lengths,
+            boundary: [Boundary::Periodic; 3],
+        };
+        CellGrid::new(domain, counts)
+    }
+
+    #[test]
+    fn every_pair_of_adjacent_cells_is_counted_once_whatever_the_shell() {
+        let grid = grid([4, 5, 3]);
+        let counts: Vec<f64> = (0..grid.len()).map(|cell| (cell * 7 % 5) as f64).collect();
+        let particles: f64 = counts.iter().sum();
+        let around = crate::shell::neighbours(Dimension::Three);
+        let mut pairs = 0.0;
+        for cell in 0..grid.len() {
+            let met: f64 = around
+                .iter()
+                .map(|&offset| counts[grid.linear(grid.wrap(add(grid.at(cell), offset)).unwrap().0)])
+                .sum();
+            pairs += 0.5 * counts[cell] * (counts[cell] - 1.0).max(0.0) + 0.5 * counts[cell] * met;
+        }
+        for shell in [Shell::Full, Shell::Half, Shell::Eighth] {
+            let loads = CellLoads::of_counts(&grid, counts.clone(), shell);
+            assert!((loads.total() - pairs - PARTICLE_WORK * particles).abs() < 1e-9, "{shell:?}");
+        }
+    }
+
+    #[test]
+    fn weights_that_are_no_weights_are_refused() {
+        let grid = grid([2, 2, 2]);
+        for work in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let loads = CellLoads { work: vec![work; 8], ..CellLoads::uniform(&grid) };
+            assert_eq!(loads.check(), Err(GridError::NoWeight), "{work}");
+        }
+        assert_eq!(CellLoads::uniform(&grid).check(), Ok(()));
+        assert_eq!(imbalance(&[1.0, 3.0]), 1.5);
+        assert_eq!(imbalance(&[0.0, 0.0]), 1.0);
+    }
+}

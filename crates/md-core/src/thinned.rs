@@ -1,0 +1,114 @@
+//! A lattice with a liquid in some regions and vapour elsewhere: sites inside are all taken, of those outside a part is, drawn at random.
+//!
+//! Because all particles lie on sites of one lattice, none overlap, and ids and the choice do not depend on the number of ranks.
+
+use crate::lattice::Lattice;
+use crate::random;
+use std::sync::Arc;
+
+/// Where the liquid is, with periodic images.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Region {
+    /// A sphere (a disc in two dimensions).
+    Droplet {
+        /// In box lengths, 0 to 1.
+        centre: [f64; 3],
+        /// \[length\].
+        radius: f64,
+    },
+    /// A layer.
+    Slab {
+        /// 0, 1, 2 for x, y, z: across the layer.
+        axis: usize,
+        /// Of its middle, in box lengths, 0 to 1.
+        centre: f64,
+        /// \[length\].
+        thickness: f64,
+    },
+}
+
+impl Region {
+    fn contains(&self, position: [f64; 3], lengths: [f64; 3], dimensions: usize) -> bool {
+        let distance = |dim: usize, centre: f64| {
+            let distance = (position[dim] / lengths[dim] - centre).rem_euclid(1.0);
+            distance.min(1.0 - distance) * lengths[dim]
+        };
+        match *self {
+            Self::Droplet { centre, radius } => {
+                let distance2: f64 = (0..dimensions).map(|dim| distance(dim, centre[dim]).powi(2)).sum();
+                distance2 < radius * radius
+            }
+            Self::Slab { axis, centre, thickness } => distance(axis, centre) < 0.5 * thickness,
+        }
+    }
+}
+
+/// The lattice and the sites of it that are taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThinnedLattice {
+    lattice: Lattice,
+    dimensions: usize,
+    regions: Arc<[Region]>,
+    /// Share of the sites outside of all regions.
+    share_outside: f64,
+    seed: u64,
+    taken: u64,
+}
+
+impl ThinnedLattice {
+    /// With this share of the sites outside of all regions, from 0 to 1. Goes through all sites to count those that are taken.
+    pub fn new(lattice: Lattice, dimensions: usize, regions: Vec<Region>, share_outside: f64, seed: u64) -> Self {
+        let mut thinned =
+            Self { lattice, dimensions, regions: regions.into(), share_outside, seed, taken: 0 };
+        thinned.taken = lattice.sites().filter(|&(id, position)| thinned.is_taken(id, position)).count() as u64;
+        thinned
+    }
+
+    /// All its sites.
+    pub fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    /// Sites that are taken.
+    pub fn len(&self) -> u64 {
+        self.taken
+    }
+
+    /// Whether no site is taken.
+    pub fn is_empty(&self) -> bool {
+        self.taken == 0
+    }
+
+    /// Whether the site with this id, at this position, is taken.
+    pub fn is_taken(&self, id: u64, position: [f64; 3]) -> bool {
+        /// A key of its own: the seed itself draws species, the next ones displacements.
+        const KEY: u64 = 0x7468_696e;
+        let lengths = self.lattice.lengths();
+        let is_inside = self.regions.iter().any(|region| region.contains(position, lengths, self.dimensions));
+        is_inside || random::uniform(self.seed ^ KEY, id) < self.share_outside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::LatticeKind;
+
+    #[test]
+    fn densities_inside_and_outside_are_those_asked_for() {
+        let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8, [20; 3]);
+        let [length, ..] = lattice.lengths();
+        let pi = std::f64::consts::PI;
+        // A droplet over a face of the box, and a slab.
+        let droplet = Region::Droplet { centre: [0.1, 0.5, 0.9], radius: 8.0 };
+        let slab = Region::Slab { axis: 1, centre: 0.95, thickness: 6.0 };
+        for (region, volume) in [(droplet, 4.0 / 3.0 * pi * 512.0), (slab, 6.0 * length * length)] {
+            let thinned = ThinnedLattice::new(lattice, 3, vec![region], 0.025, 5);
+            let expected = 0.8 * volume + 0.02 * (length.powi(3) - volume);
+            let found = thinned.len() as f64;
+            assert!((found - expected).abs() < 0.05 * expected, "{region:?}: {found}, not {expected}");
+        }
+        assert_eq!(ThinnedLattice::new(lattice, 3, Vec::new(), 1.0, 5).len(), lattice.len());
+        assert!(ThinnedLattice::new(lattice, 3, Vec::new(), 0.0, 5).is_empty());
+    }
+}

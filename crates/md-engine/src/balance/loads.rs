@@ -1,0 +1,61 @@
+//! What the cells of the whole box hold and cost, on every rank: counted by the owners and added up.
+
+use md_comm::{CommError, Reduction, World};
+use md_core::Shell;
+use md_core::partition::{CellLoads, Ownership};
+
+use crate::config::Config;
+use crate::decomposition::Division;
+use crate::error::EngineError;
+use crate::initial;
+use crate::setup::Setup;
+
+/// By the numbers of particles at the start. *Collective.*
+pub(crate) fn at_start(setup: &Setup, shell: Shell, world: &dyn World) -> Result<CellLoads, EngineError> {
+    let Division { grid, .. } = &setup.division;
+    // Without velocities: these are drawn once the particles are where they will be.
+    let still = Setup { config: Config { temperature: None, ..setup.config.clone() }, ..setup.clone() };
+    let particles = initial::particles(&still, world)?;
+    let mut counts = words(grid.len())?;
+    for index in 0..particles.owned() {
+        counts[grid.linear(grid.cell_of(particles.position_of(index)))] += 1;
+    }
+    world.reduce(&mut counts, Reduction::Sum)?;
+    let counts = counts.into_iter().map(|count| count as f64).collect();
+    Ok(CellLoads::of_counts(grid, counts, shell))
+}
+
+/// A table for all cells.
+pub(super) fn words(cells: usize) -> Result<Vec<u64>, EngineError> {
+    let mut words = Vec::new();
+    crate::checks::expect_room(&mut words, cells, "a table of all cells")?;
+    words.resize(cells, 0);
+    Ok(words)
+}
+
+/// Makes sure that all ranks have computed the same division: another machine's library might have computed another. *Collective.*
+pub(crate) fn agree(division: &Division, world: &dyn World) -> Result<(), EngineError> {
+    /// FNV-1a.
+    const PRIME: u64 = 0x0100_0000_01b3;
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    let Division { grid, partition } = division;
+    let owners = (0..grid.len()).map(|number| partition.owner(grid, grid.at(number)) as u64);
+    let hash = owners.fold(BASIS, |hash, owner| (hash ^ owner).wrapping_mul(PRIME));
+    let mut words = [hash, !hash];
+    world.reduce(&mut words, Reduction::Highest)?;
+    if words == [hash, !hash] {
+        return Ok(());
+    }
+    let what = "the ranks have computed different divisions of the work; are all machines and programs alike?";
+    Err(CommError::Misuse { context: "balance", what: what.to_owned() }.into())
+}
+
+/// Particles whose cells change rank.
+pub(super) fn particles_moved(loads: &CellLoads, from: &Division, to: &dyn Ownership) -> f64 {
+    let grid = &from.grid;
+    let counted = loads.particles.iter().enumerate().filter(|&(number, &count)| {
+        let cell = grid.at(number);
+        count > 0.0 && from.partition.owner(grid, cell) != to.owner(grid, cell)
+    });
+    counted.map(|(_, &count)| count).sum()
+}
