@@ -64,6 +64,7 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         timestep: simulation.timestep,
         max_drift: simulation.max_drift,
         integrator: scenario.integrator,
+        schedule: 0..simulation.steps,
         neighbor: neighbor_config(neighbor),
         parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,

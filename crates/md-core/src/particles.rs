@@ -293,6 +293,17 @@ impl Particles {
         self.force.iter().all(|column| column[..self.owned].iter().all(|&force| force == 0.0))
     }
 
+    /// Multiplies the velocities of owned particles, each component by its factor.
+    pub fn scale_velocities(&mut self, factors: [f64; 3], threads: &Threads) {
+        let owned = self.owned;
+        let velocity = self.velocity.each_mut().map(|column| &mut column[..owned]);
+        threads.each(velocity, |velocity| {
+            for (column, factor) in velocity.into_iter().zip(factors) {
+                column.iter_mut().for_each(|value| *value *= factor);
+            }
+        });
+    }
+
     /// Sets the forces on ghosts and padding to zero.
     pub fn clear_ghost_forces(&mut self, threads: &Threads) {
         let force = self.force.each_mut().map(|column| &mut column.padded_mut()[self.owned..]);

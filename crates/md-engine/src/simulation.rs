@@ -47,6 +47,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) traffic_closed: Traffic,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
+    /// What [`Integrate::reservoir_energy`] last said.
+    pub(crate) reservoir_energy: f64,
     /// Pair sums of this rank, and the last step that computed them.
     pub(crate) pairs: PairSums,
     pub(crate) pairs_step: u64,
@@ -111,6 +113,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             traffic_closed: Traffic::default(),
             neighborhood: NeighborReport::default(),
             energy: EnergyReport::default(),
+            reservoir_energy: 0.0,
             pairs: PairSums::default(),
             pairs_step: 0,
             observed: None,

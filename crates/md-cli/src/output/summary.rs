@@ -83,6 +83,7 @@ impl Summary<'_> {
         map.serialize_entry("dangerous_rebuilds", &facts.neighborhood.dangerous_rebuilds)?;
         map.serialize_entry("lost_particles", &facts.lost_particles)?;
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
+        map.serialize_entry("conserved_drift_per_atom", &facts.energy.drift)?;
         map.serialize_entry("ended", facts.ended.name())?;
         if let Some(trajectory) = &facts.trajectory {
             map.serialize_entry("trajectory", trajectory)?;
@@ -161,7 +162,7 @@ mod tests {
         let text =
             String::from_utf8(summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap())
                 .unwrap();
-        let start = text.split_inclusive('\n').take(27).collect::<String>();
+        let start = text.split_inclusive('\n').take(28).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,
@@ -187,6 +188,7 @@ mod tests {
           "dangerous_rebuilds": 1,
           "lost_particles": 0,
           "energy_drift_per_atom": -0.0089259,
+          "conserved_drift_per_atom": 0.0,
           "ended": "steps",
           "messages": 2600,
           "bytes": 208000000,

@@ -9,7 +9,7 @@
 //! | table | file | says |
 //! | --- | --- | --- |
 //! | `[simulation]` | `simulation` | title, time step, length of the run |
-//! | `[integrator]` | [`md_engine::integrator`] | the equations of motion |
+//! | `[integrator]` | `integrator`, [`md_engine::integrator`] | the equations of motion |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
@@ -22,6 +22,7 @@
 mod error;
 mod excerpt;
 mod finding;
+mod integrator;
 mod interaction;
 mod neighbor;
 mod origin;
@@ -93,6 +94,7 @@ fn validate(scenario: &Scenario) -> finding::Checked {
     species::check(&scenario.species, &scenario.system)?;
     interaction::check(&scenario.interaction, &scenario.species, &scenario.system)?;
     neighbor::check(&scenario.neighbor)?;
+    integrator::check(&scenario.integrator)?;
     parallel::check(&scenario.parallel, &scenario.simulation)?;
     output::check(&scenario.output)
 }

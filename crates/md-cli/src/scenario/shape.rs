@@ -67,6 +67,9 @@ impl Walk<'_> {
         let kind = node.kind();
         match (&kind, value) {
             (Kind::Table, Value::Table(table)) => self.table(path, table, node),
+            (Kind::NumberOrTable, Value::Table(table)) => {
+                self.table(path, table, node.other_table().unwrap_or(node));
+            }
             (Kind::Array(length), Value::Array(entries)) if length.is_none_or(|n| n == entries.len()) => {
                 if let Some(below) = node.entry() {
                     for (index, entry) in entries.iter().enumerate() {
@@ -83,7 +86,7 @@ impl Walk<'_> {
                 self.findings.push(wrong_type(path, &kind, value, node));
             }
             (Kind::Choice(_) | Kind::Text | Kind::NumberOr(_) | Kind::IntegerOr(..), Value::String(_))
-            | (Kind::Number | Kind::NumberOr(_), Value::Float(_) | Value::Integer(_))
+            | (Kind::Number | Kind::NumberOr(_) | Kind::NumberOrTable, Value::Float(_) | Value::Integer(_))
             | (Kind::Boolean, Value::Boolean(_)) => {}
             (Kind::Integer(bounds) | Kind::IntegerOr(bounds, _), Value::Integer(number))
                 if u64::try_from(*number).is_ok_and(|n| n <= bounds.fits) => {}
@@ -171,6 +174,7 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
         | Kind::Text
         | Kind::Number
         | Kind::NumberOr(_)
+        | Kind::NumberOrTable
         | Kind::Integer(_)
         | Kind::IntegerOr(..)
         | Kind::Boolean => match node.description() {
@@ -190,6 +194,7 @@ fn expected(kind: &Kind<'_>) -> String {
         Kind::Text => "a string".to_owned(),
         Kind::Number => "a number".to_owned(),
         Kind::NumberOr(names) => format!("a number or {names:?}").replace(['[', ']'], ""),
+        Kind::NumberOrTable => "a number or a table".to_owned(),
         Kind::Integer(bounds) => format!("an integer of at least {}", bounds.smallest),
         Kind::IntegerOr(bounds, names) => {
             format!("an integer of at least {} or {names:?}", bounds.smallest).replace(['[', ']'], "")
