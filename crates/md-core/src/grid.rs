@@ -104,6 +104,11 @@ impl CellGrid {
         Self { counts, domain, inverse_length }
     }
 
+    /// The same cells over a stretched box.
+    pub fn over(&self, domain: Domain) -> Self {
+        Self::new(domain, self.counts)
+    }
+
     /// Cells per dimension.
     pub fn counts(&self) -> Cell {
         self.counts

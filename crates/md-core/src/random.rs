@@ -11,6 +11,7 @@ enum Purpose {
     Velocity = 1,
     Species = 2,
     Thermostat = 3,
+    Barostat = 4,
 }
 
 fn generator(seed: u64, purpose: Purpose, id: u64) -> ChaCha8Rng {
@@ -48,6 +49,12 @@ pub fn thermostat_draw(seed: u64, step: u64, others: f64) -> ThermostatDraw {
     let normal = StandardNormal.sample(&mut generator);
     let squares = ChiSquared::new(others).map_or(0.0, |squares| squares.sample(&mut generator));
     ThermostatDraw { normal, squares }
+}
+
+/// Three standard normal numbers for the box in a step, the same on all ranks.
+pub fn barostat_draw(seed: u64, step: u64) -> [f64; 3] {
+    let mut generator = generator(seed, Purpose::Barostat, step);
+    std::array::from_fn(|_| StandardNormal.sample(&mut generator))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use md_core::{
     Boundary, Dimension, Domain, ExchangePattern, PairPotential, Particle, PartitionKind, Shell, SimdLevel,
 };
 
+use crate::barostat::Barostat;
 use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
 use crate::second_share::SecondShare;
@@ -218,6 +219,8 @@ pub struct Config {
     pub max_drift: Option<f64>,
     /// How the equations of motion are integrated.
     pub integrator: Integrator,
+    /// What keeps the pressure, if something does.
+    pub barostat: Option<Barostat>,
     /// Steps over which ramps of the integrator's keys go.
     pub schedule: Range<u64>,
     /// How pairs are found.
@@ -244,6 +247,7 @@ impl Config {
             timestep: TIMESTEP,
             max_drift: None,
             integrator: Integrator::default(),
+            barostat: None,
             schedule: 0..0,
             neighbor: NeighborConfig::default(),
             parallel: ParallelConfig::default(),
@@ -298,6 +302,9 @@ impl Config {
         positive("the time step", self.timestep)?;
         self.max_drift.map_or(Ok(()), |max_drift| positive("the largest drift of the energy", max_drift))?;
         self.integrator.check()?;
+        if let Some(barostat) = &self.barostat {
+            barostat.check(self.dimension, self.boundary, &self.integrator)?;
+        }
         check_neighbor(self.neighbor)?;
         let share = self.parallel.second_share.at_first();
         if !(0.0..=1.0).contains(&share) {

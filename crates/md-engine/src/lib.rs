@@ -38,6 +38,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod barostat;
 mod checks;
 pub mod clock;
 pub mod config;
@@ -61,8 +62,10 @@ mod second_share;
 mod setup;
 mod simulation;
 mod state;
+mod stretch;
 mod timing;
 
+pub use barostat::Barostat;
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

@@ -104,7 +104,9 @@ impl<I: Interaction> Simulation<'_, I> {
         if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.trace().is_finite()) {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
-        self.reservoir_energy = self.state.integrator.reservoir_energy(self.world)?;
+        let State { integrator, barostat, .. } = &mut self.state;
+        let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
+        self.reservoir_energy = integrator.reservoir_energy(self.world)? - work;
         Ok(sums)
     }
 

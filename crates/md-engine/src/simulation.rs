@@ -40,6 +40,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) asked: Option<(u64, [f64; 2])>,
     pub(crate) clock: PhaseClock,
     pub(crate) tail: Tail,
+    /// Particles of each species in the whole system; none where there is no tail correction.
+    species_counts: Vec<u64>,
     /// The step at which measuring began, and the traffic until then.
     pub(crate) measured_from: u64,
     pub(crate) traffic_before: Traffic,
@@ -100,7 +102,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let NeighborConfig { rebuild, skin, .. } = config.neighbor;
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
-            tail: tail(setup, &interaction, &particles, world)?,
+            tail: Tail::default(),
+            species_counts: species_counts(setup, &particles, world)?,
             state: State::new(particles, setup)?,
             next_division: None,
             cells: LocalCells::default(),
@@ -123,6 +126,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             world,
             interaction,
         };
+        simulation.tail = simulation.tail_now();
         simulation.move_and_rebuild()?;
         simulation.measure_levels()?;
         simulation.cells.make_room(&simulation.state.particles);
@@ -164,15 +168,20 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// One step: positions to t + dt; then either migrate, make the border and rebuild the neighbourhood, or leave
+    /// One step: the box changes where a barostat acts after the step before; positions to t + dt; then either migrate, make the border and rebuild the neighbourhood, or leave
     /// ghosts to be gathered; forces, inner ones while the halo is in flight; velocities to t + dt, which wait until
     /// somebody looks at them or the next step begins, where the integrator allows it. *Collective.*
     ///
     /// # Errors
     /// Communication; lost particles.
     pub fn step(&mut self, evaluation: Evaluation) -> Result<(), EngineError> {
+        self.couple_pressure()?;
         self.state.step += 1;
         self.state.time = self.state.step as f64 * self.setup.config.timestep;
+        let evaluation = match evaluation {
+            Evaluation::ForcesOnly if !self.barostat_acts_after(self.state.step) => Evaluation::ForcesOnly,
+            _ => Evaluation::WithEnergyAndVirial,
+        };
         let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
         self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
         let RebuildAnswer { due, displacement2 } = self.rebuild_due()?;
@@ -242,6 +251,17 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let mut context =
             ForceContext { particles, cells, grid, plan, pairs, domain, threads, simd, halo, clock, ghosts };
         work(&mut self.interaction, &mut context)
+    }
+
+    /// The interaction's correction for all particles in the present box, where it is wanted.
+    pub(crate) fn tail_now(&self) -> Tail {
+        let State { domain, .. } = &self.state;
+        match self.setup.config.tail_correction {
+            TailCorrection::Off => Tail::default(),
+            TailCorrection::On => {
+                self.interaction.tail(&self.species_counts, domain.volume(), domain.dimension)
+            }
+        }
     }
 
     /// Adds a field to the particles, zero at first: for observers, integrators and whoever else has something to remember
@@ -328,21 +348,15 @@ fn common_ground(
     Ok((threads?, narrowest.unwrap_or(level)))
 }
 
-/// The interaction's correction for all particles, where it is wanted. *Collective.*
-fn tail(
-    setup: &Setup,
-    interaction: &impl Interaction,
-    particles: &Particles,
-    world: &dyn World,
-) -> Result<Tail, EngineError> {
+/// Particles of each species, where the tail correction wants to know. *Collective.*
+fn species_counts(setup: &Setup, particles: &Particles, world: &dyn World) -> Result<Vec<u64>, EngineError> {
     if setup.config.tail_correction == TailCorrection::Off {
-        return Ok(Tail::default());
+        return Ok(Vec::new());
     }
     let mut counts = vec![0.0; setup.config.masses.len()];
     for &kind in &particles.species[..particles.owned()] {
         counts[kind as usize] += 1.0;
     }
     world.sum(&mut counts)?;
-    let counts: Vec<u64> = counts.into_iter().map(|count| count as u64).collect();
-    Ok(interaction.tail(&counts, setup.domain.volume(), setup.domain.dimension))
+    Ok(counts.into_iter().map(|count| count as u64).collect())
 }

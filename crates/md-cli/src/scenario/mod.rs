@@ -9,7 +9,7 @@
 //! | table | file | says |
 //! | --- | --- | --- |
 //! | `[simulation]` | `simulation` | title, time step, length of the run |
-//! | `[integrator]` | `integrator`, [`md_engine::integrator`] | the equations of motion |
+//! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
@@ -38,11 +38,11 @@ mod species;
 mod system;
 mod wording;
 
-use md_engine::Integrator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use error::ScenarioError;
+pub use integrator::IntegratorTable;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
@@ -76,8 +76,7 @@ pub struct Scenario {
     pub neighbor: Neighbor,
     /// How the equations of motion are integrated.
     #[serde(default)]
-    #[schemars(transform = schema::lift_kind)]
-    pub integrator: Integrator,
+    pub integrator: IntegratorTable,
     /// Ranks, partition and halo exchange.
     #[serde(default)]
     pub parallel: Parallel,
@@ -94,7 +93,7 @@ fn validate(scenario: &Scenario) -> finding::Checked {
     species::check(&scenario.species, &scenario.system)?;
     interaction::check(&scenario.interaction, &scenario.species, &scenario.system)?;
     neighbor::check(&scenario.neighbor)?;
-    integrator::check(&scenario.integrator)?;
+    integrator::check("integrator", &scenario.integrator, &scenario.simulation, &scenario.system)?;
     parallel::check(&scenario.parallel, &scenario.simulation)?;
     output::check(&scenario.output)
 }

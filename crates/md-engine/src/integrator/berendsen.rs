@@ -27,6 +27,10 @@ pub struct BerendsenKeys {
 impl Keys for BerendsenKeys {
     type Built = Scaled;
 
+    fn temperature(&self) -> Option<Temperature> {
+        Some(self.temperature)
+    }
+
     fn check(&self) -> Result<(), KeyFault> {
         self.temperature.check()?;
         KeyFault::unless_positive("relaxation", self.relaxation)?;

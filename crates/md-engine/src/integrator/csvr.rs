@@ -29,6 +29,10 @@ pub struct CsvrKeys {
 impl Keys for CsvrKeys {
     type Built = Scaled;
 
+    fn temperature(&self) -> Option<Temperature> {
+        Some(self.temperature)
+    }
+
     fn check(&self) -> Result<(), KeyFault> {
         self.temperature.check()?;
         KeyFault::unless_positive("relaxation", self.relaxation)?;

@@ -49,6 +49,10 @@ pub enum LangevinScheme {
 impl Keys for LangevinKeys {
     type Built = Langevin;
 
+    fn temperature(&self) -> Option<Temperature> {
+        Some(self.temperature)
+    }
+
     fn check(&self) -> Result<(), KeyFault> {
         self.temperature.check()?;
         KeyFault::unless_positive("friction", self.friction)
@@ -98,6 +102,10 @@ impl Integrate for Langevin {
 
     fn completion(&self) -> Completion {
         Completion::Deferred
+    }
+
+    fn temperature(&self, step: u64) -> Option<f64> {
+        Some(self.schedule.at(step))
     }
 
     fn reservoir_energy(&mut self, world: &dyn World) -> Result<f64, EngineError> {

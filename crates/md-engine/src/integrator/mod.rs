@@ -77,6 +77,11 @@ pub trait Integrate: Debug {
         Completion::Immediate
     }
 
+    /// The temperature it keeps after a step, if it keeps one.
+    fn temperature(&self, _step: u64) -> Option<f64> {
+        None
+    }
+
     /// What has to be added to the total energy so that the sum is conserved: the energy of a thermostat, \[energy\], the same on all
     /// ranks. Asked for when the step is complete. *Collective.*
     ///
@@ -122,7 +127,7 @@ impl KeyFault {
         Self { key, problem }
     }
 
-    fn unless_positive(key: &'static str, value: f64) -> Result<(), Self> {
+    pub(crate) fn unless_positive(key: &'static str, value: f64) -> Result<(), Self> {
         if value > 0.0 && value.is_finite() {
             return Ok(());
         }
@@ -130,7 +135,7 @@ impl KeyFault {
         Err(Self { key, problem })
     }
 
-    fn unless_at_least_one(key: &'static str, value: Option<u64>) -> Result<(), Self> {
+    pub(crate) fn unless_at_least_one(key: &'static str, value: Option<u64>) -> Result<(), Self> {
         match value {
             Some(0) => Err(Self { key, problem: "must be at least 1, found 0".to_owned() }),
             _ => Ok(()),
@@ -148,6 +153,9 @@ impl From<KeyFault> for EngineError {
 trait Keys: Copy {
     /// What they make.
     type Built: Integrate + 'static;
+
+    /// The temperature that is kept, if one is.
+    fn temperature(&self) -> Option<Temperature>;
 
     /// Whether they can be.
     fn check(&self) -> Result<(), KeyFault>;
@@ -175,6 +183,13 @@ macro_rules! integrators {
             pub fn check(&self) -> Result<(), KeyFault> {
                 match self {
                     $(Self::$name(keys) => keys.check(),)+
+                }
+            }
+
+            /// The temperature that it keeps, if it keeps one.
+            pub fn temperature(&self) -> Option<Temperature> {
+                match self {
+                    $(Self::$name(keys) => keys.temperature(),)+
                 }
             }
 

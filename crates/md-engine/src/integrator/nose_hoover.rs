@@ -48,6 +48,10 @@ fn three() -> u32 {
 impl Keys for NoseHooverKeys {
     type Built = Scaled;
 
+    fn temperature(&self) -> Option<Temperature> {
+        Some(self.temperature)
+    }
+
     fn check(&self) -> Result<(), KeyFault> {
         const LONGEST: u32 = 20;
         self.temperature.check()?;

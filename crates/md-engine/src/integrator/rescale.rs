@@ -29,6 +29,10 @@ fn ten() -> u64 {
 impl Keys for RescaleKeys {
     type Built = Scaled;
 
+    fn temperature(&self) -> Option<Temperature> {
+        Some(self.temperature)
+    }
+
     fn check(&self) -> Result<(), KeyFault> {
         self.temperature.check()?;
         KeyFault::unless_at_least_one("every", Some(self.every))

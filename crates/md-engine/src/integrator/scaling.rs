@@ -159,6 +159,10 @@ impl Integrate for Scaled {
         if self.acts_after(self.step) { Completion::Immediate } else { Completion::Deferred }
     }
 
+    fn temperature(&self, step: u64) -> Option<f64> {
+        Some(self.schedule.at(step))
+    }
+
     fn reservoir_energy(&mut self, _world: &dyn World) -> Result<f64, EngineError> {
         Ok(self.rule.own_energy().unwrap_or(-self.heat))
     }

@@ -3,7 +3,7 @@
 
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 
-use super::{Completion, Integrate, KeyFault, Keys, Motion};
+use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
@@ -18,6 +18,10 @@ pub struct VelocityVerletKeys {}
 
 impl Keys for VelocityVerletKeys {
     type Built = VelocityVerlet;
+
+    fn temperature(&self) -> Option<Temperature> {
+        None
+    }
 
     fn check(&self) -> Result<(), KeyFault> {
         Ok(())
