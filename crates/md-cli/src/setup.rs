@@ -53,6 +53,8 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         None => (ParticleSource::Lattice(lattice(source, scenario)?), own_masses.collect()),
     };
     let Scenario { simulation, system, interaction, neighbor, parallel, .. } = scenario;
+    let stages = scenario.stages();
+    let (integrator, steps) = stages.first().map(|stage| (stage.integrator, stage.steps)).unwrap_or_default();
     Ok(Config {
         dimension: if simulation.dimension == 2 { Dimension::Two } else { Dimension::Three },
         boundary: system.boundary,
@@ -63,9 +65,9 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         tail_correction: if interaction.tail_correction { TailCorrection::On } else { TailCorrection::Off },
         timestep: simulation.timestep,
         max_drift: simulation.max_drift,
-        integrator: scenario.integrator.kind,
-        barostat: scenario.integrator.barostat,
-        schedule: 0..simulation.steps,
+        integrator: integrator.kind,
+        barostat: integrator.barostat,
+        schedule: 0..steps,
         neighbor: neighbor_config(neighbor),
         parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,

@@ -163,10 +163,8 @@ mod tests {
         assert_eq!(zeros, [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
         let ones = scrambled([0xffff_ffff; 4], [0xffff_ffff; 2]);
         assert_eq!(ones, [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
-        let of_pi = scrambled(
-            [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
-            [0xa409_3822, 0x299f_31d0],
-        );
+        let of_pi =
+            scrambled([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]);
         assert_eq!(of_pi, [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]);
     }
 
@@ -207,7 +205,10 @@ mod tests {
             found.reverse();
             assert_eq!(found, expected[..ids.len() - 3], "{simd:?}");
         }
-        for other in [drawn(key, 8, &ids, SimdLevel::Baseline), drawn(NoiseKey::of_seed(6), 7, &ids, SimdLevel::Baseline)] {
+        for other in [
+            drawn(key, 8, &ids, SimdLevel::Baseline),
+            drawn(NoiseKey::of_seed(6), 7, &ids, SimdLevel::Baseline),
+        ] {
             assert!(other.iter().zip(&expected).all(|(a, b)| a != b));
         }
     }

@@ -81,7 +81,8 @@ impl SystemSums {
     /// From [`SystemSums::to_array`].
     pub fn from_array(values: [f64; Self::LEN]) -> Self {
         let [atoms, energy, useful_pairs, computed_pairs, ..] = values;
-        let tensor = |first: usize| SymmetricTensor(std::array::from_fn(|component| values[first + component]));
+        let tensor =
+            |first: usize| SymmetricTensor(std::array::from_fn(|component| values[first + component]));
         let (momentum_flux, virial) = (tensor(4), tensor(4 + SymmetricTensor::LEN));
         Self { atoms, momentum_flux, pairs: PairSums { energy, virial, useful_pairs, computed_pairs } }
     }

@@ -68,7 +68,17 @@ impl RebuildWatch {
     pub fn new(policy: RebuildPolicy, skin: f64, simd: SimdLevel) -> Self {
         let growth = [0.0, f64::INFINITY];
         let full_skin = skin;
-        Self { policy, full_skin, skin, stretched: [1.0; 3], steps_since: 0, reference: Default::default(), simd, known: 0.0, growth }
+        Self {
+            policy,
+            full_skin,
+            skin,
+            stretched: [1.0; 3],
+            steps_since: 0,
+            reference: Default::default(),
+            simd,
+            known: 0.0,
+            growth,
+        }
     }
 
     /// Counts a step.

@@ -158,13 +158,19 @@ impl Barostat {
         KeyFault::unless_at_least_one("barostat.every", self.every)?;
         let coupled = self.axes.coupled(dimension);
         if (0..3).any(|dim| coupled[dim] && boundary[dim] != Boundary::Periodic) {
-            return fault("barostat.axes", "includes a direction with walls, along which a box keeps its length");
+            return fault(
+                "barostat.axes",
+                "includes a direction with walls, along which a box keeps its length",
+            );
         }
         if coupled == [false; 3] {
             return fault("barostat.axes", "is z alone, which a system in two dimensions does not have");
         }
         if self.kind == BarostatKind::StochasticCellRescaling && integrator.temperature().is_none() {
-            return fault("barostat.kind", "needs an integrator with a temperature to be `stochastic-cell-rescaling`");
+            return fault(
+                "barostat.kind",
+                "needs an integrator with a temperature to be `stochastic-cell-rescaling`",
+            );
         }
         Ok(())
     }
@@ -221,7 +227,9 @@ impl BoxCoupling {
     fn strain_of(&self, pressure: f64, normal: f64, compressibility: f64, now: &PressureMoment) -> f64 {
         let rate = compressibility * self.span / self.keys.relaxation;
         let noise = match self.keys.kind {
-            BarostatKind::StochasticCellRescaling => (2.0 * now.temperature * rate / now.volume).sqrt() * normal,
+            BarostatKind::StochasticCellRescaling => {
+                (2.0 * now.temperature * rate / now.volume).sqrt() * normal
+            }
             BarostatKind::Berendsen => 0.0,
         };
         rate * (pressure - self.keys.pressure) + noise
@@ -238,7 +246,8 @@ mod tests {
     fn coupling(kind: BarostatKind, axes: CoupledAxes) -> BoxCoupling {
         let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [5; 3]);
         let config = Config::new(lattice, LennardJones::reduced(2.5));
-        let keys = Barostat { kind, pressure: 1.0, relaxation: 1.0, compressibility: 0.05, axes, every: Some(2) };
+        let keys =
+            Barostat { kind, pressure: 1.0, relaxation: 1.0, compressibility: 0.05, axes, every: Some(2) };
         BoxCoupling::new(keys, &config)
     }
 

@@ -15,6 +15,7 @@ use crate::halo::total;
 use crate::interaction::Interaction;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
+use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::state::State;
 use crate::timing::RankTiming;
@@ -104,19 +105,24 @@ impl<I: Interaction> Simulation<'_, I> {
         if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.trace().is_finite()) {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
+        self.reservoir_energy = self.reservoir_now()?;
+        Ok(sums)
+    }
+
+    /// The energy that thermostat and barostat, of this stage and those before, have taken from the particles. *Collective.*
+    pub(crate) fn reservoir_now(&mut self) -> Result<f64, EngineError> {
         let State { integrator, barostat, .. } = &mut self.state;
         let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
-        self.reservoir_energy = integrator.reservoir_energy(self.world)? - work;
-        Ok(sums)
+        Ok(self.earlier_reservoirs + integrator.reservoir_energy(self.world)? - work)
     }
 
     /// Ends the run if the conserved energy has changed by more than the configuration allows; the same on all ranks.
     fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
+        let Some(quantity) = self.setup.config.integrator.conserved() else { return Ok(()) };
         self.energy.note(thermo);
         let change = self.energy.drift;
         match self.setup.config.max_drift {
             Some(most) if change.abs() > most => {
-                let quantity = self.setup.config.integrator.conserved();
                 Err(EngineError::Drift { step: thermo.step, quantity, change, most })
             }
             _ => Ok(()),
@@ -151,6 +157,7 @@ impl<I: Interaction> Simulation<'_, I> {
         ForceTotals {
             potential_energy: sums.pairs.energy + energy,
             virial: sums.pairs.virial.trace(),
+            virial_tensor: sums.pairs.virial,
             tail_energy: energy,
             pressure: sums.observables(&self.state.domain, self.tail).pressure,
         }
@@ -215,6 +222,11 @@ impl<I: Interaction> Simulation<'_, I> {
     /// The state of this rank. Velocities are half a step behind unless an observer has asked for them.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// What it was made from, with the integrator and the box as they are now.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Particles of the whole system.

@@ -79,6 +79,11 @@ pub struct EnergyReport {
 }
 
 impl EnergyReport {
+    /// From now on another quantity is conserved.
+    pub(crate) fn begin_anew(&mut self) {
+        *self = Self { first_force: self.first_force, ..Self::default() };
+    }
+
     /// Takes down one more state.
     pub(crate) fn note(&mut self, thermo: &Thermo) {
         if self.looks == 0 {
@@ -99,6 +104,8 @@ pub struct ForceTotals {
     pub potential_energy: f64,
     /// Sum of r . f over pairs.
     pub virial: f64,
+    /// Sum of r f over pairs.
+    pub virial_tensor: SymmetricTensor,
     /// Tail correction of the energy.
     pub tail_energy: f64,
     /// Pressure.

@@ -8,13 +8,14 @@ use md_core::rebuild::{Due, RebuildWatch};
 use md_core::threads::ThreadsError;
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
+use crate::barostat::{Barostat, BoxCoupling};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
 use crate::ending::Ending;
 use crate::error::EngineError;
 use crate::initial;
-use crate::integrator::{Completion, Integrate, Motion};
+use crate::integrator::{Completion, Integrate, Integrator, Motion};
 use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
 use crate::rebuild::RebuildAnswer;
@@ -49,8 +50,10 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) traffic_closed: Traffic,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
-    /// What [`Integrate::reservoir_energy`] last said.
+    /// What the conserved energy has beyond the total energy, when it was last asked for.
     pub(crate) reservoir_energy: f64,
+    /// The part of it that integrators and barostats of earlier stages have left.
+    pub(crate) earlier_reservoirs: f64,
     /// Pair sums of this rank, and the last step that computed them.
     pub(crate) pairs: PairSums,
     pub(crate) pairs_step: u64,
@@ -117,6 +120,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             neighborhood: NeighborReport::default(),
             energy: EnergyReport::default(),
             reservoir_energy: 0.0,
+            earlier_reservoirs: 0.0,
             pairs: PairSums::default(),
             pairs_step: 0,
             observed: None,
@@ -151,7 +155,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.ending = Ending::not_before(self.state.step);
         while self.state.step < last {
             let next = self.state.step + 1;
-            if next < last && self.ends_early(observers)? {
+            let is_finished = self.state.integrator.is_finished();
+            if next < last && (is_finished || self.ends_early(observers)?) {
                 observers.iter_mut().for_each(|observer| observer.ends_at(next));
                 last = next;
             }
@@ -281,6 +286,33 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// What computes the forces.
     pub fn interaction(&self) -> &I {
         &self.interaction
+    }
+
+    /// Goes on with another of the integrators one can choose, and perhaps a barostat, whose ramps go over the next `steps` steps. The
+    /// conserved energy goes on from where it is. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; [`EngineError::Config`] for keys that cannot be.
+    pub fn begin_stage(
+        &mut self,
+        integrator: Integrator,
+        barostat: Option<Barostat>,
+        steps: u64,
+    ) -> Result<(), EngineError> {
+        self.complete_step()?;
+        self.earlier_reservoirs = self.reservoir_now()?;
+        if self.setup.config.integrator.conserved().is_none() {
+            self.energy.begin_anew();
+        }
+        let config = &mut self.setup.config;
+        (config.integrator, config.barostat) = (integrator, barostat);
+        config.schedule = self.state.step..self.state.step + steps;
+        if let Some(barostat) = &barostat {
+            barostat.check(config.dimension, config.boundary, &integrator)?;
+        }
+        self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, config));
+        self.state.integrator = integrator.build(&self.setup)?;
+        Ok(())
     }
 
     /// Goes on with another integrator from the present state. *Collective.*

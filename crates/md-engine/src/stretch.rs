@@ -90,9 +90,8 @@ impl<I: Interaction> Simulation<'_, I> {
         let (domain, grid) = (self.state.domain, &self.decomposition.grid);
         let is_too_thin = self.setup.check_cells(grid, self.interaction.cutoff()).is_err();
         let ParallelConfig { partition, rank_grid, .. } = self.setup.config.parallel;
-        let divided = |least: f64| {
-            Division::new(domain, least, self.atoms(), self.world.ranks(), partition, rank_grid)
-        };
+        let divided =
+            |least: f64| Division::new(domain, least, self.atoms(), self.world.ranks(), partition, rank_grid);
         if is_too_thin {
             return Ok(Some(divided(list_radius)?));
         }

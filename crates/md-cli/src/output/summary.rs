@@ -88,9 +88,10 @@ impl Summary<'_> {
         if let Some(trajectory) = &facts.trajectory {
             map.serialize_entry("trajectory", trajectory)?;
         }
-        if let Some(ForceTotals { potential_energy, virial, tail_energy, pressure }) = totals {
+        if let Some(ForceTotals { potential_energy, virial, virial_tensor, tail_energy, pressure }) = totals {
             map.serialize_entry("potential_energy", potential_energy)?;
             map.serialize_entry("virial", virial)?;
+            map.serialize_entry("virial_tensor", &virial_tensor.0)?;
             map.serialize_entry("tail_energy", tail_energy)?;
             map.serialize_entry("pressure", pressure)?;
         }
@@ -151,11 +152,18 @@ fn key_of_null(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use md_core::SymmetricTensor;
+
     use super::*;
     use crate::output::fixtures::{context, facts, reduced, two_ranks};
 
-    const TOTALS: ForceTotals =
-        ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
+    const TOTALS: ForceTotals = ForceTotals {
+        potential_energy: -4351.5,
+        virial: -568.67,
+        virial_tensor: SymmetricTensor([-189.0, -189.0, -190.67, 1.0, 0.0, -2.5]),
+        tail_energy: -198.49,
+        pressure: 0.1,
+    };
 
     #[test]
     fn the_summary_of_a_run_begins_with_its_settings_and_results() {
@@ -213,6 +221,7 @@ mod tests {
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["potential_energy"], -4351.5);
         assert_eq!(value["virial"], -568.67);
+        assert_eq!(value["virial_tensor"], json!([-189.0, -189.0, -190.67, 1.0, 0.0, -2.5]));
         assert_eq!(value["tail_energy"], -198.49);
         assert_eq!(value["pressure"], 0.1);
         assert_eq!((&value["ns_per_atom_step"], &value["atom_steps_per_s"]), (&0.0.into(), &0.0.into()));

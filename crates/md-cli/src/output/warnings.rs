@@ -74,11 +74,12 @@ fn dangers(report: &NeighborReport) -> Option<String> {
 fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Option<String> {
     let Config { max_drift, integrator, .. } = &setup.config;
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
+    let conserved = integrator.conserved()?;
     (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING * units.energy).then(|| {
         format!(
             "the {} has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
              {cause}{}",
-            integrator.conserved(),
+            conserved,
             significant(largest_change, DIGITS),
             significant(percent(largest_change, mean_kinetic), DIGITS),
             100.0 * LARGEST_CHANGE,

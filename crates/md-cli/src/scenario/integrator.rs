@@ -12,7 +12,7 @@ use super::simulation::Simulation;
 use super::system::System;
 
 /// `[integrator]`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = lift_kind)]
 pub struct IntegratorTable {
     /// Which integrator, and its keys.
@@ -31,9 +31,8 @@ pub(super) fn check(
     system: &System,
 ) -> Checked {
     let dimension = if simulation.dimension == 2 { Dimension::Two } else { Dimension::Three };
-    let of_barostat = || {
-        barostat.as_ref().map_or(Ok(()), |barostat| barostat.check(dimension, system.boundary, kind))
-    };
+    let of_barostat =
+        || barostat.as_ref().map_or(Ok(()), |barostat| barostat.check(dimension, system.boundary, kind));
     kind.check().and_then(|()| of_barostat()).map_err(|KeyFault { key, problem }| {
         let path = format!("{path}.{key}");
         Finding::new(path.as_str(), format!("`{path}` {problem}"), help(key))
@@ -52,7 +51,9 @@ fn help(key: &str) -> &'static str {
         "barostat.relaxation" => "2.0 is usual, in units of tau",
         "barostat.compressibility" => "0.1 is about that of a Lennard-Jones liquid",
         "barostat.axes" => "name axes whose boundaries are periodic, for example \"z\"",
-        "barostat.kind" => "give the integrator a thermostat, for example `kind = \"csvr\"`, or use `berendsen`",
+        "barostat.kind" => {
+            "give the integrator a thermostat, for example `kind = \"csvr\"`, or use `berendsen`"
+        }
         _ => "leave the key out for its default",
     }
 }

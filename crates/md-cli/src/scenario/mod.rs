@@ -10,6 +10,7 @@
 //! | --- | --- | --- |
 //! | `[simulation]` | `simulation` | title, time step, length of the run |
 //! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
+//! | `[[stage]]` | `stage` | parts of the run, each with its own length and integrator |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
@@ -35,6 +36,7 @@ mod shape;
 mod simulation;
 mod source;
 mod species;
+mod stage;
 mod system;
 mod wording;
 
@@ -54,6 +56,7 @@ pub use simulation::Simulation;
 pub use source::{ScenarioSource, effective_toml, fault, load};
 pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
+pub use stage::{Stage, StagePlan};
 pub use system::{InputFile, InputFormat, Lattice, System};
 pub(crate) use wording::{listed, nearest};
 
@@ -77,6 +80,9 @@ pub struct Scenario {
     /// How the equations of motion are integrated.
     #[serde(default)]
     pub integrator: IntegratorTable,
+    /// Parts of the run, one after the other, instead of `simulation.steps`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stage: Vec<Stage>,
     /// Ranks, partition and halo exchange.
     #[serde(default)]
     pub parallel: Parallel,
@@ -94,6 +100,7 @@ fn validate(scenario: &Scenario) -> finding::Checked {
     interaction::check(&scenario.interaction, &scenario.species, &scenario.system)?;
     neighbor::check(&scenario.neighbor)?;
     integrator::check("integrator", &scenario.integrator, &scenario.simulation, &scenario.system)?;
+    stage::check(scenario)?;
     parallel::check(&scenario.parallel, &scenario.simulation)?;
     output::check(&scenario.output)
 }

@@ -219,7 +219,10 @@ impl<'s> Node<'s> {
     /// The table that may stand here instead of the first alternative.
     pub(super) fn other_table(self) -> Option<Self> {
         let others = alternatives(self.follow(self.own)).iter().skip(1);
-        others.map(|node| self.follow(node)).find(|node| type_name(node) == "object").map(|node| self.at(node))
+        others
+            .map(|node| self.follow(node))
+            .find(|node| type_name(node) == "object")
+            .map(|node| self.at(node))
     }
 
     /// The variants of a table with a `kind`.

@@ -48,7 +48,7 @@ pub fn load(source: &ScenarioSource) -> Result<Scenario, ScenarioError> {
             .map_err(|fault| ScenarioError::from_override(source, text, fault))?;
     }
     refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
-    shape::fill_kinds(&mut tree, &schema);
+    shape::fill_in(&mut tree, &schema);
     let scenario: Scenario = Value::Table(tree)
         .try_into()
         .map_err(|error: toml::de::Error| ScenarioError::from_decoding(source, &error))?;

@@ -76,7 +76,8 @@ impl LangevinDynamics {
                 let block = number * noise::BLOCK..number * noise::BLOCK + id.len();
                 self.key.fill(step, id, self.verlet.simd, &mut normals);
                 for dim in 0..dimensions {
-                    let (velocity, force) = (&mut velocity[dim][block.clone()], &mut force[dim][block.clone()]);
+                    let (velocity, force) =
+                        (&mut velocity[dim][block.clone()], &mut force[dim][block.clone()]);
                     let species = &species[block.clone()];
                     self.verlet.kick_column(kicks, velocity, force, species);
                     force.fill(0.0);
@@ -216,7 +217,12 @@ mod tests {
     #[test]
     fn without_friction_it_is_velocity_verlet() {
         let (threads, simd) = (Threads::one(), SimdLevel::detect());
-        let moving = |id: u64| Particle { id, species: (id % 2) as u32, position: [1.0; 3], velocity: [id as f64, 0.5, 0.0] };
+        let moving = |id: u64| Particle {
+            id,
+            species: (id % 2) as u32,
+            position: [1.0; 3],
+            velocity: [id as f64, 0.5, 0.0],
+        };
         for masses in [&[1.3, 1.3][..], &[1.3, 0.7]] {
             let mut particles: Particles = (1..=1000).map(moving).collect();
             particles.clear_forces(&threads);
@@ -236,11 +242,17 @@ mod tests {
     #[test]
     fn the_heat_is_what_kinetic_energies_gain() {
         let threads = Threads::one();
-        let moving = |id: u64| Particle { id, species: (id % 2) as u32, position: [1.0; 3], velocity: [0.1, 0.5, -1.0] };
+        let moving = |id: u64| Particle {
+            id,
+            species: (id % 2) as u32,
+            position: [1.0; 3],
+            velocity: [0.1, 0.5, -1.0],
+        };
         let masses = [1.5, 0.5];
         let mut particles: Particles = (1..=777).map(moving).collect();
         particles.clear_forces(&threads);
-        let kinetic = |particles: &Particles| 0.5 * crate::observables::twice_kinetic_energy(particles, &masses);
+        let kinetic =
+            |particles: &Particles| 0.5 * crate::observables::twice_kinetic_energy(particles, &masses);
         let before = kinetic(&particles);
         let verlet = VelocityVerlet::new(0.01, &masses, SimdLevel::detect());
         let dynamics = LangevinDynamics::new(verlet, &masses, 0.5, NoiseKey::of_seed(1));

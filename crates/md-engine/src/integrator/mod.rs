@@ -7,6 +7,7 @@
 
 mod berendsen;
 mod csvr;
+mod fire;
 mod langevin;
 mod nose_hoover;
 mod rescale;
@@ -24,6 +25,7 @@ use crate::error::EngineError;
 use crate::setup::Setup;
 pub use berendsen::BerendsenKeys;
 pub use csvr::CsvrKeys;
+pub use fire::FireKeys;
 pub use langevin::{LangevinKeys, LangevinScheme};
 pub use nose_hoover::NoseHooverKeys;
 pub use rescale::RescaleKeys;
@@ -77,6 +79,11 @@ pub trait Integrate: Debug {
         Completion::Immediate
     }
 
+    /// Whether it has done what it was to do, so that the run or stage ends; the same on all ranks.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
     /// The temperature it keeps after a step, if it keeps one.
     fn temperature(&self, _step: u64) -> Option<f64> {
         None
@@ -108,7 +115,9 @@ pub trait Integrate: Debug {
 
 /// Words that another integrator remembers.
 fn does_not_fit(count: usize) -> EngineError {
-    EngineError::Config(format!("{count} remembered numbers are not those of this integrator with these keys"))
+    EngineError::Config(format!(
+        "{count} remembered numbers are not those of this integrator with these keys"
+    ))
 }
 
 /// What is wrong with a key of an integrator.
@@ -220,14 +229,17 @@ integrators! {
     Berendsen(BerendsenKeys),
     /// Velocities scaled to one temperature every so many steps: for equilibration, no ensemble.
     Rescale(RescaleKeys),
+    /// Minimisation of the potential energy by FIRE.
+    Fire(FireKeys),
 }
 
 impl Integrator {
-    /// The name of what it conserves.
-    pub fn conserved(&self) -> &'static str {
+    /// The name of what it conserves, if it conserves something.
+    pub fn conserved(&self) -> Option<&'static str> {
         match self {
-            Self::VelocityVerlet(_) => "total energy",
-            _ => "conserved energy",
+            Self::VelocityVerlet(_) => Some("total energy"),
+            Self::Fire(_) => None,
+            _ => Some("conserved energy"),
         }
     }
 }

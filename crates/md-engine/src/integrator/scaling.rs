@@ -97,7 +97,8 @@ impl Timing {
         if relaxation >= span {
             return Ok(());
         }
-        let problem = format!("is {relaxation:?}, shorter than the {span:?} between two actions of the thermostat");
+        let problem =
+            format!("is {relaxation:?}, shorter than the {span:?} between two actions of the thermostat");
         Err(KeyFault { key: "relaxation", problem }.into())
     }
 }

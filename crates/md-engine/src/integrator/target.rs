@@ -40,7 +40,8 @@ impl Temperature {
             Self::Constant(_) => ["temperature"; 2],
             Self::Ramp(_) => ["temperature.from", "temperature.to"],
         };
-        let faulty = names.into_iter().zip(self.ends()).find(|(_, value)| !(*value >= 0.0 && value.is_finite()));
+        let faulty =
+            names.into_iter().zip(self.ends()).find(|(_, value)| !(*value >= 0.0 && value.is_finite()));
         faulty.map_or(Ok(()), |(key, value)| Err(KeyFault::not_a_number_from_0(key, value)))
     }
 }
