@@ -4,7 +4,9 @@
 use crate::support::{MELT, Start, Workdir, p2p_available};
 use serde_json::Value;
 
-const THERMO: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure";
+const THERMO: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,\
+     pressure_xx,pressure_yy,pressure_zz,pressure_xy,pressure_xz,pressure_yz,\
+     volume,conserved_per_atom,box_x,box_y,box_z,density";
 const CONTEXT: &str =
     "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
 const TIMING: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";

@@ -62,6 +62,8 @@ pub(crate) struct ReferenceSums {
     pub(crate) energy: f64,
     /// Sum of r . f.
     pub(crate) virial: f64,
+    /// Sum of r f: xx, yy, zz, xy, xz, yz.
+    pub(crate) virial_tensor: [f64; 6],
     /// Ids count from 1, type 1.
     pub(crate) forces: Vec<ForceRow>,
     /// The largest sum of magnitudes of pair forces on one particle: what rounding is relative to.
@@ -149,7 +151,13 @@ impl Configuration {
 
     /// Every particle against every other and its images.
     pub(crate) fn sums(&self, pair: Pair) -> ReferenceSums {
-        let mut sums = ReferenceSums { energy: 0.0, virial: 0.0, forces: Vec::new(), scale: 0.0 };
+        let mut sums = ReferenceSums {
+            energy: 0.0,
+            virial: 0.0,
+            virial_tensor: [0.0; 6],
+            forces: Vec::new(),
+            scale: 0.0,
+        };
         for (i, &position) in self.positions.iter().enumerate() {
             let (mut force, mut magnitudes) = ([0.0; 3], 0.0);
             for (j, &other) in self.positions.iter().enumerate() {
@@ -162,6 +170,10 @@ impl Configuration {
                     let (energy, slope) = pair.energy_and_slope(r);
                     sums.energy += 0.5 * energy;
                     sums.virial -= 0.5 * slope * r;
+                    let products = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+                    for (sum, [a, b]) in sums.virial_tensor.iter_mut().zip(products) {
+                        *sum -= 0.5 * slope / r * vector[a] * vector[b];
+                    }
                     magnitudes += slope.abs();
                     for dim in 0..3 {
                         force[dim] -= slope * vector[dim] / r;

@@ -78,6 +78,13 @@ fn check(
         assert_forces(&outcome.forces(), &expected.forces, expected.scale, relative, &what);
         assert_close(outcome.number("potential_energy"), expected.energy, relative, &what);
         assert_close(outcome.number("virial"), expected.virial, 10.0 * relative, &what);
+        let tensor = &outcome.summary()["virial_tensor"];
+        let scale = expected.virial_tensor.iter().fold(0.0, |most: f64, component| most.max(component.abs()));
+        for (index, wanted) in expected.virial_tensor.into_iter().enumerate() {
+            let found = tensor[index].as_f64().unwrap();
+            let allowed = 10.0 * relative * scale;
+            assert!((found - wanted).abs() < allowed, "{what}: virial {index} is {found}, not {wanted}");
+        }
         assert_balanced(&outcome, expected.scale, balance);
         divisions.insert((case.partition, case.ranks));
     }

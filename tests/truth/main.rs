@@ -4,6 +4,7 @@ mod backends;
 mod brute_force;
 mod configs;
 mod energy;
+mod ensembles;
 mod equilibrium;
 mod identity;
 mod lammps_runs;

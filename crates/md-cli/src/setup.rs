@@ -54,6 +54,8 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         None => (sites(source, scenario)?, own_masses.collect()),
     };
     let Scenario { simulation, system, interaction, neighbor, parallel, .. } = scenario;
+    let stages = scenario.stages();
+    let (integrator, steps) = stages.first().map(|stage| (stage.integrator, stage.steps)).unwrap_or_default();
     Ok(Config {
         dimension: if simulation.dimension == 2 { Dimension::Two } else { Dimension::Three },
         boundary: system.boundary,
@@ -65,7 +67,9 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
         tail_correction: if interaction.tail_correction { TailCorrection::On } else { TailCorrection::Off },
         timestep: simulation.timestep,
         max_drift: simulation.max_drift,
-        integrator: scenario.integrator,
+        integrator: integrator.kind,
+        barostat: integrator.barostat,
+        schedule: 0..steps,
         neighbor: neighbor_config(neighbor),
         parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,
@@ -128,7 +132,8 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
 fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource, ScenarioError> {
     let made = lattice(source, scenario)?;
     let of_scenario = scenario.system.lattice.as_ref();
-    let Some((lattice, vapour)) = of_scenario.and_then(|lattice| Some((lattice, lattice.vapour.as_ref()?))) else {
+    let Some((lattice, vapour)) = of_scenario.and_then(|lattice| Some((lattice, lattice.vapour.as_ref()?)))
+    else {
         return Ok(made.into());
     };
     let dimensions = lattice.kind.dimension().count();
@@ -136,7 +141,8 @@ fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource,
     let share = vapour.density * volume / made.len() as f64;
     let thinned = ThinnedLattice::new(made, dimensions, vapour.regions(), share, scenario.simulation.seed);
     if thinned.is_empty() {
-        let message = "no site of the lattice is taken: the liquid has no site, and the vapour none by chance";
+        let message =
+            "no site of the lattice is taken: the liquid has no site, and the vapour none by chance";
         let help = "larger regions, a denser vapour or more cells";
         return Err(ScenarioError::at(source, "system.lattice.vapour", message.to_owned(), help));
     }

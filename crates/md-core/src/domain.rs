@@ -62,6 +62,12 @@ impl Domain {
         self.lengths[..self.dimension.count()].iter().product()
     }
 
+    /// The same box with its lengths multiplied, its lower corner where it was.
+    #[must_use]
+    pub fn stretched(&self, factors: [f64; 3]) -> Self {
+        Self { lengths: [0, 1, 2].map(|dim| self.lengths[dim] * factors[dim]), ..*self }
+    }
+
     /// Upper corner.
     pub fn upper(&self, dim: usize) -> f64 {
         self.origin[dim] + self.lengths[dim]

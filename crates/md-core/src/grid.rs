@@ -47,7 +47,9 @@ pub enum GridError {
         ranks: usize,
     },
     /// There is nothing to divide by.
-    #[error("the weights of the cells are all zero, or some are no numbers from 0: nothing says how to divide the work")]
+    #[error(
+        "the weights of the cells are all zero, or some are no numbers from 0: nothing says how to divide the work"
+    )]
     NoWeight,
     /// A partition that this program was built without.
     #[error("this program was built without partition `{partition}`; build it with the feature `{feature}`")]
@@ -116,6 +118,11 @@ impl CellGrid {
     pub fn new(domain: Domain, counts: Cell) -> Self {
         let inverse_length = [0, 1, 2].map(|dim| f64::from(counts[dim]) / domain.lengths[dim]);
         Self { counts, domain, inverse_length }
+    }
+
+    /// The same cells over a stretched box.
+    pub fn over(&self, domain: Domain) -> Self {
+        Self::new(domain, self.counts)
     }
 
     /// Cells per dimension.

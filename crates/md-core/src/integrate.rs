@@ -5,6 +5,10 @@
 //! kicks ([`HalfKicks::Fused`]): the same sums in the same order, so the same bits. That saves a pass over velocities and forces,
 //! which costs what memory costs: a twentieth of a step once the particles fill more than a cache.
 
+mod langevin;
+
+pub use langevin::{Bath, LangevinDynamics};
+
 use crate::domain::Domain;
 use crate::particles::Particles;
 use crate::simd::SimdLevel;

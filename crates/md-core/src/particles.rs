@@ -293,6 +293,28 @@ impl Particles {
         self.force.iter().all(|column| column[..self.owned].iter().all(|&force| force == 0.0))
     }
 
+    /// Moves owned particles as a box is stretched whose lower corner stays where it is.
+    pub fn stretch_positions(&mut self, origin: [f64; 3], factors: [f64; 3], threads: &Threads) {
+        let owned = self.owned;
+        let position = self.position.each_mut().map(|column| &mut column[..owned]);
+        threads.each(position, |position| {
+            for ((column, factor), origin) in position.into_iter().zip(factors).zip(origin) {
+                column.iter_mut().for_each(|value| *value = origin + (*value - origin) * factor);
+            }
+        });
+    }
+
+    /// Multiplies the velocities of owned particles, each component by its factor.
+    pub fn scale_velocities(&mut self, factors: [f64; 3], threads: &Threads) {
+        let owned = self.owned;
+        let velocity = self.velocity.each_mut().map(|column| &mut column[..owned]);
+        threads.each(velocity, |velocity| {
+            for (column, factor) in velocity.into_iter().zip(factors) {
+                column.iter_mut().for_each(|value| *value *= factor);
+            }
+        });
+    }
+
     /// Sets the forces on ghosts and padding to zero.
     pub fn clear_ghost_forces(&mut self, threads: &Threads) {
         let force = self.force.each_mut().map(|column| &mut column.padded_mut()[self.owned..]);

@@ -3,13 +3,15 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use rand_distr::{Distribution, StandardNormal, StandardUniform};
+use rand_distr::{ChiSquared, Distribution, StandardNormal, StandardUniform};
 
 /// What a draw is for; each purpose has its own independent streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Velocity = 1,
     Species = 2,
+    Thermostat = 3,
+    Barostat = 4,
 }
 
 fn generator(seed: u64, purpose: Purpose, id: u64) -> ChaCha8Rng {
@@ -30,6 +32,29 @@ pub fn normal_vector(seed: u64, id: u64) -> [f64; 3] {
 /// A uniform number in \[0, 1) for a particle.
 pub fn uniform(seed: u64, id: u64) -> f64 {
     StandardUniform.sample(&mut generator(seed, Purpose::Species, id))
+}
+
+/// What a stochastic thermostat draws in a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ThermostatDraw {
+    /// A standard normal number.
+    pub normal: f64,
+    /// The sum of the squares of so many others.
+    pub squares: f64,
+}
+
+/// Draws for a step: a normal number and the sum of the squares of `others` more, the same on all ranks.
+pub fn thermostat_draw(seed: u64, step: u64, others: f64) -> ThermostatDraw {
+    let mut generator = generator(seed, Purpose::Thermostat, step);
+    let normal = StandardNormal.sample(&mut generator);
+    let squares = ChiSquared::new(others).map_or(0.0, |squares| squares.sample(&mut generator));
+    ThermostatDraw { normal, squares }
+}
+
+/// Three standard normal numbers for the box in a step, the same on all ranks.
+pub fn barostat_draw(seed: u64, step: u64) -> [f64; 3] {
+    let mut generator = generator(seed, Purpose::Barostat, step);
+    std::array::from_fn(|_| StandardNormal.sample(&mut generator))
 }
 
 #[cfg(test)]

@@ -30,7 +30,12 @@ pub enum RebuildPolicy {
 #[derive(Debug, Clone)]
 pub struct RebuildWatch {
     policy: RebuildPolicy,
+    /// At a rebuild.
+    full_skin: f64,
+    /// What is left of it: pairs come nearer when the box shrinks.
     skin: f64,
+    /// The smallest factor by which a length of the box has changed since the last rebuild.
+    stretched: [f64; 3],
     steps_since: u64,
     reference: [Vec<f64>; 3],
     simd: SimdLevel,
@@ -62,7 +67,18 @@ impl RebuildWatch {
     /// Nothing built yet.
     pub fn new(policy: RebuildPolicy, skin: f64, simd: SimdLevel) -> Self {
         let growth = [0.0, f64::INFINITY];
-        Self { policy, skin, steps_since: 0, reference: Default::default(), simd, known: 0.0, growth }
+        let full_skin = skin;
+        Self {
+            policy,
+            full_skin,
+            skin,
+            stretched: [1.0; 3],
+            steps_since: 0,
+            reference: Default::default(),
+            simd,
+            known: 0.0,
+            growth,
+        }
     }
 
     /// Counts a step.
@@ -103,6 +119,23 @@ impl RebuildWatch {
         2.0 * (self.known + 2.0 * self.growth[0].max(self.growth[1])) >= self.skin
     }
 
+    /// The box has been stretched, and the positions with it. Lists hold pairs that were within `list_radius` at the last rebuild, which
+    /// are now within as much less as the box has shrunk: that is taken off the skin.
+    pub fn stretch(&mut self, list_radius: f64, origin: [f64; 3], factors: [f64; 3]) {
+        for dim in 0..factors.len() {
+            let (origin, factor) = (origin[dim], factors[dim]);
+            self.stretched[dim] *= factor;
+            self.reference[dim].iter_mut().for_each(|x| *x = origin + (*x - origin) * factor);
+        }
+        let least = self.stretched.iter().copied().fold(1.0, f64::min);
+        self.skin = (self.full_skin - (1.0 - least) * list_radius).max(0.0);
+    }
+
+    /// Whether the box has shrunk so much that no skin is left.
+    pub fn is_used_up(&self) -> bool {
+        self.skin == 0.0 && self.full_skin > 0.0
+    }
+
     /// Whether a rebuild can come too late: the policy does not look at displacements.
     pub fn can_be_late(&self) -> bool {
         matches!(self.policy, RebuildPolicy::Every(steps) if steps > 1)
@@ -125,6 +158,7 @@ impl RebuildWatch {
             self.growth = [0.0, self.growth[0]];
         }
         (self.steps_since, self.known) = (0, 0.0);
+        (self.skin, self.stretched) = (self.full_skin, [1.0; 3]);
         for (reference, column) in self.reference.iter_mut().zip(&particles.position) {
             reference.clear();
             memory::reserve(reference, particles.owned());

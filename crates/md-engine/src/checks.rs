@@ -53,7 +53,8 @@ impl<I: Interaction> Simulation<'_, I> {
         let mut largest = [worst.map_or(0.0, |(_, force)| force)];
         self.world.max(&mut largest)?;
         self.energy.first_force = largest[0];
-        if largest[0] <= limit {
+        // A minimisation is there to part them.
+        if largest[0] <= limit || self.setup.config.integrator.conserved().is_none() {
             return Ok(());
         }
         let mine = worst.filter(|(_, force)| *force >= largest[0]);

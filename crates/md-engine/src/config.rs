@@ -1,5 +1,6 @@
 //! What a simulation is made from: typed configuration, checked by [`crate::Setup::new`].
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use md_comm::Buffering;
@@ -12,6 +13,7 @@ use md_core::{
 };
 
 use crate::balance::Balance;
+use crate::barostat::Barostat;
 use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
 use crate::second_share::SecondShare;
@@ -250,10 +252,14 @@ pub struct Config {
     pub tail_correction: TailCorrection,
     /// Time step, \[time\].
     pub timestep: f64,
-    /// Largest change of the total energy per atom, \[energy\]; where it is seen, beyond that the run ends.
+    /// Largest change per atom of what the integrator conserves, \[energy\]; where it is seen, beyond that the run ends.
     pub max_drift: Option<f64>,
     /// How the equations of motion are integrated.
     pub integrator: Integrator,
+    /// What keeps the pressure, if something does.
+    pub barostat: Option<Barostat>,
+    /// Steps over which ramps of the integrator's keys go.
+    pub schedule: Range<u64>,
     /// How pairs are found.
     pub neighbor: NeighborConfig,
     /// How the work is divided.
@@ -279,6 +285,8 @@ impl Config {
             timestep: TIMESTEP,
             max_drift: None,
             integrator: Integrator::default(),
+            barostat: None,
+            schedule: 0..0,
             neighbor: NeighborConfig::default(),
             parallel: ParallelConfig::default(),
         }
@@ -332,6 +340,10 @@ impl Config {
         placement::check_digits(&self.domain(), self.forces.cutoff())?;
         positive("the time step", self.timestep)?;
         self.max_drift.map_or(Ok(()), |max_drift| positive("the largest drift of the energy", max_drift))?;
+        self.integrator.check()?;
+        if let Some(barostat) = &self.barostat {
+            barostat.check(self.dimension, self.boundary, &self.integrator)?;
+        }
         check_neighbor(self.neighbor)?;
         let share = self.parallel.second_share.at_first();
         if !(0.0..=1.0).contains(&share) {

@@ -61,14 +61,16 @@ pub enum EngineError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A total energy that has changed by more than is allowed.
+    /// A conserved energy that has changed by more than is allowed.
     #[error(
-        "step {step}: the total energy has changed by {change:.3e} per atom, more than the {most:e} allowed"
+        "step {step}: the {quantity} has changed by {change:.3e} per atom, more than the {most:e} allowed"
     )]
     Drift {
         /// The step.
         step: u64,
-        /// Total energy per atom, minus that at the start.
+        /// What the integrator conserves.
+        quantity: &'static str,
+        /// Conserved energy per atom, minus that at the start.
         change: f64,
         /// [`crate::Config::max_drift`].
         most: f64,

@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 pub mod balance;
+pub mod barostat;
 mod checks;
 pub mod clock;
 pub mod config;
@@ -62,9 +63,11 @@ mod second_share;
 mod setup;
 mod simulation;
 mod state;
+mod stretch;
 mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
+pub use barostat::Barostat;
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

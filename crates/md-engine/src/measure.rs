@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use md_comm::{Choice, Traffic};
-use md_core::observables::{SystemSums, twice_kinetic_energy};
+use md_core::observables::{SystemSums, momentum_flux};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
@@ -15,6 +15,7 @@ use crate::halo::total;
 use crate::interaction::Interaction;
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
+use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::state::State;
 use crate::timing::RankTiming;
@@ -90,7 +91,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let State { particles, step, .. } = &self.state;
         let sums = SystemSums {
             atoms: particles.owned() as f64,
-            twice_kinetic: twice_kinetic_energy(particles, &self.setup.config.masses),
+            momentum_flux: momentum_flux(particles, &self.setup.config.masses),
             pairs: self.pairs,
         };
         let mut values = sums.to_array();
@@ -100,26 +101,38 @@ impl<I: Interaction> Simulation<'_, I> {
         if sums.atoms as u64 != expected {
             return Err(EngineError::WrongCount { step, found: sums.atoms as u64, expected });
         }
-        let (potential, kinetic) = (sums.pairs.energy / sums.atoms, 0.5 * sums.twice_kinetic / sums.atoms);
-        if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.is_finite()) {
+        let (potential, kinetic) = (sums.pairs.energy / sums.atoms, 0.5 * sums.twice_kinetic() / sums.atoms);
+        if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.trace().is_finite()) {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
+        self.reservoir_energy = self.reservoir_now()?;
         Ok(sums)
     }
 
-    /// Ends the run if the total energy has changed by more than the configuration allows; the same on all ranks.
+    /// The energy that thermostat and barostat, of this stage and those before, have taken from the particles. *Collective.*
+    pub(crate) fn reservoir_now(&mut self) -> Result<f64, EngineError> {
+        let State { integrator, barostat, .. } = &mut self.state;
+        let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
+        Ok(self.earlier_reservoirs + integrator.reservoir_energy(self.world)? - work)
+    }
+
+    /// Ends the run if the conserved energy has changed by more than the configuration allows; the same on all ranks.
     fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
+        let Some(quantity) = self.setup.config.integrator.conserved() else { return Ok(()) };
         self.energy.note(thermo);
         let change = self.energy.drift;
         match self.setup.config.max_drift {
-            Some(most) if change.abs() > most => Err(EngineError::Drift { step: thermo.step, change, most }),
+            Some(most) if change.abs() > most => {
+                Err(EngineError::Drift { step: thermo.step, quantity, change, most })
+            }
             _ => Ok(()),
         }
     }
 
     /// The thermodynamic state of these sums.
     pub fn thermo(&self, sums: &SystemSums) -> Thermo {
-        let observables = sums.observables(&self.state.domain, self.tail);
+        let domain = &self.state.domain;
+        let observables = sums.observables(domain, self.tail);
         Thermo {
             step: self.state.step,
             time: self.state.time,
@@ -128,6 +141,13 @@ impl<I: Interaction> Simulation<'_, I> {
             kinetic_per_atom: observables.kinetic_per_atom,
             total_per_atom: observables.potential_per_atom + observables.kinetic_per_atom,
             pressure: observables.pressure,
+            pressure_tensor: observables.pressure_tensor,
+            volume: domain.volume(),
+            lengths: domain.lengths,
+            density: sums.atoms / domain.volume(),
+            conserved_per_atom: observables.potential_per_atom
+                + observables.kinetic_per_atom
+                + self.reservoir_energy / sums.atoms,
         }
     }
 
@@ -136,7 +156,8 @@ impl<I: Interaction> Simulation<'_, I> {
         let Tail { energy, .. } = self.tail;
         ForceTotals {
             potential_energy: sums.pairs.energy + energy,
-            virial: sums.pairs.virial,
+            virial: sums.pairs.virial.trace(),
+            virial_tensor: sums.pairs.virial,
             tail_energy: energy,
             pressure: sums.observables(&self.state.domain, self.tail).pressure,
         }
@@ -201,6 +222,11 @@ impl<I: Interaction> Simulation<'_, I> {
     /// The state of this rank. Velocities are half a step behind unless an observer has asked for them.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// What it was made from, with the integrator and the box as they are now.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Particles of the whole system.

@@ -1,7 +1,7 @@
 //! What a simulation tells about itself: plain data for observers and files.
 
 use bytemuck::{Pod, Zeroable};
-use md_core::ImageCounts;
+use md_core::{ImageCounts, SymmetricTensor};
 
 /// The thermodynamic state, by LAMMPS's definitions (`units lj`, `thermo_modify norm yes`).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +20,16 @@ pub struct Thermo {
     pub total_per_atom: f64,
     /// Virial pressure.
     pub pressure: f64,
+    /// Pressure tensor; its trace is three times the pressure (in 2D twice).
+    pub pressure_tensor: SymmetricTensor,
+    /// Volume of the box, in 2D its area.
+    pub volume: f64,
+    /// Lengths of the box.
+    pub lengths: [f64; 3],
+    /// Atoms per volume.
+    pub density: f64,
+    /// What the integrator conserves, per atom: the total energy and that of thermostat and barostat.
+    pub conserved_per_atom: f64,
 }
 
 /// How the neighbourhood held, on all ranks. It lacks pairs where a particle has moved by more than half the skin since
@@ -50,12 +60,13 @@ impl NeighborReport {
     }
 }
 
-/// How well the total energy was kept, judged by the steps at which observers have asked for it.
+/// How well the integrator kept what it conserves (with constant energy the total energy), judged by the steps at which observers
+/// have asked for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EnergyReport {
-    /// Total energy per atom, last minus first.
+    /// Conserved energy per atom, last minus first.
     pub drift: f64,
-    /// Largest change of the total energy per atom since the first.
+    /// Largest change of the conserved energy per atom since the first.
     pub largest_change: f64,
     /// Mean kinetic energy per atom.
     pub mean_kinetic: f64,
@@ -63,19 +74,24 @@ pub struct EnergyReport {
     pub first_force: f64,
     /// Time of the last, \[time\].
     pub time: f64,
-    first_total: f64,
+    first_conserved: f64,
     looks: u64,
 }
 
 impl EnergyReport {
+    /// From now on another quantity is conserved.
+    pub(crate) fn begin_anew(&mut self) {
+        *self = Self { first_force: self.first_force, ..Self::default() };
+    }
+
     /// Takes down one more state.
     pub(crate) fn note(&mut self, thermo: &Thermo) {
         if self.looks == 0 {
-            self.first_total = thermo.total_per_atom;
+            self.first_conserved = thermo.conserved_per_atom;
         }
         self.looks += 1;
         self.time = thermo.time;
-        self.drift = thermo.total_per_atom - self.first_total;
+        self.drift = thermo.conserved_per_atom - self.first_conserved;
         self.largest_change = self.largest_change.max(self.drift.abs());
         self.mean_kinetic += (thermo.kinetic_per_atom - self.mean_kinetic) / self.looks as f64;
     }
@@ -88,6 +104,8 @@ pub struct ForceTotals {
     pub potential_energy: f64,
     /// Sum of r . f over pairs.
     pub virial: f64,
+    /// Sum of r f over pairs.
+    pub virial_tensor: SymmetricTensor,
     /// Tail correction of the energy.
     pub tail_energy: f64,
     /// Pressure.

@@ -86,7 +86,7 @@ impl Setup {
     }
 
     /// Whether cells hold all partners of a particle in adjacent ones, and f32 its coordinates.
-    fn check_cells(&self, grid: &CellGrid, cutoff: f64) -> Result<(), EngineError> {
+    pub(crate) fn check_cells(&self, grid: &CellGrid, cutoff: f64) -> Result<(), EngineError> {
         /// Of a cell that is exactly as long as it must be.
         const ROUNDING: f64 = 1e-9;
         let Self { domain, config, .. } = self;

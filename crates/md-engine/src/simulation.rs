@@ -9,13 +9,14 @@ use md_core::threads::ThreadsError;
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::balance::Balancer;
+use crate::barostat::{Barostat, BoxCoupling};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
 use crate::ending::Ending;
 use crate::error::EngineError;
 use crate::initial;
-use crate::integrator::{Completion, Integrate, Motion};
+use crate::integrator::{Completion, Integrate, Integrator, Motion};
 use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
 use crate::rebuild::RebuildAnswer;
@@ -41,6 +42,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) asked: Option<(u64, [f64; 2])>,
     pub(crate) clock: PhaseClock,
     pub(crate) tail: Tail,
+    /// Particles of each species in the whole system; none where there is no tail correction.
+    species_counts: Vec<u64>,
     /// The step at which measuring began, and the traffic until then.
     pub(crate) measured_from: u64,
     pub(crate) traffic_before: Traffic,
@@ -48,6 +51,10 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) traffic_closed: Traffic,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
+    /// What the conserved energy has beyond the total energy, when it was last asked for.
+    pub(crate) reservoir_energy: f64,
+    /// The part of it that integrators and barostats of earlier stages have left.
+    pub(crate) earlier_reservoirs: f64,
     /// Pair sums of this rank, and the last step that computed them.
     pub(crate) pairs: PairSums,
     pub(crate) pairs_step: u64,
@@ -100,7 +107,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let NeighborConfig { rebuild, skin, .. } = config.neighbor;
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
-            tail: tail(setup, &interaction, &particles, world)?,
+            tail: Tail::default(),
+            species_counts: species_counts(setup, &particles, world)?,
             state: State::new(particles, setup)?,
             next_division: None,
             cells: LocalCells::default(),
@@ -113,6 +121,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             traffic_closed: Traffic::default(),
             neighborhood: NeighborReport::default(),
             energy: EnergyReport::default(),
+            reservoir_energy: 0.0,
+            earlier_reservoirs: 0.0,
             pairs: PairSums::default(),
             pairs_step: 0,
             observed: None,
@@ -123,6 +133,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             world,
             interaction,
         };
+        simulation.tail = simulation.tail_now();
         simulation.move_and_rebuild()?;
         simulation.measure_levels()?;
         simulation.cells.make_room(&simulation.state.particles);
@@ -147,7 +158,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.ending = Ending::not_before(self.state.step);
         while self.state.step < last {
             let next = self.state.step + 1;
-            if next < last && self.ends_early(observers)? {
+            let is_finished = self.state.integrator.is_finished();
+            if next < last && (is_finished || self.ends_early(observers)?) {
                 observers.iter_mut().for_each(|observer| observer.ends_at(next));
                 last = next;
             }
@@ -164,7 +176,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// One step: positions to t + dt; then either migrate, make the border and rebuild the neighbourhood, or leave
+    /// One step: the box changes where a barostat acts after the step before; positions to t + dt; then either migrate, make the border and rebuild the neighbourhood, or leave
     /// ghosts to be gathered; forces, inner ones while the halo is in flight; velocities to t + dt, which wait until
     /// somebody looks at them or the next step begins, where the integrator allows it. *Collective.*
     ///
@@ -172,8 +184,13 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// Communication; lost particles.
     pub fn step(&mut self, evaluation: Evaluation) -> Result<(), EngineError> {
         self.balance()?;
+        self.couple_pressure()?;
         self.state.step += 1;
         self.state.time = self.state.step as f64 * self.setup.config.timestep;
+        let evaluation = match evaluation {
+            Evaluation::ForcesOnly if !self.barostat_acts_after(self.state.step) => Evaluation::ForcesOnly,
+            _ => Evaluation::WithEnergyAndVirial,
+        };
         let half_kicks = std::mem::replace(&mut self.half_kicks, HalfKicks::Single);
         self.integrate(|integrator, motion| integrator.before_forces(half_kicks, motion))?;
         let RebuildAnswer { due, displacement2 } = self.rebuild_due()?;
@@ -246,6 +263,17 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         work(&mut self.interaction, &mut context)
     }
 
+    /// The interaction's correction for all particles in the present box, where it is wanted.
+    pub(crate) fn tail_now(&self) -> Tail {
+        let State { domain, .. } = &self.state;
+        match self.setup.config.tail_correction {
+            TailCorrection::Off => Tail::default(),
+            TailCorrection::On => {
+                self.interaction.tail(&self.species_counts, domain.volume(), domain.dimension)
+            }
+        }
+    }
+
     /// Adds a field to the particles, zero at first: for observers, integrators and whoever else has something to remember
     /// of each particle. All ranks add the same fields in the same order.
     ///
@@ -263,6 +291,33 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     /// What computes the forces.
     pub fn interaction(&self) -> &I {
         &self.interaction
+    }
+
+    /// Goes on with another of the integrators one can choose, and perhaps a barostat, whose ramps go over the next `steps` steps. The
+    /// conserved energy goes on from where it is. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; [`EngineError::Config`] for keys that cannot be.
+    pub fn begin_stage(
+        &mut self,
+        integrator: Integrator,
+        barostat: Option<Barostat>,
+        steps: u64,
+    ) -> Result<(), EngineError> {
+        self.complete_step()?;
+        self.earlier_reservoirs = self.reservoir_now()?;
+        if self.setup.config.integrator.conserved().is_none() {
+            self.energy.begin_anew();
+        }
+        let config = &mut self.setup.config;
+        (config.integrator, config.barostat) = (integrator, barostat);
+        config.schedule = self.state.step..self.state.step + steps;
+        if let Some(barostat) = &barostat {
+            barostat.check(config.dimension, config.boundary, &integrator)?;
+        }
+        self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, config));
+        self.state.integrator = integrator.build(&self.setup)?;
+        Ok(())
     }
 
     /// Goes on with another integrator from the present state. *Collective.*
@@ -330,21 +385,15 @@ fn common_ground(
     Ok((threads?, narrowest.unwrap_or(level)))
 }
 
-/// The interaction's correction for all particles, where it is wanted. *Collective.*
-fn tail(
-    setup: &Setup,
-    interaction: &impl Interaction,
-    particles: &Particles,
-    world: &dyn World,
-) -> Result<Tail, EngineError> {
+/// Particles of each species, where the tail correction wants to know. *Collective.*
+fn species_counts(setup: &Setup, particles: &Particles, world: &dyn World) -> Result<Vec<u64>, EngineError> {
     if setup.config.tail_correction == TailCorrection::Off {
-        return Ok(Tail::default());
+        return Ok(Vec::new());
     }
     let mut counts = vec![0.0; setup.config.masses.len()];
     for &kind in &particles.species[..particles.owned()] {
         counts[kind as usize] += 1.0;
     }
     world.sum(&mut counts)?;
-    let counts: Vec<u64> = counts.into_iter().map(|count| count as u64).collect();
-    Ok(interaction.tail(&counts, setup.domain.volume(), setup.domain.dimension))
+    Ok(counts.into_iter().map(|count| count as u64).collect())
 }

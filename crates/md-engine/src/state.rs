@@ -2,6 +2,7 @@
 
 use md_core::{Domain, Particles};
 
+use crate::barostat::BoxCoupling;
 use crate::error::EngineError;
 use crate::integrator::Integrate;
 use crate::setup::Setup;
@@ -15,6 +16,8 @@ pub struct State {
     pub domain: Domain,
     /// The integrator and its own state.
     pub integrator: Box<dyn Integrate>,
+    /// What changes the box, if something does.
+    pub(crate) barostat: Option<BoxCoupling>,
     /// Steps made.
     pub step: u64,
     /// Simulated time, \[time\].
@@ -24,7 +27,9 @@ pub struct State {
 impl State {
     /// At step 0.
     pub(crate) fn new(particles: Particles, setup: &Setup) -> Result<Self, EngineError> {
-        let integrator = setup.config.integrator.build(setup)?;
-        Ok(Self { particles, domain: setup.domain, integrator, step: 0, time: 0.0 })
+        let config = &setup.config;
+        let integrator = config.integrator.build(setup)?;
+        let barostat = config.barostat.map(|keys| BoxCoupling::new(keys, config));
+        Ok(Self { particles, domain: setup.domain, integrator, barostat, step: 0, time: 0.0 })
     }
 }

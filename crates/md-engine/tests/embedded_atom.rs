@@ -7,7 +7,7 @@ use common::{largest_difference, melt, on_ranks};
 use md_core::force::{Newton, Pair};
 use md_core::{
     Evaluation, ExchangePattern, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, PartitionKind,
-    Shell,
+    Shell, SymmetricTensor,
 };
 use md_engine::{
     Division, EngineError, ForceContext, Forces, Interaction, Needs, ParticleRow, RowVector, Setup,
@@ -86,7 +86,7 @@ impl Interaction for EmbeddedAtoms {
                 }
             }
             sums.energy += newton.weight() * energy;
-            sums.virial += newton.weight() * force_over_r * r2;
+            sums.virial += SymmetricTensor::product(distance, distance) * (newton.weight() * force_over_r);
             sums.useful_pairs += newton.weight();
         }
         context.scatter_add(&[Field::FORCE])?;

@@ -69,7 +69,7 @@ fn with_share(second_share: SecondShare) -> [f64; 3] {
         let sums = simulation.system_sums()?;
         let share = simulation.timing()?.second_share;
         simulation.finalise()?;
-        Ok([sums.pairs.energy, sums.pairs.virial, share])
+        Ok([sums.pairs.energy, sums.pairs.virial.trace(), share])
     })
 }
 

@@ -204,9 +204,9 @@ fn an_interaction_may_be_none_at_all() {
         let config = Config { forces: Forces::Own { cutoff: 1.0 }, ..melt() };
         let setup = Setup::new(config, 2)?;
         let mut simulation = Simulation::with_interaction(world, &setup, None)?;
-        let before = simulation.system_sums()?.twice_kinetic;
+        let before = simulation.system_sums()?.twice_kinetic();
         simulation.run(50, &mut [])?;
-        let after = simulation.system_sums()?.twice_kinetic;
+        let after = simulation.system_sums()?.twice_kinetic();
         assert!(simulation.neighbor_report().rebuilds > 1);
         simulation.finalise()?;
         Ok((before, after))

@@ -29,7 +29,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     let rows = simulation.gather_rows(RowVector::Force)?;
     if let Some(directory) = directory {
         let summary = RunSummary { sums, wall_s: 0.0, drift_per_atom: 0.0, ended: Ended::AsPlanned };
-        let facts = facts(world, &simulation, &inputs.scenario, &setup, &summary);
+        let facts = facts(world, &simulation, &inputs.scenario, &summary);
         let context = context(world, &inputs.scenario, &setup, 0);
         let totals = simulation.force_totals(&sums);
         directory.write_whole(KnownFile::FORCES, &forces_csv(&rows)?)?;

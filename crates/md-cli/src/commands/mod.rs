@@ -168,13 +168,7 @@ struct RunSummary {
     ended: Ended,
 }
 
-fn facts(
-    world: &dyn World,
-    simulation: &Simulation,
-    scenario: &Scenario,
-    setup: &Setup,
-    summary: &RunSummary,
-) -> RunFacts {
+fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summary: &RunSummary) -> RunFacts {
     let (interaction, parallel) = (&scenario.interaction, &scenario.parallel);
     let force_unit = interaction.force_unit(&scenario.species);
     let units = Units { force: force_unit, energy: force_unit * interaction.diameter(&scenario.species) };
@@ -192,7 +186,7 @@ fn facts(
         },
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy, setup, units, interaction.shift),
+        warnings: warnings(&neighborhood, &energy, simulation.setup(), units, interaction.shift),
         neighborhood,
         lost_particles: 0,
         ended,

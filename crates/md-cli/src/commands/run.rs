@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use md_comm::World;
 use md_engine::{
-    Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo, Timings,
+    EngineError, Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot,
+    Thermo, Timings,
 };
 use md_lab::trace::TracedWorld;
 
@@ -29,7 +30,7 @@ use crate::output::{
     TrajectoryWriter, Verbosity,
 };
 use crate::report::RunFacts;
-use crate::scenario::Scenario;
+use crate::scenario::{IntegratorTable, Scenario, StagePlan};
 use crate::session::warn;
 use crate::{memory, replay, setup};
 use md_lab::RunContext;
@@ -62,7 +63,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     early_end.listen();
     traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
     simulation.start_measuring()?;
-    simulation.run(steps, &mut observers.all()).map_err(|error| {
+    let stages = scenario.stages();
+    let is_whole = run_stages(&mut simulation, &mut observers, &stages).map_err(|error| {
         RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
     })?;
     let timing = simulation.timing()?;
@@ -70,7 +72,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let (timings, ranks) = (Timings::reduce(&timing, world)?, timing.gather(ROOT, world)?);
     let sums = simulation.system_sums()?;
     let done = simulation.state().step;
-    let ended = if done < steps { early_end.reason(world)? } else { Ended::AsPlanned };
+    let ended = if is_whole { Ended::AsPlanned } else { early_end.reason(world)? };
     let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
     let drift_per_atom = observers.thermo.drift_per_atom();
     let grown = observers.finish();
@@ -82,7 +84,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     if let Some((console, directory)) = console.zip(directory) {
         let wall_s = timings.phase(Phase::Total).seconds.max;
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
-        let facts = facts(world, &simulation, scenario, &setup, &summary);
+        let facts = facts(world, &simulation, scenario, &summary);
         let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.path.clone());
         let facts = RunFacts { crowding, trajectory, ..facts };
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
@@ -162,6 +164,28 @@ impl Outputs {
     }
 }
 
+/// Makes the steps of all stages; says whether none of them was ended early. *Collective.*
+fn run_stages(
+    simulation: &mut Simulation,
+    observers: &mut Observers,
+    stages: &[StagePlan],
+) -> Result<bool, EngineError> {
+    for (number, stage) in stages.iter().enumerate() {
+        let first = simulation.state().step;
+        if number > 0 {
+            let IntegratorTable { kind, barostat } = stage.integrator;
+            simulation.begin_stage(kind, barostat, stage.steps)?;
+        }
+        observers.begin_stage(stage, first);
+        simulation.run(stage.steps, &mut observers.all())?;
+        let state = simulation.state();
+        if state.step < first + stage.steps && !state.integrator.is_finished() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// What is known at the end, on rank 0.
 struct Results {
     timings: Timings,
@@ -224,6 +248,17 @@ impl<'c> Observers<'c> {
             },
             frames: Frames { interval, writer: trajectory.flatten() },
             ticks: Ticks { console, early_end },
+        }
+    }
+
+    /// From here on the intervals are those of a stage, which says its name on the screen.
+    fn begin_stage(&mut self, stage: &StagePlan, first: u64) {
+        self.thermo.interval = stage.thermo;
+        self.thermo.last_step = first + stage.steps;
+        self.frames.interval = stage.trajectory;
+        if let (Some((_, console)), false) = (&self.thermo.rows, stage.name.is_empty()) {
+            let Console { screen, progress, .. } = &mut *console.borrow_mut();
+            progress.suspend(|| screen.print(&format!("Stage {} from step {first}\n", stage.name)));
         }
     }
 
@@ -292,6 +327,7 @@ impl Observer for Frames {
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
         let (Some(writer), Some(rows)) = (&mut self.writer, now.gathered) else { return Ok(()) };
+        writer.follow_box(now.domain.origin, now.domain.lengths);
         Ok(writer.write(now.step, now.time, rows)?)
     }
 

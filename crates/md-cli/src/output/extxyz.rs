@@ -69,6 +69,11 @@ impl TrajectoryWriter {
         Ok(Self { file, format: FrameFormat::new(frame_box, species) })
     }
 
+    /// From now on frames have a box of these lengths.
+    pub fn follow_box(&mut self, origin: [f64; 3], lengths: [f64; 3]) {
+        self.format.head = head(origin, lengths);
+    }
+
     /// Appends a frame; `vector` of a row is the velocity.
     ///
     /// # Errors
@@ -116,9 +121,17 @@ struct SpeciesColumns {
     atomic_number: usize,
 }
 
+/// The second line up to the time.
+fn head([ox, oy, oz]: [f64; 3], [lx, ly, lz]: [f64; 3]) -> String {
+    format!(
+        "Lattice=\"{lx:?} 0.0 0.0 0.0 {ly:?} 0.0 0.0 0.0 {lz:?}\" Origin=\"{ox:?} {oy:?} {oz:?}\" \
+         Properties={PROPERTIES}"
+    )
+}
+
 impl FrameFormat {
     fn new(frame_box: FrameBox, species: &[SpeciesLabel]) -> Self {
-        let FrameBox { origin: [ox, oy, oz], lengths: [lx, ly, lz], periodic } = frame_box;
+        let FrameBox { origin, lengths, periodic } = frame_box;
         let [px, py, pz] = periodic.map(|is_periodic| if is_periodic { 'T' } else { 'F' });
         let numbers = atomic_numbers(species.iter().map(|label| label.name.as_str()));
         let columns = species.iter().zip(numbers).map(|(label, atomic_number)| SpeciesColumns {
@@ -127,10 +140,7 @@ impl FrameFormat {
             atomic_number,
         });
         Self {
-            head: format!(
-                "Lattice=\"{lx:?} 0.0 0.0 0.0 {ly:?} 0.0 0.0 0.0 {lz:?}\" Origin=\"{ox:?} {oy:?} {oz:?}\" \
-                 Properties={PROPERTIES}"
-            ),
+            head: head(origin, lengths),
             tail: format!("pbc=\"{px} {py} {pz}\""),
             species: columns.collect(),
         }

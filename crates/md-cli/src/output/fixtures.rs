@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use md_comm::{Backend, local};
+use md_core::SymmetricTensor;
 use md_core::force::Precision;
-use md_engine::{BalanceReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime};
+use md_engine::{
+    BalanceReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime,
+};
 
 use crate::early_end::Ended;
 use crate::report::RunFacts;
@@ -20,6 +23,11 @@ pub(super) fn thermo_rows() -> [Thermo; 2] {
         kinetic_per_atom: 2.1599325,
         total_per_atom: -4.613435553259247,
         pressure: -5.019707296,
+        pressure_tensor: SymmetricTensor([-5.0, -5.0, -5.059121888, 0.25, 0.0, -0.125]),
+        volume: 4738.213693,
+        lengths: [16.795961913825074; 3],
+        density: 0.8442,
+        conserved_per_atom: -4.613435553259247,
     };
     let end = Thermo {
         step: 100,
@@ -29,6 +37,8 @@ pub(super) fn thermo_rows() -> [Thermo; 2] {
         kinetic_per_atom: 1.136144,
         total_per_atom: -4.6223615,
         pressure: 0.20726105,
+        conserved_per_atom: -4.6223615,
+        ..start
     };
     [start, end]
 }

@@ -126,7 +126,7 @@ fn fitting(value: f64) -> String {
 
 /// What `forces` has found: totals, and the particle with the largest force.
 pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
-    let &ForceTotals { potential_energy, virial, tail_energy, pressure } = totals;
+    let &ForceTotals { potential_energy, virial, tail_energy, pressure, .. } = totals;
     let size2 = |row: &ParticleRow| row.vector.iter().map(|component| component * component).sum::<f64>();
     let largest = rows.iter().rev().max_by(|a, b| size2(a).total_cmp(&size2(b)));
     let [potential_energy, virial, tail_energy, pressure] =
@@ -147,6 +147,8 @@ pub fn forces_report(totals: &ForceTotals, rows: &[ParticleRow]) -> String {
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
+
+    use md_core::SymmetricTensor;
 
     use super::*;
     use crate::output::fixtures::thermo_rows;
@@ -232,8 +234,13 @@ mod tests {
         let rows = [[1.0, 2.0, 2.0], [0.0, -3.0, 0.0], [0.0; 3]]
             .map(|vector| ParticleRow { vector, ..Default::default() });
         let rows: Vec<_> = (1..).zip(rows).map(|(id, row)| ParticleRow { id, ..row }).collect();
-        let totals =
-            ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
+        let totals = ForceTotals {
+            potential_energy: -4351.5,
+            virial: -568.67,
+            virial_tensor: SymmetricTensor::default(),
+            tail_energy: -198.49,
+            pressure: 0.1,
+        };
         insta::assert_snapshot!(forces_report(&totals, &rows), @r"
         3 particles
         Potential energy: -4351.5, of which tail correction: -198.49

@@ -83,13 +83,15 @@ impl Summary<'_> {
         map.serialize_entry("dangerous_rebuilds", &facts.neighborhood.dangerous_rebuilds)?;
         map.serialize_entry("lost_particles", &facts.lost_particles)?;
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
+        map.serialize_entry("conserved_drift_per_atom", &facts.energy.drift)?;
         map.serialize_entry("ended", facts.ended.name())?;
         if let Some(trajectory) = &facts.trajectory {
             map.serialize_entry("trajectory", trajectory)?;
         }
-        if let Some(ForceTotals { potential_energy, virial, tail_energy, pressure }) = totals {
+        if let Some(ForceTotals { potential_energy, virial, virial_tensor, tail_energy, pressure }) = totals {
             map.serialize_entry("potential_energy", potential_energy)?;
             map.serialize_entry("virial", virial)?;
+            map.serialize_entry("virial_tensor", &virial_tensor.0)?;
             map.serialize_entry("tail_energy", tail_energy)?;
             map.serialize_entry("pressure", pressure)?;
         }
@@ -105,7 +107,9 @@ impl Summary<'_> {
     /// Nothing where nobody has looked.
     fn how_it_was_balanced<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let balance = &self.facts.balance;
-        let (Some(first), Some(last)) = (balance.imbalance_first, balance.imbalance_last) else { return Ok(()) };
+        let (Some(first), Some(last)) = (balance.imbalance_first, balance.imbalance_last) else {
+            return Ok(());
+        };
         let entry = json!({
             "checks": balance.checks,
             "balancings": balance.balancings.len(),
@@ -167,18 +171,25 @@ pub(super) fn key_of_null(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use md_core::SymmetricTensor;
+
     use super::*;
     use crate::output::fixtures::{context, facts, reduced, two_ranks};
 
-    const TOTALS: ForceTotals =
-        ForceTotals { potential_energy: -4351.5, virial: -568.67, tail_energy: -198.49, pressure: 0.1 };
+    const TOTALS: ForceTotals = ForceTotals {
+        potential_energy: -4351.5,
+        virial: -568.67,
+        virial_tensor: SymmetricTensor([-189.0, -189.0, -190.67, 1.0, 0.0, -2.5]),
+        tail_energy: -198.49,
+        pressure: 0.1,
+    };
 
     #[test]
     fn the_summary_of_a_run_begins_with_its_settings_and_results() {
         let text =
             String::from_utf8(summary_json(&reduced(&two_ranks()), &context(), &facts(), None).unwrap())
                 .unwrap();
-        let start = text.split_inclusive('\n').take(27).collect::<String>();
+        let start = text.split_inclusive('\n').take(28).collect::<String>();
         insta::assert_snapshot!(start, @r#"
         {
           "atoms": 16000,
@@ -204,6 +215,7 @@ mod tests {
           "dangerous_rebuilds": 1,
           "lost_particles": 0,
           "energy_drift_per_atom": -0.0089259,
+          "conserved_drift_per_atom": 0.0,
           "ended": "steps",
           "messages": 2600,
           "bytes": 208000000,
@@ -228,6 +240,7 @@ mod tests {
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(value["potential_energy"], -4351.5);
         assert_eq!(value["virial"], -568.67);
+        assert_eq!(value["virial_tensor"], json!([-189.0, -189.0, -190.67, 1.0, 0.0, -2.5]));
         assert_eq!(value["tail_energy"], -198.49);
         assert_eq!(value["pressure"], 0.1);
         assert_eq!((&value["ns_per_atom_step"], &value["atom_steps_per_s"]), (&0.0.into(), &0.0.into()));

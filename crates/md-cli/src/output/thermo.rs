@@ -7,7 +7,10 @@ use super::error::OutputError;
 use super::record_file::RecordFile;
 use super::tables::rows;
 
-const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure\n";
+/// New columns come last: scripts count on the order of the others.
+const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,\
+                      pressure_xx,pressure_yy,pressure_zz,pressure_xy,pressure_xz,pressure_yz,\
+                      volume,conserved_per_atom,box_x,box_y,box_z,density\n";
 
 /// Writes one row per [`Thermo`]; each is on disk when [`ThermoWriter::write`] returns.
 #[derive(Debug)]
@@ -43,7 +46,9 @@ impl ThermoWriter {
 
 fn thermo_line(row: &Thermo) -> Result<Vec<u8>, OutputError> {
     let energies = (row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom);
-    rows(KnownFile::THERMO, [(row.step, row.time, row.temperature, energies, row.pressure)])
+    let state = (row.step, row.time, row.temperature, energies, row.pressure);
+    let more = (row.pressure_tensor.0, row.volume, row.conserved_per_atom, row.lengths, row.density);
+    rows(KnownFile::THERMO, [(state, more)])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
 
 use md_core::potential::Shift;
-use md_engine::{EnergyReport, NeighborReport, Setup};
+use md_engine::{Config, EnergyReport, NeighborReport, Setup};
 
 use super::statistics::percent;
 use md_lab::significant;
@@ -31,7 +31,7 @@ pub fn warnings(
     units: Units,
     shift: Shift,
 ) -> Vec<String> {
-    let drift = drift(energy, setup.config.max_drift, units, cause(neighborhood, shift));
+    let drift = drift(energy, setup, units, cause(neighborhood, shift));
     [dangers(neighborhood), drift, standstill(energy, setup, units)].into_iter().flatten().collect()
 }
 
@@ -70,13 +70,16 @@ fn dangers(report: &NeighborReport) -> Option<String> {
     ))
 }
 
-/// A total energy that is not kept.
-fn drift(report: &EnergyReport, max_drift: Option<f64>, units: Units, cause: &str) -> Option<String> {
+/// A total energy, or what else the integrator conserves, that is not kept.
+fn drift(report: &EnergyReport, setup: &Setup, units: Units, cause: &str) -> Option<String> {
+    let Config { max_drift, integrator, .. } = &setup.config;
     let &EnergyReport { largest_change, mean_kinetic, .. } = report;
+    let conserved = integrator.conserved()?;
     (largest_change > LARGEST_CHANGE * mean_kinetic + ROUNDING * units.energy).then(|| {
         format!(
-            "the total energy has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
+            "the {} has changed by {} per atom, {} % of the mean kinetic energy, where {} % can be expected; \
              {cause}{}",
+            conserved,
             significant(largest_change, DIGITS),
             significant(percent(largest_change, mean_kinetic), DIGITS),
             100.0 * LARGEST_CHANGE,

@@ -9,7 +9,8 @@
 //! | table | file | says |
 //! | --- | --- | --- |
 //! | `[simulation]` | `simulation` | title, time step, length of the run |
-//! | `[integrator]` | [`md_engine::integrator`] | the equations of motion |
+//! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
+//! | `[[stage]]` | `stage` | parts of the run, each with its own length and integrator |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
@@ -26,6 +27,7 @@ mod error;
 mod excerpt;
 mod finding;
 mod grid;
+mod integrator;
 mod interaction;
 mod lbm;
 mod neighbor;
@@ -39,17 +41,18 @@ mod shape;
 mod simulation;
 mod source;
 mod species;
+mod stage;
 mod stencil;
 mod system;
 mod wording;
 
-use md_engine::Integrator;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use error::ScenarioError;
 pub use grid::{GridOutput, GridParallel};
+pub use integrator::IntegratorTable;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
 pub use lbm::{
     Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
@@ -65,6 +68,7 @@ pub(crate) use source::has_table;
 pub use source::{ScenarioSource, effective_toml, fault, load, load_as};
 pub(crate) use species::MOST as MOST_SPECIES;
 pub use species::Species;
+pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
 pub(crate) use wording::{listed, nearest};
@@ -88,8 +92,10 @@ pub struct Scenario {
     pub neighbor: Neighbor,
     /// How the equations of motion are integrated.
     #[serde(default)]
-    #[schemars(transform = schema::lift_kind)]
-    pub integrator: Integrator,
+    pub integrator: IntegratorTable,
+    /// Parts of the run, one after the other, instead of `simulation.steps`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stage: Vec<Stage>,
     /// Ranks, partition and halo exchange.
     #[serde(default)]
     pub parallel: Parallel,
@@ -117,6 +123,8 @@ impl Model for Scenario {
         species::check(&self.species, &self.system)?;
         interaction::check(&self.interaction, &self.species, &self.system)?;
         neighbor::check(&self.neighbor)?;
+        integrator::check("integrator", &self.integrator, &self.simulation, &self.system)?;
+        stage::check(self)?;
         parallel::check(&self.parallel, &self.simulation)?;
         output::check(&self.output)
     }

@@ -88,6 +88,8 @@ pub(super) enum Kind<'s> {
     Number,
     /// That, or one of these names.
     NumberOr(Vec<&'s str>),
+    /// That, or a table of known keys.
+    NumberOrTable,
     /// An integer.
     Integer(Bounds),
     /// That, or one of these names.
@@ -180,6 +182,7 @@ impl<'s> Node<'s> {
         let names = self.other_names();
         match type_name(target) {
             "number" if !names.is_empty() => return Kind::NumberOr(names),
+            "number" if self.other_table().is_some() => return Kind::NumberOrTable,
             "integer" if !names.is_empty() => return Kind::IntegerOr(bounds(target), names),
             "object" if !names.is_empty() => return Kind::TableOr(names),
             _ => (),
@@ -214,6 +217,15 @@ impl<'s> Node<'s> {
     fn other_names(self) -> Vec<&'s str> {
         let others = alternatives(self.follow(self.own)).iter().skip(1);
         others.flat_map(|node| choices(self.follow(node))).collect()
+    }
+
+    /// The table that may stand here instead of the first alternative.
+    pub(super) fn other_table(self) -> Option<Self> {
+        let others = alternatives(self.follow(self.own)).iter().skip(1);
+        others
+            .map(|node| self.follow(node))
+            .find(|node| type_name(node) == "object")
+            .map(|node| self.at(node))
     }
 
     /// The variants of a table with a `kind`.

@@ -23,12 +23,38 @@ pub(super) fn check(tree: &Table, schema: &ModelSchema, missing: Missing) -> Vec
     walk.findings
 }
 
-/// Writes down the `kind` of tables that leave it to the default.
-pub(super) fn fill_kinds(tree: &mut Table, schema: &ModelSchema) {
-    for (key, value) in tree.iter_mut() {
-        let default = schema.root().key(key).and_then(Node::default_kind);
-        if let (Value::Table(table), Some(kind)) = (value, default) {
-            table.entry("kind").or_insert_with(|| kind.into());
+/// The length of a run, which stages have too.
+const STEPS: &str = "simulation.steps";
+
+/// Writes down the `kind` of tables that leave it to the default, and the length of a run that its stages give.
+pub(super) fn fill_in(tree: &mut Table, schema: &ModelSchema) {
+    fill_kinds(tree, schema.root());
+    let stages = tree.get("stage").and_then(Value::as_array);
+    let steps = |stage: &Value| stage.get("steps").and_then(Value::as_integer).unwrap_or(0);
+    let total = stages.map(|stages| stages.iter().map(steps).fold(0_i64, i64::saturating_add));
+    if let (Some(total), Some(simulation)) = (total, tree.get_mut("simulation").and_then(Value::as_table_mut))
+    {
+        simulation.entry("steps").or_insert_with(|| total.into());
+    }
+}
+
+fn fill_kinds(table: &mut Table, node: Node<'_>) {
+    for (key, value) in table.iter_mut() {
+        let Some(below) = node.key(key) else { continue };
+        match value {
+            Value::Table(table) => {
+                if let Some(kind) = below.default_kind() {
+                    table.entry("kind").or_insert_with(|| kind.into());
+                }
+                fill_kinds(table, below);
+            }
+            Value::Array(entries) => {
+                let tables = entries.iter_mut().filter_map(Value::as_table_mut);
+                tables.zip(std::iter::repeat(below.entry())).for_each(|(table, entry)| {
+                    entry.into_iter().for_each(|entry| fill_kinds(table, entry));
+                });
+            }
+            _ => (),
         }
     }
 }
@@ -50,15 +76,24 @@ impl Walk<'_> {
             }
         }
         if self.missing == Missing::Refused {
-            let absent = node.required().into_iter().filter(|key| !table.contains_key(*key));
+            let is_absent = |key: &&str| !table.contains_key(*key) && !self.follows(&path.key(key));
+            let absent = node.required().into_iter().filter(is_absent);
             self.findings.extend(absent.map(|key| missing_key(path, key, node)));
         }
+    }
+
+    /// Whether a key that is not there follows from others: the length of a run from its stages.
+    fn follows(&self, path: &KeyPath) -> bool {
+        path.to_string() == STEPS && self.tree.contains_key("stage")
     }
 
     fn value(&mut self, path: &KeyPath, value: &Value, node: Node<'_>) {
         let kind = node.kind();
         match (&kind, value) {
             (Kind::Table | Kind::TableOr(_), Value::Table(table)) => self.table(path, table, node),
+            (Kind::NumberOrTable, Value::Table(table)) => {
+                self.table(path, table, node.other_table().unwrap_or(node));
+            }
             (Kind::Array(length), Value::Array(entries)) if length.is_none_or(|n| n == entries.len()) => {
                 if let Some(below) = node.entry() {
                     for (index, entry) in entries.iter().enumerate() {
@@ -72,16 +107,14 @@ impl Walk<'_> {
             (
                 Kind::NumberOr(names) | Kind::IntegerOr(_, names) | Kind::TableOr(names),
                 Value::String(name),
-            )
-                if !names.contains(&name.as_str()) =>
-            {
+            ) if !names.contains(&name.as_str()) => {
                 self.findings.push(wrong_type(path, &kind, value, node));
             }
             (
                 Kind::Choice(_) | Kind::Text | Kind::NumberOr(_) | Kind::IntegerOr(..) | Kind::TableOr(_),
                 Value::String(_),
             )
-            | (Kind::Number | Kind::NumberOr(_), Value::Float(_) | Value::Integer(_))
+            | (Kind::Number | Kind::NumberOr(_) | Kind::NumberOrTable, Value::Float(_) | Value::Integer(_))
             | (Kind::Boolean, Value::Boolean(_)) => {}
             (Kind::Integer(bounds) | Kind::IntegerOr(bounds, _), Value::Integer(number))
                 if u64::try_from(*number).is_ok_and(|n| n <= bounds.fits) => {}
@@ -166,6 +199,7 @@ fn wrong_type(path: &KeyPath, kind: &Kind<'_>, value: &Value, node: Node<'_>) ->
         | Kind::Text
         | Kind::Number
         | Kind::NumberOr(_)
+        | Kind::NumberOrTable
         | Kind::Integer(_)
         | Kind::IntegerOr(..)
         | Kind::Boolean => match node.description() {
@@ -186,6 +220,7 @@ fn expected(kind: &Kind<'_>) -> String {
         Kind::Text => "a string".to_owned(),
         Kind::Number => "a number".to_owned(),
         Kind::NumberOr(names) => format!("a number or {names:?}").replace(['[', ']'], ""),
+        Kind::NumberOrTable => "a number or a table".to_owned(),
         Kind::Integer(bounds) => format!("an integer of at least {}", bounds.smallest),
         Kind::IntegerOr(bounds, names) => {
             format!("an integer of at least {} or {names:?}", bounds.smallest).replace(['[', ']'], "")

@@ -61,7 +61,7 @@ pub fn load_as<M: Model>(source: &ScenarioSource) -> Result<M, ScenarioError> {
             .map_err(|fault| ScenarioError::from_override(source, text, fault))?;
     }
     refuse(source, &shape::check(&tree, &schema, Missing::Refused))?;
-    shape::fill_kinds(&mut tree, &schema);
+    shape::fill_in(&mut tree, &schema);
     let scenario: M = Value::Table(tree)
         .try_into()
         .map_err(|error: toml::de::Error| ScenarioError::from_decoding(source, &error))?;

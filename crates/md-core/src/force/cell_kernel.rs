@@ -14,9 +14,11 @@
 use super::PairSums;
 use super::cells::{CellItem, CellSpan};
 use super::shares::Columns;
+use super::virial::add_virial;
 use crate::force::Newton;
 use crate::potential::{Distance, PairKernel, PairTerm, Scale};
 use crate::simd::{Arithmetic, Double, Inversion};
+use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;
 use pulp::{Simd, WithSimd};
 
@@ -79,7 +81,7 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
 #[derive(Clone, Copy)]
 struct Collected<S: Simd> {
     energy: S::f64s,
-    virial: S::f64s,
+    virial: [S::f64s; SymmetricTensor::LEN],
     pairs: S::f64s,
 }
 
@@ -87,7 +89,7 @@ impl<S: Simd> Collected<S> {
     #[inline(always)]
     fn zero(simd: S) -> Self {
         let zero = simd.splat_f64s(0.0);
-        Self { energy: zero, virial: zero, pairs: zero }
+        Self { energy: zero, virial: [zero; SymmetricTensor::LEN], pairs: zero }
     }
 }
 
@@ -251,7 +253,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
         let reduce = |lanes| weight * self.simd.reduce_sum_f64s(lanes);
         PairSums {
             energy: reduce(sums.energy),
-            virial: reduce(sums.virial),
+            virial: SymmetricTensor(sums.virial.map(reduce)),
             useful_pairs: reduce(sums.pairs),
             computed_pairs: std::mem::take(&mut self.computed) as f64,
         }
@@ -311,7 +313,7 @@ fn block_against<S: Simd, K: PairKernel, const SUMS: bool>(
         }
         if SUMS {
             sums.energy = simd.add_f64s(sums.energy, distance.masked(energy));
-            sums.virial = Double::mul_add(simd, force, r2, sums.virial);
+            add_virial::<S, Double>(simd, force, [dx, dy, dz], &mut sums.virial);
             sums.pairs = simd.add_f64s(sums.pairs, distance.masked(simd.splat_f64s(1.0)));
         }
     }

@@ -9,6 +9,7 @@ use crate::grid::Cell;
 use crate::particles::Particles;
 use crate::potential::PairPotential;
 use crate::shell::ForceReturn;
+use crate::tensor::SymmetricTensor;
 use std::ops::Range;
 
 /// Particles that follow each other in memory and were in one cell at the last rebuild.
@@ -95,7 +96,7 @@ impl Sweep<'_> {
             }
             let weight = newton.weight();
             self.sums.energy += weight * term.energy;
-            self.sums.virial += weight * term.force_over_r * r2;
+            self.sums.virial += SymmetricTensor::product(d, d) * (weight * term.force_over_r);
             self.sums.useful_pairs += weight;
         }
     }

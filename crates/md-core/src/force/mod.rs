@@ -7,6 +7,7 @@ mod clusters;
 mod direct_sum;
 mod pairs;
 mod shares;
+mod virial;
 
 pub use cells::{CellSpan, CellWork};
 pub use clusters::{ClusterWork, mixed_precision_problem};
@@ -18,6 +19,7 @@ use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::potential::{PairKernel, PairPotential};
 use crate::simd::{Arithmetic, Double, Quads, SimdLevel, Single};
+use crate::tensor::SymmetricTensor;
 use crate::threads::Threads;
 use std::ops::Range;
 
@@ -26,8 +28,8 @@ use std::ops::Range;
 pub struct PairSums {
     /// Potential energy.
     pub energy: f64,
-    /// Sum of r . f.
-    pub virial: f64,
+    /// Sum of r f over pairs; its trace is the scalar virial.
+    pub virial: SymmetricTensor,
     /// Pairs within the cutoff (a pair that two ranks compute counts half on each).
     pub useful_pairs: f64,
     /// Pairs whose distance was computed.

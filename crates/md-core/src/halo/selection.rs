@@ -66,6 +66,13 @@ impl Selection {
         }
     }
 
+    /// The box has been stretched by these factors, and its images with it.
+    pub fn stretch(&mut self, factors: [f64; 3]) {
+        for shift in &mut self.shifts {
+            shift.iter_mut().zip(factors).for_each(|(component, factor)| *component *= factor);
+        }
+    }
+
     /// Number of particles.
     pub fn len(&self) -> usize {
         self.len

@@ -91,8 +91,7 @@ mod graph {
             work.extend(loads.work.iter().map(|work| (work * scale).round().max(1.0) as metis::Idx));
             let graph = metis::Graph::new(1, ranks as metis::Idx, &first, &to);
             let graph = graph.map_err(|error| failed(&error))?.set_vwgt(&work).set_adjwgt(&weights);
-            let graph =
-                graph.set_option(UFactor(IMBALANCE)).set_option(NIter(ROUNDS)).set_option(Seed(SEED));
+            let graph = graph.set_option(UFactor(IMBALANCE)).set_option(NIter(ROUNDS)).set_option(Seed(SEED));
             let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
             graph.part_kway(&mut parts).map_err(|error| failed(&error))?;
         }
@@ -170,7 +169,8 @@ mod graph {
             }
         }
         let mut free = (0..ranks as u32).filter(|&rank| !is_taken[rank as usize]);
-        let names: Vec<u32> = names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
+        let names: Vec<u32> =
+            names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
         owners.iter_mut().for_each(|owner| *owner = names[*owner as usize]);
     }
 }

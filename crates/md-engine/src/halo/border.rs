@@ -28,6 +28,13 @@ impl Border {
         Ok(Self { contexts, selections, needs: Vec::new() })
     }
 
+    /// The box has been stretched, and its images with it.
+    pub(super) fn stretch(&mut self, factors: [f64; 3]) {
+        for StageSelections { images, edges, .. } in &mut self.selections {
+            std::iter::once(images).chain(edges).for_each(|selection| selection.stretch(factors));
+        }
+    }
+
     /// What leaves in each stage, as of the last exchange.
     pub(super) fn selections(&self) -> &[StageSelections] {
         &self.selections

@@ -107,6 +107,11 @@ impl<'w> Halo<'w> {
         Ok(halo)
     }
 
+    /// The box has been stretched: until the next border images are displaced by its new lengths.
+    pub(crate) fn stretch(&mut self, factors: [f64; 3]) {
+        self.border.stretch(factors);
+    }
+
     pub(crate) fn migrate(
         &mut self,
         particles: &mut Particles,

@@ -5,6 +5,14 @@
 //! [`Integrate::after_forces`] velocities. One whose second part may wait until somebody looks at velocities says so
 //! ([`Completion::Deferred`]): then the next step's first part does both at once, which saves a pass over memory.
 
+mod berendsen;
+mod csvr;
+mod fire;
+mod langevin;
+mod nose_hoover;
+mod rescale;
+mod scaling;
+mod target;
 mod velocity_verlet;
 
 use std::fmt::Debug;
@@ -15,6 +23,13 @@ use md_core::{Domain, Particles, Threads};
 
 use crate::error::EngineError;
 use crate::setup::Setup;
+pub use berendsen::BerendsenKeys;
+pub use csvr::CsvrKeys;
+pub use fire::FireKeys;
+pub use langevin::{LangevinKeys, LangevinScheme};
+pub use nose_hoover::NoseHooverKeys;
+pub use rescale::RescaleKeys;
+pub use target::{Temperature, TemperatureRamp};
 pub use velocity_verlet::VelocityVerletKeys;
 
 /// What an integrator works on.
@@ -63,6 +78,99 @@ pub trait Integrate: Debug {
     fn completion(&self) -> Completion {
         Completion::Immediate
     }
+
+    /// Whether it has done what it was to do, so that the run or stage ends; the same on all ranks.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    /// The temperature it keeps after a step, if it keeps one.
+    fn temperature(&self, _step: u64) -> Option<f64> {
+        None
+    }
+
+    /// What has to be added to the total energy so that the sum is conserved: the energy of a thermostat, \[energy\], the same on all
+    /// ranks. Asked for when the step is complete. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn reservoir_energy(&mut self, _world: &dyn World) -> Result<f64, EngineError> {
+        Ok(0.0)
+    }
+
+    /// What later steps, and the conserved quantity, depend on beyond particles and keys: the variables of a chain, the heat put in. The
+    /// same on all ranks after [`Self::reservoir_energy`].
+    fn memory(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Goes on from where an integrator with the same keys was when it gave these words.
+    ///
+    /// # Errors
+    /// [`EngineError::Config`] for words of another integrator.
+    fn recall(&mut self, words: &[f64]) -> Result<(), EngineError> {
+        if words.is_empty() { Ok(()) } else { Err(does_not_fit(words.len())) }
+    }
+}
+
+/// Words that another integrator remembers.
+fn does_not_fit(count: usize) -> EngineError {
+    EngineError::Config(format!(
+        "{count} remembered numbers are not those of this integrator with these keys"
+    ))
+}
+
+/// What is wrong with a key of an integrator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}` of the integrator {problem}")]
+pub struct KeyFault {
+    /// The key, with those it lies in.
+    pub key: &'static str,
+    /// What is wrong, as the rest of a sentence that begins with the key.
+    pub problem: String,
+}
+
+impl KeyFault {
+    fn not_a_number_from_0(key: &'static str, value: f64) -> Self {
+        let problem = format!("must be a finite number of at least 0, found {value:?}").to_lowercase();
+        Self { key, problem }
+    }
+
+    pub(crate) fn unless_positive(key: &'static str, value: f64) -> Result<(), Self> {
+        if value > 0.0 && value.is_finite() {
+            return Ok(());
+        }
+        let problem = format!("must be a finite number above 0, found {value:?}").to_lowercase();
+        Err(Self { key, problem })
+    }
+
+    pub(crate) fn unless_at_least_one(key: &'static str, value: Option<u64>) -> Result<(), Self> {
+        match value {
+            Some(0) => Err(Self { key, problem: "must be at least 1, found 0".to_owned() }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<KeyFault> for EngineError {
+    fn from(fault: KeyFault) -> Self {
+        Self::Config(fault.to_string())
+    }
+}
+
+/// The keys of one integrator.
+trait Keys: Copy {
+    /// What they make.
+    type Built: Integrate + 'static;
+
+    /// The temperature that is kept, if one is.
+    fn temperature(&self) -> Option<Temperature>;
+
+    /// Whether they can be.
+    fn check(&self) -> Result<(), KeyFault>;
+
+    /// The integrator for a system.
+    fn build(self, setup: &Setup) -> Result<Self::Built, EngineError>;
 }
 
 macro_rules! integrators {
@@ -77,11 +185,29 @@ macro_rules! integrators {
         }
 
         impl Integrator {
+            /// Whether its keys can be, as far as that does not depend on the system.
+            ///
+            /// # Errors
+            /// The first key that cannot.
+            pub fn check(&self) -> Result<(), KeyFault> {
+                match self {
+                    $(Self::$name(keys) => keys.check(),)+
+                }
+            }
+
+            /// The temperature that it keeps, if it keeps one.
+            pub fn temperature(&self) -> Option<Temperature> {
+                match self {
+                    $(Self::$name(keys) => keys.temperature(),)+
+                }
+            }
+
             /// The integrator for a system.
             ///
             /// # Errors
             /// [`EngineError::Config`]: a key that cannot be, for instance a negative temperature.
             pub fn build(self, setup: &Setup) -> Result<Box<dyn Integrate>, EngineError> {
+                self.check()?;
                 match self {
                     $(Self::$name(keys) => Ok(Box::new(keys.build(setup)?)),)+
                 }
@@ -93,6 +219,29 @@ macro_rules! integrators {
 integrators! {
     /// Velocity Verlet: constant energy.
     VelocityVerlet(VelocityVerletKeys),
+    /// Langevin dynamics: constant temperature by friction and random forces on every particle.
+    Langevin(LangevinKeys),
+    /// Stochastic velocity rescaling (Bussi): constant temperature, canonical.
+    Csvr(CsvrKeys),
+    /// A chain of Nose-Hoover thermostats: constant temperature, canonical, deterministic.
+    NoseHoover(NoseHooverKeys),
+    /// Weak coupling to a temperature: for equilibration, no ensemble.
+    Berendsen(BerendsenKeys),
+    /// Velocities scaled to one temperature every so many steps: for equilibration, no ensemble.
+    Rescale(RescaleKeys),
+    /// Minimisation of the potential energy by FIRE.
+    Fire(FireKeys),
+}
+
+impl Integrator {
+    /// The name of what it conserves, if it conserves something.
+    pub fn conserved(&self) -> Option<&'static str> {
+        match self {
+            Self::VelocityVerlet(_) => Some("total energy"),
+            Self::Fire(_) => None,
+            _ => Some("conserved energy"),
+        }
+    }
 }
 
 impl Default for Integrator {

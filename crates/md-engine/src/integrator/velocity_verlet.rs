@@ -3,7 +3,7 @@
 
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 
-use super::{Completion, Integrate, Motion};
+use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
@@ -16,9 +16,18 @@ use crate::setup::Setup;
 )]
 pub struct VelocityVerletKeys {}
 
-impl VelocityVerletKeys {
-    #[expect(clippy::unnecessary_wraps, reason = "integrators with keys refuse what cannot be")]
-    pub(super) fn build(self, setup: &Setup) -> Result<VelocityVerlet, EngineError> {
+impl Keys for VelocityVerletKeys {
+    type Built = VelocityVerlet;
+
+    fn temperature(&self) -> Option<Temperature> {
+        None
+    }
+
+    fn check(&self) -> Result<(), KeyFault> {
+        Ok(())
+    }
+
+    fn build(self, setup: &Setup) -> Result<VelocityVerlet, EngineError> {
         Ok(VelocityVerlet::new(setup.config.timestep, &setup.config.masses, setup.simd))
     }
 }

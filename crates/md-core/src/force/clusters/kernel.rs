@@ -19,6 +19,7 @@ use crate::force::PairSums;
 use crate::force::shares::Columns;
 use crate::potential::{PairKernel, Scale};
 use crate::simd::{Arithmetic, ClusterForces, Inversion, LevelKernel, Pipeline, Registers};
+use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;
 use pulp::Simd;
 use std::marker::PhantomData;
@@ -69,7 +70,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
                 inversion: Inversion::of_this_cpu(),
             },
             lane_bits: P::lane_bits(simd),
-            i_sums: Collected { energy: zero, virial: zero, pairs: zero },
+            i_sums: Collected { energy: zero, virial: [zero; SymmetricTensor::LEN], pairs: zero },
             sums: PairSums::default(),
             registers: PhantomData,
         };

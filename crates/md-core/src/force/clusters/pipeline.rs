@@ -9,14 +9,16 @@
 use super::kernel::Sweep;
 use super::words::Entry;
 use crate::force::Newton;
+use crate::force::virial::add_virial;
 use crate::potential::{Distance, PairKernel, PairTerm};
 use crate::simd::{Arithmetic, ClusterForces, Registers};
+use crate::tensor::SymmetricTensor;
 use pulp::Simd;
 
 /// Energy, virial and useful pairs of an i-cluster, per lane.
 pub(super) struct Collected<V> {
     pub energy: V,
-    pub virial: V,
+    pub virial: [V; SymmetricTensor::LEN],
     pub pairs: V,
 }
 
@@ -80,7 +82,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         if SUMS {
             let Collected { energy: total, virial, pairs } = &mut self.i_sums;
             *total = P::add(simd, *total, distance.masked(energy));
-            *virial = P::mul_add(simd, force, distance.r2(), *virial);
+            add_virial::<S, P>(simd, force, [dx, dy, dz], virial);
             *pairs = P::add(simd, *pairs, distance.masked(P::splat(simd, 1.0)));
         }
         let [cx, cy, cz] = &mut i.force;
@@ -114,7 +116,11 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         let zero = P::splat(self.simd, 0.0);
         let Collected { energy, virial, pairs } = &mut self.i_sums;
         self.sums.energy += weight * P::sum(self.simd, std::mem::replace(energy, zero));
-        self.sums.virial += weight * P::sum(self.simd, std::mem::replace(virial, zero));
+        // Distances are in units of the coordinates.
+        let weight2 = weight * self.unit * self.unit;
+        for (total, lanes) in self.sums.virial.0.iter_mut().zip(virial) {
+            *total += weight2 * P::sum(self.simd, std::mem::replace(lanes, zero));
+        }
         self.sums.useful_pairs += weight * P::sum(self.simd, std::mem::replace(pairs, zero));
     }
 }

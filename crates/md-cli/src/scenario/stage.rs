@@ -1,0 +1,107 @@
+//! `[[stage]]`: parts of a run, one after the other, each with its own length, integrator and intervals of outputs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one};
+use super::integrator::{self, IntegratorTable};
+use super::output::Every;
+use super::{Scenario, Simulation, System};
+
+/// `[[stage]]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// What the table on screen calls it.
+    #[serde(default)]
+    pub name: String,
+    /// Number of time steps; a minimisation may end earlier.
+    #[schemars(range(min = 1))]
+    pub steps: u64,
+    /// How the equations of motion are integrated; `[integrator]` where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integrator: Option<IntegratorTable>,
+    /// Interval of thermo.csv; `output.thermo` where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermo: Option<Every>,
+    /// Interval of the trajectory; that of `output.trajectory` where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<Every>,
+}
+
+/// A stage with everything that it has or inherits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StagePlan {
+    /// What the table on screen calls it; empty where the scenario has no stages.
+    pub name: String,
+    /// Number of time steps.
+    pub steps: u64,
+    /// How the equations of motion are integrated.
+    pub integrator: IntegratorTable,
+    /// Steps between two rows of thermo.csv.
+    pub thermo: u64,
+    /// Steps between two frames of the trajectory, if there is one.
+    pub trajectory: Option<u64>,
+}
+
+impl Scenario {
+    /// The stages of a run: one, of `simulation.steps` and `[integrator]`, where the scenario names none.
+    pub fn stages(&self) -> Vec<StagePlan> {
+        let Self { simulation, output, integrator, .. } = self;
+        let frames = output.trajectory.as_ref().map(|trajectory| trajectory.every);
+        let plan = |stage: &Stage| StagePlan {
+            name: stage.name.clone(),
+            steps: stage.steps,
+            integrator: stage.integrator.unwrap_or(*integrator),
+            thermo: stage.thermo.unwrap_or(output.thermo).every,
+            trajectory: frames.map(|frames| stage.trajectory.map_or(frames, |own| own.every)),
+        };
+        let whole = Stage {
+            name: String::new(),
+            steps: simulation.steps,
+            integrator: None,
+            thermo: None,
+            trajectory: None,
+        };
+        if self.stage.is_empty() { vec![plan(&whole)] } else { self.stage.iter().map(plan).collect() }
+    }
+}
+
+/// Steps of all stages.
+pub(super) fn total_steps(stages: &[Stage]) -> u64 {
+    stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(stage.steps))
+}
+
+pub(super) fn check(scenario: &Scenario) -> Checked {
+    let Scenario { simulation, system, output, stage: stages, .. } = scenario;
+    if stages.is_empty() {
+        return Ok(());
+    }
+    for (index, stage) in stages.iter().enumerate() {
+        check_stage(&format!("stage[{index}]"), stage, simulation, system)?;
+        if stage.trajectory.is_some() && output.trajectory.is_none() {
+            let path = format!("stage[{index}].trajectory");
+            let message = format!("`{path}` has an interval, but there is no `output.trajectory`");
+            let help = "give `output.trajectory = { path, every }`, or leave the key out";
+            return Err(Finding::new(path.as_str(), message, help).at_key());
+        }
+    }
+    let total = total_steps(stages);
+    if simulation.steps == total {
+        return Ok(());
+    }
+    let message = format!("`simulation.steps` is {}, but the stages have {total} steps", simulation.steps);
+    let help = "leave `simulation.steps` out, and set `steps` of the stages, for example with `--set stage[0].steps=100`";
+    Err(Finding::new("simulation.steps", message, help))
+}
+
+fn check_stage(path: &str, stage: &Stage, simulation: &Simulation, system: &System) -> Checked {
+    at_least_one(&format!("{path}.steps"), stage.steps, "the number of time steps of the stage")?;
+    for (name, every) in [("thermo", stage.thermo), ("trajectory", stage.trajectory)] {
+        if let Some(Every { every }) = every {
+            at_least_one(&format!("{path}.{name}.every"), every, "steps between two writes")?;
+        }
+    }
+    let integrator = stage.integrator.as_ref();
+    integrator.map_or(Ok(()), |own| integrator::check(&format!("{path}.integrator"), own, simulation, system))
+}

@@ -1,0 +1,264 @@
+//! Langevin dynamics by splitting: B A O A B, in one pass over memory.
+//!
+//! Between the half kicks of velocity Verlet (B) the drift is cut in two halves (A), and in the middle velocities are damped
+//! and pushed at random (O): v' = c v + sqrt((1 - c^2) kT / m) n with a standard normal number n. The decay c over a step decides
+//! which method that is:
+//!
+//! - c = exp(-friction dt): BAOAB (Leimkuhler and Matthews, Appl. Math. Res. eXpress 2013, 34). Positions of a
+//!   harmonic oscillator have the right variance for every time step.
+//! - c = (1 - friction dt / 2) / (1 + friction dt / 2): the method of Gronbech-Jensen and Farago (Mol. Phys. 111, 983 (2013)). Written
+//!   with b = (1 + c) / 2 its x' = x + b dt v + b dt^2 f / 2m + b dt r / 2m and v' = c v + (c f + f') dt / 2m + b r / m are these five
+//!   parts, since the variance of its noise r, 2 friction m kT dt, makes b r / m the random push of O.
+
+use super::{HalfKicks, VelocityVerlet};
+use crate::domain::Domain;
+use crate::noise::{self, NoiseKey, NormalBlock};
+use crate::particles::Particles;
+use crate::threads::Threads;
+
+/// The loops of Langevin dynamics and what does not change from step to step.
+#[derive(Debug, Clone)]
+pub struct LangevinDynamics {
+    verlet: VelocityVerlet,
+    masses: Vec<f64>,
+    /// Of velocities over a step.
+    decay: f64,
+    key: NoiseKey,
+}
+
+/// What a part of a column is moved with.
+struct Push<'a> {
+    half_step: f64,
+    decay: f64,
+    /// Standard deviation of the random push, per species.
+    spreads: &'a [f64],
+    masses: &'a [f64],
+}
+
+impl LangevinDynamics {
+    /// With the decay of velocities over a step, from 0 to 1, and the key of the noise.
+    pub fn new(verlet: VelocityVerlet, masses: &[f64], decay: f64, key: NoiseKey) -> Self {
+        Self { verlet, masses: masses.to_vec(), decay, key }
+    }
+
+    /// The second half kick: [`VelocityVerlet::kick`].
+    pub fn kick(&self, particles: &mut Particles, threads: &Threads) {
+        self.verlet.kick(particles, threads);
+    }
+
+    /// Half kicks, drift, random push, drift, as [`VelocityVerlet::kick_and_drift`]. Returns the heat that this rank's particles
+    /// have taken up: what the push has added to their kinetic energy.
+    pub fn kick_and_drift(
+        &self,
+        kicks: HalfKicks,
+        particles: &mut Particles,
+        domain: &Domain,
+        threads: &Threads,
+        Bath { temperature, step }: Bath,
+    ) -> f64 {
+        let spread = |mass: &f64| ((1.0 - self.decay * self.decay) * temperature / mass).sqrt();
+        let spreads: Vec<f64> = self.masses.iter().map(spread).collect();
+        let push = Push {
+            half_step: 0.5 * self.verlet.timestep,
+            decay: self.decay,
+            spreads: &spreads,
+            masses: &self.masses,
+        };
+        let (owned, dimensions) = (particles.owned(), domain.dimension.count());
+        let Particles { position, velocity, force, species, id, .. } = particles;
+        let position = position.each_mut().map(|column| &mut column[..owned]);
+        let velocity = velocity.each_mut().map(|column| &mut column[..owned]);
+        let force = force.each_mut().map(|column| &mut column[..owned]);
+        let columns = ((position, velocity), (force, (&species[..owned], &id[..owned])));
+        let work = |((position, velocity), (mut force, (species, id))): MovedColumns| {
+            let (mut normals, mut heat) = (NormalBlock::default(), 0.0);
+            for (number, id) in id.chunks(noise::BLOCK).enumerate() {
+                let block = number * noise::BLOCK..number * noise::BLOCK + id.len();
+                self.key.fill(step, id, self.verlet.simd, &mut normals);
+                for dim in 0..dimensions {
+                    let (velocity, force) =
+                        (&mut velocity[dim][block.clone()], &mut force[dim][block.clone()]);
+                    let species = &species[block.clone()];
+                    self.verlet.kick_column(kicks, velocity, force, species);
+                    force.fill(0.0);
+                    let position = &mut position[dim][block.clone()];
+                    heat += self.push_column(&push, position, velocity, &normals.0[dim], species);
+                }
+                force[dimensions..].iter_mut().for_each(|column| column[block.clone()].fill(0.0));
+            }
+            heat
+        };
+        let heat = threads.fold(columns, work, |a, b| a + b);
+        if domain.has_walls() {
+            domain.reflect(particles);
+        }
+        heat
+    }
+
+    /// Drift, push, drift; returns the heat.
+    fn push_column(
+        &self,
+        push: &Push,
+        position: &mut [f64],
+        velocity: &mut [f64],
+        normals: &[f32],
+        species: &[u64],
+    ) -> f64 {
+        /// Sums side by side, for vectors.
+        const LANES: usize = 8;
+        let &Push { half_step, decay, spreads, masses } = push;
+        let len = position.len();
+        let (position, velocity) = (&mut position[..len], &mut velocity[..len]);
+        let (normals, species) = (&normals[..len], &species[..len]);
+        let mut moved = |i: usize, spread: f64| {
+            let before = velocity[i];
+            let after = decay * before + spread * f64::from(normals[i]);
+            position[i] += half_step * (before + after);
+            velocity[i] = after;
+            after * after - before * before
+        };
+        match (spreads, masses) {
+            (&[spread], &[mass]) => self.verlet.simd.vectorise(|| {
+                let mut sums = [0.0; LANES];
+                for i in 0..len {
+                    sums[i % LANES] += moved(i, spread);
+                }
+                0.5 * mass * sums.iter().sum::<f64>()
+            }),
+            _ => {
+                let heat = |i: usize| masses[species[i] as usize] * moved(i, spreads[species[i] as usize]);
+                0.5 * (0..len).map(heat).sum::<f64>()
+            }
+        }
+    }
+}
+
+/// Position and velocity; force, species and id.
+type MovedColumns<'a> =
+    (([&'a mut [f64]; 3], [&'a mut [f64]; 3]), ([&'a mut [f64]; 3], (&'a [u64], &'a [u64])));
+
+/// The heat bath in a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bath {
+    /// Its temperature, \[energy\].
+    pub temperature: f64,
+    /// Number of the step, which keys the noise.
+    pub step: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Boundary, Dimension};
+    use crate::particles::Particle;
+    use crate::simd::SimdLevel;
+
+    const BOX: Domain = Domain {
+        dimension: Dimension::Three,
+        origin: [0.0; 3],
+        lengths: [1e6; 3],
+        boundary: [Boundary::Periodic; 3],
+    };
+
+    /// Averages over three-dimensional harmonic oscillators: <x^2> k / kT and <p^2> / m kT at the end of steps.
+    fn oscillator(decay: f64, mass: f64, stiffness: f64, timestep: f64) -> [f64; 2] {
+        const TEMPERATURE: f64 = 1.7;
+        let simd = SimdLevel::detect();
+        let dynamics = LangevinDynamics::new(
+            VelocityVerlet::new(timestep, &[mass], simd),
+            &[mass],
+            decay,
+            NoiseKey::of_seed(3),
+        );
+        let threads = Threads::one();
+        let at_rest = |id| Particle { id, species: 0, position: [0.0; 3], velocity: [0.0; 3] };
+        let mut particles: Particles = (1..=500).map(at_rest).collect();
+        particles.clear_forces(&threads);
+        let owned = particles.owned();
+        let (mut sums, mut samples) = ([0.0; 2], 0.0);
+        for step in 1..=2000 {
+            let bath = Bath { temperature: TEMPERATURE, step };
+            dynamics.kick_and_drift(HalfKicks::Single, &mut particles, &BOX, &threads, bath);
+            for (force, position) in particles.force.iter_mut().zip(&particles.position) {
+                for (f, x) in force[..owned].iter_mut().zip(&position[..owned]) {
+                    *f = -stiffness * x;
+                }
+            }
+            dynamics.kick(&mut particles, &threads);
+            if step > 200 {
+                let squares = |columns: &[crate::aligned::Column<f64>; 3]| -> f64 {
+                    columns.iter().flat_map(|column| &column[..owned]).map(|value| value * value).sum()
+                };
+                sums[0] += squares(&particles.position) * stiffness / TEMPERATURE;
+                sums[1] += squares(&particles.velocity) * mass / TEMPERATURE;
+                samples += 3.0 * owned as f64;
+            }
+        }
+        sums.map(|sum| sum / samples)
+    }
+
+    /// Exact for both schemes at every time step: positions are right, momenta by 1 - (h w)^2 / 4 too cold.
+    #[test]
+    fn oscillators_have_their_exact_variances() {
+        let (mass, stiffness) = (2.0, 8.0_f64);
+        for phase in [0.2_f64, 0.8, 1.4] {
+            let timestep = phase / (stiffness / mass).sqrt();
+            let friction = 1.0 / timestep;
+            let half = 0.5 * friction * timestep;
+            for decay in [(-friction * timestep).exp(), (1.0 - half) / (1.0 + half)] {
+                let [position, momentum] = oscillator(decay, mass, stiffness, timestep);
+                let expected = 1.0 - phase * phase / 4.0;
+                assert!((position - 1.0).abs() < 0.01, "{phase} {decay}: <x^2> k / kT = {position}");
+                assert!((momentum - expected).abs() < 0.01, "{phase} {decay}: <p^2> / m kT = {momentum}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_friction_it_is_velocity_verlet() {
+        let (threads, simd) = (Threads::one(), SimdLevel::detect());
+        let moving = |id: u64| Particle {
+            id,
+            species: (id % 2) as u32,
+            position: [1.0; 3],
+            velocity: [id as f64, 0.5, 0.0],
+        };
+        for masses in [&[1.3, 1.3][..], &[1.3, 0.7]] {
+            let mut particles: Particles = (1..=1000).map(moving).collect();
+            particles.clear_forces(&threads);
+            let mut expected = particles.clone();
+            let verlet = VelocityVerlet::new(0.01, masses, simd);
+            verlet.kick_and_drift(HalfKicks::Single, &mut expected, &BOX, &threads);
+            let dynamics = LangevinDynamics::new(verlet, masses, 1.0, NoiseKey::of_seed(1));
+            let bath = Bath { temperature: 1.0, step: 1 };
+            let heat = dynamics.kick_and_drift(HalfKicks::Single, &mut particles, &BOX, &threads, bath);
+            assert_eq!(heat, 0.0);
+            for (found, wanted) in particles.position.iter().zip(&expected.position) {
+                assert!(found.iter().zip(wanted.iter()).all(|(a, b)| (a - b).abs() < 1e-12));
+            }
+        }
+    }
+
+    #[test]
+    fn the_heat_is_what_kinetic_energies_gain() {
+        let threads = Threads::one();
+        let moving = |id: u64| Particle {
+            id,
+            species: (id % 2) as u32,
+            position: [1.0; 3],
+            velocity: [0.1, 0.5, -1.0],
+        };
+        let masses = [1.5, 0.5];
+        let mut particles: Particles = (1..=777).map(moving).collect();
+        particles.clear_forces(&threads);
+        let kinetic =
+            |particles: &Particles| 0.5 * crate::observables::twice_kinetic_energy(particles, &masses);
+        let before = kinetic(&particles);
+        let verlet = VelocityVerlet::new(0.01, &masses, SimdLevel::detect());
+        let dynamics = LangevinDynamics::new(verlet, &masses, 0.5, NoiseKey::of_seed(1));
+        let bath = Bath { temperature: 2.0, step: 9 };
+        let heat = dynamics.kick_and_drift(HalfKicks::Single, &mut particles, &BOX, &threads, bath);
+        let gained = kinetic(&particles) - before;
+        assert!((heat - gained).abs() < 1e-9 * gained.abs(), "{heat} {gained}");
+    }
+}

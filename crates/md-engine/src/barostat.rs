@@ -1,0 +1,299 @@
+//! Barostats: the box is stretched, and the particles with it, so that the pressure becomes the wanted one.
+//!
+//! Every so many steps each length L changes by a factor exp(strain). With a stochastic barostat the logarithm of the
+//! volume V follows (Bernetti and Bussi, J. Chem. Phys. 153, 114107 (2020), equation 5)
+//!
+//! ```text
+//! d ln V = -(kappa / tau) (P0 - P) dt + sqrt(2 kT kappa / (V tau)) dW
+//! ```
+//!
+//! with P the momentary pressure, P0 the wanted one, kappa the compressibility and tau the relaxation time, each length taking its
+//! share; velocities are divided by the factor, so that volumes are distributed as in the isobaric ensemble. Where axes are
+//! coupled one by one, each follows its own diagonal element of the pressure tensor with kappa / d in d dimensions, by the same
+//! argument: noise kT / V with drift (P - P0) leaves exp(-P0 V / kT) invariant. Without noise and with velocities as they
+//! are, that is weak coupling (Berendsen et al., J. Chem. Phys. 81, 3684 (1984)): for equilibration.
+//!
+//! Forces and energy are computed anew in the stretched box, so what the barostat puts in is known exactly; the conserved
+//! energy has it subtracted.
+
+use md_core::random;
+use md_core::{Boundary, Dimension, SymmetricTensor};
+
+use crate::config::Config;
+use crate::integrator::{Integrator, KeyFault};
+
+/// How the pressure is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Barostat {
+    /// Which barostat.
+    pub kind: BarostatKind,
+    /// Pressure to keep, in units of epsilon / sigma^3.
+    pub pressure: f64,
+    /// Time in which the volume approaches that of the pressure, in tau, if the compressibility is right.
+    pub relaxation: f64,
+    /// Isothermal compressibility, in units of sigma^3 / epsilon; its order of magnitude is enough.
+    #[cfg_attr(feature = "serde", serde(default = "usual_compressibility"))]
+    pub compressibility: f64,
+    /// Which lengths change, and whether together.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub axes: CoupledAxes,
+    /// Steps between two changes of the box; chosen by the relaxation time where it is left out.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", schemars(range(min = 1)))]
+    pub every: Option<u64>,
+}
+
+#[cfg(feature = "serde")]
+fn usual_compressibility() -> f64 {
+    0.1
+}
+
+/// The barostats one can choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum BarostatKind {
+    /// Bernetti and Bussi's: volumes fluctuate as in the isobaric ensemble. Needs an integrator with a temperature.
+    StochasticCellRescaling,
+    /// Weak coupling: for equilibration, no ensemble.
+    Berendsen,
+}
+
+/// Which lengths of the box change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "lowercase")
+)]
+pub enum CoupledAxes {
+    /// All by one factor, by the mean of the diagonal pressures.
+    #[default]
+    Isotropic,
+    /// Each by its own pressure.
+    Xyz,
+    /// x alone.
+    X,
+    /// y alone.
+    Y,
+    /// z alone.
+    Z,
+    /// x and y, each by its own pressure.
+    Xy,
+    /// x and z, each by its own pressure.
+    Xz,
+    /// y and z, each by its own pressure.
+    Yz,
+}
+
+impl CoupledAxes {
+    /// Which of x, y and z change, in a space of so many dimensions.
+    fn coupled(self, dimension: Dimension) -> [bool; 3] {
+        let named = match self {
+            Self::Isotropic | Self::Xyz => [true; 3],
+            Self::X => [true, false, false],
+            Self::Y => [false, true, false],
+            Self::Z => [false, false, true],
+            Self::Xy => [true, true, false],
+            Self::Xz => [true, false, true],
+            Self::Yz => [false, true, true],
+        };
+        [0, 1, 2].map(|dim| named[dim] && dim < dimension.count())
+    }
+}
+
+/// What a barostat knows when it acts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PressureMoment {
+    pub(crate) step: u64,
+    pub(crate) pressure: SymmetricTensor,
+    pub(crate) volume: f64,
+    /// Of the heat bath; none with constant energy.
+    pub(crate) temperature: f64,
+}
+
+/// By what lengths and velocities are multiplied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stretch {
+    pub(crate) lengths: [f64; 3],
+    pub(crate) velocities: [f64; 3],
+}
+
+/// A barostat at work.
+#[derive(Debug, Clone)]
+pub(crate) struct BoxCoupling {
+    keys: Barostat,
+    seed: u64,
+    dimension: Dimension,
+    /// Steps between two changes.
+    interval: u64,
+    /// Time between two changes, \[time\].
+    span: f64,
+    /// What changes of the box have added to the energy of the particles, \[energy\].
+    pub(crate) work: f64,
+}
+
+impl Barostat {
+    /// Whether its keys can be, with this box and integrator.
+    ///
+    /// # Errors
+    /// The first key that cannot.
+    pub fn check(
+        &self,
+        dimension: Dimension,
+        boundary: [Boundary; 3],
+        integrator: &Integrator,
+    ) -> Result<(), KeyFault> {
+        let fault = |key, problem: &str| Err(KeyFault { key, problem: problem.to_owned() });
+        if !self.pressure.is_finite() {
+            return fault("barostat.pressure", "must be a finite number");
+        }
+        KeyFault::unless_positive("barostat.relaxation", self.relaxation)?;
+        KeyFault::unless_positive("barostat.compressibility", self.compressibility)?;
+        KeyFault::unless_at_least_one("barostat.every", self.every)?;
+        let coupled = self.axes.coupled(dimension);
+        if (0..3).any(|dim| coupled[dim] && boundary[dim] != Boundary::Periodic) {
+            return fault(
+                "barostat.axes",
+                "includes a direction with walls, along which a box keeps its length",
+            );
+        }
+        if coupled == [false; 3] {
+            return fault("barostat.axes", "is z alone, which a system in two dimensions does not have");
+        }
+        if self.kind == BarostatKind::StochasticCellRescaling && integrator.temperature().is_none() {
+            return fault(
+                "barostat.kind",
+                "needs an integrator with a temperature to be `stochastic-cell-rescaling`",
+            );
+        }
+        Ok(())
+    }
+}
+
+impl BoxCoupling {
+    pub(crate) fn new(keys: Barostat, config: &Config) -> Self {
+        /// In a twentieth of the relaxation time the pressure changes little; more often costs force computations.
+        const PART: f64 = 20.0;
+        const LONGEST: f64 = 20.0;
+        let interval = (keys.relaxation / (PART * config.timestep)).floor().clamp(1.0, LONGEST) as u64;
+        let interval = keys.every.unwrap_or(interval);
+        Self {
+            keys,
+            seed: config.seed,
+            dimension: config.dimension,
+            interval,
+            span: interval as f64 * config.timestep,
+            work: 0.0,
+        }
+    }
+
+    /// Whether the box changes after this step.
+    pub(crate) fn acts_after(&self, step: u64) -> bool {
+        step > 0 && step.is_multiple_of(self.interval)
+    }
+
+    /// The change of the box, the same on all ranks.
+    pub(crate) fn stretch(&self, now: &PressureMoment) -> Stretch {
+        /// A box that changes by more between two steps is not followed.
+        const LARGEST_STRAIN: f64 = 0.01;
+        let dimensions = self.dimension.count() as f64;
+        let coupled = self.keys.axes.coupled(self.dimension);
+        let normals = random::barostat_draw(self.seed, now.step);
+        let SymmetricTensor([xx, yy, zz, ..]) = now.pressure;
+        let own = [xx, yy, zz];
+        let strain = |dim: usize| match self.keys.axes {
+            _ if !coupled[dim] => 0.0,
+            CoupledAxes::Isotropic => {
+                let mean = now.pressure.trace() / dimensions;
+                self.strain_of(mean, normals[0], self.keys.compressibility, now) / dimensions
+            }
+            _ => self.strain_of(own[dim], normals[dim], self.keys.compressibility / dimensions, now),
+        };
+        let lengths = [0, 1, 2].map(|dim| strain(dim).clamp(-LARGEST_STRAIN, LARGEST_STRAIN).exp());
+        let velocities = match self.keys.kind {
+            BarostatKind::StochasticCellRescaling => lengths.map(f64::recip),
+            BarostatKind::Berendsen => [1.0; 3],
+        };
+        Stretch { lengths, velocities }
+    }
+
+    /// Change of the logarithm of the volume, or of a length.
+    fn strain_of(&self, pressure: f64, normal: f64, compressibility: f64, now: &PressureMoment) -> f64 {
+        let rate = compressibility * self.span / self.keys.relaxation;
+        let noise = match self.keys.kind {
+            BarostatKind::StochasticCellRescaling => {
+                (2.0 * now.temperature * rate / now.volume).sqrt() * normal
+            }
+            BarostatKind::Berendsen => 0.0,
+        };
+        rate * (pressure - self.keys.pressure) + noise
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use md_core::lattice::{Lattice, LatticeKind};
+    use md_core::potential::LennardJones;
+
+    use super::*;
+
+    fn coupling(kind: BarostatKind, axes: CoupledAxes) -> BoxCoupling {
+        let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [5; 3]);
+        let config = Config::new(lattice, LennardJones::reduced(2.5));
+        let keys =
+            Barostat { kind, pressure: 1.0, relaxation: 1.0, compressibility: 0.05, axes, every: Some(2) };
+        BoxCoupling::new(keys, &config)
+    }
+
+    /// An ideal gas of N particles whose box follows the barostat alone, its momenta drawn anew each time: the volume has a gamma
+    /// distribution, exp(-P0 V / kT) V^N, with mean (N + 1) kT / P0 and variance (N + 1) (kT / P0)^2.
+    #[test]
+    fn volumes_of_an_ideal_gas_have_their_distribution() {
+        const ATOMS: f64 = 50.0;
+        const TEMPERATURE: f64 = 2.0;
+        for axes in [CoupledAxes::Isotropic, CoupledAxes::Xyz, CoupledAxes::Z] {
+            let mut coupling = coupling(BarostatKind::StochasticCellRescaling, axes);
+            coupling.keys.compressibility = 1.0;
+            coupling.span = 0.02;
+            let (mut volume, mut sums, mut samples) = (100.0, [0.0; 2], 0.0);
+            for step in 1..=400_000 {
+                let pressure = SymmetricTensor::diagonal([ATOMS * TEMPERATURE / volume; 3]);
+                let now = PressureMoment { step, pressure, volume, temperature: TEMPERATURE };
+                volume *= coupling.stretch(&now).lengths.iter().product::<f64>();
+                if step > 10_000 {
+                    samples += 1.0;
+                    sums[0] += volume;
+                    sums[1] += volume * volume;
+                }
+            }
+            let mean = sums[0] / samples;
+            let variance = sums[1] / samples - mean * mean;
+            let expected = (ATOMS * TEMPERATURE, ATOMS * TEMPERATURE * TEMPERATURE);
+            assert!((mean / expected.0 - 1.0).abs() < 0.04, "{axes:?}: mean {mean}");
+            assert!((variance / expected.1 - 1.0).abs() < 0.15, "{axes:?}: variance {variance}");
+        }
+    }
+
+    #[test]
+    fn axes_that_are_not_coupled_keep_their_length() {
+        let now = PressureMoment {
+            step: 2,
+            pressure: SymmetricTensor([3.0, 0.0, 1.0, 5.0, 5.0, 5.0]),
+            volume: 10.0,
+            temperature: 1.0,
+        };
+        let lengths = |axes| coupling(BarostatKind::Berendsen, axes).stretch(&now).lengths;
+        let [x, y, z] = lengths(CoupledAxes::Xyz);
+        assert!(x > 1.0 && y < 1.0 && z == 1.0);
+        assert_eq!(lengths(CoupledAxes::Yz), [1.0, y, 1.0]);
+        let [x, y, z] = lengths(CoupledAxes::Isotropic);
+        assert!(x > 1.0 && x == y && y == z);
+        assert_eq!(coupling(BarostatKind::Berendsen, CoupledAxes::X).stretch(&now).velocities, [1.0; 3]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Langevin dynamics: friction and random forces on every particle. The loops are those of
+//! [`md_core::integrate::LangevinDynamics`].
+//!
+//! Conserved is the total energy minus the heat that friction and random forces have put in (Bussi and Parrinello,
+//! Phys. Rev. E 75, 056707 (2007)). Each rank counts its own particles' heat, which is added up when somebody asks.
+
+use md_comm::World;
+use md_core::integrate::{Bath, HalfKicks, LangevinDynamics, VelocityVerlet};
+use md_core::noise::NoiseKey;
+
+use super::target::Schedule;
+use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
+use crate::error::EngineError;
+use crate::setup::Setup;
+
+/// The keys of Langevin dynamics.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    schemars(inline)
+)]
+pub struct LangevinKeys {
+    /// Temperature of the heat bath: a number, or `{ from, to }` over the run or stage.
+    pub temperature: Temperature,
+    /// Rate at which velocities are forgotten, in 1 / tau.
+    pub friction: f64,
+    /// How the equation is integrated.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub scheme: LangevinScheme,
+}
+
+/// Ways to integrate the Langevin equation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case"),
+    schemars(inline)
+)]
+pub enum LangevinScheme {
+    /// Leimkuhler and Matthews' splitting.
+    #[default]
+    Baoab,
+    /// Gronbech-Jensen and Farago's method.
+    Gjf,
+}
+
+impl Keys for LangevinKeys {
+    type Built = Langevin;
+
+    fn temperature(&self) -> Option<Temperature> {
+        Some(self.temperature)
+    }
+
+    fn check(&self) -> Result<(), KeyFault> {
+        self.temperature.check()?;
+        KeyFault::unless_positive("friction", self.friction)
+    }
+
+    fn build(self, setup: &Setup) -> Result<Langevin, EngineError> {
+        let config = &setup.config;
+        let over_a_step = self.friction * config.timestep;
+        let decay = match self.scheme {
+            LangevinScheme::Baoab => (-over_a_step).exp(),
+            LangevinScheme::Gjf => (1.0 - 0.5 * over_a_step) / (1.0 + 0.5 * over_a_step),
+        };
+        let verlet = VelocityVerlet::new(config.timestep, &config.masses, setup.simd);
+        let key = NoiseKey::of_seed(config.seed);
+        Ok(Langevin {
+            dynamics: LangevinDynamics::new(verlet, &config.masses, decay, key),
+            schedule: Schedule::new(self.temperature, config.schedule.clone()),
+            heat: 0.0,
+            own_heat: 0.0,
+        })
+    }
+}
+
+/// Langevin dynamics at a temperature.
+#[derive(Debug)]
+pub(super) struct Langevin {
+    dynamics: LangevinDynamics,
+    schedule: Schedule,
+    /// What the particles of all ranks have taken up until somebody last asked, \[energy\].
+    heat: f64,
+    /// What this rank's particles have taken up since then.
+    own_heat: f64,
+}
+
+impl Integrate for Langevin {
+    fn before_forces(&mut self, half_kicks: HalfKicks, motion: &mut Motion) -> Result<(), EngineError> {
+        let Motion { particles, domain, threads, step, .. } = motion;
+        let bath = Bath { temperature: self.schedule.at(*step), step: *step };
+        self.own_heat += self.dynamics.kick_and_drift(half_kicks, particles, domain, threads, bath);
+        Ok(())
+    }
+
+    fn after_forces(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
+        self.dynamics.kick(motion.particles, motion.threads);
+        Ok(())
+    }
+
+    fn completion(&self) -> Completion {
+        Completion::Deferred
+    }
+
+    fn temperature(&self, step: u64) -> Option<f64> {
+        Some(self.schedule.at(step))
+    }
+
+    fn reservoir_energy(&mut self, world: &dyn World) -> Result<f64, EngineError> {
+        let mut sum = [std::mem::take(&mut self.own_heat)];
+        world.sum(&mut sum)?;
+        self.heat += sum[0];
+        Ok(-self.heat)
+    }
+
+    fn memory(&self) -> Vec<f64> {
+        vec![self.heat]
+    }
+
+    fn recall(&mut self, words: &[f64]) -> Result<(), EngineError> {
+        let &[heat] = words else { return Err(super::does_not_fit(words.len())) };
+        (self.heat, self.own_heat) = (heat, 0.0);
+        Ok(())
+    }
+}
