@@ -38,6 +38,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod checks;
 pub mod clock;
 pub mod config;
@@ -63,6 +64,7 @@ mod simulation;
 mod state;
 mod timing;
 
+pub use checkpoint::{Continuation, Restored, SavedState};
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

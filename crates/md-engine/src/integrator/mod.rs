@@ -63,6 +63,23 @@ pub trait Integrate: Debug {
     fn completion(&self) -> Completion {
         Completion::Immediate
     }
+
+    /// What later steps depend on beyond particles and keys, for a checkpoint: chain variables, heat put in.
+    fn memory(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Takes up what [`Self::memory`] has given.
+    ///
+    /// # Errors
+    /// [`EngineError::Config`]: as many numbers as this integrator does not have.
+    fn recall(&mut self, words: &[f64]) -> Result<(), EngineError> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        let what = format!("{} numbers are to be recalled by an integrator that remembers none", words.len());
+        Err(EngineError::Config(what))
+    }
 }
 
 macro_rules! integrators {
