@@ -191,19 +191,20 @@ impl Particles {
         }
     }
 
-    /// Words of a particle in a migration message.
-    pub(crate) fn moving_words(&self) -> usize {
+    /// Words of a particle in a migration message, and in a checkpoint.
+    pub fn moving_words(&self) -> usize {
         self.width(self.moving())
     }
 
-    /// Appends all that goes with the owned particle at `index` to a message.
-    pub(crate) fn append_to(&self, message: &mut Vec<u64>, index: usize) {
+    /// Appends all that goes with the owned particle at `index` to a message: position, velocity, id, species, image counts, registered
+    /// fields; numbers by their bits.
+    pub fn append_to(&self, message: &mut Vec<u64>, index: usize) {
         let columns = self.moving().flat_map(|field| self.columns(field));
         message.extend(columns.map(|column| column[index]));
     }
 
     /// Appends an owned particle from the words of [`Self::append_to`]; no force acts on it yet.
-    pub(crate) fn push_words(&mut self, words: &[u64]) {
+    pub fn push_words(&mut self, words: &[u64]) {
         let index = self.owned;
         self.set_owned(index + 1);
         let mut words = words.iter();

@@ -45,6 +45,17 @@ pub struct RebuildWatch {
     growth: [f64; 2],
 }
 
+/// What a [`RebuildWatch`] knows of the steps that have been made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RebuildHistory {
+    /// Steps since the last rebuild.
+    pub steps_since: u64,
+    /// Largest displacement over all ranks since then, at the last step that is known, \[length\].
+    pub known: f64,
+    /// The most by which it has grown in a step, \[length\]: of this neighbourhood, of the one before.
+    pub growth: [f64; 2],
+}
+
 /// The policy's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RebuildDecision {
@@ -79,6 +90,22 @@ impl RebuildWatch {
             known: 0.0,
             growth,
         }
+    }
+
+    /// Positions of the owned particles at the last rebuild, per dimension, \[length\].
+    pub fn reference(&self) -> &[Vec<f64>; 3] {
+        &self.reference
+    }
+
+    /// What the next decisions depend on beside the policy and those positions; the same on all ranks.
+    pub fn history(&self) -> RebuildHistory {
+        let Self { steps_since, known, growth, .. } = *self;
+        RebuildHistory { steps_since, known, growth }
+    }
+
+    /// Goes on where another watch has ended, after a rebuild at the positions of its last one.
+    pub fn recall(&mut self, RebuildHistory { steps_since, known, growth }: RebuildHistory) {
+        (self.steps_since, self.known, self.growth) = (steps_since, known, growth);
     }
 
     /// Counts a step.

@@ -46,6 +46,11 @@ impl Division {
         let (grid, partition) = kind.divide(&DivisionRequest { domain, most_cells, ranks, rank_grid })?;
         Ok(Self { grid, partition })
     }
+
+    /// The rank that a position inside the box belongs to.
+    pub(crate) fn owner(&self, position: [f64; 3]) -> usize {
+        self.partition.owner(&self.grid, self.grid.cell_of(position))
+    }
 }
 
 impl Division {

@@ -40,6 +40,7 @@
 
 pub mod balance;
 pub mod barostat;
+mod checkpoint;
 mod checks;
 pub mod clock;
 pub mod config;
@@ -68,6 +69,7 @@ mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use barostat::Barostat;
+pub use checkpoint::{Continuation, Restored, SavedState};
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

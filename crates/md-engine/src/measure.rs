@@ -8,6 +8,7 @@ use md_core::observables::{SystemSums, momentum_flux};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
+use crate::checkpoint::{SavedState, Shared};
 use crate::checks::expect_room;
 use crate::clock::{Phase, PhaseObserver};
 use crate::error::EngineError;
@@ -43,6 +44,11 @@ impl<I: Interaction> Simulation<'_, I> {
                 thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
                 gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
                 neighborhood: self.neighborhood,
+                saved: seen.shared.as_deref().map(|shared| SavedState {
+                    shared,
+                    particles,
+                    reference: self.watch.reference(),
+                }),
                 time: *time,
                 rank,
                 step,
@@ -75,7 +81,30 @@ impl<I: Interaction> Simulation<'_, I> {
             seen.gathered = Some(self.gather_rows(RowVector::Velocity)?);
             self.clock.book_since(Phase::Output, begun);
         }
+        if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
+            self.complete_step()?;
+            self.hear_of_last_step()?;
+            seen.shared = Some(self.shared().words());
+        }
         Ok(())
+    }
+
+    /// What all ranks have alike of the state after this step, which is complete.
+    fn shared(&self) -> Shared {
+        let State { domain, step, time, integrator, .. } = &self.state;
+        Shared {
+            step: *step,
+            time: *time,
+            timestep: self.timestep(),
+            time_at_start: self.time_at_start,
+            origin: domain.origin,
+            lengths: domain.lengths,
+            simd: self.setup.simd,
+            history: self.watch.history(),
+            neighborhood: self.neighborhood,
+            energy: self.energy,
+            memory: integrator.memory(),
+        }
     }
 
     /// Sums over all ranks at the last step that computed energy and virial. *Collective.*
@@ -273,6 +302,7 @@ impl<I: Interaction> Simulation<'_, I> {
 struct Seen {
     thermo: Option<(SystemSums, Thermo)>,
     gathered: Option<Vec<ParticleRow>>,
+    shared: Option<Vec<u64>>,
 }
 
 fn row(particles: &Particles, index: usize, vector: RowVector, domain: &Domain) -> ParticleRow {

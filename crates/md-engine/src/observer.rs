@@ -6,6 +6,7 @@ use std::ops::BitOr;
 use md_core::observables::SystemSums;
 use md_core::{Domain, Particles};
 
+use crate::checkpoint::SavedState;
 use crate::report::{NeighborReport, ParticleRow, Thermo};
 
 /// What an observer needs of the state it is about to see.
@@ -21,6 +22,8 @@ impl Needs {
     pub const ENERGY_AND_VIRIAL: Self = Self(2);
     /// All particles on rank 0: [`Snapshot::gathered`].
     pub const GATHERED_PARTICLES: Self = Self(4);
+    /// All that later steps depend on: [`Snapshot::saved`].
+    pub const SAVED_STATE: Self = Self(8);
 
     /// Whether all of `others` are needed.
     pub fn contains(self, others: Self) -> bool {
@@ -66,6 +69,8 @@ pub struct Snapshot<'a> {
     pub sums: Option<&'a SystemSums>,
     /// All particles by id, with velocities, on rank 0; nothing elsewhere.
     pub gathered: Option<&'a [ParticleRow]>,
+    /// What a checkpoint is written from.
+    pub saved: Option<SavedState<'a>>,
     /// How the neighbourhood has held so far.
     pub neighborhood: NeighborReport,
 }

@@ -124,7 +124,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     }
 
     /// What nobody has waited for in the last step; that it was dangerous is not expected. *Collective.*
-    fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn hear_of_last_step(&mut self) -> Result<(), EngineError> {
         let Some((step, _)) = self.asked else { return Ok(()) };
         let largest = self.hear_displacement2()?;
         if self.watch.decide(largest) == Due::Yes {

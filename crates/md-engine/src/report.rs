@@ -49,6 +49,30 @@ pub struct NeighborReport {
 }
 
 impl NeighborReport {
+    /// For a checkpoint.
+    pub(crate) fn words(&self) -> [u64; 6] {
+        let &Self {
+            rebuilds,
+            dangerous_rebuilds,
+            dangerous_checks,
+            largest_displacement,
+            first_dangerous_step,
+        } = self;
+        let (is_first, first) = (first_dangerous_step.is_some().into(), first_dangerous_step.unwrap_or(0));
+        [rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement.to_bits(), is_first, first]
+    }
+
+    pub(crate) fn from_words(words: [u64; 6]) -> Self {
+        let [rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, is_first, first] = words;
+        Self {
+            rebuilds,
+            dangerous_rebuilds,
+            dangerous_checks,
+            largest_displacement: f64::from_bits(largest_displacement),
+            first_dangerous_step: (is_first != 0).then_some(first),
+        }
+    }
+
     /// Takes down a displacement over half the skin, and says whether it is dangerous.
     pub(crate) fn note(&mut self, step: u64, displacement: f64) -> bool {
         self.largest_displacement = self.largest_displacement.max(displacement);
@@ -82,6 +106,22 @@ impl EnergyReport {
     /// From now on another quantity is conserved.
     pub(crate) fn begin_anew(&mut self) {
         *self = Self { first_force: self.first_force, ..Self::default() };
+    }
+
+    /// For a checkpoint.
+    pub(crate) fn words(&self) -> [u64; 7] {
+        let &Self { drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks } = self;
+        let [drift, largest_change, mean_kinetic, first_force, time, first_conserved] =
+            [drift, largest_change, mean_kinetic, first_force, time, first_conserved].map(f64::to_bits);
+        [drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks]
+    }
+
+    pub(crate) fn from_words(
+        [drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks]: [u64; 7],
+    ) -> Self {
+        let [drift, largest_change, mean_kinetic, first_force, time, first_conserved] =
+            [drift, largest_change, mean_kinetic, first_force, time, first_conserved].map(f64::from_bits);
+        Self { drift, largest_change, mean_kinetic, first_force, time, first_conserved, looks }
     }
 
     /// Takes down one more state.

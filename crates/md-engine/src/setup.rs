@@ -71,6 +71,21 @@ impl Setup {
         Ok(Self { division: weighted.unwrap_or(self.division.clone()), ..self })
     }
 
+    /// The same in another box, which is divided anew.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn in_box(&self, domain: Domain) -> Result<Self, EngineError> {
+        let Config { forces, neighbor, parallel, particles, .. } = &self.config;
+        let ParallelConfig { partition, rank_grid, .. } = *parallel;
+        let cutoff = forces.cutoff();
+        let list_radius = cutoff + neighbor.skin;
+        let division = Division::new(domain, list_radius, particles.len(), self.ranks, partition, rank_grid)?;
+        let setup = Self { domain, division, ..self.clone() };
+        setup.check_cells(&setup.division.grid, cutoff)?;
+        Ok(setup)
+    }
+
     /// Whether it divides this box, every cell has an owner, and [`Self::check_cells`]. Takes time for every cell.
     pub(crate) fn check_division(&self, division: &Division, cutoff: f64) -> Result<(), EngineError> {
         let (Self { domain, ranks, .. }, Division { grid, partition }) = (self, division);

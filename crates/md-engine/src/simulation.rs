@@ -10,6 +10,7 @@ use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Sim
 
 use crate::balance::Balancer;
 use crate::barostat::{Barostat, BoxCoupling};
+use crate::checkpoint::Restored;
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
@@ -31,6 +32,8 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) decomposition: Decomposition<'w>,
     pub(crate) setup: Setup,
     pub(crate) threads: Threads,
+    /// Time of step 0, had all steps been as long as they are now, \[time\].
+    pub(crate) time_at_start: f64,
     /// Takes the place of the decomposition at the next step.
     pub(crate) next_division: Option<Division>,
     pub(crate) cells: LocalCells,
@@ -70,13 +73,15 @@ impl<'w> Simulation<'w> {
     /// # Errors
     /// [`EngineError::Config`] where the forces are not a potential's; as [`Self::with_interaction`].
     pub fn new(world: &'w dyn World, setup: &Setup) -> Result<Self, EngineError> {
-        let Config { forces, neighbor, parallel, .. } = &setup.config;
-        let Forces::Pairs(potential) = forces else {
-            let what = "there is no pair potential, and forces of another kind need `with_interaction`";
-            return Err(EngineError::Config(what.to_owned()));
-        };
-        let forces = PairForces::new(potential.clone(), *neighbor, parallel);
-        Self::with_interaction(world, setup, forces)
+        Self::with_interaction(world, setup, pair_forces(setup)?)
+    }
+
+    /// Goes on from a checkpoint, with the setup's pair potential; the box is that of the checkpoint. *Collective.*
+    ///
+    /// # Errors
+    /// As [`Self::new`]; [`EngineError::Config`] for a checkpoint of another number of particles or other fields.
+    pub fn resume(world: &'w dyn World, setup: &Setup, restored: Restored) -> Result<Self, EngineError> {
+        Self::resume_with_interaction(world, setup, pair_forces(setup)?, restored)
     }
 }
 
@@ -90,20 +95,75 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     pub fn with_interaction(
         world: &'w dyn World,
         setup: &Setup,
-        interaction: I,
+        mut interaction: I,
     ) -> Result<Self, EngineError> {
-        memory::or_error(|| Self::start(world, setup, interaction))?
+        memory::or_error(|| {
+            check_ranks(setup, world)?;
+            let mut particles = initial::particles(setup, world)?;
+            interaction.register(&mut particles);
+            let mut simulation = Self::make(world, setup, interaction, particles)?;
+            simulation.begin()?;
+            Ok(simulation)
+        })?
     }
 
-    fn start(world: &'w dyn World, setup: &Setup, mut interaction: I) -> Result<Self, EngineError> {
+    /// Goes on from a checkpoint with an interaction of any kind, as [`Simulation::resume`]. *Collective.*
+    ///
+    /// # Errors
+    /// As there.
+    pub fn resume_with_interaction(
+        world: &'w dyn World,
+        setup: &Setup,
+        interaction: I,
+        restored: Restored,
+    ) -> Result<Self, EngineError> {
+        memory::or_error(|| Self::go_on(world, setup, interaction, restored))?
+    }
+
+    fn go_on(
+        world: &'w dyn World,
+        setup: &Setup,
+        mut interaction: I,
+        restored: Restored,
+    ) -> Result<Self, EngineError> {
+        let shared = restored.shared()?;
+        let setup = &Restored::setup(&shared, setup)?;
+        let mut particles = Particles::default();
+        interaction.register(&mut particles);
+        let at_checkpoint = restored.place(&mut particles, setup, world)?;
+        let mut simulation = Self::make(world, setup, interaction, particles)?;
+        let timestep = simulation.timestep();
+        simulation.time_at_start = shared.time_at_start(timestep);
+        let State { step, time, integrator, .. } = &mut simulation.state;
+        (*step, *time) = (shared.step, shared.time);
+        integrator.recall(&shared.memory)?;
+        match at_checkpoint {
+            None => simulation.begin()?,
+            Some(at_checkpoint) => {
+                simulation.move_and_rebuild()?;
+                simulation.cells.make_room(&simulation.state.particles);
+                at_checkpoint.put(&mut simulation.state.particles, world)?;
+                simulation.watch.recall(shared.history);
+            }
+        }
+        (simulation.neighborhood, simulation.energy) = (shared.neighborhood, shared.energy);
+        simulation.observed = Some(shared.step);
+        Ok(simulation)
+    }
+
+    /// Without a neighbourhood and forces as yet.
+    fn make(
+        world: &'w dyn World,
+        setup: &Setup,
+        interaction: I,
+        particles: Particles,
+    ) -> Result<Self, EngineError> {
         check_ranks(setup, world)?;
         let threads = Threads::new(setup.config.parallel.threads);
         let (threads, simd) = common_ground(world, threads, setup.simd)?;
         let own = Setup { simd, ..setup.clone() }.weighted(world)?;
         let (setup, config) = (&own, &own.config);
         setup.check_division(&setup.division, interaction.cutoff())?;
-        let mut particles = initial::particles(setup, world)?;
-        interaction.register(&mut particles);
         let NeighborConfig { rebuild, skin, .. } = config.neighbor;
         let mut simulation = Self {
             decomposition: Decomposition::open(world, setup.division.clone(), &config.parallel, &particles)?,
@@ -128,18 +188,23 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             observed: None,
             ending: Ending::default(),
             balancer: Balancer::new(config.parallel.balance, world.ranks()),
+            time_at_start: 0.0,
             setup: own,
             threads,
             world,
             interaction,
         };
         simulation.tail = simulation.tail_now();
-        simulation.move_and_rebuild()?;
-        simulation.measure_levels()?;
-        simulation.cells.make_room(&simulation.state.particles);
-        simulation.compute_forces(GhostPositions::Fresh, Evaluation::WithEnergyAndVirial)?;
-        simulation.check_overlaps()?;
         Ok(simulation)
+    }
+
+    /// Makes the neighbourhood and the forces of the present positions.
+    fn begin(&mut self) -> Result<(), EngineError> {
+        self.move_and_rebuild()?;
+        self.measure_levels()?;
+        self.cells.make_room(&self.state.particles);
+        self.compute_forces(GhostPositions::Fresh, Evaluation::WithEnergyAndVirial)?;
+        self.check_overlaps()
     }
 
     /// Makes `steps` steps. Before the first, observers look at the present state, unless a run that ended here has shown it to its
@@ -186,7 +251,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.balance()?;
         self.couple_pressure()?;
         self.state.step += 1;
-        self.state.time = self.state.step as f64 * self.setup.config.timestep;
+        self.state.time = self.time_at_start + self.state.step as f64 * self.setup.config.timestep;
         let evaluation = match evaluation {
             Evaluation::ForcesOnly if !self.barostat_acts_after(self.state.step) => Evaluation::ForcesOnly,
             _ => Evaluation::WithEnergyAndVirial,
@@ -355,6 +420,16 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         self.hear_displacement2()?;
         self.decomposition.halo.finalise()
     }
+}
+
+/// The setup's pair potential, by its method.
+fn pair_forces(setup: &Setup) -> Result<PairForces, EngineError> {
+    let Config { forces, neighbor, parallel, .. } = &setup.config;
+    let Forces::Pairs(potential) = forces else {
+        let what = "there is no pair potential, and forces of another kind need `with_interaction`";
+        return Err(EngineError::Config(what.to_owned()));
+    };
+    Ok(PairForces::new(potential.clone(), *neighbor, parallel))
 }
 
 fn check_ranks(setup: &Setup, world: &dyn World) -> Result<(), EngineError> {

@@ -1,0 +1,337 @@
+//! Stopping and going on: what later steps depend on, as words that a file can hold.
+//!
+//! A checkpoint may fall on any step, and changes nothing in the run that it is taken from. Between two rebuilds a step depends on more
+//! than the particles: on their order in memory and on the pair lists, which were made from the positions at the last rebuild. So a
+//! row of a particle also holds its position then, and the forces, which would otherwise have to be computed a second time:
+//!
+//! ```text
+//! row     position, velocity, id, species, image counts, registered fields | position at the last rebuild | force
+//! shared  step, time, box, instruction set, history of the neighbourhood and of the energy, the integrator's memory
+//! ```
+//!
+//! [`Continuation::Identical`] puts every particle where it was at the last rebuild, rebuilds (which finds the particles in their order,
+//! and makes the same ghosts and the same lists), and then puts them where they were at the checkpoint: from there on all bits are those of the run
+//! that did not stop. [`Continuation::Anew`] sends every particle to its owner in whatever decomposition there is now, and computes the forces
+//! anew: the results agree to rounding.
+
+use md_comm::{Message, Reduction, World, deliver};
+use md_core::rebuild::RebuildHistory;
+use md_core::{Domain, Particles, SimdLevel};
+
+use crate::checks::expect_room;
+use crate::error::EngineError;
+use crate::report::{EnergyReport, NeighborReport};
+use crate::setup::Setup;
+
+/// Words of a row behind those that move with a particle: position at the last rebuild, force.
+const WORDS_BEHIND: usize = 6;
+/// Places in a row: its position, id and species.
+const POSITION: std::ops::Range<usize> = 0..3;
+const ID: usize = 6;
+const SPECIES: usize = 7;
+/// Words that move with every particle.
+const LEAST_MOVING: usize = 9;
+
+/// What a checkpoint of this rank is written from.
+#[derive(Debug, Clone, Copy)]
+pub struct SavedState<'a> {
+    /// What all ranks have alike.
+    pub shared: &'a [u64],
+    pub(crate) particles: &'a Particles,
+    pub(crate) reference: &'a [Vec<f64>; 3],
+}
+
+impl SavedState<'_> {
+    /// Words per particle.
+    pub fn row_words(&self) -> usize {
+        self.particles.moving_words() + WORDS_BEHIND
+    }
+
+    /// Particles of this rank.
+    pub fn rows(&self) -> usize {
+        self.particles.owned()
+    }
+
+    /// Appends the row of the particle at `index`; numbers by their bits.
+    pub fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.particles.append_to(words, index);
+        words.extend(self.reference.iter().map(|column| column[index].to_bits()));
+        words.extend(self.particles.force_of(index).map(f64::to_bits));
+    }
+}
+
+/// How a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Continuation {
+    /// To the last bit: every rank has the rows it has saved, in their order, and the configuration is the same but for what changes
+    /// no bit. Where the rows turn out to belong to other ranks now, it is [`Self::Anew`].
+    Identical,
+    /// From the same positions and velocities, by whatever configuration. Every row is on one rank.
+    Anew,
+}
+
+/// What was read from a checkpoint on this rank.
+#[derive(Debug, Clone)]
+pub struct Restored {
+    /// [`SavedState::shared`].
+    pub shared: Vec<u64>,
+    /// Words per particle.
+    pub row_words: usize,
+    /// Rows, one after the other.
+    pub rows: Vec<u64>,
+    /// How to go on.
+    pub continuation: Continuation,
+}
+
+/// What all ranks have alike.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shared {
+    pub(crate) step: u64,
+    /// \[time\].
+    pub(crate) time: f64,
+    pub(crate) timestep: f64,
+    /// Time of a step 0 made with this time step.
+    pub(crate) time_at_start: f64,
+    pub(crate) origin: [f64; 3],
+    pub(crate) lengths: [f64; 3],
+    pub(crate) simd: SimdLevel,
+    pub(crate) history: RebuildHistory,
+    pub(crate) neighborhood: NeighborReport,
+    pub(crate) energy: EnergyReport,
+    pub(crate) memory: Vec<f64>,
+}
+
+impl Shared {
+    pub(crate) fn words(&self) -> Vec<u64> {
+        let RebuildHistory { steps_since, known, growth } = self.history;
+        let mut words = vec![self.step, level_number(self.simd), steps_since];
+        let numbers = [self.time, self.timestep, self.time_at_start, known].into_iter();
+        let numbers = numbers.chain(growth).chain(self.origin).chain(self.lengths);
+        words.extend(numbers.map(f64::to_bits));
+        words.extend(self.neighborhood.words());
+        words.extend(self.energy.words());
+        words.extend(self.memory.iter().map(|number| number.to_bits()));
+        words
+    }
+
+    /// None if these are not the words of a state.
+    pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
+        let (&[step, level, steps_since], words) = words.split_first_chunk()?;
+        let (numbers, words) = words.split_first_chunk::<12>()?;
+        let numbers = numbers.map(f64::from_bits);
+        let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz] = numbers;
+        let (neighborhood, words) = words.split_first_chunk()?;
+        let (energy, memory) = words.split_first_chunk()?;
+        Some(Self {
+            step,
+            time,
+            timestep,
+            time_at_start,
+            origin: [ox, oy, oz],
+            lengths: [lx, ly, lz],
+            simd: *SimdLevel::ALL.get(usize::try_from(level).ok()?)?,
+            history: RebuildHistory { steps_since, known, growth: [g0, g1] },
+            neighborhood: NeighborReport::from_words(*neighborhood),
+            energy: EnergyReport::from_words(*energy),
+            memory: memory.iter().copied().map(f64::from_bits).collect(),
+        })
+    }
+
+    /// The time of a step 0 for steps of another length from here on.
+    pub(crate) fn time_at_start(&self, timestep: f64) -> f64 {
+        if timestep == self.timestep { self.time_at_start } else { self.time - self.step as f64 * timestep }
+    }
+}
+
+fn level_number(level: SimdLevel) -> u64 {
+    SimdLevel::ALL.iter().position(|&other| other == level).unwrap_or_default() as u64
+}
+
+/// Where particles were at a checkpoint, and the forces on them, in their order.
+#[derive(Debug)]
+pub(crate) struct AtCheckpoint {
+    ids: Vec<u64>,
+    positions: Vec<[f64; 3]>,
+    forces: Vec<[f64; 3]>,
+}
+
+impl AtCheckpoint {
+    fn of(rows: &[u64], row_words: usize) -> Result<Self, EngineError> {
+        let count = rows.len() / row_words;
+        let (mut ids, mut positions, mut forces) = (Vec::new(), Vec::new(), Vec::new());
+        expect_room(&mut ids, count, ROWS)?;
+        expect_room(&mut positions, count, ROWS)?;
+        expect_room(&mut forces, count, ROWS)?;
+        for row in rows.chunks_exact(row_words) {
+            ids.push(row[ID]);
+            positions.push(vector(&row[POSITION]));
+            forces.push(vector(&row[row_words - 3..]));
+        }
+        Ok(Self { ids, positions, forces })
+    }
+
+    /// Moves the particles there. *Collective.*
+    ///
+    /// # Errors
+    /// [`EngineError::Config`], on all ranks: after the rebuild they are in another order than they were.
+    pub(crate) fn put(self, particles: &mut Particles, world: &dyn World) -> Result<(), EngineError> {
+        let same = particles.owned() == self.ids.len() && particles.id[..self.ids.len()] == self.ids[..];
+        if any(!same, world)? {
+            let what = "the particles of the checkpoint do not come to lie in their order again";
+            return Err(EngineError::Config(what.to_owned()));
+        }
+        for (index, (position, force)) in self.positions.into_iter().zip(self.forces).enumerate() {
+            for dim in 0..3 {
+                particles.position[dim][index] = position[dim];
+                particles.force[dim][index] = force[dim];
+            }
+        }
+        Ok(())
+    }
+}
+
+const ROWS: &str = "the particles of a checkpoint";
+
+impl Restored {
+    pub(crate) fn shared(&self) -> Result<Shared, EngineError> {
+        let what = "the state of the checkpoint is not one of this version of md";
+        Shared::from_words(&self.shared).ok_or_else(|| EngineError::Config(what.to_owned()))
+    }
+
+    /// The setup with the box of the checkpoint, and its instruction set where this CPU has it.
+    pub(crate) fn setup(shared: &Shared, setup: &Setup) -> Result<Setup, EngineError> {
+        let domain = Domain { origin: shared.origin, lengths: shared.lengths, ..setup.domain };
+        let mut own = if domain == setup.domain { setup.clone() } else { setup.in_box(domain)? };
+        let is_named = matches!(own.config.parallel.simd, crate::config::SimdChoice::Named(_));
+        if !is_named && shared.simd.is_available() {
+            own.simd = shared.simd;
+        }
+        Ok(own)
+    }
+
+    /// Fills in this rank's particles, whose fields are registered; where all go on as they were, at their positions of the last rebuild,
+    /// and returns those of the checkpoint. *Collective.*
+    pub(crate) fn place(
+        self,
+        particles: &mut Particles,
+        setup: &Setup,
+        world: &dyn World,
+    ) -> Result<Option<AtCheckpoint>, EngineError> {
+        self.check(particles, setup, world)?;
+        let Self { row_words, rows, continuation, .. } = self;
+        let owner =
+            |row: &[u64], position: std::ops::Range<usize>| setup.division.owner(vector(&row[position]));
+        let reference = row_words - WORDS_BEHIND..row_words - 3;
+        let is_elsewhere = continuation == Continuation::Anew
+            || rows.chunks_exact(row_words).any(|row| owner(row, reference.clone()) != world.rank());
+        let moving = row_words - WORDS_BEHIND;
+        if !any(is_elsewhere, world)? {
+            for row in rows.chunks_exact(row_words) {
+                particles.push_words(&row[..moving]);
+                let index = particles.owned() - 1;
+                let then = vector(&row[reference.clone()]);
+                (0..3).for_each(|dim| particles.position[dim][index] = then[dim]);
+            }
+            return AtCheckpoint::of(&rows, row_words).map(Some);
+        }
+        let wrapped = |row: &[u64]| setup.division.owner(setup.domain.wrap_position(vector(&row[POSITION])));
+        let mut own = send(&rows, row_words, wrapped, world)?;
+        drop(rows);
+        own.sort_unstable_by_key(|row| row[ID]);
+        own.iter().for_each(|row| particles.push_words(&row[..moving]));
+        Ok(None)
+    }
+
+    /// Whether these rows are particles of the setup. *Collective.*
+    fn check(&self, particles: &Particles, setup: &Setup, world: &dyn World) -> Result<(), EngineError> {
+        let wrong = |what: String| Err(EngineError::Config(what));
+        let (own, found) = (particles.moving_words() + WORDS_BEHIND, self.row_words);
+        if own != found || self.row_words < LEAST_MOVING + WORDS_BEHIND {
+            return wrong(format!(
+                "a particle of the checkpoint has {found} words, one of this simulation {own}: fields are registered that were \
+                 not there, or the other way round"
+            ));
+        }
+        let mut count = [(self.rows.len() / self.row_words) as u64];
+        world.reduce(&mut count, Reduction::Sum)?;
+        let ([count], expected) = (count, setup.atoms());
+        if count != expected {
+            return wrong(format!("the checkpoint has {count} particles, the configuration {expected}"));
+        }
+        let species = setup.config.masses.len() as u64;
+        let is_foreign = self.rows.chunks_exact(self.row_words).any(|row| row[SPECIES] >= species);
+        if any(is_foreign, world)? {
+            return wrong(format!("the checkpoint has particles of more than {species} species"));
+        }
+        Ok(())
+    }
+}
+
+/// Brings rows to ranks. *Collective.*
+fn send(
+    rows: &[u64],
+    row_words: usize,
+    owner: impl Fn(&[u64]) -> usize,
+    world: &dyn World,
+) -> Result<Vec<Vec<u64>>, EngineError> {
+    let mut messages = std::collections::BTreeMap::<usize, Vec<u8>>::new();
+    for row in rows.chunks_exact(row_words) {
+        let bytes = messages.entry(owner(row)).or_default();
+        expect_room(bytes, size_of_val(row), ROWS)?;
+        bytes.extend_from_slice(bytemuck::cast_slice(row));
+    }
+    let messages = messages.into_iter().map(|(to, bytes)| Message { to, bytes });
+    let mut own = Vec::new();
+    for bytes in deliver(world, messages.collect())? {
+        expect_room(&mut own, bytes.len() / (8 * row_words), ROWS)?;
+        own.extend(bytes.chunks_exact(8 * row_words).map(bytemuck::pod_collect_to_vec::<u8, u64>));
+    }
+    Ok(own)
+}
+
+/// Whether it is so on any rank. *Collective.*
+fn any(here: bool, world: &dyn World) -> Result<bool, EngineError> {
+    let mut found = [u64::from(here)];
+    world.reduce(&mut found, Reduction::Highest)?;
+    Ok(found != [0])
+}
+
+fn vector(words: &[u64]) -> [f64; 3] {
+    [0, 1, 2].map(|dim| f64::from_bits(words[dim]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_words_are_read_back() {
+        let neighborhood =
+            NeighborReport { first_dangerous_step: Some(0), rebuilds: 7, ..Default::default() };
+        let shared = Shared {
+            step: 73,
+            time: 0.365,
+            timestep: 0.005,
+            time_at_start: 0.0,
+            origin: [0.0, -1.0, 2.0],
+            lengths: [3.0; 3],
+            simd: SimdLevel::Avx2,
+            history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
+            neighborhood,
+            energy: EnergyReport { drift: 1e-9, ..Default::default() },
+            memory: vec![0.5, -0.0],
+        };
+        let words = shared.words();
+        assert_eq!(Shared::from_words(&words), Some(shared));
+        assert_eq!(Shared::from_words(&words[..20]), None);
+    }
+
+    #[test]
+    fn time_goes_on_with_another_time_step() {
+        let words = vec![0; 64];
+        let mut shared = Shared::from_words(&words).unwrap();
+        (shared.step, shared.time, shared.timestep) = (100, 0.5, 0.005);
+        assert_eq!(shared.time_at_start(0.005), 0.0);
+        assert_eq!(shared.time_at_start(0.001) + 101.0 * 0.001, 0.501);
+    }
+}
