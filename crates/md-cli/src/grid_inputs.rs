@@ -6,7 +6,10 @@ use md_comm::World;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
-use crate::scenario::{GridOutput, GridParallel, Model, Parallel, ScenarioSource, StencilScenario, load_as};
+use crate::inputs::Inputs;
+use crate::scenario::{
+    GridOutput, GridParallel, Model, Parallel, ScenarioSource, StencilScenario, has_table, load_as,
+};
 use crate::session::Job;
 use crate::text_file::{read_text, told};
 
@@ -52,12 +55,21 @@ pub struct GridInputs<M> {
     pub scenario: M,
 }
 
+impl<M: GridModel> GridInputs<M> {
+    /// From a source that has been read.
+    ///
+    /// # Errors
+    /// A fault in the scenario.
+    pub fn load(path: PathBuf, source: ScenarioSource) -> Result<Self, RunError> {
+        Ok(Self { scenario: load_as(&source)?, path, source })
+    }
+}
+
 impl<M: GridModel> Job for GridInputs<M> {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
         let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
-        let source = ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) };
-        Ok(Self { scenario: load_as(&source)?, path, source })
+        Self::load(path, ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) })
     }
 
     fn parallel(&self) -> Parallel {
@@ -66,5 +78,51 @@ impl<M: GridModel> Job for GridInputs<M> {
 
     fn set_threads(&mut self, threads: usize) {
         self.scenario.parallel_mut().threads = threads;
+    }
+}
+
+/// The inputs of a command that takes scenarios of several kinds: the tables at the top tell which.
+#[derive(Debug, Clone)]
+pub enum AnyInputs {
+    /// Molecular dynamics.
+    Particles(Box<Inputs>),
+    /// `[stencil]`.
+    Stencil(GridInputs<StencilScenario>),
+}
+
+impl AnyInputs {
+    /// In a process of its own.
+    ///
+    /// # Errors
+    /// An unreadable file, a fault in the scenario or in the particle file.
+    pub fn read_file(args: &ScenarioArgs) -> Result<Self, RunError> {
+        <Self as Job>::read(args, None)
+    }
+}
+
+impl Job for AnyInputs {
+    fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
+        let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
+        if has_table(&text, StencilScenario::TABLE) {
+            let overrides = args.overrides_of(StencilScenario::TABLE);
+            return Ok(Self::Stencil(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
+        }
+        let source = ScenarioSource { name, text, overrides: args.overrides() };
+        Ok(Self::Particles(Box::new(Inputs::load(path, source, world)?)))
+    }
+
+    fn parallel(&self) -> Parallel {
+        match self {
+            Self::Particles(inputs) => inputs.parallel(),
+            Self::Stencil(inputs) => inputs.parallel(),
+        }
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        match self {
+            Self::Particles(inputs) => inputs.set_threads(threads),
+            Self::Stencil(inputs) => inputs.set_threads(threads),
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! What runs on a grid, as the program sees it.
 
-use md_comm::{Choice, Traffic};
+use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Phase, RankTiming};
 
-use crate::{GridError, Layout};
+use crate::{Decomposition, GridError, Layout};
 
 /// What there is to do after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub trait Application {
     /// Communication; a value that is not a finite number.
     fn row(&mut self) -> Result<Vec<f64>, GridError>;
 
-    /// Calls `take` with the bits (of the `f64`) of all own values of all fields, row by row.
+    /// Calls `take` with the bits (of the `f64`) of all own values: field by field, x slowest, z fastest.
     fn visit(&self, take: &mut dyn FnMut(u64));
 
     /// The clock of the phases.
@@ -58,6 +58,39 @@ pub trait Application {
     /// # Errors
     /// Communication.
     fn finalise(self: Box<Self>) -> Result<(), GridError>;
+}
+
+/// A number that stands for the bits of all values of all ranks, the same for every decomposition. *Collective.*
+///
+/// # Errors
+/// Communication.
+pub fn fingerprint(
+    app: &dyn Application,
+    world: &dyn World,
+    decomposition: &Decomposition,
+) -> Result<u64, GridError> {
+    let (block, nodes) = (decomposition.block(world.rank()), decomposition.nodes());
+    let ([nx, ny, nz], all) = (block.size, nodes.iter().product::<usize>());
+    let (mut sum, mut number) = (0_u64, 0);
+    app.visit(&mut |bits| {
+        let (field, at) = (number / (nx * ny * nz), number % (nx * ny * nz));
+        let node = [at / (ny * nz), at / nz % ny, at % nz];
+        let [x, y, z] = [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
+        let place = field * all + (x * nodes[1] + y) * nodes[2] + z;
+        sum = sum.wrapping_add(mixed(bits ^ mixed(place as u64)));
+        number += 1;
+    });
+    let mut words = [sum];
+    world.reduce(&mut words, Reduction::Sum)?;
+    Ok(words[0])
+}
+
+/// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every bit changes about half of all bits.
+pub(crate) fn mixed(number: u64) -> u64 {
+    let mut bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 /// What a rank has measured over `steps` steps since its clock was restarted, when it had sent so much.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use md_comm::World;
 use md_engine::{Phase, RankTiming, Timings};
-use md_grid::{Application, Progress as Found, application};
+use md_grid::{Application, Decomposition, Progress as Found, application};
 
 use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
 use crate::early_end::{EarlyEnd, Ended};
@@ -59,6 +59,7 @@ impl Reason {
 pub(super) fn run<'w, M: GridModel>(
     world: &'w dyn World,
     inputs: &GridInputs<M>,
+    decomposition: &Decomposition,
     context: GridContext,
     show: Show,
     early_end: &EarlyEnd,
@@ -80,6 +81,7 @@ pub(super) fn run<'w, M: GridModel>(
     let timing = application::timing(&mut *app, done, sent_before);
     let timings = Timings::reduce(&timing, world)?;
     let ranks = timing.gather(ROOT, world)?;
+    let fingerprint = application::fingerprint(&*app, world, decomposition)?;
     if let Some((mut console, directory)) = console.zip(directory) {
         let updates = timings.owned.avg * context.ranks as f64 * context.fields as f64 * done as f64;
         let facts = GridFacts {
@@ -88,6 +90,7 @@ pub(super) fn run<'w, M: GridModel>(
             ended: ended.name(),
             columns: app.columns(),
             ends,
+            fingerprint,
             rma_component: rma_component(world, context.backend),
             choices: app.choices(),
             warnings: crowding.into_iter().collect(),
@@ -109,7 +112,7 @@ pub(super) fn run<'w, M: GridModel>(
 }
 
 /// The directory of the scenario's results, with the effective scenario in it.
-fn output_directory<M: GridModel>(inputs: &GridInputs<M>) -> Result<OutputDirectory, OutputError> {
+pub(super) fn output_directory<M: GridModel>(inputs: &GridInputs<M>) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;

@@ -7,7 +7,7 @@ use md_engine::Phase;
 use md_engine::clock::PhaseClock;
 
 use super::problem::{Compute, Problem};
-use crate::application::{Application, Progress};
+use crate::application::{Application, Progress, mixed};
 use crate::decomposition::Offset;
 use crate::layout::Region;
 use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, total};
@@ -96,13 +96,10 @@ impl<'w, T: Real> Swap<'w, T> {
     }
 }
 
-/// A number between 0 and 1 that depends on field and node alone: the finaliser of splitmix64 (Steele et al. 2014).
+/// A number between 0 and 1 that depends on field and node alone.
 fn initial<T: Real>(component: usize, node: usize) -> T {
-    let mut bits = (node as u64).wrapping_mul(64).wrapping_add(component as u64 + 1);
-    bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    T::from_f64(((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64)
+    let bits = mixed((node as u64).wrapping_mul(64).wrapping_add(component as u64 + 1));
+    T::from_f64((bits >> 11) as f64 / (1_u64 << 53) as f64)
 }
 
 /// From a node to the nodes that its average takes in: up to the depth along axes, and diagonally next to it where
