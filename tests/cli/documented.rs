@@ -63,7 +63,7 @@ fn check(line: &str) -> Result<bool, String> {
     let args = match cli.command {
         Command::Run(args) => args.scenario(),
         Command::Check(args) => args.scenario(),
-        Command::Stencil(args) => args.scenario(),
+        Command::Stencil(args) | Command::Lbm(args) => args.scenario(),
         Command::Forces(args) => args.scenario,
         Command::Compare(args) => args.scenario,
         Command::Predict(args) => args.scenario,

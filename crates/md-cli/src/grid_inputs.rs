@@ -1,6 +1,6 @@
 //! Reading the scenario of an application on a grid: rank 0 reads, all ranks check.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use md_comm::World;
 
@@ -8,10 +8,11 @@ use crate::args::ScenarioArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::scenario::{
-    GridOutput, GridParallel, Model, Parallel, ScenarioSource, StencilScenario, has_table, load_as,
+    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, StencilScenario, has_table,
+    load_as,
 };
 use crate::session::Job;
-use crate::text_file::{read_text, told};
+use crate::text_file::{is_open_already, read_text, told};
 
 /// A scenario with a grid.
 pub trait GridModel: Model + Clone + Sync {
@@ -41,6 +42,22 @@ impl GridModel for StencilScenario {
 
     fn output(&self) -> &GridOutput {
         &self.output
+    }
+}
+
+impl GridModel for LbmScenario {
+    const TABLE: &'static str = "lbm";
+
+    fn parallel(&self) -> &GridParallel {
+        &self.parallel
+    }
+
+    fn parallel_mut(&mut self) -> &mut GridParallel {
+        &mut self.parallel
+    }
+
+    fn output(&self) -> &GridOutput {
+        &self.output.common
     }
 }
 
@@ -81,6 +98,16 @@ impl<M: GridModel> Job for GridInputs<M> {
     }
 }
 
+impl GridInputs<LbmScenario> {
+    /// Path of the mask file, where there is one.
+    pub fn mask_file(&self) -> Option<PathBuf> {
+        let file = self.scenario.lbm.obstacle.as_ref()?.path.as_ref()?;
+        // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
+        let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
+        Some(folder.unwrap_or(Path::new("")).join(file))
+    }
+}
+
 /// The inputs of a command that takes scenarios of several kinds: the tables at the top tell which.
 #[derive(Debug, Clone)]
 pub enum AnyInputs {
@@ -88,6 +115,8 @@ pub enum AnyInputs {
     Particles(Box<Inputs>),
     /// `[stencil]`.
     Stencil(GridInputs<StencilScenario>),
+    /// `[lbm]`.
+    Lbm(GridInputs<LbmScenario>),
 }
 
 impl AnyInputs {
@@ -108,6 +137,10 @@ impl Job for AnyInputs {
             let overrides = args.overrides_of(StencilScenario::TABLE);
             return Ok(Self::Stencil(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
         }
+        if has_table(&text, LbmScenario::TABLE) {
+            let overrides = args.overrides_of(LbmScenario::TABLE);
+            return Ok(Self::Lbm(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
+        }
         let source = ScenarioSource { name, text, overrides: args.overrides() };
         Ok(Self::Particles(Box::new(Inputs::load(path, source, world)?)))
     }
@@ -116,6 +149,7 @@ impl Job for AnyInputs {
         match self {
             Self::Particles(inputs) => inputs.parallel(),
             Self::Stencil(inputs) => inputs.parallel(),
+            Self::Lbm(inputs) => inputs.parallel(),
         }
     }
 
@@ -123,6 +157,7 @@ impl Job for AnyInputs {
         match self {
             Self::Particles(inputs) => inputs.set_threads(threads),
             Self::Stencil(inputs) => inputs.set_threads(threads),
+            Self::Lbm(inputs) => inputs.set_threads(threads),
         }
     }
 }

@@ -98,7 +98,7 @@ impl Threads {
     /// Gives every thread its share of `state`: `split(state, shares, middle)` cuts what belongs to `shares` into what
     /// belongs to those before `middle` and the rest; `work(part, share)` is called once per share; results are merged
     /// in the order of shares.
-    pub(crate) fn divide<S: Send, R: Send>(
+    pub fn divide<S: Send, R: Send>(
         &self,
         state: S,
         split: impl Fn(S, Range<usize>, usize) -> (S, S) + Sync,

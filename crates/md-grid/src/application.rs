@@ -38,14 +38,24 @@ pub trait Application {
     /// Communication; a value that is not a finite number.
     fn row(&mut self) -> Result<Vec<f64>, GridError>;
 
-    /// Calls `take` with the bits (of the `f64`) of all own values: field by field, x slowest, z fastest.
-    fn visit(&self, take: &mut dyn FnMut(u64));
+    /// Why the state after the last step is not what was asked for, if it is not; the same on all ranks.
+    fn shortfall(&self) -> Option<String> {
+        None
+    }
+
+    /// Calls `take(field, node, bits)` with the bits (of the `f64`) of all own values; nodes are counted from the first own one.
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64));
 
     /// The clock of the phases.
     fn clock(&mut self) -> &mut PhaseClock;
 
     /// Where the nodes of this rank lie.
     fn layout(&self) -> Layout;
+
+    /// Nodes of this rank that a step updates.
+    fn updated_nodes(&self) -> usize {
+        self.layout().own_nodes()
+    }
 
     /// Messages and bytes sent so far.
     fn traffic(&self) -> Traffic;
@@ -69,16 +79,13 @@ pub fn fingerprint(
     world: &dyn World,
     decomposition: &Decomposition,
 ) -> Result<u64, GridError> {
-    let (block, nodes) = (decomposition.block(world.rank()), decomposition.nodes());
-    let ([nx, ny, nz], all) = (block.size, nodes.iter().product::<usize>());
-    let (mut sum, mut number) = (0_u64, 0);
-    app.visit(&mut |bits| {
-        let (field, at) = (number / (nx * ny * nz), number % (nx * ny * nz));
-        let node = [at / (ny * nz), at / nz % ny, at % nz];
-        let [x, y, z] = [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
+    let (origin, nodes) = (decomposition.block(world.rank()).origin, decomposition.nodes());
+    let all: usize = nodes.iter().product();
+    let mut sum = 0_u64;
+    app.visit(&mut |field, node, bits| {
+        let [x, y, z] = [0, 1, 2].map(|axis| origin[axis] + node[axis]);
         let place = field * all + (x * nodes[1] + y) * nodes[2] + z;
         sum = sum.wrapping_add(mixed(bits ^ mixed(place as u64)));
-        number += 1;
     });
     let mut words = [sum];
     world.reduce(&mut words, Reduction::Sum)?;
@@ -94,13 +101,13 @@ pub(crate) fn mixed(number: u64) -> u64 {
 }
 
 /// What a rank has measured over `steps` steps since its clock was restarted, when it had sent so much.
-pub fn timing(application: &mut dyn Application, steps: u64, sent_before: Traffic) -> RankTiming {
+pub fn timing<A: Application + ?Sized>(application: &mut A, steps: u64, sent_before: Traffic) -> RankTiming {
     let (layout, sent) = (application.layout(), application.traffic());
     RankTiming {
         phases: application.clock().times(steps),
         messages: sent.messages - sent_before.messages,
         bytes: sent.bytes - sent_before.bytes,
-        owned: layout.own_nodes() as u64,
+        owned: application.updated_nodes() as u64,
         ghosts: layout.ghost_nodes() as u64,
         second_share: 0.0,
     }

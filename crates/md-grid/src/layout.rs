@@ -144,6 +144,10 @@ pub enum Span {
     HighOwn(usize),
     /// So many ghosts next to the last own node.
     HighGhosts(usize),
+    /// Own nodes but for so many first ones.
+    OwnFrom(usize),
+    /// Own nodes but for so many last ones.
+    OwnUpTo(usize),
 }
 
 impl Span {
@@ -156,6 +160,8 @@ impl Span {
             Self::LowOwn(count) => (0, count as isize),
             Self::HighOwn(count) => (size - count as isize, size),
             Self::HighGhosts(count) => (size, size + count as isize),
+            Self::OwnFrom(count) => (count as isize, size),
+            Self::OwnUpTo(count) => (0, size - count as isize),
         }
     }
 }

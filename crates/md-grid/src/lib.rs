@@ -37,6 +37,7 @@ mod error;
 mod field;
 mod halo;
 mod layout;
+pub mod lbm;
 mod real;
 pub mod stencil;
 pub mod total;

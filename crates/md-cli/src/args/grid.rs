@@ -7,13 +7,13 @@ use clap::Args;
 use super::{ScenarioArgs, wall_time};
 use crate::output::ProgressMode;
 
-/// Arguments of `stencil`.
+/// Arguments of `stencil` and `lbm`.
 #[derive(Debug, Clone, Args)]
-pub struct StencilArgs {
+pub struct GridArgs {
     /// The scenario.
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Number of steps, instead of stencil.steps
+    /// Number of steps, instead of the scenario's
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// End the run in order after this time, H:M:S or seconds
@@ -27,7 +27,7 @@ pub struct StencilArgs {
     pub progress: ProgressMode,
 }
 
-impl StencilArgs {
+impl GridArgs {
     /// Scenario and number of steps.
     pub fn scenario(&self) -> ScenarioArgs {
         ScenarioArgs { steps: self.steps, ..self.scenario.clone() }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::output::ProgressMode;
-pub use grid::StencilArgs;
+pub use grid::GridArgs;
 use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PREDICT_HELP};
 pub use laboratory::{
     BenchArgs, CompareArgs, DivisionArgs, FitArgs, PredictArgs, SweepArgs, TraceSummaryArgs,
@@ -40,7 +40,9 @@ pub enum Command {
     /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
     Forces(ForcesArgs),
     /// Run a stencil application on the same halo exchange: fields on a grid
-    Stencil(StencilArgs),
+    Stencil(GridArgs),
+    /// Run a flow by the lattice Boltzmann method on the same halo exchange
+    Lbm(GridArgs),
     /// Measure halo strategies on this scenario and machine, and recommend one
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use md_comm::World;
 use md_engine::{Phase, RankTiming, Timings};
-use md_grid::{Application, Decomposition, Progress as Found, application};
+use md_grid::{Application, Decomposition, GridError, Progress as Found, application};
 
 use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
 use crate::early_end::{EarlyEnd, Ended};
@@ -18,9 +18,54 @@ use crate::output::grid::{
 use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, Screen, Verbosity};
 use crate::scenario::effective_toml;
 use md_lab::significant;
+use serde_json::{Map, Value};
 
 /// After so many steps the ranks ask each other whether to end.
 const LONGEST_SILENCE: u64 = 20;
+
+/// What one application writes and knows beside what all do. Everything is *collective*.
+pub(super) trait Extension<A: ?Sized> {
+    /// Looks at the state after a step; step 0 is the start.
+    ///
+    /// # Errors
+    /// Output; communication.
+    fn observe(&mut self, app: &A, step: u64) -> Result<Observed, RunError>;
+
+    /// Further keys of summary.json, on rank 0.
+    fn summary(&self, app: &A, timings: &Timings) -> Map<String, Value>;
+
+    /// Completes the files that grow.
+    ///
+    /// # Errors
+    /// Output.
+    fn finish(self) -> Result<(), RunError>;
+}
+
+/// Whether a look took time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Observed {
+    /// Nothing was due.
+    Nothing,
+    /// Something was written.
+    Something,
+}
+
+/// Of an application that has nothing more to write.
+pub(super) struct NoExtension;
+
+impl<A: ?Sized> Extension<A> for NoExtension {
+    fn observe(&mut self, _: &A, _: u64) -> Result<Observed, RunError> {
+        Ok(Observed::Nothing)
+    }
+
+    fn summary(&self, _: &A, _: &Timings) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn finish(self) -> Result<(), RunError> {
+        Ok(())
+    }
+}
 
 /// How a run is to be shown.
 #[derive(Debug, Clone, Copy)]
@@ -56,28 +101,29 @@ impl Reason {
 ///
 /// # Errors
 /// See [`RunError`].
-pub(super) fn run<'w, M: GridModel>(
-    world: &'w dyn World,
+pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
+    world: &dyn World,
     inputs: &GridInputs<M>,
     decomposition: &Decomposition,
     context: GridContext,
     show: Show,
     early_end: &EarlyEnd,
-    open: impl FnOnce() -> Result<Box<dyn Application + 'w>, RunError>,
+    open: impl FnOnce(Option<&OutputDirectory>) -> Result<(Box<A>, E), RunError>,
 ) -> Result<(), RunError> {
     let directory = open_on_root(world, || output_directory(inputs))?;
     let crowding = warn_of_crowding(world, context.threads)?;
-    let mut app = open()?;
+    let (mut app, mut extension) = open(directory.as_ref())?;
     early_end.listen();
     let files = || {
         let directory = directory.as_ref().ok_or(RunError::OutputElsewhere)?;
-        Ok::<_, RunError>(Console::open(directory, &*app, &context, show)?)
+        Ok::<_, RunError>(Console::open(directory, app.columns(), &context, show)?)
     };
     let mut console = open_on_root(world, files)?;
     let sent_before = app.traffic();
     let (steps, interval) = (context.steps, inputs.scenario.output().thermo.every);
     let span = Span { steps, interval };
-    let Loop { done, ended, ends } = step_loop(world, &mut *app, &mut console, span, early_end)?;
+    let Loop { done, ended, ends } =
+        step_loop(world, &mut *app, &mut extension, &mut console, span, early_end)?;
     let timing = application::timing(&mut *app, done, sent_before);
     let timings = Timings::reduce(&timing, world)?;
     let ranks = timing.gather(ROOT, world)?;
@@ -94,6 +140,7 @@ pub(super) fn run<'w, M: GridModel>(
             rma_component: rma_component(world, context.backend),
             choices: app.choices(),
             warnings: crowding.into_iter().collect(),
+            more: extension.summary(&*app, &timings),
             git: env!("MD_GIT"),
         };
         let context = GridContext { steps: done, ..context };
@@ -104,10 +151,15 @@ pub(super) fn run<'w, M: GridModel>(
         console.screen.print(&report(&timings, &context, &facts));
         console.screen.finish()?;
     }
+    extension.finish()?;
+    let shortfall = app.shortfall();
     app.finalise()?;
     match ended {
         Reason::Other(Ended::Signal(signal)) => Err(RunError::Signalled { signal, done, steps }),
-        Reason::Converged | Reason::Other(Ended::AsPlanned | Ended::WallTime) => Ok(()),
+        Reason::Other(Ended::AsPlanned) => {
+            shortfall.map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem })))
+        }
+        Reason::Converged | Reason::Other(Ended::WallTime) => Ok(()),
     }
 }
 
@@ -131,16 +183,16 @@ struct Console {
 impl Console {
     fn open(
         directory: &OutputDirectory,
-        app: &dyn Application,
+        columns: &[&str],
         context: &GridContext,
         show: Show,
     ) -> Result<Self, OutputError> {
         let mut screen = Screen::stdout(show.verbosity);
-        screen.print(&header_line(app.columns()));
+        screen.print(&header_line(columns));
         Ok(Self {
             screen,
             progress: Progress::over_steps(show.progress, context.steps),
-            thermo: GridThermoWriter::create(directory, app.columns())?,
+            thermo: GridThermoWriter::create(directory, columns)?,
         })
     }
 
@@ -159,9 +211,10 @@ struct Span {
 }
 
 /// Makes the steps; a row at the first, the last, and at intervals. *Collective.*
-fn step_loop(
+fn step_loop<A: Application + ?Sized>(
     world: &dyn World,
-    app: &mut dyn Application,
+    app: &mut A,
+    extension: &mut impl Extension<A>,
     console: &mut Option<Console>,
     Span { steps, interval }: Span,
     early_end: &EarlyEnd,
@@ -172,6 +225,7 @@ fn step_loop(
     };
     let first = app.row()?;
     show(0, &first)?;
+    extension.observe(app, 0)?;
     world.barrier()?;
     app.clock().restart();
     let (mut done, mut last) = (0, first.clone());
@@ -189,6 +243,10 @@ fn step_loop(
             let begun = std::time::Instant::now();
             last = app.row()?;
             show(done, &last)?;
+            app.clock().book_since(Phase::Output, begun);
+        }
+        let begun = std::time::Instant::now();
+        if extension.observe(app, done)? == Observed::Something {
             app.clock().book_since(Phase::Output, begun);
         }
     }

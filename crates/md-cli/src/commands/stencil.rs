@@ -3,8 +3,8 @@
 use md_comm::World;
 use md_grid::stencil::{self, Problem};
 
-use super::grid_run::{self, Show};
-use crate::args::StencilArgs;
+use super::grid_run::{self, NoExtension, Show};
+use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -21,15 +21,16 @@ use md_lab::in_words;
 pub fn stencil(
     world: &dyn World,
     inputs: &GridInputs<StencilScenario>,
-    args: &StencilArgs,
+    args: &GridArgs,
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
     let problem = inputs.scenario.problem(&inputs.source, world.ranks())?;
     expect_room(inputs, &problem, memory::available_to_all(world)?)?;
     let context = context(world, &inputs.scenario, &problem);
     let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
-    let open = || Ok(stencil::open(world, &problem)?);
-    grid_run::run(world, inputs, &problem.decomposition, context, show, early_end, open)
+    grid_run::run(world, inputs, &problem.decomposition, context, show, early_end, |_| {
+        Ok((stencil::open(world, &problem)?, NoExtension))
+    })
 }
 
 /// The effective scenario of checked inputs, for `ranks` ranks.

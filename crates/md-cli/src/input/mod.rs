@@ -7,6 +7,7 @@ mod error;
 pub mod extxyz;
 mod fields;
 pub mod lammps_data;
+pub(crate) mod mask;
 mod source;
 
 use std::collections::BTreeMap;

@@ -26,6 +26,8 @@ impl KnownFile {
     pub const TIMING_RANKS: Self = Self("timing_ranks.csv");
     /// The run in one JSON object.
     pub const SUMMARY: Self = Self("summary.json");
+    /// State of some nodes of a flow over time.
+    pub const PROBE: Self = Self("probe.csv");
     /// Forces of one configuration.
     pub const FORCES: Self = Self("forces.csv");
     /// One row per halo strategy.
@@ -68,8 +70,9 @@ impl KnownFile {
     pub const FIT_SVG: Self = Self("fit.svg");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 11] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 12] = [
         Self::THERMO,
+        Self::PROBE,
         Self::TIMING,
         Self::TIMING_RANKS,
         Self::SUMMARY,

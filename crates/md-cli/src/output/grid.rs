@@ -7,7 +7,7 @@ use md_engine::{Phase, RankTiming, Timings};
 use md_grid::Messages;
 use md_grid::application::PHASES;
 use serde::{Serialize, Serializer};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::choices::ChoiceEntry;
 use super::directory::{KnownFile, OutputDirectory};
@@ -151,6 +151,8 @@ pub struct GridFacts {
     pub choices: Vec<Choice>,
     /// What puts the results in doubt, in words.
     pub warnings: Vec<String>,
+    /// Further keys of summary.json.
+    pub more: Map<String, Value>,
     /// Commit the program was built from.
     pub git: &'static str,
 }
@@ -177,6 +179,8 @@ struct Summary<'s> {
     mlups: f64,
     halo_s: f64,
     mass_drift: f64,
+    #[serde(flatten)]
+    more: &'s Map<String, Value>,
     ended: &'static str,
     #[serde(serialize_with = "last_row")]
     last: &'s GridFacts,
@@ -184,7 +188,7 @@ struct Summary<'s> {
     messages_sent: u64,
     bytes_sent: u64,
     phases: Phases,
-    mpi: serde_json::Value,
+    mpi: Value,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<ChoiceEntry<'s>>,
     git: &'static str,
@@ -211,6 +215,7 @@ pub fn summary_json(
         mlups: facts.mlups(),
         halo_s: halo_s(timings, context.steps),
         mass_drift: facts.mass_drift(),
+        more: &facts.more,
         ended: facts.ended,
         last: facts,
         fingerprint: format!("{:016x}", facts.fingerprint),

@@ -22,6 +22,7 @@ mod record_file;
 pub mod advice;
 pub mod breakdown;
 pub mod extxyz;
+pub mod flow;
 pub mod grid;
 pub mod progress;
 pub mod screen;

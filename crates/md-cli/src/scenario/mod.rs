@@ -17,8 +17,8 @@
 //! | `[parallel]`, `[parallel.rma]` | `parallel` | ranks, partition, halo exchange; options of the one-sided backends |
 //! | `[output]` | `output` | files and their intervals |
 //!
-//! Applications on grids have scenarios of their own kinds ([`Model`]): `[stencil]` in `stencil`, with `[parallel]` and `[output]` in
-//! `grid`.
+//! Applications on grids have scenarios of their own kinds ([`Model`]): `[stencil]` in `stencil`, `[lbm]` in `lbm`, with `[parallel]` and `[output]`
+//! in `grid`.
 //!
 //! Names that a later version brings are refused with "not available yet" instead of "unknown": see `shape`.
 
@@ -27,6 +27,7 @@ mod excerpt;
 mod finding;
 mod grid;
 mod interaction;
+mod lbm;
 mod neighbor;
 mod origin;
 mod output;
@@ -50,6 +51,10 @@ use serde::{Deserialize, Serialize};
 pub use error::ScenarioError;
 pub use grid::{GridOutput, GridParallel};
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
+pub use lbm::{
+    Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
+    Probe, WallVelocity,
+};
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
 pub use output::{Checkpoint, Every, Output, Trajectory};

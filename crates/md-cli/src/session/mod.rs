@@ -37,7 +37,7 @@ use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
 use crate::printable::printable;
-use crate::scenario::{Parallel, schema};
+use crate::scenario::{Parallel, effective_toml, schema};
 pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
@@ -79,6 +79,7 @@ pub fn main() -> u8 {
                 let inputs = match inputs {
                     AnyInputs::Particles(inputs) => inputs,
                     AnyInputs::Stencil(inputs) => return commands::stencil::check(&inputs, ranks),
+                    AnyInputs::Lbm(inputs) => return Ok(effective_toml(&inputs.scenario)),
                 };
                 let text = check(&inputs, ranks)?;
                 note_particles(&inputs, Verbosity::Normal);
@@ -116,6 +117,10 @@ pub fn main() -> u8 {
         Command::Forces(args) => compute(&args.scenario, |world, inputs: &Inputs| {
             commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
         }),
+        Command::Lbm(args) => {
+            let early_end = EarlyEnd::new(args.wall_time);
+            compute(&args.scenario(), |world, inputs| commands::lbm::lbm(world, inputs, &args, &early_end))
+        }
         Command::Stencil(args) => {
             let early_end = EarlyEnd::new(args.wall_time);
             compute(&args.scenario(), |world, inputs| {
@@ -201,6 +206,9 @@ fn compare_any(
     match inputs {
         AnyInputs::Particles(inputs) => compare(transports, inputs, args, choices, end_job),
         AnyInputs::Stencil(inputs) => compare_on_grid(transports, inputs, args, choices, end_job),
+        AnyInputs::Lbm(_) => Err(commands::refused(
+            "`compare` takes scenarios of particles and of stencils, and this one has [lbm]".to_owned(),
+        )),
     }
 }
 

@@ -143,7 +143,7 @@ impl<T: Real> Application for Swap<'_, T> {
         Ok(extremes(self.world, self.nodes, &self.field, self.step)?.to_vec())
     }
 
-    fn visit(&self, take: &mut dyn FnMut(u64)) {
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
         visit(&self.field, take);
     }
 
@@ -169,9 +169,16 @@ impl<T: Real> Application for Swap<'_, T> {
 }
 
 /// The bits of all own values, field by field.
-pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(u64)) {
+pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
+    let layout = field.layout();
     for component in 0..field.components() {
-        field.own_rows(component).flatten().for_each(|value| take(value.to_f64().to_bits()));
+        for (row, values) in layout.resolve(Region::OWN).rows().zip(field.own_rows(component)) {
+            let [x, y, _] = row.map(|index| index as usize);
+            values
+                .iter()
+                .enumerate()
+                .for_each(|(z, value)| take(component, [x, y, z], value.to_f64().to_bits()));
+        }
     }
 }
 

@@ -61,15 +61,11 @@ fn run(problem: &Problem, steps: u64) -> Outcome {
 
 /// Field and global number of each own value, with its bits.
 fn placed_values(app: &dyn Application, problem: &Problem, rank: usize) -> Vec<((usize, usize), u64)> {
-    let (block, nodes) = (problem.decomposition.block(rank), problem.decomposition.nodes());
-    let [nx, ny, nz] = block.size;
-    let (mut values, mut number) = (Vec::new(), 0);
-    app.visit(&mut |bits| {
-        let (field, at) = (number / (nx * ny * nz), number % (nx * ny * nz));
-        let node = [at / (ny * nz), at / nz % ny, at % nz];
-        let place = [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
-        values.push(((field, (place[0] * nodes[1] + place[1]) * nodes[2] + place[2]), bits));
-        number += 1;
+    let (origin, nodes) = (problem.decomposition.block(rank).origin, problem.decomposition.nodes());
+    let mut values = Vec::new();
+    app.visit(&mut |field, node, bits| {
+        let [x, y, z] = [0, 1, 2].map(|axis| origin[axis] + node[axis]);
+        values.push(((field, (x * nodes[1] + y) * nodes[2] + z), bits));
     });
     values
 }

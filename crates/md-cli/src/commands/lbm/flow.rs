@@ -1,0 +1,121 @@
+//! From a scenario to a flow.
+
+use std::f64::consts::TAU;
+
+use md_comm::World;
+use md_core::Threads;
+use md_core::simd::SimdLevel;
+use md_engine::EngineError;
+use md_grid::lbm::{
+    Flow, FlowOptions, FlowState, LaneReal, Mask, Overlap, POPULATIONS, Pattern, WallVelocities,
+};
+use md_grid::{Decomposition, Edges, GridError, Layout};
+use md_lab::in_words;
+
+use crate::error::RunError;
+use crate::grid_inputs::GridInputs;
+use crate::memory;
+use crate::scenario::{Boundary, InitialKind, Lbm, LbmScenario, ScenarioError};
+
+/// The division of the nodes among the ranks, or what is wrong with it, at its key.
+pub(super) fn decomposition(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+) -> Result<Decomposition, RunError> {
+    let lbm = &inputs.scenario.lbm;
+    let parallel = &inputs.scenario.parallel;
+    let (grid, whole) = (parallel.grid, parallel.decomposition.may_be_cut().map(|may| !may));
+    let edges = lbm.boundary.map(|boundary| match boundary {
+        Boundary::Periodic => Edges::Periodic,
+        Boundary::Wall => Edges::Open,
+    });
+    Decomposition::with_fixed_axes(lbm.grid, world.ranks(), grid, edges, whole).map_err(|error| match error {
+        GridError::Shape(problem) => {
+            let key = if grid.is_some() { "parallel.grid" } else { "lbm.grid" };
+            let help =
+                "a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks";
+            ScenarioError::at(&inputs.source, key, problem, help).into()
+        }
+        other => other.into(),
+    })
+}
+
+/// Makes sure that every rank has the memory for its nodes. *Collective.*
+pub(super) fn expect_memory<T: LaneReal>(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    decomposition: &Decomposition,
+) -> Result<(), RunError> {
+    let lbm = &inputs.scenario.lbm;
+    let layout = Layout::new(decomposition.block(0).size, [1; 3])?;
+    let grids = match lbm.pattern {
+        Pattern::SingleGrid => 1,
+        Pattern::TwoGrid => 2,
+    };
+    // Beside populations, the mask.
+    let per_place = (grids * POPULATIONS * size_of::<T>() + size_of::<f32>()) as f64;
+    let needed = layout.component_stride() as f64 * per_place;
+    let available = memory::available_to_all(world)?.unwrap_or(f64::INFINITY);
+    if needed <= available {
+        return Ok(());
+    }
+    let nodes = lbm.grid.map(|nodes| nodes.to_string()).join(" x ");
+    let message = format!("{nodes} nodes need about {} of memory per rank", in_words(needed));
+    let help = format!("there are {} of memory per rank here", in_words(available));
+    Err(ScenarioError::at(&inputs.source, "lbm.grid", message, help).into())
+}
+
+/// The flow at its start. *Collective.*
+pub(super) fn set_up<T: LaneReal>(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    decomposition: &Decomposition,
+    mask: Mask,
+) -> Result<Flow<T>, RunError> {
+    let (lbm, parallel) = (&inputs.scenario.lbm, &inputs.scenario.parallel);
+    let options = FlowOptions {
+        collision: lbm.collision(),
+        viscosity: lbm.viscosity,
+        body_force: lbm.body_force,
+        wall_velocities: WallVelocities(lbm.wall_velocity.all().map(Option::unwrap_or_default)),
+        pattern: lbm.pattern,
+        crossing: inputs.scenario.crossing(),
+        overlap: if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing },
+        messages: parallel.messages,
+        buffering: parallel.rma.buffering(),
+        simd: SimdLevel::detect(),
+        threads: Threads::new(parallel.threads).map_err(EngineError::from)?,
+    };
+    Ok(Flow::new(world, decomposition, mask, options, |node| initial(lbm, node))?)
+}
+
+fn initial(lbm: &Lbm, node: [usize; 3]) -> FlowState {
+    match lbm.initial.kind {
+        InitialKind::Rest => FlowState::default(),
+        InitialKind::TaylorGreen => vortices(lbm.grid, lbm.initial.velocity, node),
+    }
+}
+
+/// Vortices that turn against each other (Taylor and Green 1937, in two dimensions), with the pressure and the gradients that belong to
+/// them: while they are slow against sound they keep their shape and decay as exp(-viscosity (a^2 + b^2) t), a and b being their
+/// wavenumbers.
+fn vortices(nodes: [usize; 3], speed: f64, node: [usize; 3]) -> FlowState {
+    let long: Vec<usize> = (0..3).filter(|&axis| nodes[axis] > 1).collect();
+    let &[first, second, ..] = long.as_slice() else { return FlowState::default() };
+    let wavenumber = |axis: usize| TAU / nodes[axis] as f64;
+    let (a, b) = (wavenumber(first), wavenumber(second));
+    let (x, y) = (a * node[first] as f64, b * node[second] as f64);
+    // Without divergence also where the axes differ in length.
+    let [u, v] = if a < b { [speed, speed * a / b] } else { [speed * b / a, speed] };
+    let mut state = FlowState {
+        excess_density: -0.75 * (u * u * (2.0 * x).cos() + v * v * (2.0 * y).cos()),
+        ..FlowState::default()
+    };
+    state.velocity[first] = u * x.cos() * y.sin();
+    state.velocity[second] = -v * x.sin() * y.cos();
+    state.gradient[first][first] = -u * a * x.sin() * y.sin();
+    state.gradient[second][first] = u * b * x.cos() * y.cos();
+    state.gradient[first][second] = -v * a * x.cos() * y.cos();
+    state.gradient[second][second] = v * b * x.sin() * y.sin();
+    state
+}

@@ -1,0 +1,78 @@
+//! `md-cli lbm`: a flow by the lattice Boltzmann method.
+
+mod flow;
+mod obstacle;
+mod recorder;
+
+use md_comm::World;
+use md_grid::Decomposition;
+use md_grid::lbm::{FlowRun, LaneReal};
+use md_grid::stencil::Precision;
+
+use super::grid_run::{self, Show};
+use crate::args::GridArgs;
+use crate::early_end::EarlyEnd;
+use crate::error::RunError;
+use crate::grid_inputs::GridInputs;
+use crate::output::Verbosity;
+use crate::output::grid::GridContext;
+use crate::scenario::{LbmScenario, name_of};
+use recorder::Recorder;
+
+/// Runs the scenario on this rank. *Collective.*
+///
+/// # Errors
+/// See [`RunError`].
+pub fn lbm(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    args: &GridArgs,
+    early_end: &EarlyEnd,
+) -> Result<(), RunError> {
+    match inputs.scenario.lbm.precision {
+        Precision::Double => run::<f64>(world, inputs, args, early_end),
+        Precision::Single => run::<f32>(world, inputs, args, early_end),
+    }
+}
+
+fn run<T: LaneReal>(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    args: &GridArgs,
+    early_end: &EarlyEnd,
+) -> Result<(), RunError> {
+    let decomposition = flow::decomposition(world, inputs)?;
+    flow::expect_memory::<T>(world, inputs, &decomposition)?;
+    let mask = obstacle::mask(world, inputs, &decomposition)?;
+    let context = context(world, &inputs.scenario, &decomposition);
+    let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
+    grid_run::run(world, inputs, &decomposition, context, show, early_end, |directory| {
+        let recorder = Recorder::open(world, inputs, directory)?;
+        let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
+        Ok((Box::new(FlowRun::new(world, flow)), recorder))
+    })
+}
+
+/// What makes the rows of a flow's tables stand alone.
+fn context(world: &dyn World, scenario: &LbmScenario, decomposition: &Decomposition) -> GridContext {
+    let LbmScenario { lbm, parallel, .. } = scenario;
+    let crossed = |counts: [usize; 3]| counts.map(|count| count.to_string()).join("x");
+    GridContext {
+        backend: parallel.backend,
+        exchange: parallel.exchange,
+        messages: parallel.messages,
+        kind: "lbm".to_owned(),
+        nodes: crossed(lbm.grid),
+        // The flow: its populations are updated together.
+        fields: 1,
+        depth: 1,
+        grid: crossed(decomposition.ranks()),
+        ranks: world.ranks(),
+        threads: parallel.threads,
+        precision: name_of(lbm.precision),
+        steps: lbm.steps,
+        mpi_library: world.library().lines().next().unwrap_or_default().to_owned(),
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}

@@ -1,0 +1,148 @@
+//! What a flow leaves behind beside what all applications on grids do: rows of probe.csv, images, its own keys of summary.json.
+
+use std::path::PathBuf;
+
+use md_comm::World;
+use md_core::simd::SimdLevel;
+use md_engine::{Phase, Timings};
+use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, SOUND_SPEED_SQUARED};
+use serde_json::{Map, Value, json};
+
+use super::super::ROOT;
+use super::super::grid_run::{Extension, Observed};
+use crate::error::RunError;
+use crate::grid_inputs::GridInputs;
+use crate::output::OutputDirectory;
+use crate::output::flow::{ProbeWriter, images};
+use crate::scenario::{Lbm, LbmScenario, Probe};
+use crate::session::warn;
+
+/// Mach number from which the flow is compressible: its errors grow with the square.
+const HIGHEST_MACH: f64 = 0.3;
+
+/// Looks at a flow, on all ranks.
+pub(super) struct Recorder<'w> {
+    world: &'w dyn World,
+    lbm: Lbm,
+    probe: Option<Probe>,
+    images_every: Option<u64>,
+    folder: PathBuf,
+    /// On rank 0.
+    rows: Option<ProbeWriter>,
+    /// Whether the warning of high velocities has been given.
+    is_warned: bool,
+}
+
+impl<'w> Recorder<'w> {
+    /// Opens what is written, before the run. *Collective.*
+    pub(super) fn open(
+        world: &'w dyn World,
+        inputs: &GridInputs<LbmScenario>,
+        directory: Option<&OutputDirectory>,
+    ) -> Result<Self, RunError> {
+        let scenario = &inputs.scenario;
+        let output = &scenario.output;
+        let open = || {
+            let Some(directory) = directory else { return Ok(None) };
+            images::remove_old(directory.path())?;
+            output.probe.as_ref().map(|probe| ProbeWriter::create(directory, &probe.nodes)).transpose()
+        };
+        let rows = super::super::open_on_root(world, open)?.flatten();
+        let warning = mach_warning(scenario.greatest_speed());
+        if world.rank() == ROOT {
+            warning.iter().for_each(|text| warn(text));
+        }
+        Ok(Self {
+            world,
+            lbm: scenario.lbm.clone(),
+            probe: output.probe.clone(),
+            images_every: output.fields.map(|fields| fields.every),
+            folder: PathBuf::from(&output.common.directory),
+            rows,
+            is_warned: warning.is_some(),
+        })
+    }
+
+    fn warn_of_speed<T: LaneReal>(&mut self, run: &FlowRun<'_, T>) {
+        let speed = run.last_totals().map_or(0.0, |totals| totals.highest_speed);
+        if let (false, ROOT, Some(text)) = (self.is_warned, self.world.rank(), mach_warning(speed)) {
+            warn(&text);
+            self.is_warned = true;
+        }
+    }
+
+    /// Writes density and velocity of the probed nodes, from the ranks that own them. *Collective.*
+    fn write_probes<T: LaneReal>(&mut self, flow: &Flow<T>, step: u64) -> Result<(), RunError> {
+        let nodes = self.probe.iter().flat_map(|probe| &probe.nodes);
+        let mut values: Vec<f64> = nodes.flat_map(|&node| probed(flow, node)).collect();
+        // All but one rank add nothing.
+        self.world.sum(&mut values)?;
+        self.rows.as_mut().map_or(Ok(()), |rows| Ok(rows.write(step, &values)?))
+    }
+}
+
+/// Density and velocity of a node, zero on ranks that do not own it.
+fn probed<T: LaneReal>(flow: &Flow<T>, node: [usize; 3]) -> [f64; 4] {
+    let block = flow.block();
+    let own = [0, 1, 2].map(|axis| node[axis].wrapping_sub(block.origin[axis]));
+    let is_own = (0..3).all(|axis| own[axis] < block.size[axis]);
+    let state = if is_own { flow.state(own) } else { None };
+    state.map_or([0.0; 4], |(density, [x, y, z])| [density, x, y, z])
+}
+
+impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
+    fn observe(&mut self, run: &FlowRun<'_, T>, step: u64) -> Result<Observed, RunError> {
+        let is_due = |every: Option<u64>| every.is_some_and(|every| step.is_multiple_of(every));
+        let mut observed = Observed::Nothing;
+        self.warn_of_speed(run);
+        if is_due(self.probe.as_ref().map(|probe| probe.every)) {
+            self.write_probes(run.flow(), step)?;
+            observed = Observed::Something;
+        }
+        let is_last = self.images_every.is_some() && step == self.lbm.steps;
+        if is_due(self.images_every) || is_last {
+            images::write(self.world, &self.folder, run.flow(), step)?;
+            observed = Observed::Something;
+        }
+        Ok(observed)
+    }
+
+    fn summary(&self, run: &FlowRun<'_, T>, timings: &Timings) -> Map<String, Value> {
+        let lbm = &self.lbm;
+        let total = timings.phase(Phase::Total);
+        let updates = timings.owned.avg * self.world.ranks() as f64 * total.calls as f64;
+        let bytes_per_update = lbm.pattern.bytes_per_update::<T>();
+        let speed = run.last_totals().map_or(0.0, |totals| totals.highest_speed);
+        let per_s = |amount: f64| if total.seconds.max > 0.0 { amount / total.seconds.max } else { 0.0 };
+        let entries = [
+            ("pattern", json!(lbm.pattern)),
+            ("collision", json!(lbm.collision)),
+            ("viscosity", json!(lbm.viscosity)),
+            ("simd", json!(SimdLevel::detect().name())),
+            ("fluid_nodes", json!(timings.owned.avg * self.world.ranks() as f64)),
+            ("bytes_per_update", json!(bytes_per_update)),
+            ("bytes_per_s", json!(per_s(updates * bytes_per_update as f64))),
+            ("mach", json!(speed / SOUND_SPEED_SQUARED.sqrt())),
+        ];
+        let magic = match lbm.collision() {
+            Collision::Bgk => None,
+            Collision::Trt { magic } => Some(("magic", json!(magic))),
+        };
+        entries.into_iter().chain(magic).map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn finish(self) -> Result<(), RunError> {
+        Ok(self.rows.map_or(Ok(()), ProbeWriter::finish)?)
+    }
+}
+
+/// What to say of velocities that are too high for an incompressible flow.
+fn mach_warning(speed: f64) -> Option<String> {
+    let mach = speed / SOUND_SPEED_SQUARED.sqrt();
+    (mach > HIGHEST_MACH).then(|| {
+        format!(
+            "{speed:.3} nodes per step is Mach {mach:.2}: above {HIGHEST_MACH} the flow is compressible, with errors of about Mach \
+             squared, and may become unstable; take a lower velocity and more steps"
+        )
+    })
+}

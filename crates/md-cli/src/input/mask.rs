@@ -1,0 +1,306 @@
+//! Mask files: which nodes of a lattice are solid.
+//!
+//! Two formats. Text: a line of three numbers of nodes (along x, y and z), then a 0 (fluid) or 1 (solid) for each node, x fastest, with or
+//! without white space between them. VTK's XML image data (`.vti`): its array `solid`, or else its first one; a node is solid where that
+//! is not 0. An image becomes the same digits, so that what follows is the same for both.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use super::error::{Here, InputError, Problem};
+
+/// Bytes that are read at a time.
+const PIECE: u64 = 1 << 20;
+
+/// No header of an image is longer.
+const LONGEST_HEADER: usize = 1 << 20;
+
+/// A mask file, on the rank that reads it.
+pub(crate) struct MaskFile {
+    file: BufReader<File>,
+    content: Content,
+}
+
+/// What is left of a file.
+enum Content {
+    /// As it stands.
+    Text,
+    /// Values of an image, whose numbers of nodes come first.
+    Image { header: Option<String>, values: Values, left: u64 },
+    /// White space and numbers until a tag.
+    Ascii { header: Option<String>, rest: String, left: u64 },
+}
+
+/// How the values of an image are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Values {
+    bytes: usize,
+    is_float: bool,
+}
+
+impl MaskFile {
+    /// Opens a file; a name that ends in `.vti` is an image.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err("it is not a regular file".to_owned());
+        }
+        let mut file = BufReader::new(file);
+        let is_image = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("vti"));
+        let content = if is_image { image(&mut file)? } else { Content::Text };
+        Ok(Self { file, content })
+    }
+
+    /// The next piece, as text; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<String>, String> {
+        let Self { file, content } = self;
+        match content {
+            Content::Text => {
+                let bytes = bytes(file, PIECE)?;
+                let text = String::from_utf8(bytes).ok().filter(|text| text.is_ascii());
+                let text = text.ok_or("it holds something else than digits and white space")?;
+                Ok(Some(text).filter(|text| !text.is_empty()))
+            }
+            Content::Image { header, .. } | Content::Ascii { header, .. } if header.is_some() => {
+                Ok(header.take())
+            }
+            Content::Image { left: 0, .. } | Content::Ascii { left: 0, .. } => Ok(None),
+            Content::Image { values, left, .. } => {
+                let wanted = (*left).min(PIECE) * values.bytes as u64;
+                let bytes = bytes(file, wanted)?;
+                if bytes.len() as u64 != wanted {
+                    return Err(format!("its data end too early: {left} more values were promised"));
+                }
+                *left -= wanted / values.bytes as u64;
+                Ok(Some(bytes.chunks_exact(values.bytes).map(|value| digit(value, *values)).collect()))
+            }
+            Content::Ascii { rest, left, .. } => {
+                let numbers = rest.split_ascii_whitespace().map(|word| word.parse::<f64>());
+                let digits: Result<String, _> = numbers
+                    .take(*left as usize)
+                    .map(|number| Ok(if number? == 0.0 { '0' } else { '1' }))
+                    .collect();
+                let digits =
+                    digits.map_err(|error: std::num::ParseFloatError| format!("its array: {error}"))?;
+                *left = 0;
+                Ok(Some(digits))
+            }
+        }
+    }
+}
+
+fn bytes(file: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+fn digit(value: &[u8], values: Values) -> char {
+    // The sign of a float is its last bit; -0 is 0.
+    let magnitude = |last: u8| if values.is_float { last & 0x7f } else { last };
+    let is_zero = value
+        .split_last()
+        .is_none_or(|(&last, others)| magnitude(last) == 0 && others.iter().all(|&b| b == 0));
+    if is_zero { '0' } else { '1' }
+}
+
+/// Reads the XML of an image up to its data.
+fn image(file: &mut BufReader<File>) -> Result<Content, String> {
+    const DATA: &str = "<AppendedData";
+    let mut header = String::new();
+    let mut byte = [0];
+    // One by one: what follows is binary.
+    while !header.ends_with("_") || !header.contains(DATA) {
+        match file.read(&mut byte).map_err(|error| error.to_string())? {
+            0 => break,
+            _ if byte[0].is_ascii() && header.len() < LONGEST_HEADER => header.push(char::from(byte[0])),
+            _ => return Err("it is no image of VTK: no XML".to_owned()),
+        }
+        if byte[0] == b'>' && header.ends_with("</VTKFile>") {
+            break;
+        }
+    }
+    described(&header, file)
+}
+
+/// What stands in a header.
+fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
+    let tag = |name: &str, from: &str| -> Option<String> {
+        let start = from.find(&format!("<{name}"))?;
+        Some(from[start..].split('>').next()?.to_owned())
+    };
+    let missing = |what: &str| format!("it is no image of VTK: {what} is missing");
+    let extent = tag("ImageData", header)
+        .and_then(|tag| attribute(&tag, "WholeExtent"))
+        .ok_or(missing("WholeExtent"))?;
+    let extent: Vec<i64> = extent.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let &[x0, x1, y0, y1, z0, z1] = extent.as_slice() else {
+        return Err(missing("an extent of six numbers"));
+    };
+    if tag("VTKFile", header).and_then(|tag| attribute(&tag, "compressor")).is_some() {
+        return Err("its data are compressed: write it without compression".to_owned());
+    }
+    let starts: Vec<usize> = header.match_indices("<DataArray").map(|(at, _)| at).collect();
+    let named = starts.iter().find(|&&at| {
+        tag("DataArray", &header[at..])
+            .and_then(|tag| attribute(&tag, "Name"))
+            .is_some_and(|name| name == "solid")
+    });
+    let &at = named.or(starts.first()).ok_or(missing("an array"))?;
+    let array = tag("DataArray", &header[at..]).unwrap_or_default();
+    // Points stand at the ends of an extent, cells between them.
+    let is_of_points = header[..at].rfind("<PointData") > header[..at].rfind("<CellData");
+    let nodes = [x1 - x0, y1 - y0, z1 - z0].map(|length| length + i64::from(is_of_points));
+    let count = nodes.iter().try_fold(1_i64, |product, &n| product.checked_mul(n.max(0)));
+    let left = count.and_then(|count| u64::try_from(count).ok()).ok_or(missing("a valid extent"))?;
+    let first = format!("{} {} {}\n", nodes[0], nodes[1], nodes[2]);
+    match attribute(&array, "format").as_deref() {
+        Some("ascii") => {
+            let from = &header[at..];
+            let inner = from
+                .split_once('>')
+                .and_then(|(_, inner)| inner.split_once("</DataArray"))
+                .map(|(text, _)| text);
+            Ok(Content::Ascii { header: Some(first), rest: inner.unwrap_or_default().to_owned(), left })
+        }
+        Some("appended")
+            if tag("AppendedData", header).and_then(|tag| attribute(&tag, "encoding")).as_deref()
+                == Some("raw") =>
+        {
+            let wide = tag("VTKFile", header).and_then(|tag| attribute(&tag, "header_type"));
+            let length_bytes = if wide.as_deref() == Some("UInt64") { 8 } else { 4 };
+            let offset = attribute(&array, "offset").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+            let skipped = offset + length_bytes;
+            if bytes_skipped(file, skipped)? != skipped {
+                return Err("its data end too early".to_owned());
+            }
+            let values = values(&attribute(&array, "type").unwrap_or_default())?;
+            Ok(Content::Image { header: Some(first), values, left })
+        }
+        _ => Err("its data are base64: write it as raw appended data or as ASCII".to_owned()),
+    }
+}
+
+fn bytes_skipped(file: &mut impl Read, count: u64) -> Result<u64, String> {
+    std::io::copy(&mut file.take(count), &mut std::io::sink()).map_err(|error| error.to_string())
+}
+
+fn values(kind: &str) -> Result<Values, String> {
+    let bits = kind.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let bytes = match bits {
+        "8" => 1,
+        "16" => 2,
+        "32" => 4,
+        "64" => 8,
+        _ => return Err(format!("its array is of type `{kind}`, not of numbers")),
+    };
+    Ok(Values { bytes, is_float: kind.starts_with("Float") })
+}
+
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+    Some(rest.split('"').next()?.to_owned())
+}
+
+/// Follows the pieces of a mask file, on every rank.
+pub(crate) struct MaskReader<F> {
+    file: String,
+    grid: [usize; 3],
+    solid: F,
+    /// The first line, until it is complete.
+    header: Option<String>,
+    line: usize,
+    next: u64,
+}
+
+impl<F: FnMut([usize; 3])> MaskReader<F> {
+    /// For a lattice of so many nodes; `solid` is told of every solid one.
+    pub(crate) fn new(file: String, grid: [usize; 3], solid: F) -> Self {
+        Self { file, grid, solid, header: Some(String::new()), line: 1, next: 0 }
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn read(&mut self, piece: &str) -> Result<(), InputError> {
+        let mut digits = piece;
+        if let Some(header) = &mut self.header {
+            let Some((rest, after)) = piece.split_once('\n') else {
+                header.push_str(piece);
+                return Ok(());
+            };
+            header.push_str(rest);
+            let header = std::mem::take(header);
+            self.header = None;
+            self.expect_grid(&header)?;
+            self.line = 2;
+            digits = after;
+        }
+        digits.bytes().try_for_each(|byte| self.byte(byte))
+    }
+
+    fn byte(&mut self, byte: u8) -> Result<(), InputError> {
+        match byte {
+            b'\n' => self.line += 1,
+            b'0' | b'1' => {
+                let [nx, ny, _] = self.grid.map(|nodes| nodes as u64);
+                if self.next >= self.count() {
+                    let text = char::from(byte).to_string();
+                    return Err(self.error(Problem::TooMany { what: "nodes", promised: self.count(), text }));
+                }
+                let node = [self.next % nx, self.next / nx % ny, self.next / nx / ny];
+                if byte == b'1' {
+                    (self.solid)(node.map(|index| index as usize));
+                }
+                self.next += 1;
+            }
+            other if other.is_ascii_whitespace() => (),
+            other => {
+                let text = char::from(other).to_string();
+                let expected = "0 (fluid) or 1 (solid)";
+                return Err(self.error(Problem::Malformed { text, expected, place: "a node" }));
+            }
+        }
+        Ok(())
+    }
+
+    /// At the end of the file.
+    pub(crate) fn finish(self) -> Result<(), InputError> {
+        if self.header.is_some() && self.line == 1 && self.next == 0 {
+            return Err(self.error(Problem::Empty));
+        }
+        if self.next == self.count() {
+            return Ok(());
+        }
+        let (promised, found) = (self.count(), self.next);
+        Err(Here { file: &self.file, line: None }.error(Problem::Truncated {
+            what: "nodes",
+            promised,
+            found,
+        }))
+    }
+
+    fn count(&self) -> u64 {
+        self.grid.iter().map(|&nodes| nodes as u64).product()
+    }
+
+    fn expect_grid(&self, header: &str) -> Result<(), InputError> {
+        let nodes: Vec<usize> =
+            header.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let text = header.trim().chars().take(60).collect::<String>();
+        if nodes.len() != 3 || header.split_ascii_whitespace().count() != 3 {
+            let expected = "three numbers of nodes, along x, y and z".to_owned();
+            return Err(self.error(Problem::Unexpected { text, expected }));
+        }
+        if nodes != self.grid {
+            let words = |nodes: &[usize]| nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+            let expected =
+                format!("the mask has {} nodes, and `lbm.grid` has {}", words(&nodes), words(&self.grid));
+            return Err(self.error(Problem::Unexpected { text, expected }));
+        }
+        Ok(())
+    }
+
+    fn error(&self, problem: Problem) -> InputError {
+        Here { file: &self.file, line: Some(self.line) }.error(problem)
+    }
+}

@@ -1,0 +1,43 @@
+//! `probe.csv`: the state of some nodes of a flow over time.
+
+use crate::output::directory::{KnownFile, OutputDirectory};
+use crate::output::error::OutputError;
+use crate::output::record_file::RecordFile;
+use crate::output::tables::rows;
+
+/// Of each node; after them stands which.
+const COLUMNS: [&str; 4] = ["density", "velocity_x", "velocity_y", "velocity_z"];
+
+/// Writes a row at a time; each is on disk when [`ProbeWriter::write`] returns.
+#[derive(Debug)]
+pub struct ProbeWriter {
+    file: RecordFile,
+}
+
+impl ProbeWriter {
+    /// Creates the file and writes the column names: four for each probed node.
+    ///
+    /// # Errors
+    /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
+    pub fn create(directory: &OutputDirectory, nodes: &[[usize; 3]]) -> Result<Self, OutputError> {
+        let of_node = |[x, y, z]: &[usize; 3]| COLUMNS.map(|what| format!(",{what}_{x}_{y}_{z}")).concat();
+        let header = format!("step{}\n", nodes.iter().map(of_node).collect::<String>());
+        Ok(Self { file: directory.create_records(KnownFile::PROBE.name(), header.as_bytes())? })
+    }
+
+    /// Appends a row; `values` are density and velocity of the nodes, one after the other.
+    ///
+    /// # Errors
+    /// [`OutputError::Encode`], [`OutputError::Write`].
+    pub fn write(&mut self, step: u64, values: &[f64]) -> Result<(), OutputError> {
+        self.file.append(&rows(KnownFile::PROBE, [(step, values)])?, step)
+    }
+
+    /// Makes sure that all rows have reached the disk.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn finish(self) -> Result<(), OutputError> {
+        self.file.finish()
+    }
+}

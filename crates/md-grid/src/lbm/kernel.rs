@@ -1,0 +1,311 @@
+//! The loops over nodes: collide and stream in one pass over memory.
+//!
+//! Two patterns. A node's populations are `f[i]`, its place in a component is `n`, `shift[i]` leads to the neighbour that
+//! population `i` moves to.
+//!
+//! ```text
+//! two grids      push              target[i][n + shift[i]]       = collided(source[i][n])[i]
+//! single grid    local step        grid[-i][n]                   = collided(grid[i][n])[i]
+//!                shifted step      grid[i][n + shift[i]]         = collided(grid[-i][n + shift[-i]])[i]
+//! ```
+//!
+//! The single grid is Bailey's AA pattern (2009): a node reads and writes the very same places, in the first step its own,
+//! in the second one in each neighbour. Between them each population lies where its opposite belongs. Both steps are one kernel: the
+//! shifted one sees every direction as its opposite, and so is the local one on components shifted by a node, with the
+//! body force mirrored.
+//!
+//! No place is touched by two nodes, and nodes in ascending order touch ascending places of each component: so the components
+//! are cut between threads at shifted places, and the bits do not depend on the number of threads.
+
+use std::ops::Range;
+
+use md_core::Threads;
+use md_core::simd::{Simd, SimdLevel};
+use pulp::WithSimd;
+
+use super::collision::{Coefficients, Forced, Forcing, Unforced, collide};
+use super::d3q19::{POPULATIONS, opposite};
+use super::lanes::LaneReal;
+
+/// Lanes of the widest vector: 16 of 4 bytes.
+const MOST_LANES: usize = 16;
+
+/// Fluid nodes that follow each other along z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Place of the first one in a component.
+    pub start: usize,
+    /// How many.
+    pub length: usize,
+}
+
+/// One component, or a thread's part of it, as it is seen from a node.
+struct Part<'g, T> {
+    values: &'g mut [T],
+    /// From a node's place in the whole component to the place of its value here.
+    shift: isize,
+}
+
+impl<'g, T> Part<'g, T> {
+    #[inline(always)]
+    fn place(&self, node: usize) -> usize {
+        node.wrapping_add_signed(self.shift)
+    }
+
+    #[inline(always)]
+    fn run(&mut self, run: Run) -> &mut [T] {
+        let start = self.place(run.start);
+        &mut self.values[start..][..run.length]
+    }
+
+    /// What nodes before this one touch, and the rest.
+    fn split_at(self, node: usize) -> (Self, Self) {
+        let middle = self.place(node);
+        let (before, after) = self.values.split_at_mut(middle);
+        let shift = self.shift - middle as isize;
+        (Self { values: before, shift: self.shift }, Self { values: after, shift })
+    }
+}
+
+/// All components of a grid, or of a thread's part of it.
+struct Parts<'g, T>([Part<'g, T>; POPULATIONS]);
+
+impl<'g, T> Parts<'g, T> {
+    fn split_at(self, node: usize) -> (Self, Self) {
+        let halves = self.0.map(|part| part.split_at(node));
+        let mut second = Vec::with_capacity(POPULATIONS);
+        let first = halves.map(|(before, after)| {
+            second.push(after);
+            before
+        });
+        let mut second = second.into_iter();
+        // As many as there were.
+        let second = std::array::from_fn(|_| second.next().unwrap_or(Part { values: &mut [], shift: 0 }));
+        (Self(first), Self(second))
+    }
+}
+
+/// A sweep's populations as slices, one per component.
+pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
+
+/// Where a sweep reads and writes.
+pub(super) enum Pass<'g, T> {
+    /// From one grid into the neighbours' places of another.
+    Push {
+        /// All of every component.
+        source: [&'g [T]; POPULATIONS],
+        /// All of every component.
+        target: Components<'g, T>,
+    },
+    /// In place.
+    Local(Components<'g, T>),
+    /// In place, in the neighbours.
+    Shifted(Components<'g, T>),
+}
+
+/// What stays the same from sweep to sweep.
+#[derive(Debug, Clone)]
+pub(super) struct Sweeper<T> {
+    coefficients: Coefficients<T>,
+    mirrored: Coefficients<T>,
+    is_forced: bool,
+    shifts: [isize; POPULATIONS],
+    level: SimdLevel,
+    threads: Threads,
+}
+
+impl<T: LaneReal> Sweeper<T> {
+    /// `of_force`: the collision's constants for a body force.
+    pub(super) fn new(
+        of_force: impl Fn([f64; 3]) -> Coefficients<T>,
+        force: [f64; 3],
+        shifts: [isize; POPULATIONS],
+        level: SimdLevel,
+        threads: Threads,
+    ) -> Self {
+        let mirrored = of_force(force.map(|component| -component));
+        let is_forced = force != [0.0; 3];
+        Self { coefficients: of_force(force), mirrored, is_forced, shifts, level, threads }
+    }
+
+    /// One time step of the nodes of `runs`, which ascend.
+    pub(super) fn sweep(&self, pass: Pass<'_, T>, runs: &[Run]) {
+        let stay = [0; POPULATIONS];
+        match pass {
+            Pass::Push { source, target } => {
+                self.divide(&self.coefficients, Some(source), parts(target, self.shifts), runs);
+            }
+            Pass::Local(grid) => self.divide(&self.coefficients, None, parts(grid, stay), runs),
+            Pass::Shifted(grid) => self.divide(&self.mirrored, None, parts(grid, self.shifts), runs),
+        }
+    }
+
+    fn divide(
+        &self,
+        coefficients: &Coefficients<T>,
+        source: Option<[&[T]; POPULATIONS]>,
+        parts: Parts<'_, T>,
+        runs: &[Run],
+    ) {
+        let state = Share { runs, source, parts };
+        self.threads.divide(
+            state,
+            Share::split,
+            |share, _| {
+                if self.is_forced {
+                    self.run::<Forced>(coefficients, share);
+                } else {
+                    self.run::<Unforced>(coefficients, share);
+                }
+            },
+            |(), ()| (),
+        );
+    }
+
+    fn run<F: Forcing>(&self, coefficients: &Coefficients<T>, share: Share<'_, T>) {
+        let Share { runs, source, parts } = share;
+        let forcing = std::marker::PhantomData::<F>;
+        match source {
+            Some(source) => self.level.dispatch(Push { coefficients, source, parts, runs, forcing }),
+            None => self.level.dispatch(InPlace { coefficients, parts, runs, forcing }),
+        }
+    }
+}
+
+fn parts<T>(components: Components<'_, T>, shifts: [isize; POPULATIONS]) -> Parts<'_, T> {
+    let mut shifts = shifts.into_iter();
+    Parts(components.map(|values| Part { values, shift: shifts.next().unwrap_or(0) }))
+}
+
+/// A thread's part of a sweep.
+struct Share<'g, T> {
+    runs: &'g [Run],
+    source: Option<[&'g [T]; POPULATIONS]>,
+    parts: Parts<'g, T>,
+}
+
+impl<T> Share<'_, T> {
+    /// Cuts between two runs.
+    fn split(self, shares: Range<usize>, middle: usize) -> (Self, Self) {
+        let Self { runs, source, parts } = self;
+        let (before, after) = runs.split_at(runs.len() * (middle - shares.start) / shares.len());
+        let end = || before.last().map_or(0, |run| run.start + run.length);
+        let (first, second) = parts.split_at(after.first().map_or_else(end, |run| run.start));
+        (Self { runs: before, source, parts: first }, Self { runs: after, source, parts: second })
+    }
+}
+
+struct Push<'g, T, F> {
+    coefficients: &'g Coefficients<T>,
+    source: [&'g [T]; POPULATIONS],
+    parts: Parts<'g, T>,
+    runs: &'g [Run],
+    forcing: std::marker::PhantomData<F>,
+}
+
+impl<T: LaneReal, F: Forcing> WithSimd for Push<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { coefficients, source, mut parts, runs, .. } = self;
+        for &run in runs {
+            let source = source.map(|component| &component[run.start..][..run.length]);
+            let mut target = parts.0.each_mut().map(|part| part.run(run));
+            push_vectors::<S, T, F>(simd, coefficients, source, target.each_mut().map(|row| &mut **row));
+            let whole = run.length - run.length % lanes::<S, T>();
+            if whole < run.length {
+                let from = source.map(|row| padded(&row[whole..]));
+                let mut to = [[T::ZERO; MOST_LANES]; POPULATIONS];
+                let width = lanes::<S, T>();
+                push_vectors::<S, T, F>(
+                    simd,
+                    coefficients,
+                    from.each_ref().map(|row| &row[..width]),
+                    to.each_mut().map(|row| &mut row[..width]),
+                );
+                for (row, to) in target.iter_mut().zip(&to) {
+                    row[whole..].copy_from_slice(&to[..run.length - whole]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn push_vectors<S: Simd, T: LaneReal, F: Forcing>(
+    simd: S,
+    coefficients: &Coefficients<T>,
+    source: [&[T]; POPULATIONS],
+    target: [&mut [T]; POPULATIONS],
+) {
+    let source = source.map(|row| T::vectors(simd, row));
+    let count = source[0].len();
+    let source = source.map(|row| &row[..count]);
+    let target = target.map(|row| &mut T::vectors_mut(simd, row)[..count]);
+    for at in 0..count {
+        let after = collide::<S, T, F>(simd, coefficients, source.map(|row| row[at]));
+        for population in 0..POPULATIONS {
+            target[population][at] = after[population];
+        }
+    }
+}
+
+struct InPlace<'g, T, F> {
+    coefficients: &'g Coefficients<T>,
+    parts: Parts<'g, T>,
+    runs: &'g [Run],
+    forcing: std::marker::PhantomData<F>,
+}
+
+impl<T: LaneReal, F: Forcing> WithSimd for InPlace<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { coefficients, mut parts, runs, .. } = self;
+        for &run in runs {
+            let mut grid = parts.0.each_mut().map(|part| part.run(run));
+            in_place_vectors::<S, T, F>(simd, coefficients, grid.each_mut().map(|row| &mut **row));
+            let whole = run.length - run.length % lanes::<S, T>();
+            if whole < run.length {
+                let mut rest = grid.each_ref().map(|row| padded(&row[whole..]));
+                let width = lanes::<S, T>();
+                in_place_vectors::<S, T, F>(simd, coefficients, rest.each_mut().map(|row| &mut row[..width]));
+                for (row, rest) in grid.iter_mut().zip(&rest) {
+                    row[whole..].copy_from_slice(&rest[..run.length - whole]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
+    simd: S,
+    coefficients: &Coefficients<T>,
+    grid: [&mut [T]; POPULATIONS],
+) {
+    let grid = grid.map(|row| T::vectors_mut(simd, row));
+    let count = grid[0].len();
+    let grid = grid.map(|row| &mut row[..count]);
+    for at in 0..count {
+        let before = std::array::from_fn(|population| grid[population][at]);
+        let after = collide::<S, T, F>(simd, coefficients, before);
+        for population in 0..POPULATIONS {
+            grid[opposite(population)][at] = after[population];
+        }
+    }
+}
+
+fn lanes<S: Simd, T: LaneReal>() -> usize {
+    size_of::<T::Lanes<S>>() / size_of::<T>()
+}
+
+/// Less than a vector, as one: a fluid at rest fills it up.
+#[inline(always)]
+fn padded<T: LaneReal>(rest: &[T]) -> [T; MOST_LANES] {
+    let mut whole = [T::ZERO; MOST_LANES];
+    whole[..rest.len()].copy_from_slice(rest);
+    whole
+}

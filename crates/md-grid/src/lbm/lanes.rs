@@ -1,0 +1,73 @@
+//! Vectors of `f32` or `f64`, so that a kernel is written once for both.
+
+use md_core::simd::Simd;
+
+use crate::Real;
+
+/// Numbers that the lattice Boltzmann kernels are compiled for. Each operation rounds once, as IEEE 754 has it, and none is
+/// fused with another: so results have the same bits whatever the width of the vectors.
+pub trait LaneReal: Real {
+    /// A vector of an instruction set.
+    type Lanes<S: Simd>: Copy;
+
+    /// All lanes the same.
+    fn splat<S: Simd>(simd: S, value: Self) -> Self::Lanes<S>;
+    /// a + b.
+    fn add_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a - b.
+    fn sub_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a b.
+    fn mul_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// a / b.
+    fn div_lanes<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// A slice as whole vectors; what is left is not part of it.
+    fn vectors<S: Simd>(simd: S, slice: &[Self]) -> &[Self::Lanes<S>];
+    /// The same, to be written.
+    fn vectors_mut<S: Simd>(simd: S, slice: &mut [Self]) -> &mut [Self::Lanes<S>];
+}
+
+macro_rules! lane_real {
+    ($kind:ty, $lanes:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $vectors:ident, $vectors_mut:ident) => {
+        impl LaneReal for $kind {
+            type Lanes<S: Simd> = S::$lanes;
+
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, value: Self) -> S::$lanes {
+                simd.$splat(value)
+            }
+
+            #[inline(always)]
+            fn add_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+                simd.$add(a, b)
+            }
+
+            #[inline(always)]
+            fn sub_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+                simd.$sub(a, b)
+            }
+
+            #[inline(always)]
+            fn mul_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+                simd.$mul(a, b)
+            }
+
+            #[inline(always)]
+            fn div_lanes<S: Simd>(simd: S, a: S::$lanes, b: S::$lanes) -> S::$lanes {
+                simd.$div(a, b)
+            }
+
+            #[inline(always)]
+            fn vectors<S: Simd>(_: S, slice: &[Self]) -> &[S::$lanes] {
+                S::$vectors(slice).0
+            }
+
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(_: S, slice: &mut [Self]) -> &mut [S::$lanes] {
+                S::$vectors_mut(slice).0
+            }
+        }
+    };
+}
+
+lane_real!(f32, f32s, splat_f32s, add_f32s, sub_f32s, mul_f32s, div_f32s, as_simd_f32s, as_mut_simd_f32s);
+lane_real!(f64, f64s, splat_f64s, add_f64s, sub_f64s, mul_f64s, div_f64s, as_simd_f64s, as_mut_simd_f64s);

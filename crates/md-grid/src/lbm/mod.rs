@@ -1,0 +1,35 @@
+//! Lattice Boltzmann: a fluid as populations that stream from node to node and collide there.
+//!
+//! ```text
+//! f[i](x + e[i], t + 1)  =  f[i](x, t) + collision(f(x, t))[i]         i = 0 .. 18 (lattice D3Q19)
+//!
+//! density = sum of f[i]      momentum = sum of e[i] f[i]      pressure = density / 3      viscosity = (tau - 1/2) / 3
+//! ```
+//!
+//! All in lattice units: a node and a step are 1. The flow is that of the Navier-Stokes equations to second order in the distance of
+//! nodes while it is slow against sound (speed 0.577 nodes per step).
+//!
+//! Read in this order: `d3q19` (the lattice), `collision`, `kernel` (the loops over nodes, in two patterns), `walls` (bounce-back),
+//! `crossing` (what travels between ranks), `solver` (the step).
+
+mod collision;
+mod crossing;
+mod d3q19;
+mod kernel;
+mod lanes;
+mod nodes;
+mod run;
+mod solver;
+mod walls;
+
+pub use collision::{Collision, FlowState, MAGIC_OF_PLATES, Moments, Rates};
+pub use crossing::Crossing;
+pub use d3q19::{POPULATIONS, SOUND_SPEED_SQUARED, VELOCITIES};
+pub use lanes::LaneReal;
+pub use nodes::Overlap;
+pub use run::FlowRun;
+pub use solver::{Flow, FlowOptions, Pattern, Totals};
+pub use walls::{Face, Mask, WallVelocities};
+
+#[cfg(test)]
+mod tests;

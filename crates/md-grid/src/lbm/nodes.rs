@@ -1,0 +1,65 @@
+//! The order of a rank's work: first the nodes whose populations travel, then the others.
+
+use super::kernel::Run;
+use super::walls::Mask;
+use crate::{Decomposition, Layout, Region};
+
+/// Nodes at either end of a row that count as boundary where rows end at other ranks: whole vectors, because a single node takes
+/// as long as one.
+const ROW_END: usize = 16;
+
+/// The fluid nodes of a rank, ascending.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Nodes {
+    /// Next to a neighbour, or nearly so.
+    pub boundary: Vec<Run>,
+    /// The others.
+    pub inner: Vec<Run>,
+    /// Number of all.
+    pub count: usize,
+}
+
+/// Whether a rank computes anything while messages travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlap {
+    /// Inner nodes.
+    InnerNodes,
+    /// Nothing: all nodes come first.
+    Nothing,
+}
+
+impl Nodes {
+    /// Fluid are the nodes that are not solid.
+    pub(super) fn of(decomposition: &Decomposition, layout: Layout, mask: &Mask, overlap: Overlap) -> Self {
+        let mut nodes = Self::default();
+        let [x_size, y_size, z_size] = layout.size();
+        let is_outer = |axis: usize, at: isize, size: usize| {
+            decomposition.has_neighbours(axis) && (at == 0 || at as usize + 1 == size)
+        };
+        let row_end = if decomposition.has_neighbours(2) { ROW_END.min(z_size / 2 + 1) } else { 0 };
+        for row in layout.resolve(Region::OWN).rows() {
+            let row_is_outer = is_outer(0, row[0], x_size) || is_outer(1, row[1], y_size);
+            for z in 0..z_size {
+                let node = [row[0], row[1], z as isize];
+                if mask.is_solid(node) {
+                    continue;
+                }
+                let is_inner = !row_is_outer && z >= row_end && z + row_end < z_size;
+                let list = match overlap {
+                    Overlap::InnerNodes if is_inner => &mut nodes.inner,
+                    Overlap::InnerNodes | Overlap::Nothing => &mut nodes.boundary,
+                };
+                add(list, layout.index(node));
+                nodes.count += 1;
+            }
+        }
+        nodes
+    }
+}
+
+fn add(runs: &mut Vec<Run>, place: usize) {
+    match runs.last_mut() {
+        Some(last) if last.start + last.length == place => last.length += 1,
+        _ => runs.push(Run { start: place, length: 1 }),
+    }
+}

@@ -1,0 +1,118 @@
+//! A flow as the program runs it.
+
+use md_comm::{Choice, Traffic, World};
+use md_engine::clock::PhaseClock;
+
+use super::d3q19::SOUND_SPEED_SQUARED;
+use super::lanes::LaneReal;
+use super::solver::{Flow, Totals};
+use crate::application::{Application, Progress};
+use crate::{GridError, Layout};
+
+/// A flow, its world and its clock.
+pub struct FlowRun<'w, T> {
+    world: &'w dyn World,
+    flow: Flow<T>,
+    clock: PhaseClock,
+    steps_done: u64,
+    last_totals: Option<Totals>,
+}
+
+impl<'w, T: LaneReal> FlowRun<'w, T> {
+    /// Of a flow at its start.
+    pub fn new(world: &'w dyn World, flow: Flow<T>) -> Self {
+        Self { world, flow, clock: PhaseClock::default(), steps_done: 0, last_totals: None }
+    }
+
+    /// The flow.
+    pub fn flow(&self) -> &Flow<T> {
+        &self.flow
+    }
+
+    /// The totals that [`Application::row`] found last.
+    pub fn last_totals(&self) -> Option<Totals> {
+        self.last_totals
+    }
+
+    /// A flow that is faster than sound, or of no numbers, is none.
+    fn expect_stable(&self, totals: &Totals) -> Result<(), GridError> {
+        let sound = SOUND_SPEED_SQUARED.sqrt();
+        let Totals { highest_speed, least_density, .. } = *totals;
+        if highest_speed < sound && least_density > 0.0 {
+            return Ok(());
+        }
+        let what = if highest_speed.is_finite() && least_density > 0.0 {
+            format!("a node moves by {highest_speed:.3} nodes per step, and sound by {sound:.3}")
+        } else {
+            "a density or a velocity is no number of a fluid any more".to_owned()
+        };
+        let advice = "take a lower velocity or force, a higher viscosity, or collision \"trt\"";
+        let problem = format!("the flow is unstable: {what}; {advice}");
+        Err(GridError::Failed { step: self.steps_done, problem })
+    }
+}
+
+impl<T: LaneReal> Application for FlowRun<'_, T> {
+    fn step(&mut self) -> Result<Progress, GridError> {
+        self.flow.step(&mut self.clock)?;
+        self.steps_done += 1;
+        Ok(Progress::GoesOn)
+    }
+
+    fn exchange(&mut self) -> Result<(), GridError> {
+        self.flow.exchange(&mut self.clock)
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &[
+            "mass",
+            "momentum_x",
+            "momentum_y",
+            "momentum_z",
+            "kinetic_energy",
+            "highest_speed",
+            "least_density",
+        ]
+    }
+
+    fn row(&mut self) -> Result<Vec<f64>, GridError> {
+        let totals = self.flow.totals(self.world)?;
+        self.expect_stable(&totals)?;
+        self.last_totals = Some(totals);
+        let Totals { mass, momentum: [x, y, z], kinetic_energy, highest_speed, least_density, .. } = totals;
+        Ok(vec![mass, x, y, z, kinetic_energy, highest_speed, least_density])
+    }
+
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
+        let [nx, ny, nz] = self.flow.layout().size();
+        let nodes = (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])));
+        for node in nodes.filter(|&node| self.flow.state(node).is_some()) {
+            let populations = self.flow.populations(node).into_iter().enumerate();
+            populations.for_each(|(population, value)| take(population, node, value.to_f64().to_bits()));
+        }
+    }
+
+    fn clock(&mut self) -> &mut PhaseClock {
+        &mut self.clock
+    }
+
+    fn layout(&self) -> Layout {
+        self.flow.layout()
+    }
+
+    fn updated_nodes(&self) -> usize {
+        self.flow.fluid_nodes()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.flow.traffic()
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        self.flow.choices()
+    }
+
+    fn finalise(self: Box<Self>) -> Result<(), GridError> {
+        self.flow.finalise()
+    }
+}

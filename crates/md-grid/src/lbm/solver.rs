@@ -1,0 +1,399 @@
+//! A flow on the ranks of a world, and its time step.
+
+use md_comm::{Buffering, Choice, Traffic, World};
+use md_core::Threads;
+use md_core::aligned::Place;
+use md_core::simd::SimdLevel;
+use md_engine::clock::PhaseClock;
+use md_engine::{Flight, Phase};
+
+use super::collision::{Coefficients, Collision, FlowState, Moments, Rates};
+use super::crossing::Crossing;
+use super::d3q19::{POPULATIONS, opposite};
+use super::kernel::{Components, Pass, Run, Sweeper};
+use super::lanes::LaneReal;
+use super::nodes::{Nodes, Overlap};
+use super::walls::{Mask, Placement, WallVelocities, Walls, shifts};
+use crate::{Block, Decomposition, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Messages, Region};
+
+/// How populations are kept from step to step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Pattern {
+    /// One grid, updated in place.
+    #[default]
+    SingleGrid,
+    /// Two grids, from one into the other.
+    TwoGrid,
+}
+
+impl Pattern {
+    /// Bytes that an update of a node moves between memory and CPU: every population is read and written once, and what is
+    /// written into another grid is read into the cache before.
+    pub fn bytes_per_update<T>(self) -> usize {
+        let passes = match self {
+            Self::SingleGrid => 2,
+            Self::TwoGrid => 3,
+        };
+        passes * POPULATIONS * size_of::<T>()
+    }
+}
+
+/// The fluid, its walls, and how it is computed.
+#[derive(Debug, Clone)]
+pub struct FlowOptions {
+    /// How populations relax.
+    pub collision: Collision,
+    /// Kinematic viscosity in lattice units, above 0.
+    pub viscosity: f64,
+    /// Force per volume.
+    pub body_force: [f64; 3],
+    /// Of the domain's walls.
+    pub wall_velocities: WallVelocities,
+    /// One grid or two.
+    pub pattern: Pattern,
+    /// The order in which populations leave.
+    pub crossing: Crossing,
+    /// What is computed while messages travel.
+    pub overlap: Overlap,
+    /// How populations share messages.
+    pub messages: Messages,
+    /// Buffers per message.
+    pub buffering: Buffering,
+    /// The instruction set.
+    pub simd: SimdLevel,
+    /// The threads of the rank.
+    pub threads: Threads,
+}
+
+/// Parts in which inner nodes are computed, between two looks at the messages.
+const BLOCKS: usize = 16;
+
+/// A flow: this rank's part of it.
+pub struct Flow<T> {
+    block: Block,
+    layout: Layout,
+    options: FlowOptions,
+    mask: Mask,
+    nodes: Nodes,
+    walls: Walls<T>,
+    sweeper: Sweeper<T>,
+    shifts: [isize; POPULATIONS],
+    grid: Field<T>,
+    grids: Grids<T>,
+    /// From ghosts to owners.
+    scatter: Halo<T>,
+    placement: Placement,
+}
+
+/// What the patterns have beside the grid.
+enum Grids<T> {
+    /// The way from owners to ghosts.
+    One(Box<Halo<T>>),
+    /// The grid to be written.
+    Two(Field<T>),
+}
+
+impl<T: LaneReal> Flow<T> {
+    /// A flow whose fluid nodes start as `initial` says (by their global indices), around solid nodes: `mask` has been told those of
+    /// this rank. *Collective.*
+    ///
+    /// # Errors
+    /// [`GridError::Shape`], [`GridError::OutOfMemory`]; communication.
+    pub fn new(
+        world: &dyn World,
+        decomposition: &Decomposition,
+        mut mask: Mask,
+        options: FlowOptions,
+        initial: impl Fn([usize; 3]) -> FlowState,
+    ) -> Result<Self, GridError> {
+        let block = decomposition.block(world.rank());
+        let layout = mask.field_mut().layout();
+        learn_ghosts(world, decomposition, &mut mask)?;
+        let walls = Walls::find(decomposition, block.origin, layout, &mask, options.wall_velocities);
+        // A rank alone has nobody to wait for.
+        let overlap = if world.ranks() > 1 { options.overlap } else { Overlap::Nothing };
+        let halo = |plan: HaloPlan| {
+            let halo =
+                HaloOptions { name: "populations", messages: options.messages, buffering: options.buffering };
+            Halo::open(world, decomposition, layout, &plan, halo)
+        };
+        let rates = Rates::new(options.collision, options.viscosity);
+        let shifts = shifts(layout);
+        let sweeper = Sweeper::new(
+            |force| Coefficients::new(rates, force),
+            options.body_force,
+            shifts,
+            options.simd,
+            options.threads.clone(),
+        );
+        let mut flow = Self {
+            block,
+            layout,
+            nodes: Nodes::of(decomposition, layout, &mask, overlap),
+            walls,
+            sweeper,
+            shifts,
+            grid: Field::at(Place::Position, layout, POPULATIONS)?,
+            grids: match options.pattern {
+                Pattern::SingleGrid => Grids::One(Box::new(halo(options.crossing.gather())?)),
+                Pattern::TwoGrid => Grids::Two(Field::at(Place::Reaction, layout, POPULATIONS)?),
+            },
+            scatter: halo(options.crossing.scatter())?,
+            mask,
+            options,
+            placement: Placement::Natural,
+        };
+        flow.fill(rates, initial);
+        Ok(flow)
+    }
+
+    fn fill(&mut self, rates: Rates, initial: impl Fn([usize; 3]) -> FlowState) {
+        let half_force = self.options.body_force.map(|component| 0.5 * component);
+        for row in self.layout.resolve(Region::OWN).rows() {
+            for z in 0..self.layout.size()[2] {
+                let node = [row[0], row[1], z as isize];
+                if self.mask.is_solid(node) {
+                    continue;
+                }
+                let mut state = initial([0, 1, 2].map(|axis| self.block.origin[axis] + node[axis] as usize));
+                // What is measured as velocity has half a step of the force in it.
+                for axis in 0..3 {
+                    state.velocity[axis] -= half_force[axis] / (1.0 + state.excess_density);
+                }
+                let place = self.layout.index(node);
+                for (population, component) in components(&mut self.grid).into_iter().enumerate() {
+                    component[place] = T::from_f64(state.population(population, rates));
+                }
+            }
+        }
+    }
+
+    /// One time step.
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn step(&mut self, clock: &mut PhaseClock) -> Result<(), GridError> {
+        let Self { nodes, walls, sweeper, grid, grids, scatter, placement, .. } = self;
+        let (boundary, inner) = (nodes.boundary.as_slice(), nodes.inner.as_slice());
+        match grids {
+            Grids::Two(target) => {
+                let sweep = |target: &mut Field<T>, runs: &[Run]| {
+                    let pass = Pass::Push { source: all(grid), target: components(target) };
+                    sweeper.sweep(pass, runs);
+                };
+                overlapped(scatter, target, clock, [boundary, inner], sweep)?;
+                std::mem::swap(grid, target);
+            }
+            Grids::One(gather) => match *placement {
+                Placement::Natural => {
+                    let sweep = |grid: &mut Field<T>, runs: &[Run]| {
+                        sweeper.sweep(Pass::Local(components(grid)), runs);
+                    };
+                    overlapped(gather, grid, clock, [boundary, inner], sweep)?;
+                    *placement = Placement::Swapped;
+                }
+                Placement::Swapped => {
+                    let sweep = |grid: &mut Field<T>, runs: &[Run]| {
+                        sweeper.sweep(Pass::Shifted(components(grid)), runs);
+                    };
+                    overlapped(scatter, grid, clock, [boundary, inner], sweep)?;
+                    *placement = Placement::Natural;
+                }
+            },
+        }
+        clock.time(Phase::Integrate, || walls.bounce(&mut components(grid), *placement));
+        Ok(())
+    }
+
+    /// Exchanges once what an exchange between steps carries, which changes nothing.
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn exchange(&mut self, clock: &mut PhaseClock) -> Result<(), GridError> {
+        match &mut self.grids {
+            // It is to be written anyway.
+            Grids::Two(target) => self.scatter.exchange(target, clock),
+            // What ghosts hold is for the next step alone, which needs the same or nothing.
+            Grids::One(gather) => {
+                gather.exchange(&mut self.grid, clock)?;
+                if self.placement == Placement::Swapped {
+                    self.walls.bounce(&mut components(&mut self.grid), self.placement);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls `take` with all populations of all fluid nodes of this rank, node by node.
+    pub fn visit(&self, mut take: impl FnMut(T)) {
+        for node in self.own_nodes() {
+            if !self.mask.is_solid(node.map(|index| index as isize)) {
+                self.populations(node).into_iter().for_each(&mut take);
+            }
+        }
+    }
+
+    /// The populations of a fluid node of this rank as they stand after the last step, as deviations from a fluid at rest: the same
+    /// bits for both patterns.
+    pub fn populations(&self, node: [usize; 3]) -> [T; POPULATIONS] {
+        let place = self.layout.index(node.map(|index| index as isize));
+        let grid = all(&self.grid);
+        std::array::from_fn(|population| match self.placement {
+            Placement::Natural => grid[population][place],
+            Placement::Swapped => {
+                grid[opposite(population)][place.wrapping_add_signed(-self.shifts[population])]
+            }
+        })
+    }
+
+    /// Density and velocity of a node of this rank; none of a solid one.
+    pub fn state(&self, node: [usize; 3]) -> Option<(f64, [f64; 3])> {
+        if self.mask.is_solid(node.map(|index| index as isize)) {
+            return None;
+        }
+        let moments = Moments::of(&self.populations(node));
+        Some((1.0 + moments.excess_density, moments.velocity(self.options.body_force)))
+    }
+
+    /// Totals over all ranks. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn totals(&self, world: &dyn World) -> Result<Totals, GridError> {
+        let (mut sums, mut fastest, mut lightest) = ([0.0; 6], 0.0_f64, f64::INFINITY);
+        for node in self.own_nodes() {
+            let Some((density, velocity)) = self.state(node) else { continue };
+            let square: f64 = velocity.iter().map(|u| u * u).sum();
+            let [x, y, z] = velocity.map(|u| density * u);
+            let node = [density - 1.0, x, y, z, 0.5 * density * square, 1.0];
+            sums.iter_mut().zip(node).for_each(|(sum, value)| *sum += value);
+            fastest = if square.is_finite() { fastest.max(square) } else { f64::INFINITY };
+            lightest = lightest.min(density);
+        }
+        world.sum(&mut sums)?;
+        let mut most = [fastest.sqrt(), -lightest];
+        world.max(&mut most)?;
+        let [excess, x, y, z, kinetic_energy, fluid_nodes] = sums;
+        Ok(Totals {
+            fluid_nodes,
+            mass: fluid_nodes + excess,
+            momentum: [x, y, z],
+            kinetic_energy,
+            highest_speed: most[0],
+            least_density: -most[1],
+        })
+    }
+
+    fn own_nodes(&self) -> impl Iterator<Item = [usize; 3]> + use<T> {
+        let size = self.layout.size();
+        let rows = (0..size[0]).flat_map(move |x| (0..size[1]).map(move |y| (x, y)));
+        rows.flat_map(move |(x, y)| (0..size[2]).map(move |z| [x, y, z]))
+    }
+
+    /// The nodes of this rank.
+    pub fn block(&self) -> Block {
+        self.block
+    }
+
+    /// Fluid nodes of this rank.
+    pub fn fluid_nodes(&self) -> usize {
+        self.nodes.count
+    }
+
+    /// Where the nodes of this rank lie.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Messages and bytes that this rank has sent so far.
+    pub fn traffic(&self) -> Traffic {
+        let gathered = match &self.grids {
+            Grids::One(gather) => gather.traffic(),
+            Grids::Two(_) => Traffic::default(),
+        };
+        let scattered = self.scatter.traffic();
+        Traffic { messages: scattered.messages + gathered.messages, bytes: scattered.bytes + gathered.bytes }
+    }
+
+    /// What contexts that choose their transports by themselves have chosen.
+    pub fn choices(&self) -> Vec<Choice> {
+        let mut choices = self.scatter.choices();
+        if let Grids::One(gather) = &self.grids {
+            choices.extend(gather.choices());
+        }
+        choices
+    }
+
+    /// Closes the contexts. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn finalise(self) -> Result<(), GridError> {
+        if let Grids::One(gather) = self.grids {
+            gather.finalise()?;
+        }
+        self.scatter.finalise()
+    }
+}
+
+/// Sums over all fluid nodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Totals {
+    /// Fluid nodes.
+    pub fluid_nodes: f64,
+    /// Density, summed.
+    pub mass: f64,
+    /// Density times velocity, summed.
+    pub momentum: [f64; 3],
+    /// Half of density times velocity squared, summed.
+    pub kinetic_energy: f64,
+    /// Greatest speed of a node; infinite where a velocity is no number.
+    pub highest_speed: f64,
+    /// Least density of a node.
+    pub least_density: f64,
+}
+
+/// Boundary nodes, messages on their way, inner nodes meanwhile, messages in their places.
+fn overlapped<T: LaneReal>(
+    halo: &mut Halo<T>,
+    field: &mut Field<T>,
+    clock: &mut PhaseClock,
+    [boundary, inner]: [&[Run]; 2],
+    sweep: impl Fn(&mut Field<T>, &[Run]),
+) -> Result<(), GridError> {
+    clock.time(Phase::Integrate, || sweep(field, boundary));
+    halo.start(field, clock)?;
+    let mut flight = Flight::UnderWay;
+    for block in inner.chunks(inner.len().div_ceil(BLOCKS).max(1)) {
+        clock.time(Phase::Integrate, || sweep(field, block));
+        if flight == Flight::UnderWay {
+            flight = halo.progress(field, clock)?;
+        }
+    }
+    halo.finish(field, clock)
+}
+
+/// Ghosts of the mask are other ranks' nodes, or periodic images.
+fn learn_ghosts(world: &dyn World, decomposition: &Decomposition, mask: &mut Mask) -> Result<(), GridError> {
+    let field = mask.field_mut();
+    let plan = HaloPlan::staged(field.layout().depth(), &[0]);
+    let options = HaloOptions { name: "mask", ..HaloOptions::default() };
+    let mut halo = Halo::open(world, decomposition, field.layout(), &plan, options)?;
+    halo.exchange(field, &mut PhaseClock::default())?;
+    halo.finalise()
+}
+
+fn components<T: LaneReal>(field: &mut Field<T>) -> Components<'_, T> {
+    let stride = field.layout().component_stride();
+    let mut components = field.values_mut().chunks_exact_mut(stride);
+    std::array::from_fn(|_| components.next().unwrap_or_default())
+}
+
+fn all<T: LaneReal>(field: &Field<T>) -> [&[T]; POPULATIONS] {
+    std::array::from_fn(|population| field.component(population))
+}

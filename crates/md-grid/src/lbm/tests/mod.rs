@@ -1,0 +1,137 @@
+//! Flows that are known, and what no way of computing may change.
+
+mod cavity;
+mod known_flows;
+mod same_bits;
+
+use std::time::Duration;
+
+use md_comm::{Buffering, World, local};
+use md_core::Threads;
+use md_core::simd::SimdLevel;
+use md_engine::clock::PhaseClock;
+
+use super::{
+    Collision, Crossing, Flow, FlowOptions, FlowState, LaneReal, Mask, Moments, Overlap, POPULATIONS,
+    Pattern, Totals, WallVelocities,
+};
+use crate::{Decomposition, Edges, Layout, Messages};
+
+/// A flow, and how it is computed.
+#[derive(Debug, Clone)]
+struct Case {
+    nodes: [usize; 3],
+    edges: [Edges; 3],
+    collision: Collision,
+    viscosity: f64,
+    body_force: [f64; 3],
+    walls: WallVelocities,
+    solid: fn([usize; 3]) -> bool,
+    initial: fn([usize; 3], [usize; 3]) -> FlowState,
+    steps: usize,
+    pattern: Pattern,
+    crossing: Crossing,
+    overlap: Overlap,
+    simd: SimdLevel,
+    threads: usize,
+    ranks: usize,
+    grid: Option<[usize; 3]>,
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self {
+            nodes: [8; 3],
+            edges: [Edges::Periodic; 3],
+            collision: Collision::Bgk,
+            viscosity: 0.1,
+            body_force: [0.0; 3],
+            walls: WallVelocities::default(),
+            solid: |_| false,
+            initial: |_, _| FlowState::default(),
+            steps: 10,
+            pattern: Pattern::SingleGrid,
+            crossing: Crossing::Direct,
+            overlap: Overlap::InnerNodes,
+            simd: SimdLevel::detect(),
+            threads: 1,
+            ranks: 1,
+            grid: None,
+        }
+    }
+}
+
+/// What has become of a flow: populations of all nodes, x slowest, and totals before and after.
+struct Outcome<T> {
+    nodes: [usize; 3],
+    populations: Vec<[T; POPULATIONS]>,
+    totals: [Totals; 2],
+    body_force: [f64; 3],
+}
+
+impl<T: LaneReal> Outcome<T> {
+    fn velocity(&self, [x, y, z]: [usize; 3]) -> [f64; 3] {
+        let [_, ny, nz] = self.nodes;
+        Moments::of(&self.populations[(x * ny + y) * nz + z]).velocity(self.body_force)
+    }
+
+    fn bits(&self) -> Vec<u64> {
+        self.populations.iter().flatten().map(|value| value.to_f64().to_bits()).collect()
+    }
+}
+
+impl Case {
+    /// Runs it on ranks that are threads of this process.
+    fn run<T: LaneReal>(&self) -> Outcome<T> {
+        let parts = local::run(self.ranks, Duration::from_secs(60), |world| self.run_rank::<T>(world));
+        let mut populations = vec![[T::ZERO; POPULATIONS]; self.nodes.iter().product()];
+        let mut totals = None;
+        for part in parts {
+            let (own, both) = part.unwrap();
+            totals = Some(both);
+            own.into_iter().for_each(|(place, values)| populations[place] = values);
+        }
+        Outcome { nodes: self.nodes, populations, totals: totals.unwrap(), body_force: self.body_force }
+    }
+
+    fn run_rank<T: LaneReal>(&self, world: &dyn World) -> (Vec<(usize, [T; POPULATIONS])>, [Totals; 2]) {
+        let grid = Decomposition::new(self.nodes, world.ranks(), self.grid, self.edges).unwrap();
+        let block = grid.block(world.rank());
+        let layout = Layout::new(block.size, [1; 3]).unwrap();
+        let global = |node: [usize; 3]| [0, 1, 2].map(|axis| block.origin[axis] + node[axis]);
+        let mut mask = Mask::fluid(layout).unwrap();
+        let own = || every_node(block.size);
+        for node in own().filter(|&node| (self.solid)(global(node))) {
+            mask.set_solid(node.map(|index| index as isize));
+        }
+        let options = FlowOptions {
+            collision: self.collision,
+            viscosity: self.viscosity,
+            body_force: self.body_force,
+            wall_velocities: self.walls,
+            pattern: self.pattern,
+            crossing: self.crossing,
+            overlap: self.overlap,
+            messages: Messages::Aggregated,
+            buffering: Buffering::Double,
+            simd: self.simd,
+            threads: Threads::new(self.threads).unwrap(),
+        };
+        let initial = |node| (self.initial)(node, self.nodes);
+        let mut flow = Flow::<T>::new(world, &grid, mask, options, initial).unwrap();
+        let before = flow.totals(world).unwrap();
+        let mut clock = PhaseClock::default();
+        (0..self.steps).for_each(|_| flow.step(&mut clock).unwrap());
+        let totals = [before, flow.totals(world).unwrap()];
+        let [_, ny, nz] = self.nodes;
+        let place = |[x, y, z]: [usize; 3]| (x * ny + y) * nz + z;
+        let fluid = own().filter(|&node| flow.state(node).is_some());
+        let populations = fluid.map(|node| (place(global(node)), flow.populations(node))).collect();
+        flow.finalise().unwrap();
+        (populations, totals)
+    }
+}
+
+fn every_node([nx, ny, nz]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
+    (0..nx).flat_map(move |x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])))
+}

@@ -1,0 +1,96 @@
+//! The populations do not depend on how they are computed, to the last bit.
+
+use super::*;
+use crate::lbm::Face;
+
+/// Everything at once: walls that move, obstacles across the borders of ranks, a force, rows that are no multiple of a vector.
+fn everything() -> Case {
+    let mut walls = WallVelocities::default();
+    walls.0[Face::YLow as usize] = [0.03, 0.0, -0.01];
+    Case {
+        nodes: [9, 8, 37],
+        edges: [Edges::Periodic, Edges::Open, Edges::Periodic],
+        collision: Collision::Trt { magic: 0.2 },
+        viscosity: 0.03,
+        body_force: [2e-5, 1e-5, -1e-5],
+        walls,
+        solid: |[x, y, z]| (x + 2 * y + 3 * z) % 11 == 0 || (z == 18 && y < 4),
+        initial: |[x, y, z], _| {
+            let phase = (x * 7 + y * 5 + z * 3) as f64;
+            FlowState {
+                excess_density: 0.01 * phase.sin(),
+                velocity: [0.02 * phase.cos(), 0.01 * (2.0 * phase).sin(), -0.02 * (3.0 * phase).cos()],
+                ..FlowState::default()
+            }
+        },
+        steps: 7,
+        ..Case::default()
+    }
+}
+
+#[test]
+fn on_any_number_of_ranks_in_any_order_of_messages() {
+    let reference = everything().run::<f64>().bits();
+    let cuts = [
+        (2, None),
+        (3, Some([3, 1, 1])),
+        (3, Some([1, 1, 3])),
+        (4, Some([2, 2, 1])),
+        (4, Some([1, 2, 2])),
+        (8, Some([2, 2, 2])),
+    ];
+    for (ranks, grid) in cuts {
+        for pattern in [Pattern::SingleGrid, Pattern::TwoGrid] {
+            for crossing in [Crossing::Direct, Crossing::Staged] {
+                for overlap in [Overlap::InnerNodes, Overlap::Nothing] {
+                    let case = Case { ranks, grid, pattern, crossing, overlap, ..everything() };
+                    let same = case.run::<f64>().bits() == reference;
+                    assert!(same, "{ranks} {grid:?} {pattern:?} {crossing:?} {overlap:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn after_odd_and_even_numbers_of_steps_with_either_pattern() {
+    for steps in 0..5 {
+        let bits = |pattern| Case { pattern, steps, ..everything() }.run::<f64>().bits();
+        assert!(bits(Pattern::SingleGrid) == bits(Pattern::TwoGrid), "{steps} steps");
+    }
+}
+
+#[test]
+fn with_any_number_of_threads_and_any_width_of_vectors() {
+    fn check<T: LaneReal>() {
+        for pattern in [Pattern::SingleGrid, Pattern::TwoGrid] {
+            let reference = Case { pattern, ..everything() }.run::<T>().bits();
+            for threads in [2, 3] {
+                let bits = Case { pattern, threads, ..everything() }.run::<T>().bits();
+                assert!(bits == reference, "{threads} threads, {pattern:?}");
+            }
+            for simd in SimdLevel::available() {
+                let bits = Case { pattern, simd, ..everything() }.run::<T>().bits();
+                assert!(bits == reference, "{simd:?}, {pattern:?}");
+            }
+        }
+    }
+    check::<f64>();
+    check::<f32>();
+}
+
+/// An axis of one node has itself as both neighbours.
+#[test]
+fn on_axes_of_one_node() {
+    for nodes in [[1, 8, 20], [9, 8, 1], [1, 1, 16]] {
+        let edges = [Edges::Periodic; 3];
+        let bits = |pattern, crossing| {
+            let solid = |_: [usize; 3]| false;
+            Case { nodes, edges, pattern, crossing, solid, ..everything() }.run::<f64>().bits()
+        };
+        let reference = bits(Pattern::TwoGrid, Crossing::Direct);
+        assert!(bits(Pattern::TwoGrid, Crossing::Staged) == reference, "{nodes:?}");
+        assert!(bits(Pattern::SingleGrid, Crossing::Direct) == reference, "{nodes:?}");
+        assert!(bits(Pattern::SingleGrid, Crossing::Staged) == reference, "{nodes:?}");
+    }
+}

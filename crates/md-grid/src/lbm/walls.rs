@@ -1,0 +1,215 @@
+//! Solid nodes, the walls of the domain, and half-way bounce-back.
+//!
+//! A population that would enter a wall turns round half-way and is back at its node when the step ends, as the opposite one;
+//! a wall that moves with velocity u gives it -6 w (e u) on the way (Ladd 1994). The sweep knows nothing of this: it pushes such
+//! populations into the wall's nodes, where nobody else's lie, and afterwards they are fetched from there. So messages, which
+//! know nothing of walls either, must have arrived before (001, figure 5.2a): what they bring from a wall's node is replaced.
+
+use super::d3q19::{POPULATIONS, VELOCITIES, along, opposite, weight};
+use super::kernel::{Components, Run};
+use crate::{Decomposition, Edges, Field, Layout, Real, Region};
+
+/// The six faces of the domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Face {
+    /// Where x is least.
+    XLow,
+    /// Where x is greatest.
+    XHigh,
+    /// Where y is least.
+    YLow,
+    /// Where y is greatest.
+    YHigh,
+    /// Where z is least.
+    ZLow,
+    /// Where z is greatest.
+    ZHigh,
+}
+
+impl Face {
+    /// All of them, by axis, the lower one first.
+    pub const ALL: [Self; 6] = [Self::XLow, Self::XHigh, Self::YLow, Self::YHigh, Self::ZLow, Self::ZHigh];
+
+    /// The axis that stands upright on it.
+    pub fn axis(self) -> usize {
+        self as usize / 2
+    }
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        ["x_low", "x_high", "y_low", "y_high", "z_low", "z_high"][self as usize]
+    }
+}
+
+/// Velocities of the walls of the domain, in nodes per step; of faces without a wall they mean nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WallVelocities(pub [[f64; 3]; 6]);
+
+/// Which nodes of a rank and around it are solid.
+#[derive(Debug)]
+pub struct Mask {
+    nodes: Field<f32>,
+}
+
+impl Mask {
+    /// No solid nodes among those of a rank and its ghosts.
+    ///
+    /// # Errors
+    /// [`crate::GridError::OutOfMemory`].
+    pub fn fluid(layout: Layout) -> Result<Self, crate::GridError> {
+        Ok(Self { nodes: Field::new(layout, 1)? })
+    }
+
+    /// Makes a node solid; nodes are counted from the first own one, ghosts have indices below 0 and from the size on.
+    pub fn set_solid(&mut self, node: [isize; 3]) {
+        let place = self.nodes.layout().index(node);
+        self.nodes.values_mut()[place] = 1.0;
+    }
+
+    /// Whether a node is solid.
+    pub fn is_solid(&self, node: [isize; 3]) -> bool {
+        self.nodes.values()[self.nodes.layout().index(node)] > 0.0
+    }
+
+    /// The field, so that ghosts can be learnt from their owners.
+    pub fn field_mut(&mut self) -> &mut Field<f32> {
+        &mut self.nodes
+    }
+}
+
+/// Fluid nodes from which one population meets walls with the same effect.
+#[derive(Debug, Clone, PartialEq)]
+struct Links<T> {
+    /// The population that moves towards the wall.
+    population: usize,
+    /// What a moving wall adds.
+    gain: T,
+    runs: Vec<Run>,
+}
+
+/// Everything a rank knows of walls.
+#[derive(Debug, Clone)]
+pub(super) struct Walls<T> {
+    links: Vec<Links<T>>,
+    shifts: [isize; POPULATIONS],
+}
+
+/// In which places populations lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placement {
+    /// Each at its own node: after a push.
+    Natural,
+    /// Single grid, after a local step: each where its opposite belongs, and still a step back.
+    Swapped,
+}
+
+/// The walls that a population meets on its way from a node.
+struct Encounter<'a> {
+    decomposition: &'a Decomposition,
+    origin: [usize; 3],
+    mask: &'a Mask,
+    velocities: WallVelocities,
+}
+
+impl Encounter<'_> {
+    /// None: it goes on. Otherwise what is added to it at the wall.
+    fn gain(&self, node: [isize; 3], population: usize) -> Option<f64> {
+        let step = VELOCITIES[population];
+        let mut velocity = [0.0; 3];
+        let mut walls = 0;
+        for axis in 0..3 {
+            if let Some(face) = self.face_crossed(node, step, axis) {
+                walls += 1;
+                (0..3)
+                    .for_each(|component| velocity[component] += self.velocities.0[face as usize][component]);
+            }
+        }
+        if walls > 0 {
+            // Where two walls meet, a population takes the mean of their velocities.
+            let velocity = velocity.map(|component: f64| component / f64::from(walls));
+            return Some(-6.0 * weight(population) * along(population, velocity));
+        }
+        let there = [0, 1, 2].map(|axis| node[axis] + isize::from(step[axis]));
+        self.mask.is_solid(there).then_some(0.0)
+    }
+
+    fn face_crossed(&self, node: [isize; 3], step: [i8; 3], axis: usize) -> Option<Face> {
+        if self.decomposition.edges()[axis] == Edges::Periodic {
+            return None;
+        }
+        let there = self.origin[axis] as isize + node[axis] + isize::from(step[axis]);
+        match there {
+            -1 => Some(Face::ALL[2 * axis]),
+            there if there == self.decomposition.nodes()[axis] as isize => Some(Face::ALL[2 * axis + 1]),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Real> Walls<T> {
+    /// The walls around the fluid nodes of a rank. `mask` knows one layer of ghosts.
+    pub(super) fn find(
+        decomposition: &Decomposition,
+        origin: [usize; 3],
+        layout: Layout,
+        mask: &Mask,
+        velocities: WallVelocities,
+    ) -> Self {
+        let encounter = Encounter { decomposition, origin, mask, velocities };
+        let mut links: Vec<Links<T>> = Vec::new();
+        for row in layout.resolve(Region::OWN).rows() {
+            for z in 0..layout.size()[2] as isize {
+                let node = [row[0], row[1], z];
+                if mask.is_solid(node) {
+                    continue;
+                }
+                for population in 1..POPULATIONS {
+                    if let Some(gain) = encounter.gain(node, population) {
+                        add(&mut links, population, T::from_f64(gain), layout.index(node));
+                    }
+                }
+            }
+        }
+        Self { links, shifts: shifts(layout) }
+    }
+
+    /// Turns populations round.
+    pub(super) fn bounce(&self, grid: &mut Components<'_, T>, placement: Placement) {
+        for Links { population, gain, runs } in &self.links {
+            let Ok([towards, back]) = grid.get_disjoint_mut([*population, opposite(*population)]) else {
+                continue;
+            };
+            let shift = self.shifts[*population];
+            for &Run { start, length } in runs {
+                let wall = start.wrapping_add_signed(shift);
+                let (wall, node) = (&mut towards[wall..][..length], &mut back[start..][..length]);
+                match placement {
+                    Placement::Natural => {
+                        node.iter_mut().zip(wall).for_each(|(node, wall)| *node = *wall + *gain);
+                    }
+                    Placement::Swapped => {
+                        wall.iter_mut().zip(node).for_each(|(wall, node)| *wall = *node + *gain);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn add<T: Real>(links: &mut Vec<Links<T>>, population: usize, gain: T, node: usize) {
+    let like = |links: &&mut Links<T>| links.population == population && links.gain == gain;
+    let Some(links) = links.iter_mut().find(like) else {
+        links.push(Links { population, gain, runs: vec![Run { start: node, length: 1 }] });
+        return;
+    };
+    match links.runs.last_mut() {
+        Some(last) if last.start + last.length == node => last.length += 1,
+        _ => links.runs.push(Run { start: node, length: 1 }),
+    }
+}
+
+/// From a node's place in a component to that of the neighbour that a population moves to.
+pub(super) fn shifts(layout: Layout) -> [isize; POPULATIONS] {
+    let strides = layout.strides().map(|stride| stride as isize);
+    VELOCITIES.map(|step| (0..3).map(|axis| isize::from(step[axis]) * strides[axis]).sum())
+}
