@@ -22,6 +22,7 @@ mod particle_files;
 mod physics;
 mod predict;
 mod scenario_errors;
+mod stencil;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweeps;

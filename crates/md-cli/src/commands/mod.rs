@@ -4,6 +4,7 @@ pub mod backends;
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod compare_grid;
 #[cfg(test)]
 mod faulty;
 pub mod fit;

@@ -149,7 +149,8 @@ impl StencilScenario {
         self.unchecked_problem(ranks).map_err(|error| ScenarioError::at(source, key, error.to_string(), help))
     }
 
-    fn grid_key(&self) -> &'static str {
+    /// The key that gives the number of nodes.
+    pub fn grid_key(&self) -> &'static str {
         if self.stencil.grid.is_some() { "stencil.grid" } else { "stencil.grid_per_rank" }
     }
 

@@ -160,6 +160,22 @@ impl Problem {
         Ok(depths)
     }
 
+    /// Bytes that the fields of the largest rank take, about; messages and the process itself come on top.
+    pub fn estimated_bytes(&self) -> f64 {
+        let (copies, fields) = match self.kind {
+            Kind::Swap { fields, .. } => (1.0, (fields + 1) as f64),
+            Kind::Tvd { fields, .. } => (2.0, fields as f64),
+            Kind::Poisson { .. } => (5.0, 1.0),
+        };
+        let bytes = match self.precision {
+            Precision::Double => 8.0,
+            Precision::Single => 4.0,
+        };
+        let size = self.decomposition.block(0).size;
+        let nodes: f64 = size.iter().map(|&count| (count + 2 * self.kind.depth()) as f64).product();
+        copies * fields * nodes * bytes
+    }
+
     /// Number of nodes of the whole grid.
     pub fn nodes(&self) -> usize {
         self.decomposition.nodes().iter().product()
