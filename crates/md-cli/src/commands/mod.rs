@@ -8,6 +8,7 @@ pub mod compare;
 mod faulty;
 pub mod fit;
 pub mod forces;
+pub mod partition;
 pub mod predict;
 pub mod run;
 pub mod sweep;
