@@ -279,16 +279,16 @@ fn auto_is_not_compared() {
 }
 
 #[test]
-fn one_rank_and_partitions_to_come() {
+fn one_rank_and_partitions() {
     let workdir = Workdir::new(MELT);
     let start = Start::Threads(1);
-    workdir.succeed(start, "compare melt.toml --partitions rect,stripe --repeat 1 --steps 1 --quiet");
+    workdir.succeed(start, "compare melt.toml --partitions rect,rcb --repeat 1 --steps 1 --quiet");
     let rows = rows(&workdir);
     assert_eq!(rows.iter().map(|row| row.text("status")).collect::<Vec<_>>(), ["ok", "ok"]);
-    assert_snapshot!(error(&workdir, "compare melt.toml --partitions rect,metis", Start::Plain), @r"
+    assert_snapshot!(error(&workdir, "compare melt.toml --partitions rect,hilbrt", Start::Plain), @r"
     exit code 2
-    error: `--partitions metis` is not available yet
-    valid: `rect`, `stripe`, `all`
+    error: --partitions has no `hilbrt`; did you mean `hilbert`?
+    valid: `rect`, `stripe`, `rcb`, `hilbert`, `metis`, `scattered`, `all`
     ");
     assert_eq!(rows[0].number("messages"), 0.0);
     assert!(workdir.read("out/recommendation.txt").contains("One rank sends no messages"));

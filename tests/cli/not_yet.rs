@@ -3,22 +3,6 @@
 use crate::support::{MELT, Start, Workdir, error, error_everywhere, starts};
 use insta::assert_snapshot;
 
-/// Values that a later version brings.
-#[test]
-fn not_available_yet() {
-    let later = [
-        ("parallel.partition", "\"rcb\""),
-        ("parallel.partition", "\"metis\""),
-        ("parallel.partition", "\"scattered\""),
-    ];
-    let workdir = Workdir::new(MELT);
-    for (key, value) in later {
-        let text = error(&workdir, &format!("run melt.toml --set {key}={value}"), Start::Plain);
-        let first: Vec<&str> = text.lines().take(2).collect();
-        assert_eq!(first, ["exit code 2", &format!("error: × `{key} = {value}` is not available yet")]);
-    }
-}
-
 #[test]
 fn tables_and_formats_not_available_yet() {
     let workdir = Workdir::new(&format!("{MELT}checkpoint = {{ every = 10, keep = 2 }}\n"));

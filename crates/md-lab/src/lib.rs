@@ -9,6 +9,7 @@ mod error;
 pub mod fit;
 pub mod machine;
 mod names;
+pub mod partition;
 pub mod plot;
 pub mod predict;
 pub mod sampling;

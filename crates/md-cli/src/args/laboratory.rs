@@ -83,6 +83,14 @@ played event by event: when every rank has packed, what each message takes, who 
 Files: predict.csv, predict.svg, scenario.toml.
 Exit codes: 0 all well, 2 bad input.";
 
+pub(super) const PARTITION_HELP: &str = "\
+Work is the pairs of particles in cells that meet, in the initial state, and the particles themselves; the imbalance is that of the busiest rank \
+over the mean. Ghosts, neighbours (ranks that have cells beside those of a rank) and bytes (which a rank receives in the exchanges of a step) \
+are those of the scenario's shell and exchange. Seconds: to compute the partition from the weights. rect and stripe are those of the start, before balancing.
+
+Files: partition.csv, partition.svg (slices at 1/4, 1/2 and 3/4 of z, coloured by rank), scenario.toml.
+Exit codes: 0 all well, 2 bad input.";
+
 /// Arguments of `trace-summary`.
 #[derive(Debug, Clone, Args)]
 pub struct TraceSummaryArgs {
@@ -299,6 +307,23 @@ pub struct PredictArgs {
     /// Key of the scatter of compute times [default: the scenario's seed]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `partition`.
+#[derive(Debug, Clone, Args)]
+pub struct PartitionArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Number of ranks
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
+    pub ranks: u32,
+    /// Partitions, or `all` [default: the scenario's]
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub partitions: Vec<String>,
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,

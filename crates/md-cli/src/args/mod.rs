@@ -11,9 +11,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::output::ProgressMode;
 pub use grid::GridArgs;
-use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PREDICT_HELP};
+use laboratory::{BENCH_HELP, COMPARE_HELP, FIT_HELP, PARTITION_HELP, PREDICT_HELP};
 pub use laboratory::{
-    BenchArgs, CompareArgs, DivisionArgs, FitArgs, PredictArgs, SweepArgs, TraceSummaryArgs,
+    BenchArgs, CompareArgs, DivisionArgs, FitArgs, PartitionArgs, PredictArgs, SweepArgs, TraceSummaryArgs,
 };
 
 /// Events per rank in a timeline.
@@ -59,6 +59,9 @@ pub enum Command {
     /// Predict the time of a step on any number of ranks from a machine's measured costs
     #[command(after_long_help = PREDICT_HELP)]
     Predict(PredictArgs),
+    /// Tell what partitions come to on any number of ranks, without running: partition.csv, partition.svg
+    #[command(after_long_help = PARTITION_HELP)]
+    Partition(PartitionArgs),
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors

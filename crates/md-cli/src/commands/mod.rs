@@ -11,6 +11,7 @@ pub mod fit;
 pub mod forces;
 mod grid_run;
 pub mod lbm;
+pub mod partition;
 pub mod predict;
 pub mod run;
 pub mod stencil;

@@ -28,6 +28,7 @@ use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
 use crate::commands::compare_grid::compare_on_grid;
 use crate::commands::fit::fit;
+use crate::commands::partition::{partition, partitions};
 use crate::commands::predict::{Wish, predict};
 use crate::commands::{self, check::check};
 use crate::cores;
@@ -105,6 +106,10 @@ pub fn main() -> u8 {
         Command::Fit(args) => fit_machine(&args),
         Command::Predict(args) => match Wish::read(&args) {
             Ok(wish) => on_one_process(|| predict(read_alone(&args.scenario)?, &args, &wish)),
+            Err(unknown) => refuse(&unknown),
+        },
+        Command::Partition(args) => match partitions(&args) {
+            Ok(kinds) => on_one_process(|| partition(read_alone(&args.scenario)?, &args, &kinds)),
             Err(unknown) => refuse(&unknown),
         },
         Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),

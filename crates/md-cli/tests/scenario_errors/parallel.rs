@@ -111,18 +111,38 @@ fn zero_watchdog() {
 }
 
 #[test]
-fn metis_not_yet() {
-    assert_snapshot!(error_after("partition = \"rect\"", "partition = \"metis\""), @r#"
-     × `parallel.partition = "metis"` is not available yet
+fn another_partition() {
+    assert_snapshot!(error_after("partition = \"rect\"", "partition = \"rbc\""), @r#"
+     × `parallel.partition` cannot be "rbc"
        ╭─[melt.toml:45:13]
     44 │ exchange = "direct"
-    45 │ partition = "metis"
-       ·             ───┬───
-       ·                ╰── not available yet
+    45 │ partition = "rbc"
+       ·             ──┬──
+       ·               ╰── unknown name
     46 │ threads = 1
        ╰────
-     help: available: `rect`, `stripe`
+     help: did you mean `rcb`? Allowed: `rect`, `stripe`, `rcb`, `hilbert`, `metis`, `scattered`
     "#);
+}
+
+#[test]
+fn another_word_for_balance() {
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = \"on\""), @r#""#);
+}
+
+#[test]
+fn a_balance_that_is_never_looked_at() {
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { every = 0 }"), @r#""#);
+}
+
+#[test]
+fn a_threshold_below_what_is_possible() {
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { threshold = 0.9 }"), @r#""#);
+}
+
+#[test]
+fn an_unknown_key_of_balance() {
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { evry = 10 }"), @r#""#);
 }
 
 #[test]

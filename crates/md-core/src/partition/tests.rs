@@ -85,7 +85,7 @@ fn every_cell_has_one_owner_and_the_owner_lists_it() {
     }
 }
 
-/// The numbers of the prototype in research: rect 7.09 and 8.89, weighted bisection 1.009 and 1.050.
+/// Equal blocks of a box with a droplet of 0.31 box lengths have up to eight or nine times the mean work; weights leave 5 per cent at most.
 #[test]
 fn a_droplet_off_centre_is_shared_out_evenly() {
     for (ranks, of_rect) in [(64, 6.5..9.5), (256, 8.0..10.0)] {
@@ -98,10 +98,12 @@ fn a_droplet_off_centre_is_shared_out_evenly() {
         let rect = imbalance(PartitionKind::Rect);
         assert!(of_rect.contains(&rect), "rect on {ranks}: {rect}");
         for kind in kinds().filter(|kind| kind.is_weighted()) {
-            let most = if kind == PartitionKind::Metis { 1.10 } else { 1.05 };
+            // METIS without optimisation takes seconds: it is left out of the larger case.
+            if kind == PartitionKind::Metis && ranks > 64 {
+                continue;
+            }
             let found = imbalance(kind);
-            eprintln!("TMP {kind:?} {ranks} {found} rect {rect}");
-            assert!(found <= most, "{kind:?} on {ranks}: {found}");
+            assert!(found <= 1.05, "{kind:?} on {ranks}: {found}");
         }
     }
 }
@@ -143,7 +145,6 @@ fn a_new_balance_keeps_what_it_can() {
         let moved = (0..grid.len()).map(|number| grid.at(number));
         let moved = moved.filter(|&cell| first.owner(&grid, cell) != next.owner(&grid, cell)).count();
         let most = if kind == PartitionKind::Rcb { 0.25 } else { 0.6 };
-        eprintln!("TMP {kind:?} moved {moved}");
         assert!((moved as f64) < most * grid.len() as f64, "{kind:?}: {moved} of {} cells moved", grid.len());
         assert!(loads(0.03).imbalance(&grid, &*next, 8) < 1.1, "{kind:?}");
     }

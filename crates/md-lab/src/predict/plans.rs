@@ -39,6 +39,11 @@ impl Density {
         Self::Counted(counts)
     }
 
+    /// Particles in every cell, by [`CellGrid::linear`].
+    pub(crate) fn by_cell(&self, grid: &CellGrid) -> Vec<f64> {
+        (0..grid.len()).map(|number| self.in_cell(grid, grid.at(number))).collect()
+    }
+
     /// Particles in a cell in extended coordinates.
     fn in_cell(&self, grid: &CellGrid, cell: Cell) -> f64 {
         match self {

@@ -1,7 +1,10 @@
 //! A decomposition can be replaced in the course of a run: the trajectory goes on.
 #![expect(clippy::unwrap_used, reason = "outside of test functions too")]
 
+mod balancing;
+#[path = "../common/mod.rs"]
 mod common;
+mod partitions;
 
 use std::sync::Arc;
 
