@@ -85,8 +85,8 @@ impl Walk<'_> {
         }
         if self.missing == Missing::Refused {
             let is_absent = |key: &&str| !table.contains_key(*key) && !self.follows(&path.key(key));
-            let absent = node.required().into_iter().filter(is_absent);
-            self.findings.extend(absent.map(|key| missing_key(path, key, node)));
+            let absent: Vec<&str> = node.required().into_iter().filter(is_absent).collect();
+            self.findings.extend(absent.into_iter().map(|key| missing_key(path, key, node)));
         }
     }
 
