@@ -55,6 +55,13 @@ class Schema:
         others = [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]
         return [name for variant in others for name, _ in choices(self.resolve(variant))]
 
+    def other_table(self, node):
+        """The table that may stand instead of the first alternative."""
+        if "$ref" in node:
+            return self.other_table(self.root["$defs"][node["$ref"].rsplit("/", 1)[1]])
+        others = [variant for variant in node.get("anyOf", []) if variant.get("type") != "null"][1:]
+        return next((table for table in map(self.resolve, others) if "properties" in table), None)
+
     def is_available(self, path, value):
         """Whether the program takes the value, as far as it says that it is not available yet."""
         answer = self.run("check", "/dev/stdin", "--set", f"{path}={value}", stdin=PROBE)
@@ -152,8 +159,11 @@ def rows(schema, path, table, skip=()):
             yield from ("  " + line for line in table_rows(schema, below, target))
         else:
             kind = "name" if choices(target) else type_of(schema, target)
-            kind = " or ".join([kind, *(f'`"{name}"`' for name in schema.other_names(node))])
+            other = schema.other_table(node)
+            kind = " or ".join([kind, *(f'`"{name}"`' for name in schema.other_names(node))]) + " or table" * bool(other)
             yield f"- `{below}` ({kind}{default_of(node, key, required)}): {said}"
+            if other:
+                yield from ("  " + line for line in rows(schema, below, other))
             yield from choice_rows(schema, below, target)
             if inner is not target and choices(inner) and kind != "name":
                 yield from (f"  - `{name}`: {text}" for name, text in choices(inner))
