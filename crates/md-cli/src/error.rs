@@ -9,6 +9,7 @@ use md_lab::trace::TraceError;
 use md_lab::machine::MachineError;
 use md_lab::predict::PredictError;
 
+use crate::checkpoint::CheckpointError;
 use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
@@ -32,6 +33,9 @@ pub enum RunError {
     /// The particle file.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A checkpoint that a run cannot go on from.
+    #[error(transparent)]
+    Checkpoint(CheckpointError),
     /// A file that cannot be read.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
@@ -160,7 +164,10 @@ impl From<EngineError> for RunError {
             // Ours have no other errors.
             EngineError::Observer(error) => match error.downcast() {
                 Ok(error) => Self::Output(*error),
-                Err(error) => Self::Engine(EngineError::Observer(error)),
+                Err(error) => match error.downcast() {
+                    Ok(error) => Self::Communication(*error),
+                    Err(error) => Self::Engine(EngineError::Observer(error)),
+                },
             },
             error => Self::Engine(error),
         }
@@ -222,6 +229,7 @@ impl RunError {
             Self::Predict(PredictError::Refused { .. }) => RUN_FAILED,
             Self::Scenario(_)
             | Self::Input(_)
+            | Self::Checkpoint(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::TooManyEvents { .. }
@@ -247,6 +255,7 @@ impl RunError {
                 | OutputError::OverwritesInput { .. }
                 | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
+                | OutputError::NotContinued { .. }
                 | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
@@ -275,6 +284,7 @@ impl RunError {
             | Self::Swept { .. }
             | Self::Scenario(_)
             | Self::Input(_)
+            | Self::Checkpoint(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::TooManyEvents { .. }
@@ -287,6 +297,7 @@ impl RunError {
                 | OutputError::OverwritesInput { .. }
                 | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
+                | OutputError::NotContinued { .. }
                 | OutputError::InUse { .. },
             ) => Scope::AllRanks,
             Self::Communication(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,

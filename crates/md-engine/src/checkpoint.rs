@@ -219,7 +219,8 @@ impl Restored {
     ) -> Result<Option<AtCheckpoint>, EngineError> {
         self.check(particles, setup, world)?;
         let Self { row_words, rows, continuation, .. } = self;
-        let owner = |row: &[u64], position: std::ops::Range<usize>| setup.division.owner(vector(&row[position]));
+        let owner =
+            |row: &[u64], position: std::ops::Range<usize>| setup.division.owner(vector(&row[position]));
         let reference = row_words - WORDS_BEHIND..row_words - 3;
         let is_elsewhere = continuation == Continuation::Anew
             || rows.chunks_exact(row_words).any(|row| owner(row, reference.clone()) != world.rank());
@@ -305,7 +306,8 @@ mod tests {
 
     #[test]
     fn shared_words_are_read_back() {
-        let neighborhood = NeighborReport { first_dangerous_step: Some(0), rebuilds: 7, ..Default::default() };
+        let neighborhood =
+            NeighborReport { first_dangerous_step: Some(0), rebuilds: 7, ..Default::default() };
         let shared = Shared {
             step: 73,
             time: 0.365,

@@ -41,8 +41,13 @@ pub struct NeighborReport {
 impl NeighborReport {
     /// For a checkpoint.
     pub(crate) fn words(&self) -> [u64; 6] {
-        let &Self { rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement, first_dangerous_step } =
-            self;
+        let &Self {
+            rebuilds,
+            dangerous_rebuilds,
+            dangerous_checks,
+            largest_displacement,
+            first_dangerous_step,
+        } = self;
         let (is_first, first) = (first_dangerous_step.is_some().into(), first_dangerous_step.unwrap_or(0));
         [rebuilds, dangerous_rebuilds, dangerous_checks, largest_displacement.to_bits(), is_first, first]
     }
@@ -95,7 +100,9 @@ impl EnergyReport {
         [drift, largest_change, mean_kinetic, first_force, time, first_total, looks]
     }
 
-    pub(crate) fn from_words([drift, largest_change, mean_kinetic, first_force, time, first_total, looks]: [u64; 7]) -> Self {
+    pub(crate) fn from_words(
+        [drift, largest_change, mean_kinetic, first_force, time, first_total, looks]: [u64; 7],
+    ) -> Self {
         let [drift, largest_change, mean_kinetic, first_force, time, first_total] =
             [drift, largest_change, mean_kinetic, first_force, time, first_total].map(f64::from_bits);
         Self { drift, largest_change, mean_kinetic, first_force, time, first_total, looks }

@@ -61,8 +61,7 @@ impl Setup {
         let ParallelConfig { partition, rank_grid, .. } = *parallel;
         let cutoff = forces.cutoff();
         let list_radius = cutoff + neighbor.skin;
-        let division =
-            Division::new(domain, list_radius, particles.len(), self.ranks, partition, rank_grid)?;
+        let division = Division::new(domain, list_radius, particles.len(), self.ranks, partition, rank_grid)?;
         let setup = Self { domain, division, ..self.clone() };
         setup.check_cells(&setup.division.grid, cutoff)?;
         Ok(setup)

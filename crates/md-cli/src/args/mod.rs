@@ -53,6 +53,8 @@ pub enum Command {
     /// Predict the time of a step on any number of ranks from a machine's measured costs
     #[command(after_long_help = PREDICT_HELP)]
     Predict(PredictArgs),
+    /// Show what a checkpoint holds, and check it
+    Inspect(InspectArgs),
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
@@ -127,9 +129,17 @@ pub struct RunArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
-    /// Continue from a checkpoint (not available yet)
-    #[arg(long, value_name = "FILE")]
+    /// Go on from a checkpoint, or from the newest in a folder
+    #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Clone, Args)]
+pub struct InspectArgs {
+    /// A checkpoint, or a folder of which the newest is meant
+    #[arg(value_name = "FILE|DIR")]
+    pub file: PathBuf,
 }
 
 /// Where a timeline goes.

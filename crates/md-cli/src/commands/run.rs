@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use md_comm::World;
 use md_engine::{
-    Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Thermo, Timings,
+    Needs, Observer, ObserverError, Phase, RankTiming, RunsOn, Setup, Simulation, Snapshot, Timings,
 };
 use md_lab::trace::TracedWorld;
 
@@ -13,6 +13,7 @@ use super::{
     warn_of_crowding,
 };
 use crate::args::RunArgs;
+use crate::checkpoint::{self, Checkpoints, Marked, OutputMark, Resumed, Root};
 use crate::cores;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
@@ -25,12 +26,12 @@ use crate::output::tables::{timing_csv, timing_ranks_csv};
 use crate::output::timeline::trace_line;
 use crate::output::warnings::{cause, first_danger};
 use crate::output::{
-    FrameBox, KnownFile, OutputDirectory, OutputError, Progress, RecordFile, Screen, ThermoWriter,
-    TrajectoryWriter, Verbosity,
+    FrameBox, KnownFile, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen,
+    ThermoWriter, TrajectoryWriter, Verbosity,
 };
 use crate::report::RunFacts;
-use crate::scenario::Scenario;
-use crate::session::warn;
+use crate::scenario::{Scenario, effective_toml};
+use crate::session::{note, warn};
 use crate::{memory, setup};
 use md_lab::RunContext;
 
@@ -44,22 +45,31 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     memory::expect_timeline(world, &args.trace)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
+    let resumed = args.resume.as_ref().map(|path| checkpoint::read(world, path, inputs)).transpose()?;
+    let first_step = resumed.as_ref().map_or(0, |resumed| resumed.header.step);
     let (directory, writers, console, mut timeline) =
-        open_on_root(world, || Outputs::open(inputs, &setup, args))?
+        open_on_root(world, || Outputs::open(inputs, &setup, args, resumed.as_ref()))?
             .map(|Outputs { directory, writers, console, timeline }| {
-                (Some(directory), Some(writers), Some(RefCell::new(console)), timeline)
+                (Some(directory), Some(RefCell::new(writers)), Some(RefCell::new(console)), timeline)
             })
             .unwrap_or_default();
     let events = args.trace.trace.as_ref().map(|_| args.trace.trace_events as usize);
     let traced = events.map(|events| TracedWorld::new(world, events)).transpose()?;
     let world = traced.as_ref().map_or(world, |traced| traced);
-    let mut observers = Observers::new(scenario, writers, console.as_ref(), early_end);
+    let root = directory.as_ref().zip(writers.as_ref());
+    let root =
+        root.map(|(directory, outputs)| Root { directory, outputs, scenario: effective_toml(scenario) });
+    let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, [first_step, steps], root);
+    let mut observers = Observers::new(scenario, writers.as_ref(), console.as_ref(), early_end, checkpoints);
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
-    let mut simulation = Simulation::new(world, &setup)?;
+    let mut simulation = match resumed {
+        None => Simulation::new(world, &setup)?,
+        Some(resumed) => Simulation::resume(world, &setup, resumed.restored)?,
+    };
     early_end.listen();
     traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
     simulation.start_measuring()?;
-    simulation.run(steps, &mut observers.all()).map_err(|error| {
+    simulation.run(steps - first_step, &mut observers.all()).map_err(|error| {
         RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
     })?;
     let timing = simulation.timing()?;
@@ -69,9 +79,11 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let done = simulation.state().step;
     let ended = if done < steps { early_end.reason(world)? } else { Ended::AsPlanned };
     let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
-    let drift_per_atom = observers.thermo.drift_per_atom();
-    let grown = observers.finish();
-    let context = context(world, scenario, &setup, done);
+    // From step 0 on, wherever the run has gone on from.
+    let drift_per_atom = simulation.energy_report().drift;
+    drop(observers);
+    let grown = writers.map_or(Ok(()), |writers| writers.into_inner().finish());
+    let context = context(world, scenario, &setup, done - first_step);
     let written = traced.as_ref().map(|traced| {
         traced.write(&context, |bytes| timeline.as_mut().map_or(Ok(()), |file| file.append(bytes, done)))
     });
@@ -81,7 +93,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
         let summary = RunSummary { sums, wall_s, drift_per_atom, ended };
         let facts = facts(world, &simulation, scenario, &setup, &summary);
         let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.path.clone());
-        let facts = RunFacts { crowding, trajectory, ..facts };
+        let resumed_from_step = args.resume.as_ref().map(|_| first_step);
+        let facts = RunFacts { crowding, trajectory, resumed_from_step, ..facts };
         let could_use = Some(threads).filter(|&threads| threads > scenario.parallel.threads);
         let timeline = timeline.map(|(file, written)| {
             let text = trace_line(file.path(), &written?);
@@ -119,6 +132,22 @@ struct Writers {
     trajectory: Option<TrajectoryWriter>,
 }
 
+impl Writers {
+    /// Completes them. What has happened to one does not keep others from being written.
+    fn finish(self) -> Result<(), OutputError> {
+        let thermo = self.thermo.finish();
+        thermo.and(self.trajectory.map_or(Ok(()), TrajectoryWriter::finish))
+    }
+}
+
+impl Marked for Writers {
+    fn marks(&mut self) -> Result<Vec<OutputMark>, OutputError> {
+        let thermo = self.thermo.mark()?;
+        let trajectory = self.trajectory.as_ref().map(TrajectoryWriter::mark).transpose()?;
+        Ok([thermo].into_iter().chain(trajectory).collect())
+    }
+}
+
 /// The screen and the progress bar above which rows are printed.
 struct Console {
     screen: Screen,
@@ -128,34 +157,62 @@ struct Console {
 }
 
 impl Outputs {
-    fn open(inputs: &Inputs, setup: &Setup, args: &RunArgs) -> Result<Self, OutputError> {
+    fn open(
+        inputs: &Inputs,
+        setup: &Setup,
+        args: &RunArgs,
+        resumed: Option<&Resumed>,
+    ) -> Result<Self, OutputError> {
         let scenario = &inputs.scenario;
         let trajectory = scenario.output.trajectory.as_ref();
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, trajectory.map(|it| it.path.as_str()), verbosity)?;
+        let first_step = resumed.map_or(0, |resumed| resumed.header.step);
+        let results = ResultFiles {
+            trajectory: trajectory.map(|it| it.path.as_str()),
+            going_on: resumed.map(|resumed| (first_step, &resumed.header.outputs[..])),
+        };
+        let directory = output_directory(inputs, &results, verbosity)?;
+        let mark = |file: &str| resumed?.mark(file).filter(|mark| directory.goes_on(mark));
+        resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));
         let trajectory = trajectory.map(|trajectory| {
             let domain = &setup.domain;
             let periodic = [0, 1, 2].map(|dim| domain.is_periodic(dim));
             let frame_box = FrameBox { origin: domain.origin, lengths: domain.lengths, periodic };
             let labels = species_labels(scenario, &setup.config.masses);
-            TrajectoryWriter::create(&directory, &trajectory.path, frame_box, &labels)
+            match mark(&trajectory.path) {
+                Some(mark) => TrajectoryWriter::go_on(&directory, mark, first_step, frame_box, &labels),
+                None => TrajectoryWriter::create(&directory, &trajectory.path, frame_box, &labels),
+            }
         });
+        let thermo = match mark(KnownFile::THERMO.name()) {
+            Some(mark) => ThermoWriter::go_on(&directory, mark, first_step),
+            None => ThermoWriter::create(&directory),
+        };
         interval_warning(scenario).iter().for_each(|text| warn(text));
         let mut screen = Screen::stdout(verbosity);
         screen.print(&thermo_header());
         Ok(Self {
-            writers: Writers {
-                thermo: ThermoWriter::create(&directory)?,
-                trajectory: trajectory.transpose()?,
-            },
+            writers: Writers { thermo: thermo?, trajectory: trajectory.transpose()? },
             console: Console {
                 screen,
-                progress: Progress::new(args.progress, scenario.simulation.steps, setup.atoms()),
+                progress: Progress::new(args.progress, first_step, scenario.simulation.steps, setup.atoms()),
                 danger: None,
             },
             timeline: args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?,
             directory,
         })
+    }
+}
+
+/// Says from where a run goes on, and whether to the last bit.
+fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
+    if verbosity == Verbosity::Quiet {
+        return;
+    }
+    let (path, step) = (resumed.path.display(), resumed.header.step);
+    note(&format!("going on after step {step}, from `{path}`"));
+    if !resumed.differences.is_empty() {
+        note(&format!("results agree to rounding, not to the last bit: {}", resumed.differences.join("; ")));
     }
 }
 
@@ -196,40 +253,36 @@ impl Results {
 /// What looks at the run, on all ranks; there is something to write and show to on rank 0 alone.
 struct Observers<'c> {
     thermo: ThermoTable<'c>,
-    frames: Frames,
+    frames: Frames<'c>,
+    /// After those whose files it knows the lengths of.
+    checkpoints: Checkpoints<'c>,
     ticks: Ticks<'c>,
 }
 
 impl<'c> Observers<'c> {
     fn new(
         scenario: &Scenario,
-        writers: Option<Writers>,
+        writers: Option<&'c RefCell<Writers>>,
         console: Option<&'c RefCell<Console>>,
         early_end: &'c EarlyEnd,
+        checkpoints: Checkpoints<'c>,
     ) -> Self {
-        let (thermo, trajectory) = writers.map(|files| (files.thermo, files.trajectory)).unzip();
         let interval = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.every);
         Self {
             thermo: ThermoTable {
                 interval: scenario.output.thermo.every,
                 last_step: scenario.simulation.steps,
-                rows: thermo.zip(console),
-                ends: None,
+                rows: writers.zip(console),
             },
-            frames: Frames { interval, writer: trajectory.flatten() },
+            frames: Frames { interval, writers },
+            checkpoints,
             ticks: Ticks { console, early_end },
         }
     }
 
     /// In the order in which they look.
-    fn all(&mut self) -> [&mut dyn Observer; 3] {
-        [&mut self.thermo, &mut self.frames, &mut self.ticks]
-    }
-
-    /// Completes the files that grow. What has happened to them does not keep others from being written.
-    fn finish(self) -> Result<(), OutputError> {
-        let thermo = self.thermo.rows.map_or(Ok(()), |(writer, _)| writer.finish());
-        thermo.and(self.frames.writer.map_or(Ok(()), TrajectoryWriter::finish))
+    fn all(&mut self) -> [&mut dyn Observer; 4] {
+        [&mut self.thermo, &mut self.frames, &mut self.checkpoints, &mut self.ticks]
     }
 }
 
@@ -238,15 +291,7 @@ struct ThermoTable<'c> {
     interval: u64,
     last_step: u64,
     /// On rank 0.
-    rows: Option<(ThermoWriter, &'c RefCell<Console>)>,
-    /// The first row and the last one.
-    ends: Option<[Thermo; 2]>,
-}
-
-impl ThermoTable<'_> {
-    fn drift_per_atom(&self) -> f64 {
-        self.ends.map_or(0.0, |[first, last]| last.total_per_atom - first.total_per_atom)
-    }
+    rows: Option<(&'c RefCell<Writers>, &'c RefCell<Console>)>,
 }
 
 impl Observer for ThermoTable<'_> {
@@ -256,12 +301,14 @@ impl Observer for ThermoTable<'_> {
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let (Some((writer, console)), Some(thermo)) = (&mut self.rows, now.thermo) else { return Ok(()) };
-        let [first, _] = self.ends.unwrap_or([*thermo; 2]);
-        self.ends = Some([first, *thermo]);
+        let (Some((writers, console)), Some(thermo)) = (&self.rows, now.thermo) else { return Ok(()) };
         let Console { screen, progress, .. } = &mut *console.borrow_mut();
         progress.suspend(|| screen.print(&thermo_row(thermo)));
-        Ok(writer.write(thermo)?)
+        let writer = &mut writers.borrow_mut().thermo;
+        Ok(match now.step.is_multiple_of(self.interval) {
+            true => writer.write(thermo),
+            false => writer.write_last(thermo),
+        }?)
     }
 
     fn runs_on(&self) -> RunsOn {
@@ -274,19 +321,20 @@ impl Observer for ThermoTable<'_> {
 }
 
 /// The trajectory, where the scenario asks for one.
-struct Frames {
+struct Frames<'c> {
     interval: Option<u64>,
-    writer: Option<TrajectoryWriter>,
+    writers: Option<&'c RefCell<Writers>>,
 }
 
-impl Observer for Frames {
+impl Observer for Frames<'_> {
     fn due(&self, step: u64) -> Option<Needs> {
         self.interval.filter(|&interval| step.is_multiple_of(interval)).map(|_| Needs::GATHERED_PARTICLES)
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let (Some(writer), Some(rows)) = (&mut self.writer, now.gathered) else { return Ok(()) };
-        Ok(writer.write(now.step, now.time, rows)?)
+        let (Some(writers), Some(rows)) = (self.writers, now.gathered) else { return Ok(()) };
+        let writer = &mut writers.borrow_mut().trajectory;
+        Ok(writer.as_mut().map_or(Ok(()), |writer| writer.write(now.step, now.time, rows))?)
     }
 
     fn runs_on(&self) -> RunsOn {
