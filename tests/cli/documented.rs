@@ -71,6 +71,7 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Backends
         | Command::Bench(_)
         | Command::Fit(_)
+        | Command::Inspect(_)
         | Command::Schema
         | Command::TraceSummary(_) => {
             return Ok(true);

@@ -3,6 +3,7 @@
 mod auto;
 mod bench;
 mod broken_runs;
+mod checkpoints;
 mod commands;
 mod compare;
 mod directory;

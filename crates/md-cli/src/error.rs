@@ -10,6 +10,7 @@ use md_lab::trace::TraceError;
 use md_lab::machine::MachineError;
 use md_lab::predict::PredictError;
 
+use crate::checkpoint::CheckpointError;
 use crate::early_end::Signal;
 use crate::input::InputError;
 use crate::output::OutputError;
@@ -33,6 +34,9 @@ pub enum RunError {
     /// The particle file.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A checkpoint that a run cannot go on from.
+    #[error(transparent)]
+    Checkpoint(CheckpointError),
     /// A file that cannot be read.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
@@ -164,7 +168,10 @@ impl From<EngineError> for RunError {
             // Ours have no other errors.
             EngineError::Observer(error) => match error.downcast() {
                 Ok(error) => Self::Output(*error),
-                Err(error) => Self::Engine(EngineError::Observer(error)),
+                Err(error) => match error.downcast() {
+                    Ok(error) => Self::Communication(*error),
+                    Err(error) => Self::Engine(EngineError::Observer(error)),
+                },
             },
             error => Self::Engine(error),
         }
@@ -236,6 +243,7 @@ impl RunError {
             Self::Predict(PredictError::Refused { .. }) => RUN_FAILED,
             Self::Scenario(_)
             | Self::Input(_)
+            | Self::Checkpoint(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::TooManyEvents { .. }
@@ -262,6 +270,7 @@ impl RunError {
                 | OutputError::OverwritesInput { .. }
                 | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
+                | OutputError::NotContinued { .. }
                 | OutputError::InUse { .. },
             ) => BAD_INPUT,
             Self::Engine(_)
@@ -292,6 +301,7 @@ impl RunError {
             | Self::Swept { .. }
             | Self::Scenario(_)
             | Self::Input(_)
+            | Self::Checkpoint(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::TooManyEvents { .. }
@@ -304,6 +314,7 @@ impl RunError {
                 | OutputError::OverwritesInput { .. }
                 | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
+                | OutputError::NotContinued { .. }
                 | OutputError::InUse { .. },
             ) => Scope::AllRanks,
             Self::Communication(_) | Self::Grid(_) | Self::NoRoom { .. } | Self::Output(_) => Scope::ThisRank,

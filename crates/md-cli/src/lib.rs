@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod checkpoint;
 pub mod commands;
 mod cores;
 pub mod early_end;

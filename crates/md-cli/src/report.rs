@@ -38,6 +38,8 @@ pub struct RunFacts {
     pub crowding: Option<String>,
     /// File name of the trajectory that was written.
     pub trajectory: Option<String>,
+    /// The step of the checkpoint that the run has gone on from.
+    pub resumed_from_step: Option<u64>,
     /// RMA component in use, or `none`.
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.

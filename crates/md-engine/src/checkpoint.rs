@@ -64,7 +64,7 @@ impl SavedState<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuation {
     /// To the last bit: every rank has the rows it has saved, in their order, and the configuration is the same but for what changes
-    /// no bit. Where the rows turn out to belong to other ranks now, it is [`Self::Anew`].
+    /// no bit. Where the rows turn out to belong to other ranks now, or a barostat has changed the cells, it is [`Self::Anew`].
     Identical,
     /// From the same positions and velocities, by whatever configuration. Every row is on one rank.
     Anew,
@@ -98,6 +98,8 @@ pub(crate) struct Shared {
     pub(crate) history: RebuildHistory,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
+    /// Energy that the thermostats of earlier stages have taken up, and that the barostat's work has put in, \[energy\].
+    pub(crate) reservoirs: [f64; 2],
     pub(crate) memory: Vec<f64>,
 }
 
@@ -106,7 +108,7 @@ impl Shared {
         let RebuildHistory { steps_since, known, growth } = self.history;
         let mut words = vec![self.step, level_number(self.simd), steps_since];
         let numbers = [self.time, self.timestep, self.time_at_start, known].into_iter();
-        let numbers = numbers.chain(growth).chain(self.origin).chain(self.lengths);
+        let numbers = numbers.chain(growth).chain(self.origin).chain(self.lengths).chain(self.reservoirs);
         words.extend(numbers.map(f64::to_bits));
         words.extend(self.neighborhood.words());
         words.extend(self.energy.words());
@@ -117,9 +119,9 @@ impl Shared {
     /// None if these are not the words of a state.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         let (&[step, level, steps_since], words) = words.split_first_chunk()?;
-        let (numbers, words) = words.split_first_chunk::<12>()?;
+        let (numbers, words) = words.split_first_chunk::<14>()?;
         let numbers = numbers.map(f64::from_bits);
-        let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz] = numbers;
+        let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz, earlier, work] = numbers;
         let (neighborhood, words) = words.split_first_chunk()?;
         let (energy, memory) = words.split_first_chunk()?;
         Some(Self {
@@ -133,6 +135,7 @@ impl Shared {
             history: RebuildHistory { steps_since, known, growth: [g0, g1] },
             neighborhood: NeighborReport::from_words(*neighborhood),
             energy: EnergyReport::from_words(*energy),
+            reservoirs: [earlier, work],
             memory: memory.iter().copied().map(f64::from_bits).collect(),
         })
     }
@@ -223,6 +226,7 @@ impl Restored {
             |row: &[u64], position: std::ops::Range<usize>| setup.division.owner(vector(&row[position]));
         let reference = row_words - WORDS_BEHIND..row_words - 3;
         let is_elsewhere = continuation == Continuation::Anew
+            || setup.config.barostat.is_some()
             || rows.chunks_exact(row_words).any(|row| owner(row, reference.clone()) != world.rank());
         let moving = row_words - WORDS_BEHIND;
         if !any(is_elsewhere, world)? {
@@ -319,6 +323,7 @@ mod tests {
             history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
             neighborhood,
             energy: EnergyReport { drift: 1e-9, ..Default::default() },
+            reservoirs: [1.5, -2.0],
             memory: vec![0.5, -0.0],
         };
         let words = shared.words();

@@ -84,6 +84,8 @@ impl<I: Interaction> Simulation<'_, I> {
         if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
             self.complete_step()?;
             self.hear_of_last_step()?;
+            // What ranks have counted by themselves comes together.
+            self.reservoir_now()?;
             seen.shared = Some(self.shared().words());
         }
         Ok(())
@@ -91,7 +93,8 @@ impl<I: Interaction> Simulation<'_, I> {
 
     /// What all ranks have alike of the state after this step, which is complete.
     fn shared(&self) -> Shared {
-        let State { domain, step, time, integrator, .. } = &self.state;
+        let State { domain, step, time, integrator, barostat, .. } = &self.state;
+        let work = barostat.as_ref().map_or(0.0, |barostat| barostat.work);
         Shared {
             step: *step,
             time: *time,
@@ -103,6 +106,7 @@ impl<I: Interaction> Simulation<'_, I> {
             history: self.watch.history(),
             neighborhood: self.neighborhood,
             energy: self.energy,
+            reservoirs: [self.earlier_reservoirs, work],
             memory: integrator.memory(),
         }
     }

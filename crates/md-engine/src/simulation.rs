@@ -134,9 +134,12 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         let mut simulation = Self::make(world, setup, interaction, particles)?;
         let timestep = simulation.timestep();
         simulation.time_at_start = shared.time_at_start(timestep);
-        let State { step, time, integrator, .. } = &mut simulation.state;
+        let State { step, time, integrator, barostat, .. } = &mut simulation.state;
         (*step, *time) = (shared.step, shared.time);
         integrator.recall(&shared.memory)?;
+        let [earlier, work] = shared.reservoirs;
+        barostat.iter_mut().for_each(|barostat| barostat.work = work);
+        simulation.earlier_reservoirs = earlier;
         match at_checkpoint {
             None => simulation.begin()?,
             Some(at_checkpoint) => {

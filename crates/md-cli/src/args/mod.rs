@@ -62,6 +62,8 @@ pub enum Command {
     /// Tell what partitions come to on any number of ranks, without running: partition.csv, partition.svg
     #[command(after_long_help = PARTITION_HELP)]
     Partition(PartitionArgs),
+    /// Show what a checkpoint holds, and check it
+    Inspect(InspectArgs),
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
@@ -137,11 +139,19 @@ pub struct RunArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
     /// Divide the work at the same steps and in the same way as the run that wrote this balance.csv (balance weights `time`)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub replay: Option<PathBuf>,
-    /// Continue from a checkpoint (not available yet)
-    #[arg(long, value_name = "FILE")]
+    /// Go on from a checkpoint, or from the newest in a folder
+    #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Clone, Args)]
+pub struct InspectArgs {
+    /// A checkpoint, or a folder of which the newest is meant
+    #[arg(value_name = "FILE|DIR")]
+    pub file: PathBuf,
 }
 
 /// Where a timeline goes.

@@ -11,7 +11,7 @@ use crate::memory::Gathers;
 use crate::output::screen::forces_report;
 use crate::output::summary::summary_json;
 use crate::output::tables::forces_csv;
-use crate::output::{KnownFile, Screen, Verbosity};
+use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
 use crate::{memory, setup};
 
 /// Evaluates the forces of the initial state on this rank. *Collective.*
@@ -22,7 +22,7 @@ pub fn forces(world: &dyn World, inputs: &Inputs, verbosity: Verbosity) -> Resul
     // Nothing moves, so the particles need no velocities.
     let setup = setup::of_scenario(inputs, &inputs.scenario, world.ranks())?;
     memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
-    let directory = open_on_root(world, || output_directory(inputs, None, verbosity))?;
+    let directory = open_on_root(world, || output_directory(inputs, &ResultFiles::default(), verbosity))?;
     let mut simulation = Simulation::new(world, &setup)?;
     let sums = simulation.system_sums()?;
     let timings = Timings::reduce(&simulation.timing()?, world)?;

@@ -15,7 +15,9 @@ use crate::output::grid::{
     GridContext, GridFacts, GridThermoWriter, halo_s, header_line, phases, row_line, summary_json,
     timing_csv, timing_ranks_csv,
 };
-use crate::output::{KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, Screen, Verbosity};
+use crate::output::{
+    KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, ResultFiles, Screen, Verbosity,
+};
 use crate::scenario::effective_toml;
 use md_lab::significant;
 use serde_json::{Map, Value};
@@ -168,7 +170,8 @@ pub(super) fn output_directory<M: GridModel>(inputs: &GridInputs<M>) -> Result<O
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;
-    let directory = OutputDirectory::for_scenario(path, None, &[read], effective.as_bytes())?;
+    let directory =
+        OutputDirectory::for_scenario(path, &ResultFiles::default(), &[read], effective.as_bytes())?;
     note_lock(&directory);
     Ok(directory)
 }

@@ -31,7 +31,7 @@ use crate::early_end::Ended;
 use crate::error::{BAD_INPUT, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::{Units, warnings};
-use crate::output::{OutputDirectory, OutputError, SpeciesLabel, Verbosity};
+use crate::output::{OutputDirectory, OutputError, ResultFiles, SpeciesLabel, Verbosity};
 use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
@@ -56,14 +56,14 @@ where
 }
 
 /// What was asked for cannot be.
-fn refused(summary: String) -> RunError {
+pub(crate) fn refused(summary: String) -> RunError {
     RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
 }
 
 /// The output directory for results of the inputs' scenario, perhaps with a trajectory, with the effective scenario in it.
 fn output_directory(
     inputs: &Inputs,
-    trajectory: Option<&str>,
+    results: &ResultFiles,
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
     let particle_file = inputs.particle_file();
@@ -71,7 +71,7 @@ fn output_directory(
     let inputs_read: Vec<&Path> = [inputs.path.as_path()].into_iter().chain(beside).collect();
     let path = &inputs.scenario.output.directory;
     let effective = effective_toml(&found_from_anywhere(inputs)?);
-    let directory = OutputDirectory::for_scenario(path, trajectory, &inputs_read, effective.as_bytes())?;
+    let directory = OutputDirectory::for_scenario(path, results, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     note_lock(&directory);
     note_particles(inputs, verbosity);
@@ -197,6 +197,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         balance: simulation.balance_report().clone(),
         crowding: None,
         trajectory: None,
+        resumed_from_step: None,
         rma_component: rma_component(world, parallel.backend),
         choices: simulation.choices(),
         git: env!("MD_GIT").to_owned(),

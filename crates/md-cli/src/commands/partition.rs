@@ -8,7 +8,7 @@ use super::{output_directory, refused};
 use crate::args::PartitionArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, Screen, Verbosity};
+use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
 use crate::setup;
 
 /// The names on the command line.
@@ -41,7 +41,7 @@ pub fn partition(
         return Err(refused(survey.remarks.join("\n")));
     }
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = output_directory(&inputs, None, verbosity)?;
+    let directory = output_directory(&inputs, &ResultFiles::default(), verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&survey));
     directory.write_encoded(KnownFile::PARTITION, partition_csv(&survey))?;

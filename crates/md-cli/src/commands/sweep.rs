@@ -20,7 +20,7 @@ use crate::args::SweepArgs;
 use crate::early_end::{EarlyEnd, Signal};
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Scenario, effective_toml};
 use crate::setup;
 use crate::text_file::read_text;
@@ -291,7 +291,7 @@ impl Table {
             })?,
         };
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, None, verbosity)?;
+        let directory = output_directory(inputs, &ResultFiles::default(), verbosity)?;
         Ok(Self { directory, screen: Screen::stdout(verbosity), rows })
     }
 

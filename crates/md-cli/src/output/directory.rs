@@ -11,6 +11,7 @@ use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
+use crate::checkpoint::{self, OutputMark};
 use crate::text_file::read_text;
 
 /// A file with a fixed name.
@@ -102,6 +103,15 @@ impl KnownFile {
     }
 }
 
+/// Results of a scenario beside those with fixed names.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ResultFiles<'a> {
+    /// File name of the trajectory, where there is to be one.
+    pub trajectory: Option<&'a str>,
+    /// Where the run goes on from a checkpoint: its step, and the outputs that go on where they are there.
+    pub going_on: Option<(u64, &'a [OutputMark])>,
+}
+
 /// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
 /// dropped. What the run is started from is never overwritten or removed, under none of its names; a link in the place of an
 /// output is replaced, never followed.
@@ -125,7 +135,7 @@ impl OutputDirectory {
     /// # Errors
     /// [`OutputError::Create`], [`OutputError::InUse`].
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
-        Self::for_scenario(path, None, &[], b"")
+        Self::for_scenario(path, &ResultFiles::default(), &[], b"")
     }
 
     /// Sets up the directory for results of a scenario, perhaps with a trajectory, removes those of an earlier time, all of them or
@@ -136,15 +146,27 @@ impl OutputDirectory {
     /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made, written to or cleared.
     pub fn for_scenario(
         path: impl Into<PathBuf>,
-        trajectory: Option<&str>,
+        results: &ResultFiles,
         inputs: &[&Path],
         scenario: &[u8],
     ) -> Result<Self, OutputError> {
         let mut directory = Self::open(path.into(), inputs)?;
         let scenario_is_there = directory.has_scenario(scenario)?;
-        let results = KnownFile::RESULTS_OF_A_SCENARIO.map(KnownFile::name).into_iter().chain(trajectory);
-        let old_trajectories = directory.old_trajectories();
-        directory.replace(results.chain(old_trajectories.iter().map(String::as_str)))?;
+        let ResultFiles { trajectory, going_on } = *results;
+        let (old_trajectories, old_checkpoints) =
+            (directory.old_trajectories(), directory.old_checkpoints(going_on));
+        let marks = going_on.map_or(&[][..], |(_, marks)| marks);
+        marks
+            .iter()
+            .filter(|mark| directory.goes_on(mark))
+            .try_for_each(|mark| RecordFile::expect_mark(&directory.path.join(&mark.file), mark))?;
+        let old = old_trajectories.iter().chain(&old_checkpoints).map(String::as_str);
+        let names =
+            KnownFile::RESULTS_OF_A_SCENARIO.map(KnownFile::name).into_iter().chain(trajectory).chain(old);
+        let replaced: Vec<&str> = names
+            .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
+            .collect();
+        directory.replace(replaced)?;
         let path = directory.path.join(KnownFile::SCENARIO.name());
         if !scenario_is_there {
             directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
@@ -212,6 +234,32 @@ impl OutputDirectory {
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create_records(&self, name: impl AsRef<Path>, preamble: &[u8]) -> Result<RecordFile, OutputError> {
         RecordFile::create(self.place_of(name)?, preamble)
+    }
+
+    /// Goes on with a file that grows record by record, as it was at a mark after a step.
+    ///
+    /// # Errors
+    /// As [`RecordFile::go_on`].
+    pub fn go_on_with_records(&self, mark: &OutputMark, step: u64) -> Result<RecordFile, OutputError> {
+        RecordFile::go_on(self.place_of(&mark.file)?, mark, step)
+    }
+
+    /// Whether an output of a run that goes on is here.
+    pub fn goes_on(&self, mark: &OutputMark) -> bool {
+        let is_name = Path::new(&mark.file).file_name().is_some_and(|own| own == mark.file.as_str());
+        let path = self.path.join(&mark.file);
+        is_name && !self.is_input(&path) && fs::symlink_metadata(path).is_ok()
+    }
+
+    /// Where somebody else writes a file in one piece: until it is complete, and from then on.
+    ///
+    /// # Errors
+    /// [`OutputError::OverwritesInput`]; [`OutputError::Vanished`] if the directory is no longer there.
+    pub fn places_of(&self, name: &str) -> Result<[PathBuf; 2], OutputError> {
+        if FileIdentity::behind(&self.path) != self.identity {
+            return Err(OutputError::Vanished { path: self.path.clone() });
+        }
+        Ok([self.place_of(unfinished(name))?, self.place_of(name)?])
     }
 
     /// Creates a file at a place of the user's choice, which is relative to the working directory.
@@ -313,6 +361,20 @@ impl OutputDirectory {
         Ok(false)
     }
 
+    /// Checkpoints of an earlier run, and what killed runs have left of one; where a run goes on, those after its step.
+    fn old_checkpoints(&self, going_on: Option<(u64, &[OutputMark])>) -> Vec<String> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_old = |name: &String| {
+            let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
+            let step = checkpoint::step_of(unfinished.unwrap_or(name));
+            let is_after = |step| unfinished.is_some() || going_on.is_none_or(|(from, _)| step > from);
+            let path = self.path.join(name);
+            step.is_some_and(is_after) && !self.is_input(&path) && checkpoint::is_own(&path)
+        };
+        names.filter(is_old).collect()
+    }
+
     /// The trajectory of an earlier run: what its scenario or its summary names, if it is one of our trajectories and no input.
     fn old_trajectories(&self) -> Vec<String> {
         let [scenario, summary] =
@@ -339,8 +401,10 @@ fn trajectory_in(summary: &Path) -> Option<String> {
 
 /// Where a file is written that appears under its name once it is complete.
 fn unfinished(name: &str) -> String {
-    format!(".{name}.unfinished")
+    format!(".{name}{UNFINISHED}")
 }
+
+const UNFINISHED: &str = ".unfinished";
 
 fn write_then_rename(unfinished: &Path, finished: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(unfinished)?;
@@ -414,8 +478,9 @@ mod tests {
         for link in [std::os::unix::fs::symlink::<&PathBuf, &PathBuf>, fs::hard_link] {
             link(&elsewhere, &start).unwrap();
             let inputs: [&Path; 2] = [&scenario, &elsewhere];
-            let open =
-                |effective: &[u8]| OutputDirectory::for_scenario(folder.path(), None, &inputs, effective);
+            let open = |effective: &[u8]| {
+                OutputDirectory::for_scenario(folder.path(), &ResultFiles::default(), &inputs, effective)
+            };
             let error = open(b"steps = 2\n").unwrap_err();
             assert!(matches!(&error, OutputError::OverwritesInput { path } if *path == scenario), "{error}");
             let directory = open(b"steps = 1\n").unwrap();

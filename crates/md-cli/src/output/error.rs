@@ -56,6 +56,17 @@ pub enum OutputError {
         /// Why not.
         reason: io::Error,
     },
+    /// An output that should go on is not the one it was at the checkpoint.
+    #[error(
+        "`{}` does not go on from the checkpoint: {reason}\n\
+         choose another output directory with --output DIR, where the outputs begin at the checkpoint's step", path.display()
+    )]
+    NotContinued {
+        /// The file.
+        path: PathBuf,
+        /// In what it differs.
+        reason: String,
+    },
     /// Another run writes into the directory.
     #[error("{}", describe_use(directory, lock, holder.as_ref()))]
     InUse {
@@ -117,6 +128,7 @@ impl OutputError {
             Self::Create { .. }
             | Self::OverwritesInput { .. }
             | Self::Taken { .. }
+            | Self::NotContinued { .. }
             | Self::InUse { .. }
             | Self::Vanished { .. }
             | Self::Altered { .. }

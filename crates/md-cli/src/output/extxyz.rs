@@ -20,6 +20,7 @@ use std::path::Path;
 use super::directory::OutputDirectory;
 use super::error::OutputError;
 use super::record_file::RecordFile;
+use crate::checkpoint::OutputMark;
 use md_engine::ParticleRow;
 
 const PROPERTIES: &str = "species:S:1:pos:R:3:velo:R:3:id:I:1:type:I:1:Z:I:1:masses:R:1:momenta:R:3";
@@ -72,6 +73,29 @@ impl TrajectoryWriter {
     /// From now on frames have a box of these lengths.
     pub fn follow_box(&mut self, origin: [f64; 3], lengths: [f64; 3]) {
         self.format.head = head(origin, lengths);
+    }
+
+    /// Goes on where the run that wrote a checkpoint after `step` was then.
+    ///
+    /// # Errors
+    /// As [`RecordFile::go_on`].
+    pub fn go_on(
+        directory: &OutputDirectory,
+        mark: &OutputMark,
+        step: u64,
+        frame_box: FrameBox,
+        species: &[SpeciesLabel],
+    ) -> Result<Self, OutputError> {
+        let file = directory.go_on_with_records(mark, step)?;
+        Ok(Self { file, format: FrameFormat::new(frame_box, species) })
+    }
+
+    /// How far the file has come.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn mark(&self) -> Result<OutputMark, OutputError> {
+        self.file.mark()
     }
 
     /// Appends a frame; `vector` of a row is the velocity.

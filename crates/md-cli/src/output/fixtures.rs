@@ -106,6 +106,7 @@ pub(super) fn facts() -> RunFacts {
         warnings: Vec::new(),
         crowding: None,
         trajectory: None,
+        resumed_from_step: None,
         rma_component: "none".to_owned(),
         choices: Vec::new(),
         git: "0123456".to_owned(),

@@ -36,7 +36,7 @@ pub mod warnings;
 #[cfg(test)]
 mod fixtures;
 
-pub use directory::{KnownFile, OutputDirectory};
+pub use directory::{KnownFile, OutputDirectory, ResultFiles};
 pub use error::{Intact, OutputError};
 pub use extxyz::{FrameBox, SpeciesLabel, TrajectoryWriter};
 pub use lock::Holder;

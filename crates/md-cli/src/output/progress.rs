@@ -29,6 +29,8 @@ const TEMPLATE: &str = "{bar:30} {pos}/{len} {what} {percent}%  {speed}ETA {eta}
 /// What there is to be done.
 #[derive(Debug, Clone, Copy)]
 struct Work {
+    /// What had been done before.
+    begins_at: u64,
     count: u64,
     what: &'static str,
     /// Whose speed is shown.
@@ -47,19 +49,19 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Progress over `steps` steps of `atoms` particles.
-    pub fn new(mode: ProgressMode, steps: u64, atoms: u64) -> Self {
-        Self::over(mode, Work { count: steps, what: "steps", atoms: Some(atoms) })
+    /// Progress from one step to the last, of `atoms` particles.
+    pub fn new(mode: ProgressMode, first_step: u64, steps: u64, atoms: u64) -> Self {
+        Self::over(mode, Work { begins_at: first_step, count: steps, what: "steps", atoms: Some(atoms) })
     }
 
     /// Progress over `steps` steps of anything else.
     pub fn over_steps(mode: ProgressMode, steps: u64) -> Self {
-        Self::over(mode, Work { count: steps, what: "steps", atoms: None })
+        Self::over(mode, Work { begins_at: 0, count: steps, what: "steps", atoms: None })
     }
 
     /// Progress over the cases of benchmarks.
     pub fn over_cases(mode: ProgressMode, cases: u64) -> Self {
-        Self::over(mode, Work { count: cases, what: "cases", atoms: None })
+        Self::over(mode, Work { begins_at: 0, count: cases, what: "cases", atoms: None })
     }
 
     fn over(mode: ProgressMode, work: Work) -> Self {
@@ -105,7 +107,11 @@ fn bar(target: ProgressDrawTarget, work: Work) -> ProgressBar {
         out.write_str(work.what).ok();
     };
     let style = style.with_key("speed", speed).with_key("what", what);
-    ProgressBar::with_draw_target(Some(work.count), target).with_style(style)
+    let bar = ProgressBar::with_draw_target(Some(work.count), target).with_style(style);
+    // Speed and time to go are reckoned from here.
+    bar.set_position(work.begins_at);
+    bar.reset_eta();
+    bar
 }
 
 fn speed_text(steps_per_s: f64, work: Work) -> String {
@@ -136,8 +142,9 @@ impl Lines {
     }
 
     fn line(&self, done: u64, elapsed: Duration) -> String {
-        let steps_per_s = done as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        let Work { count, what, .. } = self.work;
+        let Work { begins_at, count, what, .. } = self.work;
+        let steps_per_s =
+            done.saturating_sub(begins_at) as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         let left_s = count.saturating_sub(done) as f64 / steps_per_s.max(f64::MIN_POSITIVE);
         format!(
             "{done}/{count} {what} {}%  {}ETA {left_s:.0} s\n",
@@ -153,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_line_of_progress() {
-        let line = Lines::new(Work { count: 1000, what: "steps", atoms: Some(32_000) })
+        let line = Lines::new(Work { begins_at: 0, count: 1000, what: "steps", atoms: Some(32_000) })
             .line(250, Duration::from_secs(10));
         insta::assert_snapshot!(line, @"250/1000 steps 25%  0.8 Matom-step/s  ETA 30 s");
     }
@@ -161,14 +168,15 @@ mod tests {
     #[test]
     fn the_template_is_valid() {
         ProgressStyle::with_template(TEMPLATE).unwrap();
-        let bar = bar(ProgressDrawTarget::hidden(), Work { count: 10, what: "cases", atoms: None });
+        let bar =
+            bar(ProgressDrawTarget::hidden(), Work { begins_at: 0, count: 10, what: "cases", atoms: None });
         bar.set_position(5);
         assert_eq!(bar.position(), 5);
     }
 
     #[test]
     fn never_shows_nothing_and_lets_text_through() {
-        let mut progress = Progress::new(ProgressMode::Never, 10, 1);
+        let mut progress = Progress::new(ProgressMode::Never, 0, 10, 1);
         progress.tick(1);
         assert!(matches!(progress, Progress::Nothing));
         let mut shown = false;

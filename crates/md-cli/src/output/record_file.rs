@@ -2,10 +2,15 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::error::{Intact, OutputError};
 use super::identity::{FileIdentity, make_room};
+use crate::checkpoint::OutputMark;
+
+/// Bytes before a mark by which a file is known again.
+const END_BYTES: u64 = 4096;
 
 /// A file of records (a CSV row, a trajectory frame), each handed to the system in one piece and without a buffer in
 /// between: a run that ends leaves whole records, and a record that does not fit on the disk is cut off again. Only
@@ -15,6 +20,8 @@ pub struct RecordFile {
     file: File,
     path: PathBuf,
     intact_bytes: u64,
+    /// Without a last record that another run would not have written.
+    marked_bytes: u64,
     intact: Intact,
 }
 
@@ -32,11 +39,61 @@ impl RecordFile {
         // Where somebody cuts the file, what follows goes to its new end and leaves no hole.
         let mut file = File::options()
             .append(true)
+            .read(true)
             .create_new(true)
             .open(&path)
             .map_err(|reason| failed("create", reason))?;
         file.write_all(preamble).map_err(|reason| failed("write the first line of", reason))?;
-        Ok(Self { file, path, intact_bytes: preamble.len() as u64, intact: Intact::Nothing })
+        let bytes = preamble.len() as u64;
+        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, intact: Intact::Nothing })
+    }
+
+    /// Goes on with a file as it was at a mark, which belongs to `step`: what came after it is cut off.
+    ///
+    /// # Errors
+    /// As [`Self::expect_mark`].
+    pub fn go_on(path: PathBuf, mark: &OutputMark, step: u64) -> Result<Self, OutputError> {
+        Self::expect_mark(&path, mark)?;
+        let bytes = mark.bytes;
+        let opened = File::options().append(true).read(true).open(&path);
+        let file = opened.and_then(|file| file.set_len(bytes).map(|()| file));
+        let file =
+            file.map_err(|reason| OutputError::Create { action: "go on with", path: path.clone(), reason })?;
+        Ok(Self { file, path, intact_bytes: bytes, marked_bytes: bytes, intact: Intact::UpToStep(step) })
+    }
+
+    /// Makes sure that a file begins as it was at a mark, as far as its end tells.
+    ///
+    /// # Errors
+    /// [`OutputError::NotContinued`].
+    pub fn expect_mark(path: &Path, mark: &OutputMark) -> Result<(), OutputError> {
+        let differs = |reason| OutputError::NotContinued { path: path.to_owned(), reason };
+        let there = fs::symlink_metadata(path).map_err(|error| differs(error.to_string()))?;
+        if !there.is_file() {
+            return Err(differs("it is not a regular file".to_owned()));
+        }
+        if there.len() < mark.bytes {
+            let (found, bytes) = (there.len(), mark.bytes);
+            return Err(differs(format!("it has {found} bytes, but had {bytes} at the checkpoint")));
+        }
+        let checksum = File::open(path).and_then(|file| checksum_of_end(&file, mark.bytes));
+        match checksum.map_err(|error| differs(error.to_string()))? {
+            found if found == mark.checksum_of_end => Ok(()),
+            _ => Err(differs("it holds something else than at the checkpoint".to_owned())),
+        }
+    }
+
+    /// How far it has come, without a last record of [`Self::append_last`]; from now on that is on disk.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn mark(&self) -> Result<OutputMark, OutputError> {
+        let checksum = self.file.sync_data().and_then(|()| checksum_of_end(&self.file, self.marked_bytes));
+        Ok(OutputMark {
+            file: self.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            bytes: self.marked_bytes,
+            checksum_of_end: checksum.map_err(|reason| self.write_error(reason))?,
+        })
     }
 
     /// Takes the file away again.
@@ -58,6 +115,7 @@ impl RecordFile {
         match self.file.write_all(record) {
             Ok(()) => {
                 self.intact_bytes += record.len() as u64;
+                self.marked_bytes = self.intact_bytes;
                 self.intact = Intact::UpToStep(step);
                 Ok(())
             }
@@ -66,6 +124,17 @@ impl RecordFile {
                 Err(self.write_error(reason))
             }
         }
+    }
+
+    /// Appends one record that is there because the run ends: a run that goes on drops it.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn append_last(&mut self, record: &[u8], step: u64) -> Result<(), OutputError> {
+        let before = self.marked_bytes;
+        self.append(record, step)?;
+        self.marked_bytes = before;
+        Ok(())
     }
 
     /// Makes sure that everything has reached the disk, where network file systems report only now that it is full, and
@@ -90,12 +159,20 @@ impl RecordFile {
     }
 }
 
+/// CRC-32 of the last bytes before the first `bytes` of a file end.
+fn checksum_of_end(file: &File, bytes: u64) -> io::Result<u32> {
+    let mut end = vec![0; bytes.min(END_BYTES) as usize];
+    let begins_at = bytes - end.len() as u64;
+    file.read_exact_at(&mut end, begins_at)?;
+    Ok(crc32fast::hash(&end))
+}
+
 #[cfg(test)]
 impl RecordFile {
     /// A file on which every write fails with "no space left on device".
     pub(super) fn on_full_disk(intact: Intact) -> Self {
         let file = File::options().write(true).open("/dev/full").unwrap();
-        Self { file, path: PathBuf::from("out/full"), intact_bytes: 0, intact }
+        Self { file, path: PathBuf::from("out/full"), intact_bytes: 0, marked_bytes: 0, intact }
     }
 }
 

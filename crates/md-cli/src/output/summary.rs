@@ -85,6 +85,9 @@ impl Summary<'_> {
         map.serialize_entry("energy_drift_per_atom", &facts.energy_drift_per_atom)?;
         map.serialize_entry("conserved_drift_per_atom", &facts.energy.drift)?;
         map.serialize_entry("ended", facts.ended.name())?;
+        if let Some(step) = facts.resumed_from_step {
+            map.serialize_entry("resumed_from_step", &step)?;
+        }
         if let Some(trajectory) = &facts.trajectory {
             map.serialize_entry("trajectory", trajectory)?;
         }

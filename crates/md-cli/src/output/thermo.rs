@@ -2,6 +2,8 @@
 
 use md_engine::Thermo;
 
+use crate::checkpoint::OutputMark;
+
 use super::directory::{KnownFile, OutputDirectory};
 use super::error::OutputError;
 use super::record_file::RecordFile;
@@ -27,12 +29,36 @@ impl ThermoWriter {
         Ok(Self { file: directory.create_records(KnownFile::THERMO.name(), HEADER.as_bytes())? })
     }
 
+    /// Goes on where the run that wrote a checkpoint after `step` was then.
+    ///
+    /// # Errors
+    /// As [`RecordFile::go_on`].
+    pub fn go_on(directory: &OutputDirectory, mark: &OutputMark, step: u64) -> Result<Self, OutputError> {
+        Ok(Self { file: directory.go_on_with_records(mark, step)? })
+    }
+
     /// Appends a row.
     ///
     /// # Errors
     /// [`OutputError::Encode`], [`OutputError::Write`].
     pub fn write(&mut self, row: &Thermo) -> Result<(), OutputError> {
         self.file.append(&thermo_line(row)?, row.step)
+    }
+
+    /// Appends a row that is there because the run ends: a run that goes on drops it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_last(&mut self, row: &Thermo) -> Result<(), OutputError> {
+        self.file.append_last(&thermo_line(row)?, row.step)
+    }
+
+    /// How far the file has come.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn mark(&self) -> Result<OutputMark, OutputError> {
+        self.file.mark()
     }
 
     /// Makes sure that all rows have reached the disk.

@@ -18,7 +18,8 @@ pub struct Output {
     /// Positions and velocities over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
-    /// Restart files.
+    /// Files from which a run can go on (`--resume`). One is also written after the last step; and without this table, where a signal or
+    /// `--wall-time` ends the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
 }
@@ -56,9 +57,14 @@ pub struct Checkpoint {
     /// Steps between two checkpoints.
     #[schemars(range(min = 1))]
     pub every: u64,
-    /// How many are kept.
-    #[serde(default)]
-    pub keep: Option<u32>,
+    /// How many are kept: the newest ones.
+    #[serde(default = "default_keep")]
+    #[schemars(range(min = 1))]
+    pub keep: u64,
+}
+
+fn default_keep() -> u64 {
+    2
 }
 
 pub(super) fn check(output: &Output) -> Checked {
@@ -71,11 +77,9 @@ pub(super) fn check(output: &Output) -> Checked {
         check_path(&trajectory.path)?;
         at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
     }
-    if output.checkpoint.is_some() {
-        let help = "leave the key out: a run cannot be resumed yet";
-        return Err(
-            Finding::new("output.checkpoint", "`output.checkpoint` is not available yet", help).at_key()
-        );
+    if let Some(checkpoint) = &output.checkpoint {
+        at_least_one("output.checkpoint.every", checkpoint.every, "steps between two checkpoints")?;
+        at_least_one("output.checkpoint.keep", checkpoint.keep, "number of checkpoints that stay")?;
     }
     Ok(())
 }

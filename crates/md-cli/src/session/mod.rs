@@ -24,6 +24,7 @@ use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
+use crate::checkpoint;
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
 use crate::commands::compare_grid::compare_on_grid;
@@ -95,6 +96,10 @@ pub fn main() -> u8 {
         },
         Command::TraceSummary(args) => commands::trace_summary::trace_summary(&args)
             .map_or_else(|error| fail_alone(&error), |text| show(&text)),
+        Command::Inspect(args) => {
+            let shown = checkpoint::inspect(&args.file).map_err(RunError::Checkpoint);
+            shown.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
         Command::Sweep(args) => {
             let swept = commands::sweep::sweep(&args, &EarlyEnd::new(None));
             swept.map_or_else(|error| fail_alone(&error), |()| 0)
@@ -112,7 +117,6 @@ pub fn main() -> u8 {
             Ok(kinds) => on_one_process(|| partition(read_alone(&args.scenario)?, &args, &kinds)),
             Err(unknown) => refuse(&unknown),
         },
-        Command::Run(args) if args.resume.is_some() => refuse("`--resume` is not available yet"),
         Command::Run(args) => {
             let early_end = EarlyEnd::new(args.wall_time);
             compute(&args.scenario(), |world, inputs: &Inputs| {

@@ -77,16 +77,16 @@ fn empty_directory() {
 }
 
 #[test]
-fn checkpoint_not_yet() {
-    assert_snapshot!(error_after("directory = \"out/lj-melt\"", "directory = \"out/lj-melt\"\ncheckpoint = { every = 1000 }"), @r#"
-     × `output.checkpoint` is not available yet
-       ╭─[melt.toml:50:1]
+fn no_checkpoint_is_kept() {
+    assert_snapshot!(error_after("directory = \"out/lj-melt\"", "directory = \"out/lj-melt\"\ncheckpoint = { every = 1000, keep = 0 }"), @r#"
+     × `output.checkpoint.keep` must be at least 1, found 0
+       ╭─[melt.toml:50:37]
     49 │ directory = "out/lj-melt"
-    50 │ checkpoint = { every = 1000 }
-       · ──────────
+    50 │ checkpoint = { every = 1000, keep = 0 }
+       ·                                     ─
     51 │ thermo = { every = 100 }
        ╰────
-     help: leave the key out: a run cannot be resumed yet
+     help: number of checkpoints that stay
     "#);
 }
 

@@ -29,7 +29,7 @@ use crate::args::{CompareArgs, TraceArgs};
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
-use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Neighbor, Parallel};
 use crate::session::warn;
 use crate::{cores, memory, setup};
@@ -205,7 +205,7 @@ struct Outputs {
 impl Outputs {
     fn open(inputs: &Inputs, args: &CompareArgs, variants: &[Variant]) -> Result<Self, OutputError> {
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, None, verbosity)?;
+        let directory = output_directory(inputs, &ResultFiles::default(), verbosity)?;
         if let Some(wanted) = &args.trace.trace {
             let mut places = variants.iter().map(|variant| timeline_of(variant, wanted));
             places.try_for_each(|place| directory.expect_elsewhere(&place))?;

@@ -83,8 +83,10 @@ impl Choices {
 
     /// An option that chooses among what only particles have, if one was given.
     pub(in crate::commands) fn of_particles(&self) -> Option<&'static str> {
-        let options =
-            [("--shells", self.shells == Selection::Own), (PARTITIONS, self.partitions == Selection::Own)];
+        let options = [
+            ("--shells", self.shells == Selection::Own),
+            ("--partitions", self.partitions == Selection::Own),
+        ];
         options.into_iter().find_map(|(option, is_absent)| (!is_absent).then_some(option))
     }
 

@@ -1,0 +1,218 @@
+//! The header of a checkpoint: what one has to know before the particles, as JSON.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, read_at};
+use crate::scenario::{Scenario, effective_toml};
+
+/// The text is short, but scenarios may be long.
+const MOST_TEXT: u64 = 64 << 20;
+
+/// What all ranks have alike, and how the file is made up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Of md.
+    pub version: String,
+    /// Steps made.
+    pub step: u64,
+    /// Simulated time, \[time\].
+    pub time: f64,
+    /// The stage of the run.
+    pub stage: BegunStage,
+    /// Particles of the whole system.
+    pub atoms: u64,
+    /// Ranks that wrote it.
+    pub ranks: u64,
+    /// Words per particle.
+    pub row_words: u64,
+    /// Rows of a block.
+    pub block_rows: u64,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Box, lower corner and lengths, \[length\].
+    pub domain: [[f64; 3]; 2],
+    /// The outputs that go on, as they were.
+    pub outputs: Vec<OutputMark>,
+    /// [`md_engine::SavedState::shared`].
+    pub shared: Vec<u64>,
+    /// The scenario with all defaults filled in.
+    pub scenario: String,
+}
+
+/// A stage under way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BegunStage {
+    /// Stages before it.
+    pub number: usize,
+    /// The step after which it began.
+    pub first_step: u64,
+}
+
+/// An output up to a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputMark {
+    /// Name in the output directory.
+    pub file: String,
+    /// Its length.
+    pub bytes: u64,
+    /// CRC-32 of the last bytes before that.
+    pub checksum_of_end: u32,
+}
+
+impl Header {
+    /// The first bytes of the file: preamble, text and checksum.
+    pub(super) fn bytes_of_file(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut text = serde_json::to_vec(self)?;
+        text.resize(text.len().next_multiple_of(WORD as usize), b' ');
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.append(&mut text);
+        let checksum = u64::from(crc32fast::hash(&bytes));
+        bytes.extend(checksum.to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// From the first bytes of an open file, whose length must be the one it was given.
+    pub(super) fn read(file: &File, path: &Path) -> Result<(Self, Layout), String> {
+        let there = file.metadata().map_err(|error| error.to_string())?;
+        if !there.is_file() {
+            return Err("it is not a regular file".to_owned());
+        }
+        let read = |bytes: &mut [u8], at| read_at(file, bytes, at).map_err(|error| error.to_string());
+        let mut preamble = [0; PREAMBLE as usize];
+        read(&mut preamble, 0)?;
+        let (magic, length) = preamble.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(foreign(path));
+        }
+        let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+        if length > MOST_TEXT || !length.is_multiple_of(WORD) {
+            return Err("it is damaged: the length of its header is wrong".to_owned());
+        }
+        let mut bytes = vec![0; (length + WORD) as usize];
+        read(&mut bytes, PREAMBLE)?;
+        let (text, checksum) = bytes.split_at(length as usize);
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&preamble);
+        hasher.update(text);
+        if checksum != u64::from(hasher.finalize()).to_le_bytes() {
+            return Err("it is damaged: the checksum of its header is wrong".to_owned());
+        }
+        let header: Self = serde_json::from_slice(text)
+            .map_err(|error| format!("its header is not one of this version of md: {error}"))?;
+        header.check(there.len(), PREAMBLE + length + WORD)
+    }
+
+    /// Whether the numbers fit the file.
+    fn check(self, found: u64, index: u64) -> Result<(Self, Layout), String> {
+        let Self { bytes, ranks, row_words, block_rows, .. } = self;
+        if block_rows != BLOCK_ROWS {
+            return Err(format!(
+                "its blocks have {block_rows} rows, those of this version of md {BLOCK_ROWS}"
+            ));
+        }
+        if found < bytes {
+            return Err(format!("it is cut: it has {found} of {bytes} bytes"));
+        }
+        let fits = ranks.checked_mul(ENTRY).is_some_and(|entries| entries <= bytes - index.min(bytes));
+        if found > bytes || !fits || ranks == 0 {
+            return Err(format!("it is damaged: it has {found} bytes, but its header says {bytes}"));
+        }
+        Ok((self, Layout { index, ranks, row_words }))
+    }
+
+    /// Keys of the scenario by which results depend to the last bit, that are not as they were, and both values.
+    pub fn differences(&self, scenario: &Scenario) -> Vec<String> {
+        let then = entries(&self.scenario);
+        let now = entries(&effective_toml(scenario));
+        let mut keys: Vec<&String> = then.iter().chain(&now).map(|(key, _)| key).collect();
+        keys.sort();
+        keys.dedup();
+        let value = |of: &[(String, String)], key: &String| {
+            let found = of.iter().find(|(other, _)| other == key);
+            found.map_or_else(|| "not given".to_owned(), |(_, value)| value.clone())
+        };
+        let text = |key: &&String| {
+            let (then, now) = (value(&then, key), value(&now, key));
+            (then != now).then(|| format!("{key} was {then}, now {now}"))
+        };
+        keys.iter().filter_map(text).collect()
+    }
+}
+
+fn foreign(path: &Path) -> String {
+    let name = path.display().to_string();
+    if name.ends_with(".toml") {
+        "it is a scenario, not a checkpoint".to_owned()
+    } else {
+        "it is not a checkpoint of md".to_owned()
+    }
+}
+
+/// Keys that change no bit of what follows, or that the checkpoint itself decides.
+const FREE: [&str; 13] = [
+    "simulation.title",
+    "simulation.steps",
+    "simulation.max_drift",
+    "system.lattice",
+    "system.file",
+    "system.temperature",
+    "output",
+    "parallel.backend",
+    "parallel.between_nodes",
+    "parallel.chunk",
+    "parallel.overlap",
+    "parallel.watchdog_s",
+    "parallel.rma",
+];
+
+/// All keys of a scenario with their values, but for those.
+fn entries(scenario: &str) -> Vec<(String, String)> {
+    let table: Table = scenario.parse().unwrap_or_default();
+    let mut all = Vec::new();
+    flatten("", &Value::Table(table), &mut all);
+    let is_free = |key: &str| {
+        FREE.iter()
+            .any(|free| key.strip_prefix(free).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    };
+    // Ranks that are threads are counted by the world.
+    all.retain(|(key, _)| !is_free(key) && key != "parallel.ranks");
+    all
+}
+
+fn flatten(path: &str, value: &Value, all: &mut Vec<(String, String)>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Table(table) => table.iter().for_each(|(key, value)| flatten(&below(key), value, all)),
+        Value::Array(items) if items.iter().any(Value::is_table) => {
+            let at = |number: usize| format!("{path}[{number}]");
+            items.iter().enumerate().for_each(|(number, item)| flatten(&at(number), item, all));
+        }
+        value => all.push((path.to_owned(), value.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_change_no_bit_are_no_difference() {
+        let text = |threads: usize, steps: u64, backend: &str| {
+            format!(
+                "[simulation]\nsteps = {steps}\n[parallel]\nthreads = {threads}\nbackend = \"{backend}\"\n[[species]]\nmass = 1.0\n"
+            )
+        };
+        assert_eq!(entries(&text(1, 10, "p2p")), entries(&text(1, 20, "local")));
+        let found = entries(&text(2, 10, "p2p"));
+        assert_eq!(
+            found,
+            [("parallel.threads", "2"), ("species[0].mass", "1.0")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! What stands where in a checkpoint. All numbers are little-endian words of eight bytes.
+//!
+//! ```text
+//! 0          MAGIC
+//! 8          bytes of the text, a multiple of 8
+//! 16         text (JSON, padded with blanks): the header
+//!            checksum of all before
+//! index      of each rank: where its slab begins, its particles, checksum of the two
+//! slabs      of each rank, in order: blocks of up to BLOCK_ROWS rows, a checksum after each
+//! ```
+//!
+//! A checksum is a CRC-32 in a word of eight bytes. Sizes follow from numbers of particles, so that a rank finds its place without the others.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// What a checkpoint begins with: name and version of the format.
+pub(super) const MAGIC: [u8; 8] = *b"md-ckpt1";
+
+/// Bytes before the text.
+pub(super) const PREAMBLE: u64 = 16;
+
+/// Bytes of a word.
+pub(super) const WORD: u64 = 8;
+
+/// Bytes of a rank's entry in the index.
+pub(super) const ENTRY: u64 = 3 * WORD;
+
+/// Rows of a block, whose bytes are written by one call: half a megabyte.
+pub(super) const BLOCK_ROWS: u64 = 4096;
+
+/// Sizes of a file: where its index begins, its ranks, words per particle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) index: u64,
+    pub(super) ranks: u64,
+    pub(super) row_words: u64,
+}
+
+/// A rank's entry in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slab {
+    /// Where it begins.
+    pub(super) at: u64,
+    /// Particles.
+    pub(super) rows: u64,
+}
+
+/// Some rows of a slab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Rank whose slab it is of, and its number there.
+    pub(super) rank: u64,
+    pub(super) number: u64,
+    /// Where it begins.
+    pub(super) at: u64,
+    pub(super) rows: u64,
+}
+
+impl Layout {
+    /// Where the first slab begins.
+    pub(super) fn slabs(&self) -> u64 {
+        self.index + self.ranks * ENTRY
+    }
+
+    /// Bytes of a slab of so many rows.
+    pub(super) fn slab_bytes(&self, rows: u64) -> u64 {
+        rows * self.row_bytes() + rows.div_ceil(BLOCK_ROWS) * WORD
+    }
+
+    fn row_bytes(&self) -> u64 {
+        self.row_words * WORD
+    }
+
+    /// Bytes of the rows of a block.
+    pub(super) fn bytes_of(&self, block: Block) -> u64 {
+        block.rows * self.row_bytes()
+    }
+
+    /// The blocks of a rank's slab.
+    pub(super) fn blocks(&self, rank: u64, slab: Slab) -> impl Iterator<Item = Block> + use<> {
+        let stride = BLOCK_ROWS * self.row_bytes() + WORD;
+        (0..slab.rows.div_ceil(BLOCK_ROWS)).map(move |number| Block {
+            rank,
+            number,
+            at: slab.at + number * stride,
+            rows: (slab.rows - number * BLOCK_ROWS).min(BLOCK_ROWS),
+        })
+    }
+
+    /// Where a rank's entry in the index stands.
+    pub(super) fn entry(&self, rank: u64) -> u64 {
+        self.index + rank * ENTRY
+    }
+
+    /// A rank's entry in the index, or why there is none.
+    pub(super) fn read_slab(&self, file: &File, rank: u64) -> Result<Slab, String> {
+        let mut bytes = [0; ENTRY as usize];
+        read_at(file, &mut bytes, self.entry(rank)).map_err(|error| error.to_string())?;
+        let [at, rows, checksum] = words(&bytes);
+        if checksum != u64::from(crc32fast::hash(&bytes[..2 * WORD as usize])) {
+            return Err(format!("it is damaged: the checksum of the index of rank {rank} is wrong"));
+        }
+        Ok(Slab { at, rows })
+    }
+}
+
+impl Slab {
+    /// As it stands in the index.
+    pub(super) fn entry(self) -> [u8; ENTRY as usize] {
+        let mut entry = [0; ENTRY as usize];
+        entry[..8].copy_from_slice(&self.at.to_le_bytes());
+        entry[8..16].copy_from_slice(&self.rows.to_le_bytes());
+        let checksum = u64::from(crc32fast::hash(&entry[..16]));
+        entry[16..].copy_from_slice(&checksum.to_le_bytes());
+        entry
+    }
+}
+
+fn words(bytes: &[u8; ENTRY as usize]) -> [u64; 3] {
+    [0, 8, 16].map(|at| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|byte| bytes[at + byte])))
+}
+
+/// Fills `bytes`; the end of the file in between is a file that is cut.
+pub(super) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    file.read_exact_at(bytes, at).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::other(format!("it is cut: it ends before byte {}", at + bytes.len() as u64))
+        }
+        _ => error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_fill_their_slab() {
+        let layout = Layout { index: 104, ranks: 2, row_words: 15 };
+        for rows in [0, 1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 5 * BLOCK_ROWS + 7] {
+            let mut end = 1000;
+            let mut found = 0;
+            for block in layout.blocks(1, Slab { at: 1000, rows }) {
+                assert_eq!(block.at, end, "{rows} rows");
+                end += layout.bytes_of(block) + WORD;
+                found += block.rows;
+            }
+            assert_eq!((end, found), (1000 + layout.slab_bytes(rows), rows));
+        }
+    }
+}

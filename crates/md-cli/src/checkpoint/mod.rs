@@ -1,0 +1,55 @@
+//! Checkpoints: files from which a run goes on.
+//!
+//! What a checkpoint has to hold is the engine's matter ([`md_engine::SavedState`]): words that all ranks have alike, and rows of
+//! words, one per particle, in each rank's order. Here they become a file and come back:
+//!
+//! | file | |
+//! | --- | --- |
+//! | `layout` | what stands where |
+//! | `header` | the part that is text |
+//! | `observer` | when a checkpoint is written, and which older ones stay |
+//! | `write` | all ranks write into one file |
+//! | `read` | all ranks read it, whoever wrote it |
+//! | `choice` | which file `--resume` means |
+//!
+//! **Written in parallel.** Every rank writes its slab at its own place in one file, by positioned writes of the system, so the folder has to be on a
+//! file system that all ranks see. MPI-IO would do the same by way of the same calls, and add buffers that gather small pieces into large ones; here
+//! pieces are half a megabyte already. Plain writes also work for ranks that are threads, and need no unsafe code.
+//!
+//! **Atomically.** The file is written under another name, reaches the disk, and only then gets its own name; then the folder reaches the disk. So a
+//! file with the name of a checkpoint is whole, whenever the run is killed.
+//!
+//! **Checked.** Header, index and every block of particles carry a CRC-32.
+
+mod choice;
+mod header;
+mod layout;
+mod observer;
+mod read;
+mod write;
+
+use std::path::PathBuf;
+
+pub use header::{BegunStage, Header, OutputMark};
+pub use observer::{Checkpoints, Marked, Root};
+pub use read::{Resumed, inspect, read};
+
+pub(crate) use choice::{file_name, is_own, step_of};
+
+/// A checkpoint that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot go on from `{}`: {problem}{}", path.display(), advice.as_ref().map(|advice| format!("\n{advice}")).unwrap_or_default())]
+pub struct CheckpointError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to do.
+    pub advice: Option<String>,
+}
+
+impl CheckpointError {
+    fn new(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+        Self { path: path.into(), problem: problem.into(), advice: None }
+    }
+}

@@ -1,0 +1,139 @@
+//! When checkpoints are written, and which of them stay.
+
+use std::cell::RefCell;
+use std::fs;
+
+use md_comm::World;
+use md_engine::{Needs, Observer, ObserverError, Snapshot};
+
+use super::choice::in_folder;
+use super::file_name;
+use super::header::{BegunStage, Header, OutputMark};
+use super::write::{Place, Sizes, WriteError, write};
+use crate::output::{OutputDirectory, OutputError};
+use crate::scenario::Checkpoint;
+
+/// The outputs that a checkpoint has to know of.
+pub trait Marked {
+    /// How far they have come; from then on they are on disk.
+    ///
+    /// # Errors
+    /// The disk.
+    fn marks(&mut self) -> Result<Vec<OutputMark>, OutputError>;
+}
+
+/// Writes checkpoints, on all ranks.
+pub struct Checkpoints<'a> {
+    world: &'a dyn World,
+    /// None: only where the run is ended early.
+    when: Option<Checkpoint>,
+    first_step: u64,
+    last_step: u64,
+    ends_early: bool,
+    stage: BegunStage,
+    /// On rank 0.
+    root: Option<Root<'a>>,
+}
+
+/// What rank 0 has to know.
+pub struct Root<'a> {
+    /// Where files go.
+    pub directory: &'a OutputDirectory,
+    /// Those that grow.
+    pub outputs: &'a RefCell<dyn Marked>,
+    /// The effective scenario.
+    pub scenario: String,
+}
+
+impl<'a> Checkpoints<'a> {
+    /// Of a run from one step to another.
+    pub fn new(
+        world: &'a dyn World,
+        when: Option<Checkpoint>,
+        [first_step, last_step]: [u64; 2],
+        root: Option<Root<'a>>,
+    ) -> Self {
+        let stage = BegunStage::default();
+        Self { world, when, first_step, last_step, ends_early: false, stage, root }
+    }
+
+    /// From here on steps are those of a stage.
+    pub fn begin_stage(&mut self, stage: BegunStage, last_step: u64) {
+        (self.stage, self.last_step, self.ends_early) = (stage, last_step, false);
+    }
+
+    fn write(&self, now: &Snapshot) -> Result<(), WriteError> {
+        let Some(state) = &now.saved else { return Ok(()) };
+        let sizes = Sizes::of(state, self.world)?;
+        // What cannot be had on rank 0 is an error there before anything is written; the others wait for it in vain, and are ended.
+        let root =
+            self.root.as_ref().map(|root| root.prepare(now, &sizes, self.stage, self.world)).transpose()?;
+        write(state, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
+        self.root.as_ref().map_or(Ok(()), |root| root.keep(self.when, now.step))?;
+        Ok(())
+    }
+}
+
+impl Root<'_> {
+    fn prepare(
+        &self,
+        now: &Snapshot,
+        sizes: &Sizes,
+        stage: BegunStage,
+        world: &dyn World,
+    ) -> Result<(Place, Header), OutputError> {
+        let [unfinished, finished] = self.directory.places_of(&file_name(now.step))?;
+        let (row_words, shared) =
+            now.saved.as_ref().map_or((0, Vec::new()), |state| (state.row_words(), state.shared.to_vec()));
+        let header = Header {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            step: now.step,
+            time: now.time,
+            stage,
+            atoms: sizes.atoms,
+            ranks: world.ranks() as u64,
+            row_words: row_words as u64,
+            block_rows: super::layout::BLOCK_ROWS,
+            bytes: 0,
+            domain: [now.domain.origin, now.domain.lengths],
+            outputs: self.outputs.borrow_mut().marks()?,
+            shared,
+            scenario: self.scenario.clone(),
+        };
+        Ok((Place { unfinished, finished }, header))
+    }
+
+    /// Removes older checkpoints than are to be kept, now that there is a new one.
+    fn keep(&self, when: Option<Checkpoint>, step: u64) -> Result<(), OutputError> {
+        let keep = when.map_or(u64::MAX, |checkpoint| checkpoint.keep);
+        let older = in_folder(self.directory.path()).into_iter().filter(|(other, _)| *other < step);
+        for (_, path) in older.skip(keep.saturating_sub(1).try_into().unwrap_or(usize::MAX)) {
+            fs::remove_file(&path).map_err(|reason| OutputError::Create {
+                action: "remove the old file",
+                path,
+                reason,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Checkpoints<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        let every = self.when.map(|checkpoint| checkpoint.every);
+        let is_last = step == self.last_step && (self.ends_early || every.is_some());
+        let is_due = is_last || every.is_some_and(|every| step.is_multiple_of(every));
+        (is_due && step > self.first_step).then_some(Needs::SAVED_STATE)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        self.write(now).map_err(|error| match error {
+            WriteError::Output(error) => error.into(),
+            WriteError::Communication(error) => error.into(),
+        })
+    }
+
+    fn ends_at(&mut self, step: u64) {
+        (self.last_step, self.ends_early) = (step, true);
+    }
+}

@@ -1,0 +1,214 @@
+//! Reading a checkpoint on any number of ranks, and what `inspect` says of one.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use md_comm::{Reduction, World};
+use md_engine::{Continuation, Restored};
+
+use super::choice::{chosen, older};
+use super::header::Header;
+use super::layout::{Block, Layout, WORD, read_at};
+use super::{CheckpointError, OutputMark};
+use crate::error::RunError;
+use crate::inputs::Inputs;
+
+/// A checkpoint that a run goes on from.
+#[derive(Debug)]
+pub struct Resumed {
+    /// The file.
+    pub path: PathBuf,
+    /// Its header.
+    pub header: Header,
+    /// What is not as it was, so that results agree to rounding only; empty where they are the same to the last bit.
+    pub differences: Vec<String>,
+    /// What the engine goes on from, on this rank.
+    pub restored: Restored,
+}
+
+impl Resumed {
+    /// The mark of an output.
+    pub fn mark(&self, file: &str) -> Option<&OutputMark> {
+        self.header.outputs.iter().find(|mark| mark.file == file)
+    }
+}
+
+/// Reads the checkpoint that `--resume` means: each rank its own slab, where there are as many as there were and nothing else is
+/// different, else a part of all blocks. *Collective.*
+///
+/// # Errors
+/// [`CheckpointError`], the same on all ranks; communication.
+pub fn read(world: &dyn World, path: &Path, inputs: &Inputs) -> Result<Resumed, RunError> {
+    let (path, header, index) = read_header(world, path)?;
+    let steps = inputs.scenario.simulation.steps;
+    if header.step >= steps {
+        let done = header.step;
+        return Err(RunError::Checkpoint(CheckpointError {
+            advice: Some(format!(
+                "nothing is left to do: ask for more steps, as in --steps {}",
+                done + steps.max(1)
+            )),
+            ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
+        }));
+    }
+    let (stage, stages) = (header.stage.number, inputs.scenario.stages());
+    let Some(plan) = stages.get(stage) else {
+        let problem = format!("it is of stage {}, and the run has {}", stage + 1, stages.len());
+        let advice = Some("give the scenario the stages that it had".to_owned());
+        return Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
+    };
+    let mut differences = header.differences(&inputs.scenario);
+    if plan.integrator.barostat.is_some() {
+        differences.push("a barostat changes the box, which is divided anew".to_owned());
+    }
+    let (ranks, then) = (world.ranks() as u64, header.ranks);
+    if ranks != then {
+        differences.push(format!("ranks were {then}, now {ranks}"));
+    }
+    let layout = Layout { index, ranks: then, row_words: header.row_words };
+    let rows = File::open(&path).map_err(|error| error.to_string()).and_then(|file| {
+        let blocks = match &differences[..] {
+            [] => own_blocks(&file, &layout, world.rank() as u64),
+            _ => part_of_blocks(&file, &layout, world.rank() as u64, ranks),
+        };
+        read_rows(&file, &layout, &blocks?)
+    });
+    let rows = agree(world, &path, rows)?;
+    let is_same = differences.is_empty();
+    let continuation = if is_same { Continuation::Identical } else { Continuation::Anew };
+    let (shared, row_words) = (header.shared.clone(), header.row_words as usize);
+    Ok(Resumed { restored: Restored { shared, row_words, rows, continuation }, path, header, differences })
+}
+
+/// The file, its header and where its index begins, on all ranks. *Collective.*
+fn read_header(world: &dyn World, path: &Path) -> Result<(PathBuf, Header, u64), RunError> {
+    let own = (world.rank() == 0).then(|| -> Result<_, CheckpointError> {
+        let path = chosen(path)?;
+        let read =
+            File::open(&path).map_err(|error| error.to_string()).and_then(|file| Header::read(&file, &path));
+        let (header, layout) = read.map_err(|problem| damaged(&path, problem))?;
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let text = serde_json::to_string(&(path.to_string_lossy(), header, layout.index))
+            .map_err(|error| CheckpointError::new(&path, error.to_string()))?;
+        Ok(text)
+    });
+    let (mut message, error) = match own {
+        Some(Ok(text)) => (text.into_bytes(), None),
+        Some(Err(error)) => (Vec::new(), Some(error)),
+        None => (Vec::new(), None),
+    };
+    world.broadcast(0, &mut message)?;
+    let told = serde_json::from_slice(&message);
+    told.map_err(|_| {
+        RunError::Checkpoint(error.unwrap_or_else(|| CheckpointError::new(path, "rank 0 cannot read it")))
+    })
+}
+
+fn damaged(path: &Path, problem: String) -> CheckpointError {
+    CheckpointError { advice: older(path), ..CheckpointError::new(path, problem) }
+}
+
+/// The blocks that this rank has written.
+fn own_blocks(file: &File, layout: &Layout, rank: u64) -> Result<Vec<Block>, String> {
+    Ok(layout.blocks(rank, layout.read_slab(file, rank)?).collect())
+}
+
+/// One of `ranks` parts of all blocks.
+fn part_of_blocks(file: &File, layout: &Layout, rank: u64, ranks: u64) -> Result<Vec<Block>, String> {
+    let (mut number, mut own) = (0, Vec::new());
+    for writer in 0..layout.ranks {
+        for block in layout.blocks(writer, layout.read_slab(file, writer)?) {
+            if number % ranks == rank {
+                own.push(block);
+            }
+            number += 1;
+        }
+    }
+    Ok(own)
+}
+
+fn read_rows(file: &File, layout: &Layout, blocks: &[Block]) -> Result<Vec<u64>, String> {
+    let words: u64 = blocks.iter().map(|block| block.rows * layout.row_words).sum();
+    let mut rows = Vec::new();
+    rows.try_reserve_exact(words as usize)
+        .map_err(|_| format!("out of memory: there is no room for its particles ({} bytes)", words * WORD))?;
+    let mut bytes = Vec::new();
+    for block in blocks {
+        read_block(file, layout, *block, &mut bytes)?;
+        let words = bytes
+            .chunks_exact(WORD as usize)
+            .map(|word| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|at| word[at])));
+        rows.extend(words);
+    }
+    Ok(rows)
+}
+
+/// Reads the rows of a block into `bytes`, and checks them.
+fn read_block(file: &File, layout: &Layout, block: Block, bytes: &mut Vec<u8>) -> Result<(), String> {
+    let length = layout.bytes_of(block) as usize;
+    let Block { rank, number, at, .. } = block;
+    bytes.resize(length + WORD as usize, 0);
+    read_at(file, bytes, at).map_err(|error| error.to_string())?;
+    let found = u64::from(crc32fast::hash(&bytes[..length])).to_le_bytes();
+    let is_right = bytes[length..] == found;
+    bytes.truncate(length);
+    if is_right {
+        return Ok(());
+    }
+    let end = at + length as u64;
+    Err(format!(
+        "it is damaged: the checksum of block {number} of rank {rank} (bytes {at} to {end}) is wrong"
+    ))
+}
+
+/// What any rank has found wrong, on all ranks; of several the last. *Collective.*
+fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) -> Result<T, RunError> {
+    let mut speaker = [if mine.is_err() { world.rank() as u64 + 1 } else { 0 }];
+    world.reduce(&mut speaker, Reduction::Highest)?;
+    let Some(speaker) = speaker[0].checked_sub(1) else {
+        return mine.map_err(|problem| RunError::Checkpoint(CheckpointError::new(path, problem)));
+    };
+    let mut words = mine.err().unwrap_or_default().into_bytes();
+    world.broadcast(speaker as usize, &mut words)?;
+    Err(RunError::Checkpoint(damaged(path, String::from_utf8_lossy(&words).into_owned())))
+}
+
+/// What a checkpoint holds, in words; every block is read and checked.
+///
+/// # Errors
+/// [`CheckpointError`].
+pub fn inspect(path: &Path) -> Result<String, CheckpointError> {
+    let path = &chosen(path)?;
+    let checked = || {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let (header, layout) = Header::read(&file, path)?;
+        let (mut bytes, mut rows) = (Vec::new(), Vec::new());
+        for rank in 0..layout.ranks {
+            let slab = layout.read_slab(&file, rank)?;
+            rows.push(slab.rows);
+            layout.blocks(rank, slab).try_for_each(|block| read_block(&file, &layout, block, &mut bytes))?;
+        }
+        if rows.iter().sum::<u64>() != header.atoms {
+            return Err(format!("it is damaged: its index does not have {} particles", header.atoms));
+        }
+        Ok((header, rows))
+    };
+    let (header, rows) = checked().map_err(|problem| damaged(path, problem))?;
+    Ok(described(path, &header, &rows))
+}
+
+fn described(path: &Path, header: &Header, rows: &[u64]) -> String {
+    let Header {
+        version, step, time, atoms, ranks, bytes, domain: [origin, lengths], outputs, scenario, ..
+    } = header;
+    let (least, most) = (rows.iter().min().unwrap_or(&0), rows.iter().max().unwrap_or(&0));
+    let outputs =
+        outputs.iter().map(|OutputMark { file, bytes, .. }| format!("output        {file}, {bytes} bytes\n"));
+    let outputs = outputs.collect::<String>();
+    format!(
+        "checkpoint    {}\nwritten by    md {version}\nstep          {step}\ntime          {time:?}\nparticles     {atoms}\n\
+         box           {lengths:?} from {origin:?}\nranks         {ranks} with {least} to {most} particles\n\
+         size          {bytes} bytes\nchecksums     all right\n{outputs}\n# the scenario\n\n{scenario}",
+        path.display()
+    )
+}

@@ -1,0 +1,190 @@
+//! Writing a checkpoint: every rank at its own place of one file.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use bytemuck::cast_slice;
+use md_comm::{CommError, Reduction, World};
+use md_engine::SavedState;
+
+use super::header::Header;
+use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
+use crate::output::{Intact, OutputError};
+
+/// Where a checkpoint goes, on the rank that makes the file.
+pub(super) struct Place {
+    /// Until it is complete.
+    pub(super) unfinished: PathBuf,
+    /// From then on.
+    pub(super) finished: PathBuf,
+}
+
+/// Why a checkpoint was not written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriteError {
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error(transparent)]
+    Communication(#[from] CommError),
+}
+
+/// Rows of all ranks, and sizes that follow from them, before it is known where the index begins.
+pub(super) struct Sizes {
+    layout: Layout,
+    /// Bytes of the slabs of the ranks before this one.
+    before: u64,
+    /// Bytes of all slabs.
+    all: u64,
+    /// Particles of all ranks.
+    pub(super) atoms: u64,
+}
+
+impl Sizes {
+    /// *Collective.*
+    pub(super) fn of(state: &SavedState, world: &dyn World) -> Result<Self, CommError> {
+        let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: state.row_words() as u64 };
+        let rows = state.rows() as u64;
+        let own = layout.slab_bytes(rows);
+        let mut sums = [own, rows];
+        world.reduce(&mut sums, Reduction::Sum)?;
+        let [all, atoms] = sums;
+        Ok(Self { layout, before: sum_before(own, world)?, all, atoms })
+    }
+
+    /// Length of the file where the index begins there.
+    pub(super) fn bytes(&self, index: u64) -> u64 {
+        Layout { index, ..self.layout }.slabs() + self.all
+    }
+}
+
+/// What the ranks before this one have together, with messages that grow with none of them. *Collective.*
+fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
+    let (rank, mut sum, mut by) = (world.rank(), own, 1);
+    // `sum` is that of the ranks rank - by + 1 ..= rank.
+    while by < world.ranks() {
+        let come = world.shift(by, &sum.to_le_bytes())?;
+        if let (true, Ok(come)) = (rank >= by, come.try_into()) {
+            sum += u64::from_le_bytes(come);
+        }
+        by *= 2;
+    }
+    Ok(sum - own)
+}
+
+/// Writes a file; on rank 0 `place` and `header` say where and what for. *Collective.*
+///
+/// # Errors
+/// [`OutputError::Write`] on the ranks that could not; communication.
+pub(super) fn write(
+    state: &SavedState,
+    sizes: &Sizes,
+    root: Option<(&Place, &Header)>,
+    world: &dyn World,
+) -> Result<(), WriteError> {
+    let begun = root.map(|(place, header)| begin(place, header, sizes)).transpose();
+    let mut message = match &begun {
+        Ok(Some((index, path))) => [&index.to_le_bytes()[..], path.as_os_str().as_encoded_bytes()].concat(),
+        _ => Vec::new(),
+    };
+    world.broadcast(0, &mut message)?;
+    let written = message.split_first_chunk().map_or(Ok(()), |(index, path)| {
+        let (layout, path) = (Layout { index: u64::from_le_bytes(*index), ..sizes.layout }, path_of(path));
+        write_slab(state, &layout, sizes.before, world.rank() as u64, &path)
+            .map_err(|reason| failed(&path, reason))
+    });
+    let mut failures = [u64::from(begun.is_err() || written.is_err())];
+    world.reduce(&mut failures, Reduction::Highest)?;
+    let finished = match (root, failures) {
+        (Some((place, _)), [0]) => finish(place),
+        (Some((place, _)), _) => {
+            // What is left of it has no name of a checkpoint.
+            fs::remove_file(&place.unfinished).ok();
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    };
+    begun?;
+    written?;
+    Ok(finished?)
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+fn failed(path: &Path, reason: io::Error) -> OutputError {
+    let reason = match reason.kind() {
+        io::ErrorKind::NotFound => io::Error::other(
+            "rank 0 has made it, but it is not there: the output directory must be one that all ranks see",
+        ),
+        _ => reason,
+    };
+    OutputError::Write { path: path.to_owned(), reason, intact: Intact::EarlierFiles }
+}
+
+/// Makes the file with its header; says where the index begins.
+fn begin(place: &Place, header: &Header, sizes: &Sizes) -> Result<(u64, PathBuf), OutputError> {
+    let path = &place.unfinished;
+    let make = || {
+        let first = complete(header, sizes)?;
+        fs::remove_file(path).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
+        let file = File::options().write(true).create_new(true).open(path)?;
+        file.set_len(sizes.bytes(first.len() as u64))?;
+        file.write_all_at(&first, 0)?;
+        file.sync_all()?;
+        Ok((first.len() as u64, std::path::absolute(path)?))
+    };
+    make().map_err(|reason| OutputError::Write { path: path.clone(), reason, intact: Intact::EarlierFiles })
+}
+
+/// The first bytes, with the length of the file in them: it takes one round more where that number has more digits.
+fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
+    let mut header = header.clone();
+    loop {
+        let first = header.bytes_of_file()?;
+        let bytes = sizes.bytes(first.len() as u64);
+        if header.bytes == bytes {
+            return Ok(first);
+        }
+        header.bytes = bytes;
+    }
+}
+
+fn write_slab(state: &SavedState, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
+    let slab = Slab { at: layout.slabs() + before, rows: state.rows() as u64 };
+    let file = File::options().write(true).open(path)?;
+    file.write_all_at(&slab.entry(), layout.entry(rank))?;
+    let mut words = Vec::new();
+    let room = (slab.rows.min(BLOCK_ROWS) * layout.row_words + 1) as usize;
+    words.try_reserve_exact(room).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    for Block { number, at, rows, .. } in layout.blocks(rank, slab) {
+        let first = number * BLOCK_ROWS;
+        words.clear();
+        (first..first + rows).for_each(|row| state.append_row(row as usize, &mut words));
+        words.iter_mut().for_each(|word| *word = word.to_le());
+        let checksum = u64::from(crc32fast::hash(cast_slice(&words)));
+        words.push(checksum.to_le());
+        file.write_all_at(cast_slice(&words), at)?;
+    }
+    file.sync_all()
+}
+
+/// Gives a complete file its name.
+fn finish(place: &Place) -> Result<(), OutputError> {
+    let Place { unfinished, finished } = place;
+    let renamed = File::open(unfinished)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::rename(unfinished, finished))
+        .and_then(|()| File::open(finished.parent().unwrap_or(Path::new(".")))?.sync_all());
+    renamed.map_err(|reason| OutputError::Write {
+        path: finished.clone(),
+        reason,
+        intact: Intact::EarlierFiles,
+    })
+}
