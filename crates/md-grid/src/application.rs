@@ -74,8 +74,8 @@ pub trait Application {
 ///
 /// # Errors
 /// Communication.
-pub fn fingerprint(
-    app: &dyn Application,
+pub fn fingerprint<A: Application + ?Sized>(
+    app: &A,
     world: &dyn World,
     decomposition: &Decomposition,
 ) -> Result<u64, GridError> {

@@ -55,7 +55,7 @@ where
 }
 
 /// What was asked for cannot be.
-fn refused(summary: String) -> RunError {
+pub(crate) fn refused(summary: String) -> RunError {
     RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
 }
 

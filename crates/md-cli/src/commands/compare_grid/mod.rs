@@ -213,7 +213,7 @@ impl<'c> Trials<'c> {
             self.leave_out(number, &exclusion);
             return Ok(());
         }
-        if let Some(exchanges) = self.attempt(number, Subject::calibrate)? {
+        if let Some(exchanges) = self.attempt(number, |subject| subject.calibrate())? {
             self.candidates[number].exchanges = exchanges;
         }
         Ok(())
