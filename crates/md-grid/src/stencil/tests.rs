@@ -197,7 +197,7 @@ fn what_cannot_be_is_an_error() {
     assert!(refusal(&thin).starts_with("4 nodes along x on 3 ranks leave 1 for one, fewer than the 2"));
     let many = Kind::Swap { fields: 40, depth: 1, neighbours: Neighbours::All, compute: Compute::Nothing };
     let many = Problem { messages: Messages::PerField, ..problem([8, 8, 8], [2, 1, 1], PERIODIC, many) };
-    let expected = "1040 messages at a time are more than the 256 that a context can tell apart: take fewer fields or neighbours, \
+    let expected = "720 messages at a time are more than the 256 that a context can tell apart: take fewer fields or neighbours, \
                     or send them aggregated";
     assert_eq!(refusal(&many), expected);
     let kind = Kind::Tvd { fields: 1, courant: [0.5, 0.0, 0.0] };
