@@ -1,4 +1,4 @@
-//! Every scenario in configs/ runs as it is, but for the number of steps.
+//! Every scenario of particles in configs/ runs as it is, but for the number of steps.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,10 @@ use crate::support::{Backend, Run, p2p_available, repository, text_of};
 
 fn configs() -> Vec<PathBuf> {
     let entries = repository("configs").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    let is_of_particles = |path: &PathBuf| text_of(path).contains("\n[simulation]\n");
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|path| path.extension().is_some_and(|end| end == "toml") && is_of_particles(path))
+        .collect();
     paths.sort();
     assert!(paths.len() >= 6, "{paths:?}");
     paths
