@@ -86,7 +86,7 @@ impl<'g, T> Parts<'g, T> {
 }
 
 /// A sweep's populations as slices, one per component.
-pub type Components<'g, T> = [&'g mut [T]; POPULATIONS];
+pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
 
 /// Where a sweep reads and writes.
 pub enum Pass<'g, T> {
