@@ -127,22 +127,61 @@ fn another_partition() {
 
 #[test]
 fn another_word_for_balance() {
-    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = \"on\""), @r#""#);
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = \"on\""), @r#"
+     × `parallel.balance` must be a table or "off", "auto", found the string "on"
+       ╭─[melt.toml:47:11]
+    46 │ threads = 1
+    47 │ balance = "on"
+       ·           ──┬─
+       ·             ╰── expected a table or "off", "auto"
+    48 │ 
+       ╰────
+     help: keys of `parallel.balance`: `every`, `threshold`, `weights`
+    "#);
 }
 
 #[test]
 fn a_balance_that_is_never_looked_at() {
-    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { every = 0 }"), @r#""#);
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { every = 0 }"), @r#"
+     × `parallel.balance.every` must be at least 1, found 0
+       ╭─[melt.toml:47:21]
+    46 │ threads = 1
+    47 │ balance = { every = 0 }
+       ·                     ─
+    48 │ 
+       ╰────
+     help: steps between two looks at the balance, the default is 100
+    "#);
 }
 
 #[test]
 fn a_threshold_below_what_is_possible() {
-    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { threshold = 0.9 }"), @r#""#);
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { threshold = 0.9 }"), @r#"
+     × `parallel.balance.threshold` must be a finite number of at least 1, found 0.9
+       ╭─[melt.toml:47:25]
+    46 │ threads = 1
+    47 │ balance = { threshold = 0.9 }
+       ·                         ───
+    48 │ 
+       ╰────
+     help: work of the busiest rank over the mean that is left alone; 1 is perfect, the default is
+           1.05
+    "#);
 }
 
 #[test]
 fn an_unknown_key_of_balance() {
-    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { evry = 10 }"), @r#""#);
+    assert_snapshot!(error_after("threads = 1", "threads = 1\nbalance = { evry = 10 }"), @r#"
+     × unknown key `evry` in [parallel.balance]
+       ╭─[melt.toml:47:13]
+    46 │ threads = 1
+    47 │ balance = { evry = 10 }
+       ·             ──┬─
+       ·               ╰── unknown key
+    48 │ 
+       ╰────
+     help: did you mean `every`?
+    "#);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen: a vertex weighs as much as the cell's work, an
-//! edge as much as the particles of both cells, of which the lighter weight is cut.
+//! edge as much as the particles of both cells, and the edges that are cut weigh as little as can be. Where a part has but a handful of heavy cells,
+//! METIS gets smaller weights for these: else it fails.
 //!
 //! Advantage: of all partitions it sends the least where the system is irregular. Disadvantage: a table of all cells on every rank, some
 //! hundred nanoseconds per cell and a little imbalance; parts may be disconnected and have many neighbours.
@@ -31,14 +32,14 @@ mod graph {
     use crate::grid::{Cell, CellGrid, GridError, add};
     use crate::memory;
     use crate::shell::neighbours;
-    use metis::option::{NIter, Seed, UFactor};
+    use metis::option::{Seed, UFactor};
     use std::sync::{Arc, Mutex, PoisonError};
 
     /// Imbalance that METIS may leave, in thousandths.
     const IMBALANCE: metis::Idx = 30;
-    /// Rounds of refinement on each level.
-    const ROUNDS: metis::Idx = 20;
     const SEED: metis::Idx = 1;
+    /// So many of the heaviest cells a part should have: METIS fails where it is to share out a handful of heavy vertices.
+    const LEAST_CELLS: f64 = 8.0;
     /// What the weights of all vertices add up to: METIS adds them in 32 bits.
     const TOTAL: f64 = 1e9;
 
@@ -81,24 +82,45 @@ mod graph {
     fn parts(grid: &CellGrid, ranks: usize, loads: &CellLoads) -> Result<Vec<u32>, GridError> {
         check_enough(grid, ranks)?;
         loads.check()?;
-        let mut parts = Vec::new();
-        memory::resize(&mut parts, grid.len(), 0);
+        let mut found = Vec::new();
+        memory::resize(&mut found, grid.len(), 0);
         if ranks > 1 {
-            let failed = |error: &dyn std::fmt::Display| GridError::Metis(error.to_string());
-            let Edges { first, to, weights } = edges(grid, loads);
-            let scale = TOTAL / loads.total();
-            let mut work = memory::with_capacity(grid.len());
-            work.extend(loads.work.iter().map(|work| (work * scale).round().max(1.0) as metis::Idx));
-            let graph = metis::Graph::new(1, ranks as metis::Idx, &first, &to);
-            let graph = graph.map_err(|error| failed(&error))?.set_vwgt(&work).set_adjwgt(&weights);
-            let graph = graph.set_option(UFactor(IMBALANCE)).set_option(NIter(ROUNDS)).set_option(Seed(SEED));
-            let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-            graph.part_kway(&mut parts).map_err(|error| failed(&error))?;
+            let edges = edges(grid, loads);
+            // Where METIS fails all the same, it shares out cells.
+            let even = CellLoads::uniform(grid).work;
+            divide(&edges, &capped(&loads.work, ranks), ranks, &mut found)
+                .or_else(|_| divide(&edges, &even, ranks, &mut found))?;
         }
         let mut owners = memory::with_capacity(grid.len());
-        owners.extend(parts.iter().map(|&part| part as u32));
+        owners.extend(found.iter().map(|&part| part as u32));
         fill_empty(&mut owners, ranks);
         Ok(owners)
+    }
+
+    /// Weights of which the heaviest is no more than a part of a part.
+    fn capped(work: &[f64], ranks: usize) -> Vec<f64> {
+        const STEP: f64 = 0.8;
+        let (mean, mut cap) = (work.iter().sum::<f64>() / work.len() as f64, work.iter().copied().fold(0.0, f64::max));
+        let total = |cap: f64| work.iter().map(|work| work.min(cap)).sum::<f64>();
+        while cap > mean && total(cap) < LEAST_CELLS * cap * ranks as f64 {
+            cap *= STEP;
+        }
+        let mut capped = memory::with_capacity(work.len());
+        capped.extend(work.iter().map(|work| work.min(cap)));
+        capped
+    }
+
+    fn divide(edges: &Edges, work: &[f64], ranks: usize, parts: &mut [metis::Idx]) -> Result<(), GridError> {
+        let failed = |error: &dyn std::fmt::Display| GridError::Metis(error.to_string());
+        let Edges { first, to, weights } = edges;
+        let scale = TOTAL / work.iter().sum::<f64>();
+        let mut scaled = memory::with_capacity(work.len());
+        scaled.extend(work.iter().map(|work| (work * scale).round().max(1.0) as metis::Idx));
+        let graph = metis::Graph::new(1, ranks as metis::Idx, first, to);
+        let graph = graph.map_err(|error| failed(&error))?.set_vwgt(&scaled).set_adjwgt(weights);
+        let graph = graph.set_option(UFactor(IMBALANCE)).set_option(Seed(SEED));
+        let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        graph.part_kway(parts).map(|_| ()).map_err(|error| failed(&error))
     }
 
     /// The graph in compressed rows.
@@ -169,8 +191,7 @@ mod graph {
             }
         }
         let mut free = (0..ranks as u32).filter(|&rank| !is_taken[rank as usize]);
-        let names: Vec<u32> =
-            names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
+        let names: Vec<u32> = names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
         owners.iter_mut().for_each(|owner| *owner = names[*owner as usize]);
     }
 }
