@@ -65,6 +65,7 @@ examples: setup
 test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
+	cargo test --release -p md --test truth -- --ignored ensembles::
 	scripts/fault-matrix.sh
 	scripts/check-races.sh
 	scripts/check-arm.sh --run
