@@ -66,6 +66,7 @@ test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
 	cargo test -p md --test cli checkpoints:: -- --ignored
+	cargo test --release -p md --test truth -- --ignored ensembles::
 	scripts/fault-matrix.sh
 	scripts/check-races.sh
 	scripts/check-arm.sh --run

@@ -109,7 +109,7 @@ fn many_faults_take_no_longer_than_one() {
      2 │ unknown1 = 1
        ╰────
       help: valid keys: `integrator`, `interaction`, `neighbor`, `output`, `parallel`, `simulation`,
-            `species`, `system`
+            `species`, `stage`, `system`
     ");
     let species: String = (0..20_000).map(|number| format!("[[species]]\nname = \"S{number}\"\n")).collect();
     let workdir = Workdir::new(&format!("{MELT}{species}"));

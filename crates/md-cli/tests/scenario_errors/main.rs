@@ -3,6 +3,7 @@
 #[path = "../scenario_common/mod.rs"]
 mod scenario_common;
 
+mod integrator;
 mod interaction;
 mod keys;
 mod neighbor;

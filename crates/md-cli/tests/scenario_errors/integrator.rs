@@ -1,0 +1,78 @@
+//! `[integrator]` and `[[stage]]`
+
+use insta::assert_snapshot;
+use md_cli::scenario::load;
+
+use crate::scenario_common::{MELT, source};
+
+/// The first line of the error after an override, and whether the key is named.
+fn said(change: &str) -> String {
+    let error = load(&source(MELT, &[change])).unwrap_err();
+    format!("{}: {}", error.key_path(), error.render().lines().next().unwrap_or_default().trim())
+}
+
+#[test]
+fn keys_of_thermostats_that_cannot_be() {
+    let cases = [
+        "integrator={kind=\"langevin\",temperature=1.0}",
+        "integrator={kind=\"langevin\",temperature=-1.0,friction=1.0}",
+        "integrator={kind=\"langevin\",temperature=1.0,friction=0.0}",
+        "integrator={kind=\"csvr\",temperature={from=1.0},relaxation=0.5}",
+        "integrator={kind=\"csvr\",temperature={from=1.0,to=inf},relaxation=0.5}",
+        "integrator={kind=\"csvr\",temperature=1.0,relaxation=0.5,every=0}",
+        "integrator={kind=\"nose-hoover\",temperature=1.0,relaxation=0.5,chain=21}",
+        "integrator={kind=\"rescale\",temperature=1.0,relaxation=0.5}",
+        "integrator={kind=\"fire\",force_tolerance=0.0}",
+    ];
+    let texts: Vec<String> = cases.into_iter().map(said).collect();
+    assert_snapshot!(texts.join("\n"), @r"
+    integrator.friction: × missing key `friction` in [integrator]
+    integrator.temperature: × `integrator.temperature` must be a finite number of at least 0, found -1.0
+    integrator.friction: × `integrator.friction` must be a finite number above 0, found 0.0
+    integrator.temperature.to: × missing key `to` in [integrator.temperature]
+    integrator.temperature.to: × `integrator.temperature.to` must be a finite number of at least 0, found inf
+    integrator.every: × `integrator.every` must be at least 1, found 0
+    integrator.chain: × `integrator.chain` must be from 1 to 20, found 21
+    integrator.relaxation: × unknown key `relaxation` in [integrator] of kind `rescale`
+    integrator.force_tolerance: × `integrator.force_tolerance` must be a finite number above 0, found 0.0
+    ");
+}
+
+#[test]
+fn keys_of_barostats_that_cannot_be() {
+    let barostat = |thermostat: &str, keys: &str| {
+        said(&format!("integrator={{{thermostat}barostat={{kind=\"stochastic-cell-rescaling\",{keys}}}}}"))
+    };
+    let csvr = "kind=\"csvr\",temperature=1.0,relaxation=0.5,";
+    let texts = [
+        barostat("", "pressure=1.0,relaxation=1.0"),
+        barostat(csvr, "relaxation=1.0"),
+        barostat(csvr, "pressure=inf,relaxation=1.0"),
+        barostat(csvr, "pressure=1.0,relaxation=0.0"),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,compressibility=-0.1"),
+    ];
+    assert_snapshot!(texts.join("\n"), @r"
+    integrator.barostat.kind: × `integrator.barostat.kind` needs an integrator with a temperature to be `stochastic-cell-rescaling`
+    integrator.barostat.pressure: × missing key `pressure` in [integrator.barostat]
+    integrator.barostat.pressure: × `integrator.barostat.pressure` must be a finite number
+    integrator.barostat.relaxation: × `integrator.barostat.relaxation` must be a finite number above 0, found 0.0
+    integrator.barostat.compressibility: × `integrator.barostat.compressibility` must be a finite number above 0, found -0.1
+    ");
+}
+
+#[test]
+fn stages_that_contradict_the_rest() {
+    let texts = [
+        said("stage=[{steps=10}]"),
+        said("stage=[{steps=1000,integrator={kind=\"csvr\",temperature=1.0,relaxation=-1.0}}]"),
+        said("stage=[{steps=0}]"),
+    ];
+    assert_snapshot!(texts.join("\n"), @r"
+    simulation.steps: × `simulation.steps` is 1000, but the stages have 10 steps
+    stage[0].integrator.relaxation: × `stage[0].integrator.relaxation` must be a finite number above 0, found -1.0
+    stage[0].steps: × `stage[0].steps` must be at least 1, found 0
+    ");
+    let text = MELT.replace("steps = 1000\n", "") + "[[stage]]\nsteps = 30\n[[stage]]\nsteps = 12\n";
+    let scenario = load(&source(&text, &[])).unwrap();
+    assert_eq!((scenario.simulation.steps, scenario.stages().len()), (42, 2));
+}
