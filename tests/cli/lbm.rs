@@ -96,7 +96,10 @@ fn an_image_of_several_pieces_and_its_mask_give_the_same_flow() {
     }
     let index = workdir.read("two/fields_00000025.pvti");
     assert!(index.contains("WholeExtent=\"0 12 0 10 0 20\""), "{index}");
-    assert!(index.contains("<Piece Extent=\"0 12 0 10 10 20\" Source=\"fields_00000025_1.vti\"/>"), "{index}");
+    assert!(
+        index.contains("<Piece Extent=\"0 12 0 10 10 20\" Source=\"fields_00000025_1.vti\"/>"),
+        "{index}"
+    );
     // A sphere, and the solid nodes of its image.
     let mask = "--set lbm.obstacle={kind=\"mask\",path=\"one/fields_00000025.vti\"}";
     workdir.succeed(Start::Threads(3), &format!("lbm melt.toml --quiet --output masked {mask}"));
@@ -169,7 +172,8 @@ fn what_a_flow_cannot_have() {
     assert_snapshot!(said("grid = [12, 10, 20]", "grid = [2, 1, 2]\nobstacl = 1"), @r"");
     assert_snapshot!(said("[[5, 8, 9], [0, 0, 0], [5, 4, 9]]", "[[5, 8, 20]]"), @r"");
     assert_snapshot!(said("radius = 2.5", "path = \"a\""), @r"");
-    let thin = FLOW.replace("[output]", "[parallel]\ngrid = [1, 1, 3]\n[output]").replace("10, 20]", "10, 2]");
+    let thin =
+        FLOW.replace("[output]", "[parallel]\ngrid = [1, 1, 3]\n[output]").replace("10, 20]", "10, 2]");
     let thin = thin.replace("[5, 8, 9], [0, 0, 0], [5, 4, 9]", "[0, 0, 0]");
     assert_snapshot!(error(&Workdir::new(&thin), "lbm melt.toml", Start::Threads(3)), @r"");
 }

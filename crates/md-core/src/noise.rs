@@ -114,7 +114,7 @@ fn logarithm(x: f32) -> f32 {
         -1.666_805_7e-1,
         2.000_071_5e-1,
         -2.499_999_4e-1,
-        3.333_333_1e-1,
+        0.333_333_3,
     ];
     /// Bits of the root of one half: from there on the exponent is that of the next power of two.
     const ROOT_OF_HALF: u32 = 0x3F35_04F3;

@@ -239,10 +239,13 @@ impl Restored {
             return AtCheckpoint::of(&rows, row_words).map(Some);
         }
         let wrapped = |row: &[u64]| setup.division.owner(setup.domain.wrap_position(vector(&row[POSITION])));
-        let mut own = send(&rows, row_words, wrapped, world)?;
+        let own = send(&rows, row_words, wrapped, world)?;
         drop(rows);
-        own.sort_unstable_by_key(|row| row[ID]);
-        own.iter().for_each(|row| particles.push_words(&row[..moving]));
+        let mut order = Vec::new();
+        expect_room(&mut order, own.len() / row_words, ROWS)?;
+        order.extend(own.chunks_exact(row_words).map(|row| row[ID]).zip(0_usize..));
+        order.sort_unstable();
+        order.iter().for_each(|&(_, row)| particles.push_words(&own[row * row_words..][..moving]));
         Ok(None)
     }
 
@@ -277,7 +280,7 @@ fn send(
     row_words: usize,
     owner: impl Fn(&[u64]) -> usize,
     world: &dyn World,
-) -> Result<Vec<Vec<u64>>, EngineError> {
+) -> Result<Vec<u64>, EngineError> {
     let mut messages = std::collections::BTreeMap::<usize, Vec<u8>>::new();
     for row in rows.chunks_exact(row_words) {
         let bytes = messages.entry(owner(row)).or_default();
@@ -287,8 +290,8 @@ fn send(
     let messages = messages.into_iter().map(|(to, bytes)| Message { to, bytes });
     let mut own = Vec::new();
     for bytes in deliver(world, messages.collect())? {
-        expect_room(&mut own, bytes.len() / (8 * row_words), ROWS)?;
-        own.extend(bytes.chunks_exact(8 * row_words).map(bytemuck::pod_collect_to_vec::<u8, u64>));
+        expect_room(&mut own, bytes.len() / size_of::<u64>(), ROWS)?;
+        own.extend(bytes.chunks_exact(size_of::<u64>()).map(bytemuck::pod_read_unaligned::<u64>));
     }
     Ok(own)
 }
@@ -322,7 +325,7 @@ mod tests {
             simd: SimdLevel::Avx2,
             history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
             neighborhood,
-            energy: EnergyReport { drift: 1e-9, ..Default::default() },
+            energy: EnergyReport::from_words([1, 2, 3, 4, 5, 6, 7]),
             reservoirs: [1.5, -2.0],
             memory: vec![0.5, -0.0],
         };

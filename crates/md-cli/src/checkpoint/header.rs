@@ -25,6 +25,8 @@ pub struct Header {
     pub stage: BegunStage,
     /// Particles of the whole system.
     pub atoms: u64,
+    /// Number of species.
+    pub species: u64,
     /// Ranks that wrote it.
     pub ranks: u64,
     /// Words per particle.

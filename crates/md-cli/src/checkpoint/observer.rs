@@ -43,6 +43,8 @@ pub struct Root<'a> {
     pub outputs: &'a RefCell<dyn Marked>,
     /// The effective scenario.
     pub scenario: String,
+    /// Number of species.
+    pub species: u64,
 }
 
 impl<'a> Checkpoints<'a> {
@@ -91,6 +93,7 @@ impl Root<'_> {
             time: now.time,
             stage,
             atoms: sizes.atoms,
+            species: self.species,
             ranks: world.ranks() as u64,
             row_words: row_words as u64,
             block_rows: super::layout::BLOCK_ROWS,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Reduction, World};
-use md_engine::{Continuation, Restored};
+use md_engine::{Continuation, Restored, Setup};
 
 use super::choice::{chosen, older};
 use super::header::Header;
@@ -38,8 +38,15 @@ impl Resumed {
 ///
 /// # Errors
 /// [`CheckpointError`], the same on all ranks; communication.
-pub fn read(world: &dyn World, path: &Path, inputs: &Inputs) -> Result<Resumed, RunError> {
+pub fn read(world: &dyn World, path: &Path, inputs: &Inputs, setup: &Setup) -> Result<Resumed, RunError> {
     let (path, header, index) = read_header(world, path)?;
+    let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
+    if then != now {
+        let ([atoms, species], [own, own_species]) = (then, now);
+        let problem =
+            format!("it has {atoms} particles of {species} species, the scenario {own} of {own_species}");
+        return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
+    }
     let steps = inputs.scenario.simulation.steps;
     if header.step >= steps {
         let done = header.step;

@@ -48,7 +48,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     memory::expect_timeline(world, &args.trace)?;
     let scenario = &inputs.scenario;
     let steps = scenario.simulation.steps;
-    let resumed = args.resume.as_ref().map(|path| checkpoint::read(world, path, inputs)).transpose()?;
+    let resumed =
+        args.resume.as_ref().map(|path| checkpoint::read(world, path, inputs, &setup)).transpose()?;
     let first_step = resumed.as_ref().map_or(0, |resumed| resumed.header.step);
     let stages = scenario.stages();
     let begun = resumed.as_ref().map_or_else(BegunStage::default, |resumed| resumed.header.stage);
@@ -65,8 +66,12 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let traced = events.map(|events| TracedWorld::new(world, events)).transpose()?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let root = directory.as_ref().zip(writers.as_ref());
-    let root =
-        root.map(|(directory, outputs)| Root { directory, outputs, scenario: effective_toml(scenario) });
+    let root = root.map(|(directory, outputs)| Root {
+        directory,
+        outputs,
+        scenario: effective_toml(scenario),
+        species: setup.config.masses.len() as u64,
+    });
     let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, [first_step, steps], root);
     let mut observers = Observers::new(scenario, writers.as_ref(), console.as_ref(), early_end, checkpoints);
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;

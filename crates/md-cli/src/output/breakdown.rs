@@ -132,7 +132,7 @@ fn check_lines(context: &RunContext, facts: &RunFacts) -> String {
         significant(largest_displacement, 3),
         facts.lost_particles,
         significant(facts.energy_drift_per_atom, DIGITS),
-        context.steps,
+        facts.resumed_from_step.unwrap_or(0) + context.steps,
     )
 }
 
