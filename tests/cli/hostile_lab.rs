@@ -218,6 +218,8 @@ fn a_timeline_in_the_place_of_a_result() {
     let workdir = Workdir::new(MELT);
     let frames = MELT.replace("every = 7 }", "every = 7 }\ntrajectory = { path = \"t.extxyz\", every = 5 }");
     workdir.write("frames.toml", &frames);
+    workdir.succeed(Start::Threads(2), "run frames.toml --quiet");
+    let results = ["thermo.csv", "summary.json", "t.extxyz"].map(|name| workdir.read(&format!("out/{name}")));
     for name in
         ["thermo.csv", "summary.json", "scenario.toml", ".md-cli.lock", "t.extxyz", ".timing.csv.unfinished"]
     {
@@ -231,6 +233,9 @@ fn a_timeline_in_the_place_of_a_result() {
     let said =
         workdir.call(Start::Plain, "bench barrier --ranks 1 --quiet --samples out/bench.csv --output out");
     assert_eq!((said.code, said.stderr.lines().count()), (Some(2), 2), "{said:?}");
+    // A command that is refused leaves what was there.
+    let left = ["thermo.csv", "summary.json", "t.extxyz"].map(|name| workdir.read(&format!("out/{name}")));
+    assert_eq!(left, results);
     workdir.succeed(Start::Threads(1), "run frames.toml --quiet --trace thermo.csv");
     // Before anything is measured.
     let compare = "compare melt.toml --quiet --repeat 1 --trace";

@@ -73,6 +73,15 @@ fn over_mpi_with_the_users_launcher() {
     let said = Said::of(command);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(rows(&workdir, &["backend", "ranks"]), [["p2p", "2"], ["shm", "2"]]);
+    // One that forgets how many ranks are wanted.
+    let mut command =
+        workdir.command(Start::Plain, "sweep melt.toml --output f --ranks 2 --backends p2p --repeat 1");
+    command.args(["--launcher", "mpirun --oversubscribe --bind-to none -n 1"]);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let said = Said::of(command);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    let reason = ": failed: it was to have ranks 2, but ran with 1: see --launcher\n";
+    assert!(said.stdout.contains(reason), "{said:?}");
 }
 
 #[test]

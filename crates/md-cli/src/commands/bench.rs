@@ -1,5 +1,6 @@
 //! `md-cli bench`: micro-benchmarks of the transports.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -156,7 +157,8 @@ pub fn bench(
 
 fn open(args: &BenchArgs) -> Result<Outputs, OutputError> {
     let results = &KnownFile::RESULTS_OF_A_BENCHMARK;
-    let directory = OutputDirectory::without_scenario(args.output.clone(), results, &[])?;
+    let elsewhere: Vec<PathBuf> = args.samples.iter().cloned().collect();
+    let directory = OutputDirectory::without_scenario(args.output.clone(), results, &[], &elsewhere)?;
     note_lock(&directory);
     let screen = Screen::stdout(Verbosity::unless(args.quiet));
     let samples = args.samples.as_ref().map(|path| directory.create_elsewhere(path));

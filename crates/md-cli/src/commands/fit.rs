@@ -44,7 +44,7 @@ pub fn fit(transports: &dyn Transports, args: &FitArgs, end_job: fn(u8)) -> Resu
     let directory = open_on_root(agreement, || {
         let inputs: Vec<&Path> = args.bench.iter().map(PathBuf::as_path).collect();
         let results = [KnownFile::MACHINE, KnownFile::FIT_SVG];
-        OutputDirectory::without_scenario(args.output.clone(), &results, &inputs)
+        OutputDirectory::without_scenario(args.output.clone(), &results, &inputs, &[])
     })?;
     let mut progress = None;
     let computes = fit::measure_compute(transports, budget_s, |done, of| {

@@ -1,6 +1,7 @@
 //! `md-cli run`: the simulation, and the files and the screen as its observers.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
 use md_comm::World;
 use md_engine::{
@@ -181,7 +182,9 @@ impl Outputs {
         let trajectory = scenario.output.trajectory.as_ref();
         let verbosity = Verbosity::unless(args.quiet);
         let first_step = resumed.map_or(0, |resumed| resumed.header.step);
+        let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
         let results = ResultFiles {
+            elsewhere: &elsewhere,
             trajectory: trajectory.map(|it| it.path.as_str()),
             going_on: resumed.map(|resumed| (first_step, &resumed.header.outputs[..])),
         };

@@ -167,9 +167,14 @@ impl Job {
 
     /// Whether this is what a row is about.
     fn is_in(&self, row: &Row) -> bool {
+        self.columns().iter().all(|(name, value)| row.column(name) == value)
+    }
+
+    /// What a row about it says.
+    fn columns(&self) -> [(&'static str, String); 7] {
         let [backend, shell, exchange, partition] = self.scenario.parallel.strategy().names();
         let (ranks, threads) = (self.ranks.to_string(), self.scenario.parallel.threads.to_string());
-        let own = [
+        [
             ("backend", backend),
             ("shell", shell),
             ("exchange", exchange),
@@ -177,8 +182,20 @@ impl Job {
             ("ranks", ranks),
             ("threads", threads),
             ("atoms", self.atoms.to_string()),
-        ];
-        own.iter().all(|(name, value)| row.column(name) == value)
+        ]
+    }
+
+    /// A launcher may have started something else.
+    fn expect_itself(&self, row: &Row) -> Result<(), Failure> {
+        let columns = self.columns();
+        match columns.iter().find(|(name, value)| row.column(name) != value) {
+            None => Ok(()),
+            Some((name, wanted)) => {
+                let found = row.column(name);
+                let what = format!("it was to have {name} {wanted}, but ran with {found}: see --launcher");
+                Err(Failure::Job(what))
+            }
+        }
     }
 
     /// Runs it as often as is wanted.
@@ -187,6 +204,7 @@ impl Job {
         let samples: Result<Vec<Sample>, Failure> =
             (0..args.repeat).map(|_| self.run(args, &folder, early_end)).collect();
         let row = Row::of(&samples?).ok_or_else(|| Failure::Job("nothing was run".to_owned()))?;
+        self.expect_itself(&row)?;
         // What is left is of no use; if it cannot be removed, the next job replaces it.
         let _ = fs::remove_dir_all(&folder);
         Ok(row)

@@ -35,7 +35,7 @@ pub fn trace_summary(args: &TraceSummaryArgs) -> Result<String, RunError> {
             (KnownFile::CRITICAL_PATH, path_csv(&path)),
         ];
         let results = contents.each_ref().map(|(file, _)| *file);
-        let directory = OutputDirectory::without_scenario(directory.clone(), &results, &[&args.trace])?;
+        let directory = OutputDirectory::without_scenario(directory.clone(), &results, &[&args.trace], &[])?;
         note_lock(&directory);
         contents.into_iter().try_for_each(|(file, content)| directory.write_encoded(file, content))?;
     }

@@ -110,6 +110,8 @@ pub struct ResultFiles<'a> {
     pub trajectory: Option<&'a str>,
     /// Where the run goes on from a checkpoint: its step, and the outputs that go on where they are there.
     pub going_on: Option<(u64, &'a [OutputMark])>,
+    /// Files at places of the user's choice ([`OutputDirectory::create_elsewhere`]).
+    pub elsewhere: &'a [PathBuf],
 }
 
 /// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
@@ -152,7 +154,7 @@ impl OutputDirectory {
     ) -> Result<Self, OutputError> {
         let mut directory = Self::open(path.into(), inputs)?;
         let scenario_is_there = directory.has_scenario(scenario)?;
-        let ResultFiles { trajectory, going_on } = *results;
+        let ResultFiles { trajectory, going_on, elsewhere } = *results;
         let (old_trajectories, old_checkpoints) =
             (directory.old_trajectories(), directory.old_checkpoints(going_on));
         let marks = going_on.map_or(&[][..], |(_, marks)| marks);
@@ -166,7 +168,7 @@ impl OutputDirectory {
         let replaced: Vec<&str> = names
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
             .collect();
-        directory.replace(replaced)?;
+        directory.replace(replaced, elsewhere)?;
         let path = directory.path.join(KnownFile::SCENARIO.name());
         if !scenario_is_there {
             directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
@@ -177,7 +179,7 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// The same without a scenario.
+    /// The same without a scenario, with files at places of the user's choice.
     ///
     /// # Errors
     /// As [`Self::for_scenario`].
@@ -185,9 +187,10 @@ impl OutputDirectory {
         path: PathBuf,
         results: &[KnownFile],
         inputs: &[&Path],
+        elsewhere: &[PathBuf],
     ) -> Result<Self, OutputError> {
         let mut directory = Self::open(path, inputs)?;
-        directory.replace(results.iter().map(|file| file.name()))?;
+        directory.replace(results.iter().map(|file| file.name()), elsewhere)?;
         Ok(directory)
     }
 
@@ -208,13 +211,18 @@ impl OutputDirectory {
         Ok(directory)
     }
 
-    /// Removes the results of an earlier time, all of them or none.
-    fn replace<'n>(&mut self, results: impl IntoIterator<Item = &'n str>) -> Result<(), OutputError> {
+    /// Removes the results of an earlier time, all of them or none: not if a file elsewhere could not be written.
+    fn replace<'n>(
+        &mut self,
+        results: impl IntoIterator<Item = &'n str>,
+        elsewhere: &[PathBuf],
+    ) -> Result<(), OutputError> {
         self.results = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]).collect();
         let places: Result<Vec<PathBuf>, OutputError> =
             self.results.iter().map(|name| self.place_of(name)).collect();
         let places = places?;
         places.iter().try_for_each(|place| expect_room(place))?;
+        elsewhere.iter().try_for_each(|place| self.expect_elsewhere(place))?;
         places.iter().try_for_each(|place| make_room(place))
     }
 
@@ -274,7 +282,7 @@ impl OutputDirectory {
     ///
     /// # Errors
     /// As there.
-    pub fn expect_elsewhere(&self, path: &Path) -> Result<(), OutputError> {
+    fn expect_elsewhere(&self, path: &Path) -> Result<(), OutputError> {
         let place = self.place_elsewhere(path)?;
         let trial = place.file_name().unwrap_or_default().to_string_lossy();
         self.create_records(place.with_file_name(unfinished(&trial)), b"")?.remove();

@@ -205,11 +205,11 @@ struct Outputs {
 impl Outputs {
     fn open(inputs: &Inputs, args: &CompareArgs, variants: &[Variant]) -> Result<Self, OutputError> {
         let verbosity = Verbosity::unless(args.quiet);
-        let directory = output_directory(inputs, &ResultFiles::default(), verbosity)?;
-        if let Some(wanted) = &args.trace.trace {
-            let mut places = variants.iter().map(|variant| timeline_of(variant, wanted));
-            places.try_for_each(|place| directory.expect_elsewhere(&place))?;
-        }
+        let timelines =
+            |wanted: &PathBuf| variants.iter().map(|variant| timeline_of(variant, wanted)).collect();
+        let elsewhere: Vec<PathBuf> = args.trace.trace.as_ref().map(timelines).unwrap_or_default();
+        let results = ResultFiles { elsewhere: &elsewhere, ..ResultFiles::default() };
+        let directory = output_directory(inputs, &results, verbosity)?;
         let mut screen = Screen::stdout(verbosity);
         screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
         Ok(Self { directory, screen })
