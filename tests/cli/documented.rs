@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use md_cli::args::{Cli, Command};
-use md_cli::inputs::Inputs;
+use md_cli::grid_inputs::AnyInputs;
 
 use crate::support::{repository, text_of};
 
@@ -63,6 +63,7 @@ fn check(line: &str) -> Result<bool, String> {
     let args = match cli.command {
         Command::Run(args) => args.scenario(),
         Command::Check(args) => args.scenario(),
+        Command::Stencil(args) | Command::Lbm(args) => args.scenario(),
         Command::Forces(args) => args.scenario,
         Command::Compare(args) => args.scenario,
         Command::Predict(args) => args.scenario,
@@ -75,7 +76,7 @@ fn check(line: &str) -> Result<bool, String> {
             return Ok(true);
         }
     };
-    Inputs::read(&args).map(|_| true).map_err(|error| error.to_string())
+    AnyInputs::read_file(&args).map(|_| true).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod particle_files;
 mod physics;
 mod predict;
 mod scenario_errors;
+mod stencil;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweeps;

@@ -1,4 +1,4 @@
-//! Every scenario of particles in configs/ runs as it is, but for the number of steps.
+//! Every scenario of particles in configs/ runs as it is, but for the number of steps. (Those of grids: `tests/cli/stencil.rs`, `lbm.rs`.)
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,9 @@ use crate::support::{Backend, Run, p2p_available, repository, text_of};
 
 fn configs() -> Vec<PathBuf> {
     let entries = repository("configs").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_of_particles = |path: &PathBuf| text_of(path).contains("\n[simulation]\n");
-    let mut paths: Vec<PathBuf> = entries
-        .filter(|path| path.extension().is_some_and(|end| end == "toml") && is_of_particles(path))
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.retain(|path| text_of(path).contains("\n[system]\n"));
     paths.sort();
     assert!(paths.len() >= 6, "{paths:?}");
     paths

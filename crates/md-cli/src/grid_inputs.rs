@@ -6,8 +6,10 @@ use md_comm::World;
 
 use crate::args::ScenarioArgs;
 use crate::error::RunError;
+use crate::inputs::Inputs;
 use crate::scenario::{
-    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, StencilScenario, load_as,
+    GridOutput, GridParallel, LbmScenario, Model, Parallel, ScenarioSource, StencilScenario, has_table,
+    load_as,
 };
 use crate::session::Job;
 use crate::text_file::{is_open_already, read_text, told};
@@ -70,12 +72,21 @@ pub struct GridInputs<M> {
     pub scenario: M,
 }
 
+impl<M: GridModel> GridInputs<M> {
+    /// From a source that has been read.
+    ///
+    /// # Errors
+    /// A fault in the scenario.
+    pub fn load(path: PathBuf, source: ScenarioSource) -> Result<Self, RunError> {
+        Ok(Self { scenario: load_as(&source)?, path, source })
+    }
+}
+
 impl<M: GridModel> Job for GridInputs<M> {
     fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
         let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
         let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
-        let source = ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) };
-        Ok(Self { scenario: load_as(&source)?, path, source })
+        Self::load(path, ScenarioSource { name, text, overrides: args.overrides_of(M::TABLE) })
     }
 
     fn parallel(&self) -> Parallel {
@@ -94,5 +105,59 @@ impl GridInputs<LbmScenario> {
         // What somebody else has opened for us (`/dev/stdin`) stands in no folder.
         let folder = self.path.parent().filter(|_| !is_open_already(&self.path));
         Some(folder.unwrap_or(Path::new("")).join(file))
+    }
+}
+
+/// The inputs of a command that takes scenarios of several kinds: the tables at the top tell which.
+#[derive(Debug, Clone)]
+pub enum AnyInputs {
+    /// Molecular dynamics.
+    Particles(Box<Inputs>),
+    /// `[stencil]`.
+    Stencil(GridInputs<StencilScenario>),
+    /// `[lbm]`.
+    Lbm(GridInputs<LbmScenario>),
+}
+
+impl AnyInputs {
+    /// In a process of its own.
+    ///
+    /// # Errors
+    /// An unreadable file, a fault in the scenario or in the particle file.
+    pub fn read_file(args: &ScenarioArgs) -> Result<Self, RunError> {
+        <Self as Job>::read(args, None)
+    }
+}
+
+impl Job for AnyInputs {
+    fn read(args: &ScenarioArgs, world: Option<&dyn World>) -> Result<Self, RunError> {
+        let (path, name) = (args.scenario.clone(), args.scenario.display().to_string());
+        let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
+        if has_table(&text, StencilScenario::TABLE) {
+            let overrides = args.overrides_of(StencilScenario::TABLE);
+            return Ok(Self::Stencil(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
+        }
+        if has_table(&text, LbmScenario::TABLE) {
+            let overrides = args.overrides_of(LbmScenario::TABLE);
+            return Ok(Self::Lbm(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
+        }
+        let source = ScenarioSource { name, text, overrides: args.overrides() };
+        Ok(Self::Particles(Box::new(Inputs::load(path, source, world)?)))
+    }
+
+    fn parallel(&self) -> Parallel {
+        match self {
+            Self::Particles(inputs) => inputs.parallel(),
+            Self::Stencil(inputs) => inputs.parallel(),
+            Self::Lbm(inputs) => inputs.parallel(),
+        }
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        match self {
+            Self::Particles(inputs) => inputs.set_threads(threads),
+            Self::Stencil(inputs) => inputs.set_threads(threads),
+            Self::Lbm(inputs) => inputs.set_threads(threads),
+        }
     }
 }

@@ -70,7 +70,12 @@ impl Inputs {
         Self::load(path.clone(), ScenarioSource { name, text, overrides: args.overrides() }, world)
     }
 
-    fn load(path: PathBuf, source: ScenarioSource, world: Option<&dyn World>) -> Result<Self, RunError> {
+    /// From a source that has been read. *Collective* where there is a world.
+    pub(crate) fn load(
+        path: PathBuf,
+        source: ScenarioSource,
+        world: Option<&dyn World>,
+    ) -> Result<Self, RunError> {
         let scenario = scenario::load(&source)?;
         let mut inputs =
             Self { path, source, scenario, particles: None, beside: Vec::new(), list: OnceLock::new() };

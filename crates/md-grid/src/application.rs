@@ -1,10 +1,10 @@
 //! What runs on a grid, as the program sees it.
 
-use md_comm::{Choice, Traffic};
+use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Phase, RankTiming};
 
-use crate::{GridError, Layout};
+use crate::{Decomposition, GridError, Layout};
 
 /// What there is to do after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,13 @@ pub trait Application {
     /// Communication; a value that is not a finite number.
     fn row(&mut self) -> Result<Vec<f64>, GridError>;
 
-    /// Calls `take` with the bits (of the `f64`) of all own values of all fields, row by row.
-    fn visit(&self, take: &mut dyn FnMut(u64));
+    /// Why the state after the last step is not what was asked for, if it is not; the same on all ranks.
+    fn shortfall(&self) -> Option<String> {
+        None
+    }
+
+    /// Calls `take(field, node, bits)` with the bits (of the `f64`) of all own values; nodes are counted from the first own one.
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64));
 
     /// The clock of the phases.
     fn clock(&mut self) -> &mut PhaseClock;
@@ -63,6 +68,36 @@ pub trait Application {
     /// # Errors
     /// Communication.
     fn finalise(self: Box<Self>) -> Result<(), GridError>;
+}
+
+/// A number that stands for the bits of all values of all ranks, the same for every decomposition. *Collective.*
+///
+/// # Errors
+/// Communication.
+pub fn fingerprint<A: Application + ?Sized>(
+    app: &A,
+    world: &dyn World,
+    decomposition: &Decomposition,
+) -> Result<u64, GridError> {
+    let (origin, nodes) = (decomposition.block(world.rank()).origin, decomposition.nodes());
+    let all: usize = nodes.iter().product();
+    let mut sum = 0_u64;
+    app.visit(&mut |field, node, bits| {
+        let [x, y, z] = [0, 1, 2].map(|axis| origin[axis] + node[axis]);
+        let place = field * all + (x * nodes[1] + y) * nodes[2] + z;
+        sum = sum.wrapping_add(mixed(bits ^ mixed(place as u64)));
+    });
+    let mut words = [sum];
+    world.reduce(&mut words, Reduction::Sum)?;
+    Ok(words[0])
+}
+
+/// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every bit changes about half of all bits.
+pub(crate) fn mixed(number: u64) -> u64 {
+    let mut bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 /// What a rank has measured over `steps` steps since its clock was restarted, when it had sent so much.

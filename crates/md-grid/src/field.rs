@@ -114,6 +114,6 @@ mod tests {
     fn a_field_that_does_not_fit_is_an_error() {
         let layout = Layout::new([1 << 20, 1 << 20, 16], [0; 3]).unwrap();
         let error = Field::<f64>::new(layout, 1 << 10).unwrap_err().to_string();
-        assert!(error.starts_with("out of memory: there is no room for a block of 14411"), "{error}");
+        assert!(error.starts_with("out of memory: there is no room for a block of 15312"), "{error}");
     }
 }

@@ -23,9 +23,8 @@ pub fn dot<'r, T: Real>(
     rows: impl Iterator<Item = (&'r [T], &'r [T])> + Clone,
 ) -> Result<f64, GridError> {
     let largest = |row: (&[T], &[T])| largest_product(row.0, row.1);
-    let own = rows.clone().map(largest).fold(0.0, f64::max);
     // Bits of numbers that are not negative are in the order of the numbers; what is no number is above all.
-    let mut bits = [own.to_bits()];
+    let mut bits = [rows.clone().map(|row| largest(row).to_bits()).max().unwrap_or(0)];
     world.reduce(&mut bits, Reduction::Highest)?;
     let largest = f64::from_bits(bits[0]);
     if largest == 0.0 || !largest.is_finite() {

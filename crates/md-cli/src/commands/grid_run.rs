@@ -4,7 +4,7 @@ use std::path::Path;
 
 use md_comm::World;
 use md_engine::{Phase, RankTiming, Timings};
-use md_grid::{Application, Progress as Found, application};
+use md_grid::{Application, Decomposition, GridError, Progress as Found, application};
 
 use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
 use crate::early_end::{EarlyEnd, Ended};
@@ -104,6 +104,7 @@ impl Reason {
 pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     world: &dyn World,
     inputs: &GridInputs<M>,
+    decomposition: &Decomposition,
     context: GridContext,
     show: Show,
     early_end: &EarlyEnd,
@@ -126,6 +127,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let timing = application::timing(&mut *app, done, sent_before);
     let timings = Timings::reduce(&timing, world)?;
     let ranks = timing.gather(ROOT, world)?;
+    let fingerprint = application::fingerprint(&*app, world, decomposition)?;
     if let Some((mut console, directory)) = console.zip(directory) {
         let updates = timings.owned.avg * context.ranks as f64 * context.fields as f64 * done as f64;
         let facts = GridFacts {
@@ -134,6 +136,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
             ended: ended.name(),
             columns: app.columns(),
             ends,
+            fingerprint,
             rma_component: rma_component(world, context.backend),
             choices: app.choices(),
             warnings: crowding.into_iter().collect(),
@@ -149,15 +152,19 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
         console.screen.finish()?;
     }
     extension.finish()?;
+    let shortfall = app.shortfall();
     app.finalise()?;
     match ended {
         Reason::Other(Ended::Signal(signal)) => Err(RunError::Signalled { signal, done, steps }),
-        Reason::Converged | Reason::Other(Ended::AsPlanned | Ended::WallTime) => Ok(()),
+        Reason::Other(Ended::AsPlanned) => {
+            shortfall.map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem })))
+        }
+        Reason::Converged | Reason::Other(Ended::WallTime) => Ok(()),
     }
 }
 
 /// The directory of the scenario's results, with the effective scenario in it.
-fn output_directory<M: GridModel>(inputs: &GridInputs<M>) -> Result<OutputDirectory, OutputError> {
+pub(super) fn output_directory<M: GridModel>(inputs: &GridInputs<M>) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;

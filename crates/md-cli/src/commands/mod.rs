@@ -4,6 +4,7 @@ pub mod backends;
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod compare_grid;
 #[cfg(test)]
 mod faulty;
 pub mod fit;
@@ -54,7 +55,7 @@ where
 }
 
 /// What was asked for cannot be.
-fn refused(summary: String) -> RunError {
+pub(crate) fn refused(summary: String) -> RunError {
     RunError::Compared { summary, exit_code: BAD_INPUT, remains: Remains::Nothing }
 }
 

@@ -8,9 +8,11 @@ use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
+use crate::memory;
 use crate::output::Verbosity;
 use crate::output::grid::GridContext;
-use crate::scenario::{StencilScenario, name_of};
+use crate::scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
+use md_lab::in_words;
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -23,11 +25,36 @@ pub fn stencil(
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
     let problem = inputs.scenario.problem(&inputs.source, world.ranks())?;
+    expect_room(inputs, &problem, memory::available_to_all(world)?)?;
     let context = context(world, &inputs.scenario, &problem);
     let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
-    grid_run::run(world, inputs, context, show, early_end, |_| {
+    grid_run::run(world, inputs, &problem.decomposition, context, show, early_end, |_| {
         Ok((stencil::open(world, &problem)?, NoExtension))
     })
+}
+
+/// The effective scenario of checked inputs, for `ranks` ranks.
+///
+/// # Errors
+/// A grid that cannot be divided so, or has no room, at its key.
+pub fn check(inputs: &GridInputs<StencilScenario>, ranks: usize) -> Result<String, RunError> {
+    let problem = inputs.scenario.problem(&inputs.source, ranks)?;
+    expect_room(inputs, &problem, memory::available(ranks))?;
+    let remark = format!("# needs about {} of memory per rank\n", in_words(problem.estimated_bytes()));
+    Ok(effective_toml(&inputs.scenario) + "\n" + &remark)
+}
+
+/// Makes sure that each rank has enough memory.
+pub(super) fn expect_room(
+    inputs: &GridInputs<StencilScenario>,
+    problem: &Problem,
+    available: Option<f64>,
+) -> Result<(), RunError> {
+    let needed = problem.estimated_bytes();
+    let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
+    let message = format!("the fields need about {} of memory per rank", in_words(needed));
+    let help = format!("there are {} of memory per rank here", in_words(available));
+    Err(ScenarioError::at(&inputs.source, inputs.scenario.grid_key(), message, help).into())
 }
 
 /// What makes the rows of a problem's tables stand alone.

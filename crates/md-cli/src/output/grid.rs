@@ -143,6 +143,8 @@ pub struct GridFacts {
     pub columns: &'static [&'static str],
     /// The first row and the last one.
     pub ends: [Vec<f64>; 2],
+    /// Of the bits of all values at the end.
+    pub fingerprint: u64,
     /// RMA component in use, or `none`.
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.
@@ -182,6 +184,7 @@ struct Summary<'s> {
     ended: &'static str,
     #[serde(serialize_with = "last_row")]
     last: &'s GridFacts,
+    fingerprint: String,
     messages_sent: u64,
     bytes_sent: u64,
     phases: Phases,
@@ -215,6 +218,7 @@ pub fn summary_json(
         more: &facts.more,
         ended: facts.ended,
         last: facts,
+        fingerprint: format!("{:016x}", facts.fingerprint),
         messages_sent: timings.messages,
         bytes_sent: timings.bytes,
         phases: Phases(phases(timings)),

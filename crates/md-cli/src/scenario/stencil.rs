@@ -146,10 +146,17 @@ impl StencilScenario {
     pub fn problem(&self, source: &ScenarioSource, ranks: usize) -> Result<Problem, ScenarioError> {
         let key = if self.parallel.grid.is_some() { "parallel.grid" } else { self.grid_key() };
         let help = "other numbers of nodes or ranks, or another `parallel.grid`";
-        self.unchecked_problem(ranks).map_err(|error| ScenarioError::at(source, key, error.to_string(), help))
+        let at = |key: &str, error: &GridError, help: &str| {
+            ScenarioError::at(source, key, error.to_string(), help)
+        };
+        let problem = self.unchecked_problem(ranks).map_err(|error| at(key, &error, help))?;
+        let help = "`aggregated` sends all fields that go to a neighbour in one message";
+        problem.expect_channels().map_err(|error| at("parallel.messages", &error, help))?;
+        Ok(problem)
     }
 
-    fn grid_key(&self) -> &'static str {
+    /// The key that gives the number of nodes.
+    pub fn grid_key(&self) -> &'static str {
         if self.stencil.grid.is_some() { "stencil.grid" } else { "stencil.grid_per_rank" }
     }
 

@@ -26,18 +26,20 @@ use md_comm::{Backend, CommError, World, launch, local};
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
+use crate::commands::compare_grid::compare_on_grid;
 use crate::commands::fit::fit;
 use crate::commands::predict::{Wish, predict};
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
 use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
+use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
 use crate::printable::printable;
-use crate::scenario::{Parallel, schema};
+use crate::scenario::{Parallel, effective_toml, schema};
 pub(crate) use job::Job;
-use md_lab::Threads;
+use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
     end, fail_alone, on_first_process, on_one_process, print_error, print_whole, refuse, show, show_help,
@@ -72,8 +74,14 @@ pub fn main() -> u8 {
         Command::Schema => show(&schema()),
         Command::Backends => show_backends(),
         Command::Check(args) => {
-            let checked = read_alone(&args.scenario()).and_then(|inputs: Inputs| {
-                let text = check(&inputs, ranks_to_come(&inputs))?;
+            let checked = read_alone(&args.scenario()).and_then(|inputs: AnyInputs| {
+                let ranks = ranks_to_come(&inputs);
+                let inputs = match inputs {
+                    AnyInputs::Particles(inputs) => inputs,
+                    AnyInputs::Stencil(inputs) => return commands::stencil::check(&inputs, ranks),
+                    AnyInputs::Lbm(inputs) => return Ok(effective_toml(&inputs.scenario)),
+                };
+                let text = check(&inputs, ranks)?;
                 note_particles(&inputs, Verbosity::Normal);
                 warn_of_interval(&inputs);
                 Ok(text)
@@ -175,17 +183,32 @@ fn compare_strategies(args: &CompareArgs, choices: &Choices) -> u8 {
         Some(_) if cfg!(feature = "mpi") => {
             compare_over_mpi(|world| read_together(&args.scenario, world), args, choices)
         }
-        _ => match read_alone::<Inputs>(&args.scenario) {
+        _ => match read_alone::<AnyInputs>(&args.scenario) {
             Err(error) => fail_alone(&error),
-            Ok(inputs)
-                if inputs.scenario.parallel.backend == Backend::Local || cfg!(not(feature = "mpi")) =>
-            {
+            Ok(inputs) if inputs.parallel().backend == Backend::Local || cfg!(not(feature = "mpi")) => {
                 over_threads(&inputs, |world, inputs| {
-                    compare(&Threads(world), inputs, args, choices, end_process)
+                    compare_any(&Threads(world), inputs, args, choices, end_process)
                 })
             }
             Ok(inputs) => compare_over_mpi(|_| Ok(inputs), args, choices),
         },
+    }
+}
+
+/// Compares strategies on a scenario of any kind that has them.
+fn compare_any(
+    transports: &dyn Transports,
+    inputs: &AnyInputs,
+    args: &CompareArgs,
+    choices: &Choices,
+    end_job: fn(u8),
+) -> Result<(), RunError> {
+    match inputs {
+        AnyInputs::Particles(inputs) => compare(transports, inputs, args, choices, end_job),
+        AnyInputs::Stencil(inputs) => compare_on_grid(transports, inputs, args, choices, end_job),
+        AnyInputs::Lbm(_) => Err(commands::refused(
+            "`compare` takes scenarios of particles and of stencils, and this one has [lbm]".to_owned(),
+        )),
     }
 }
 

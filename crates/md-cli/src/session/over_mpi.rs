@@ -8,14 +8,14 @@ use md_comm::{Backend, World};
 use super::alike::expect_alike;
 use super::job::Job;
 use super::speak::{end, fail_alone, warn_of_threads, write_result};
-use super::watchdog;
+use super::{compare_any, watchdog};
 use crate::args::{BenchArgs, CompareArgs, FitArgs};
 use crate::commands::bench::{Wanted, bench};
-use crate::commands::compare::{Choices, compare};
+use crate::commands::compare::Choices;
 use crate::commands::fit::fit;
 use crate::commands::{backends, warn_of_crowding};
 use crate::error::RunError;
-use crate::inputs::Inputs;
+use crate::grid_inputs::AnyInputs;
 use md_lab::Processes;
 
 /// Runs `work` over MPI with the scenario's backend and limit on waiting.
@@ -56,19 +56,19 @@ fn start_mpi(work: impl FnOnce(&MpiWorld) -> Result<(), RunError>) -> u8 {
 }
 
 pub(super) fn compare_over_mpi(
-    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    read: impl FnOnce(&dyn World) -> Result<AnyInputs, RunError>,
     args: &CompareArgs,
     choices: &Choices,
 ) -> u8 {
     start_mpi(|world| {
         let inputs = read(world)?;
         if world.rank() == 0 {
-            warn_of_threads(1, inputs.scenario.parallel.threads);
+            warn_of_threads(1, inputs.parallel().threads);
         }
-        warn_of_crowding(world, inputs.scenario.parallel.threads)?;
-        let parallel = &inputs.scenario.parallel;
+        let parallel = inputs.parallel();
+        warn_of_crowding(world, parallel.threads)?;
         let world = world.clone().with_between_nodes(parallel.between_nodes)?.with_chunk(parallel.chunk);
-        compare(&Processes(&world), &inputs, args, choices, |code| md_comm::mpi::abort(i32::from(code)))
+        compare_any(&Processes(&world), &inputs, args, choices, |code| md_comm::mpi::abort(i32::from(code)))
     })
 }
 

@@ -9,7 +9,7 @@ use crate::commands::backends;
 use crate::commands::bench::Wanted;
 use crate::commands::compare::Choices;
 use crate::error::{COMMUNICATION_FAILED, RunError};
-use crate::inputs::Inputs;
+use crate::grid_inputs::AnyInputs;
 
 /// Says that there is no MPI.
 pub(super) fn over_mpi<J: Job>(
@@ -25,7 +25,7 @@ pub(super) fn over_mpi<J: Job>(
 
 /// The same for a comparison.
 pub(super) fn compare_over_mpi(
-    read: impl FnOnce(&dyn World) -> Result<Inputs, RunError>,
+    read: impl FnOnce(&dyn World) -> Result<AnyInputs, RunError>,
     _args: &CompareArgs,
     _choices: &Choices,
 ) -> u8 {

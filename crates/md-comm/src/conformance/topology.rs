@@ -1,5 +1,7 @@
 //! Edge lists: who talks to whom. Capacities are filled in by the player.
 
+use std::ops::RangeInclusive;
+
 use crate::{Channel, Edge, Flow, Rank, World};
 
 /// All 26 directions to the neighbours in three dimensions; a direction's opposite is at the mirrored index.
@@ -30,12 +32,12 @@ pub(super) fn chain(world: &dyn World) -> Vec<Edge> {
     from.into_iter().chain(to).collect()
 }
 
-/// `count` edges between neighbouring pairs of ranks, channels crossed; an odd last rank is its own partner.
-pub(super) fn pairs(world: &dyn World, count: Channel) -> Vec<Edge> {
+/// An edge per channel between neighbouring pairs of ranks, channels crossed; an odd last rank is its own partner.
+pub(super) fn pairs(world: &dyn World, channels: RangeInclusive<Channel>) -> Vec<Edge> {
     let rank = world.rank();
     let partner = if (rank ^ 1) < world.ranks() { rank ^ 1 } else { rank };
-    let crossed = |channel: Channel| count - 1 - channel;
-    (0..count).map(|channel| edge(partner, channel, crossed(channel), Flow::Both)).collect()
+    let crossed = |channel: Channel| channels.start() + channels.end() - channel;
+    channels.clone().map(|channel| edge(partner, channel, crossed(channel), Flow::Both)).collect()
 }
 
 /// Ranks per dimension, as equal as possible.

@@ -43,24 +43,20 @@ impl Stage {
         transfers: &[Transfer],
         options: &HaloOptions,
     ) -> Result<Self, GridError> {
-        let messages = messages(transfers, layout, options.messages)?;
+        let mut messages = messages(transfers, layout, options.messages)?;
+        // What leaves comes first: the messages' numbers are their channels, and what stays needs none.
+        let leaves = |message: &Message| {
+            (0..3).any(|axis| message.towards[axis] != 0 && decomposition.ranks()[axis] > 1)
+        };
+        messages.sort_by_key(|message| !leaves(message));
+        let leaving = messages.iter().filter(|message| leaves(message)).count();
         let (edges, carried) = edges(&messages, decomposition, world.rank());
         let own =
             |message: &Message| decomposition.neighbour(world.rank(), message.towards) == Some(world.rank());
         let local = (0..messages.len()).filter(|&number| own(&messages[number])).collect();
-        let leaves = |message: &Message| {
-            (0..3).any(|axis| message.towards[axis] != 0 && decomposition.ranks()[axis] > 1)
-        };
         let mut context = None;
-        if messages.iter().any(leaves) {
-            if messages.len() > usize::from(MAX_CHANNEL) + 1 {
-                return Err(GridError::Shape(format!(
-                    "{} messages at a time are more than the {} that a context can tell apart: take fewer fields or neighbours, \
-                     or send them aggregated",
-                    messages.len(),
-                    usize::from(MAX_CHANNEL) + 1
-                )));
-            }
+        if leaving > 0 {
+            expect_channels(leaving)?;
             let spec =
                 ExchangeSpec { name: options.name, edges, sizes: Sizes::Fixed, buffering: options.buffering };
             let mut opened = world.open(spec)?;
@@ -148,6 +144,21 @@ impl Stage {
     pub(super) fn finalise(self) -> Result<(), GridError> {
         self.context.map_or(Ok(()), |context| Ok(context.finalise()?))
     }
+}
+
+/// Makes sure that a context can tell so many messages of a stage apart.
+///
+/// # Errors
+/// [`GridError::Shape`].
+pub(crate) fn expect_channels(messages: usize) -> Result<(), GridError> {
+    let most = usize::from(MAX_CHANNEL) + 1;
+    if messages <= most {
+        return Ok(());
+    }
+    Err(GridError::Shape(format!(
+        "{messages} messages at a time are more than the {most} that a context can tell apart: take fewer fields or neighbours, or \
+         send them aggregated"
+    )))
 }
 
 /// The parts of the message that comes along an edge.

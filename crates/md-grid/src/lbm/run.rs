@@ -83,8 +83,13 @@ impl<T: LaneReal> Application for FlowRun<'_, T> {
         Ok(vec![mass, x, y, z, kinetic_energy, highest_speed, least_density])
     }
 
-    fn visit(&self, take: &mut dyn FnMut(u64)) {
-        self.flow.visit(|value| take(value.to_f64().to_bits()));
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
+        let [nx, ny, nz] = self.flow.layout().size();
+        let nodes = (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])));
+        for node in nodes.filter(|&node| self.flow.state(node).is_some()) {
+            let populations = self.flow.populations(node).into_iter().enumerate();
+            populations.for_each(|(population, value)| take(population, node, value.to_f64().to_bits()));
+        }
     }
 
     fn clock(&mut self) -> &mut PhaseClock {

@@ -16,6 +16,8 @@ mod modes;
 mod poisson;
 mod problem;
 mod swap;
+#[cfg(test)]
+mod tests;
 mod tvd;
 
 use md_comm::World;

@@ -91,6 +91,10 @@ impl<'w> Poisson<'w> {
         })
     }
 
+    fn is_found(&self) -> bool {
+        self.residual2.sqrt() <= self.tolerance * self.norm2.sqrt()
+    }
+
     /// The image of the direction, inner nodes while the halo travels.
     fn apply(&mut self) -> Result<(), GridError> {
         let Self { halo, direction, image, overlap, clock, .. } = self;
@@ -203,7 +207,7 @@ fn each_row(to: &mut Field<f64>, from: &Field<f64>, change: impl Fn(&mut f64, f6
 
 impl Application for Poisson<'_> {
     fn step(&mut self) -> Result<Progress, GridError> {
-        if self.residual2 == 0.0 {
+        if self.is_found() {
             return Ok(Progress::Converged);
         }
         self.apply()?;
@@ -225,8 +229,7 @@ impl Application for Poisson<'_> {
             each_row(direction, residual, |direction, residual| *direction = residual + ratio * *direction);
         });
         self.residual2 = residual2;
-        let is_found = residual2.sqrt() <= self.tolerance * self.norm2.sqrt();
-        Ok(if is_found { Progress::Converged } else { Progress::GoesOn })
+        Ok(if self.is_found() { Progress::Converged } else { Progress::GoesOn })
     }
 
     fn exchange(&mut self) -> Result<(), GridError> {
@@ -250,7 +253,18 @@ impl Application for Poisson<'_> {
         Ok(vec![sum, minimum, maximum, residual, largest[0] / largest[1]])
     }
 
-    fn visit(&self, take: &mut dyn FnMut(u64)) {
+    fn shortfall(&self) -> Option<String> {
+        let text = || {
+            let found = (self.residual2 / self.norm2).sqrt();
+            format!(
+                "the solution is not found: the residual is {found:.1e}, above the tolerance of {:e}",
+                self.tolerance
+            )
+        };
+        (!self.is_found()).then(text)
+    }
+
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
         visit(&self.solution, take);
     }
 

@@ -4,6 +4,7 @@ use md_comm::Buffering;
 use md_core::ExchangePattern;
 use md_engine::Overlap;
 
+use crate::halo::expect_channels;
 use crate::{Decomposition, Edges, GridError, Messages, Neighbours};
 
 /// Kinds of applications with their own parameters; the first is the default.
@@ -158,6 +159,42 @@ impl Problem {
         let depths = [0, 1, 2].map(|axis| if has_ghosts(axis) { depth } else { 0 });
         self.decomposition.expect_depth(depths)?;
         Ok(depths)
+    }
+
+    /// Makes sure that a context can tell the messages of an exchange apart.
+    ///
+    /// # Errors
+    /// [`GridError::Shape`] for more fields and neighbours than there are channels.
+    pub fn expect_channels(&self) -> Result<(), GridError> {
+        let per_neighbour = match self.messages {
+            Messages::Aggregated => 1,
+            Messages::PerField => self.kind.fields(),
+        };
+        let neighbours = match (&self.kind, self.exchange) {
+            (Kind::Swap { neighbours, .. }, ExchangePattern::Direct) => *neighbours,
+            // Two at a time.
+            _ => return expect_channels(2 * per_neighbour),
+        };
+        let ranks = self.decomposition.ranks();
+        let offsets = neighbours.offsets(self.depth(self.kind.depth())?);
+        let leaves = |offset: &&[i8; 3]| (0..3).any(|axis| offset[axis] != 0 && ranks[axis] > 1);
+        expect_channels(offsets.iter().filter(leaves).count().saturating_mul(per_neighbour))
+    }
+
+    /// Bytes that the fields of the largest rank take, about; messages and the process itself come on top.
+    pub fn estimated_bytes(&self) -> f64 {
+        let (copies, fields) = match self.kind {
+            Kind::Swap { fields, .. } => (1.0, (fields + 1) as f64),
+            Kind::Tvd { fields, .. } => (2.0, fields as f64),
+            Kind::Poisson { .. } => (5.0, 1.0),
+        };
+        let bytes = match self.precision {
+            Precision::Double => 8.0,
+            Precision::Single => 4.0,
+        };
+        let size = self.decomposition.block(0).size;
+        let nodes: f64 = size.iter().map(|&count| (count + 2 * self.kind.depth()) as f64).product();
+        copies * fields * nodes * bytes
     }
 
     /// Number of nodes of the whole grid.

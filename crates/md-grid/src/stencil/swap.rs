@@ -7,7 +7,7 @@ use md_engine::Phase;
 use md_engine::clock::PhaseClock;
 
 use super::problem::{Compute, Problem};
-use crate::application::{Application, Progress};
+use crate::application::{Application, Progress, mixed};
 use crate::decomposition::Offset;
 use crate::layout::Region;
 use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, total};
@@ -96,13 +96,10 @@ impl<'w, T: Real> Swap<'w, T> {
     }
 }
 
-/// A number between 0 and 1 that depends on field and node alone: the finaliser of splitmix64 (Steele et al. 2014).
+/// A number between 0 and 1 that depends on field and node alone.
 fn initial<T: Real>(component: usize, node: usize) -> T {
-    let mut bits = (node as u64).wrapping_mul(64).wrapping_add(component as u64 + 1);
-    bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    T::from_f64(((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64)
+    let bits = mixed((node as u64).wrapping_mul(64).wrapping_add(component as u64 + 1));
+    T::from_f64((bits >> 11) as f64 / (1_u64 << 53) as f64)
 }
 
 /// From a node to the nodes that its average takes in: up to the depth along axes, and diagonally next to it where
@@ -146,7 +143,7 @@ impl<T: Real> Application for Swap<'_, T> {
         Ok(extremes(self.world, self.nodes, &self.field, self.step)?.to_vec())
     }
 
-    fn visit(&self, take: &mut dyn FnMut(u64)) {
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
         visit(&self.field, take);
     }
 
@@ -172,9 +169,16 @@ impl<T: Real> Application for Swap<'_, T> {
 }
 
 /// The bits of all own values, field by field.
-pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(u64)) {
+pub(super) fn visit<T: Real>(field: &Field<T>, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
+    let layout = field.layout();
     for component in 0..field.components() {
-        field.own_rows(component).flatten().for_each(|value| take(value.to_f64().to_bits()));
+        for (row, values) in layout.resolve(Region::OWN).rows().zip(field.own_rows(component)) {
+            let [x, y, _] = row.map(|index| index as usize);
+            values
+                .iter()
+                .enumerate()
+                .for_each(|(z, value)| take(component, [x, y, z], value.to_f64().to_bits()));
+        }
     }
 }
 

@@ -331,7 +331,7 @@ impl<T: Real> Application for Tvd<'_, T> {
         Ok(vec![sum, minimum, maximum, error / numbers as f64])
     }
 
-    fn visit(&self, take: &mut dyn FnMut(u64)) {
+    fn visit(&self, take: &mut dyn FnMut(usize, [usize; 3], u64)) {
         visit(&self.tracers, take);
     }
 

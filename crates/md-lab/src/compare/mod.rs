@@ -26,8 +26,7 @@ use md_engine::{NeighborReport, Setup};
 
 pub use chart::chart;
 pub use comparison::{Comparison, Status};
-pub use outcome::Problem;
-pub(crate) use outcome::{Exclusion, agree};
+pub use outcome::{Exclusion, Problem, agree};
 pub use recommendation::recommendation;
 pub use reference::{Reference, ReferenceError, Terms};
 pub use results::Results;

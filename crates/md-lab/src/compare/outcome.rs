@@ -52,11 +52,11 @@ impl From<EngineError> for Problem {
 
 /// What kept a strategy from going on; the same on all ranks but for the note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Exclusion {
-    /// [`Status::Failed`], [`Status::Timeout`] or [`Status::Unavailable`].
-    pub(crate) status: Status,
+pub struct Exclusion {
+    /// How grave it is.
+    pub status: Status,
     /// Why, on rank 0; empty elsewhere.
-    pub(crate) note: String,
+    pub note: String,
 }
 
 /// Everybody's result if all ranks have one, else what the first rank with the gravest error says. *Collective* in the
@@ -64,10 +64,7 @@ pub(crate) struct Exclusion {
 ///
 /// # Errors
 /// The agreement's world is broken too.
-pub(crate) fn agree<T>(
-    agreement: &dyn World,
-    mine: Result<T, Problem>,
-) -> Result<Result<T, Exclusion>, CommError> {
+pub fn agree<T>(agreement: &dyn World, mine: Result<T, Problem>) -> Result<Result<T, Exclusion>, CommError> {
     let own = mine.as_ref().map_or_else(|problem| problem.status, |_| Status::Ok);
     let mut gravest = [f64::from(own as u8)];
     agreement.max(&mut gravest)?;

@@ -33,8 +33,7 @@ use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, Screen,
 use crate::scenario::{Neighbor, Parallel};
 use crate::session::warn;
 use crate::{cores, memory, setup};
-pub(super) use adapt::adapt;
-use adapt::adapt_variant;
+pub(super) use adapt::{adapt, adapt_variant};
 pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
 
@@ -42,7 +41,7 @@ pub use strategies::{Choices, Selection};
 const STEPS: u64 = 20;
 
 /// The ranks' agreement waits for computations too, such as the reference. A call that hangs is the monitor's business.
-const SHORTEST_AGREEMENT_WATCHDOG: Duration = Duration::from_secs(600);
+pub(super) const SHORTEST_AGREEMENT_WATCHDOG: Duration = Duration::from_secs(600);
 
 /// Compares strategies on this rank; `end_job` ends all ranks with an exit code, from any thread, also while a call does not
 /// return. *Collective.*

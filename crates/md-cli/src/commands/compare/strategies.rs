@@ -83,6 +83,13 @@ impl Choices {
         })
     }
 
+    /// An option that chooses among what only particles have, if one was given.
+    pub(in crate::commands) fn of_particles(&self) -> Option<&'static str> {
+        let options =
+            [("--shells", self.shells == Selection::Own), (PARTITIONS, self.partitions == Selection::Own)];
+        options.into_iter().find_map(|(option, is_absent)| (!is_absent).then_some(option))
+    }
+
     /// All combinations of strategies and values that are varied. What makes no difference for a backend is there once.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ fn run<T: LaneReal>(
     let mask = obstacle::mask(world, inputs, &decomposition)?;
     let context = context(world, &inputs.scenario, &decomposition);
     let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
-    grid_run::run(world, inputs, context, show, early_end, |directory| {
+    grid_run::run(world, inputs, &decomposition, context, show, early_end, |directory| {
         let recorder = Recorder::open(world, inputs, directory)?;
         let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
         Ok((Box::new(FlowRun::new(world, flow)), recorder))

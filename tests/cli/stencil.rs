@@ -1,0 +1,329 @@
+//! `md-cli stencil`, and `check` and `compare` on its scenarios.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use crate::support::{Start, Workdir, error, error_everywhere, p2p_available, repository, starts, text_of};
+use insta::assert_snapshot;
+
+/// MONC's halo on a small grid.
+const SWAP: &str = r#"[stencil]
+kind = "swap"
+grid = [12, 9, 8]
+fields = 3
+depth = 2
+steps = 6
+
+[parallel]
+decomposition = "2d"
+
+[output]
+thermo = { every = 3 }
+"#;
+
+const TVD: &str =
+    "[stencil]\nkind = \"tvd\"\ngrid = [12, 10, 8]\nfields = 2\ncourant = [0.5, -0.3, 0.2]\nsteps = 8\n";
+const POISSON: &str =
+    "[stencil]\nkind = \"poisson\"\ngrid = [12, 10, 8]\nboundary = [\"periodic\", \"open\", \"open\"]\n";
+
+/// A value of summary.json.
+fn summary(workdir: &Workdir, key: &str) -> serde_json::Value {
+    let all: serde_json::Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    all[key].clone()
+}
+
+/// The rows of thermo.csv and the bits of all values at the end.
+fn outcome(workdir: &Workdir) -> (String, String) {
+    (workdir.read("out/thermo.csv"), summary(workdir, "fingerprint").as_str().unwrap().to_owned())
+}
+
+#[test]
+fn all_starts_give_the_same_bits() {
+    for scenario in [SWAP, TVD, POISSON] {
+        let workdir = Workdir::new(scenario);
+        let mut starts = starts();
+        if p2p_available() {
+            starts.extend([Start::Mpirun(2), Start::Mpirun(4)]);
+        }
+        let mut outcomes = starts.into_iter().map(|start| {
+            workdir.succeed(start, "stencil melt.toml --quiet");
+            outcome(&workdir)
+        });
+        let first = outcomes.next().unwrap();
+        assert!(outcomes.all(|other| other == first), "{scenario}");
+    }
+}
+
+#[test]
+fn files_and_columns() {
+    let workdir = Workdir::new(SWAP);
+    let said = workdir.succeed(Start::Threads(2), "stencil melt.toml");
+    assert!(
+        said.stdout.contains("swap on 12x9x8 nodes, 3 fields, double precision: 6 steps"),
+        "{}",
+        said.stdout
+    );
+    let files = ["scenario.toml", "summary.json", "thermo.csv", "timing.csv", "timing_ranks.csv"];
+    assert_eq!(workdir.files("out"), files);
+    let thermo = workdir.read("out/thermo.csv");
+    let steps: Vec<&str> = thermo.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(steps, ["step", "0", "3", "6"]);
+    let timing = workdir.read("out/timing.csv");
+    let phases: Vec<&str> = timing.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    let expected = [
+        "integrate",
+        "halo_pack",
+        "halo_transfer",
+        "halo_wait",
+        "halo_hidden",
+        "halo_unpack",
+        "output",
+        "other",
+        "total",
+    ];
+    assert_eq!(phases, expected);
+    assert!(timing.starts_with(
+        "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent,backend,exchange,messages,kind,nodes,fields,depth,\
+         grid,ranks,threads,precision,steps,mpi_library,host,version\n"
+    ));
+    // Two ranks, 26 neighbours of which 18 are the other one, in each of 6 steps.
+    assert_eq!(summary(&workdir, "messages_sent"), 2 * 18 * 6);
+    workdir.succeed(Start::Threads(2), "stencil melt.toml --set parallel.messages=per-field --quiet");
+    assert_eq!(summary(&workdir, "messages_sent"), 2 * 18 * 6 * 3);
+    // What is written can be run again.
+    let again = workdir.succeed(Start::Plain, "check out/scenario.toml").stdout;
+    assert!(again.contains("kind = \"swap\"") && again.contains("needs about"), "{again}");
+}
+
+#[test]
+fn a_solver_ends_when_the_solution_is_found_and_fails_where_it_is_not() {
+    let workdir = Workdir::new(POISSON);
+    workdir.succeed(Start::Threads(2), "stencil melt.toml --quiet");
+    assert_eq!(summary(&workdir, "ended"), "converged");
+    assert!(summary(&workdir, "last")["error"].as_f64().unwrap() < 1e-10);
+    assert_snapshot!(error(&workdir, "stencil melt.toml --steps 5", Start::Threads(2)), @r"
+    exit code 1
+    error: step 5: the solution is not found: the residual is 4.9e-2, above the tolerance of 1e-12
+    ");
+    assert_eq!(summary(&workdir, "ended"), "steps");
+}
+
+#[test]
+fn every_backend_gives_the_same_bits() {
+    if !p2p_available() {
+        return;
+    }
+    let columns = "boundary = [\"periodic\", \"periodic\", \"open\"]\nsteps";
+    let workdir = Workdir::new(&SWAP.replace("steps", columns));
+    let options = "--backends all --steps 2 --repeat 2 --quiet --set parallel.messages=per-field";
+    workdir.succeed(Start::Mpirun(2), &format!("compare melt.toml {options}"));
+    let table = workdir.read("out/compare.csv");
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let place = |name: &str| header.iter().position(|own| own == name).unwrap();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert!(rows.len() >= 10, "{table}");
+    for row in &rows {
+        assert_eq!((&row[place("correct")], &row[place("status")]), ("true", "ok"), "{row:?}");
+        assert_eq!(row[place("messages_per_exchange")].parse(), Ok(18.0), "{row:?}");
+    }
+}
+
+#[test]
+fn options_of_one_sided_backends_can_be_varied() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(SWAP);
+    let vary =
+        "--vary parallel.rma.epoch=all --vary parallel.rma.arrivals=all --vary parallel.rma.notice=all";
+    let said = workdir.succeed(
+        Start::Mpirun(2),
+        &format!("compare melt.toml --backends rma-pscw,rma-lock {vary} --steps 2 --repeat 2"),
+    );
+    for name in ["rma-pscw direct epoch=complete", "rma-pscw direct epoch=initiate", "rma-lock direct"] {
+        assert!(said.stdout.contains(name), "{name}: {}", said.stdout);
+    }
+}
+
+/// The error of a scenario after a change.
+fn error_after(scenario: &str, from: &str, to: &str) -> String {
+    assert!(scenario.contains(from), "nothing to replace: {from}");
+    let workdir = Workdir::new(&scenario.replacen(from, to, 1));
+    let text = error_everywhere(&workdir, "stencil melt.toml", &starts());
+    assert_eq!(workdir.files("."), ["melt.toml"], "nothing is created for a scenario with a fault");
+    text
+}
+
+#[test]
+fn a_kind_that_is_misspelt() {
+    assert_snapshot!(error_after(SWAP, "\"swap\"", "\"swop\""), @r#"
+    exit code 2
+    error: × `stencil.kind` cannot be "swop"
+       ╭─[melt.toml:2:8]
+     1 │ [stencil]
+     2 │ kind = "swop"
+       ·        ───┬──
+       ·           ╰── unknown name
+     3 │ grid = [12, 9, 8]
+       ╰────
+      help: did you mean `swap`? Allowed: `swap`, `tvd`, `poisson`
+    "#);
+}
+
+#[test]
+fn a_key_of_another_kind() {
+    assert_snapshot!(error_after(SWAP, "depth = 2", "courant = [0.1, 0.0, 0.0]"), @r"
+    exit code 2
+    error: × unknown key `courant` in [stencil] of kind `swap`
+       ╭─[melt.toml:5:1]
+     4 │ fields = 3
+     5 │ courant = [0.1, 0.0, 0.0]
+       · ───┬───
+       ·    ╰── unknown key
+     6 │ steps = 6
+       ╰────
+      help: `courant` is a key of kind `tvd`; valid keys: `boundary`, `compute`, `depth`, `fields`,
+            `grid`, `grid_per_rank`, `kind`, `neighbours`, `precision`, `steps`
+    ");
+}
+
+#[test]
+fn no_grid_and_two_grids() {
+    assert_snapshot!(error_after(SWAP, "grid = [12, 9, 8]\n", ""), @r#"
+    exit code 2
+    error: × missing key `grid` in [stencil]
+       ╭─[melt.toml:1:1]
+     1 │ [stencil]
+       · ─────────
+     2 │ kind = "swap"
+       ╰────
+      help: `grid = [64, 64, 64]`: nodes along x, y and z; or `grid_per_rank`
+    "#);
+    assert_snapshot!(error_after(SWAP, "grid = [12, 9, 8]\n", "grid = [12, 9, 8]\ngrid_per_rank = [4, 4, 4]\n"), @r"
+    exit code 2
+    error: × `stencil.grid` and `stencil.grid_per_rank` are both given
+       ╭─[melt.toml:4:17]
+     3 │ grid = [12, 9, 8]
+     4 │ grid_per_rank = [4, 4, 4]
+       ·                 ─────────
+     5 │ fields = 3
+       ╰────
+      help: `grid` is the whole grid, `grid_per_rank` the part of each rank; keep one
+    ");
+}
+
+#[test]
+fn a_slab_thinner_than_the_halo() {
+    let workdir = Workdir::new(&SWAP.replace("[12, 9, 8]", "[4, 1, 8]"));
+    assert_snapshot!(error(&workdir, "stencil melt.toml", Start::Threads(3)), @r#"
+    exit code 2
+    error: × 4 nodes along x on 3 ranks leave 1 for one, fewer than the 2 that its neighbours need: take
+      │ fewer ranks along x, or more nodes
+       ╭─[melt.toml:3:8]
+     2 │ kind = "swap"
+     3 │ grid = [4, 1, 8]
+       ·        ─────────
+     4 │ fields = 3
+       ╰────
+      help: other numbers of nodes or ranks, or another `parallel.grid`
+    "#);
+}
+
+#[test]
+fn an_axis_that_is_not_divided() {
+    let to = "decomposition = \"2d\"\ngrid = [1, 1, 2]";
+    assert_snapshot!(error_after(SWAP, "decomposition = \"2d\"", to), @r#"
+    exit code 2
+    error: × the grid is not divided along z, found 2 ranks there
+        ╭─[melt.toml:10:15]
+      9 │ decomposition = "2d"
+     10 │ grid = [1, 1, 2]
+        ·               ─
+     11 │ 
+        ╰────
+      help: `parallel.decomposition` says along which axes it may be: `1d`, `2d` or `3d`
+    "#);
+}
+
+#[test]
+fn wind_through_a_wall_and_wind_that_is_too_strong() {
+    assert_snapshot!(error_after(TVD, "steps", "boundary = [\"open\", \"periodic\", \"periodic\"]\nsteps"), @r#"
+    exit code 2
+    error: × `stencil.courant[0]` is 0.5, but nothing flows through open faces
+       ╭─[melt.toml:5:12]
+     4 │ fields = 2
+     5 │ courant = [0.5, -0.3, 0.2]
+       ·            ───
+     6 │ boundary = ["open", "periodic", "periodic"]
+       ╰────
+      help: 0.0 there, or a periodic boundary along this axis
+    "#);
+    assert_snapshot!(error_after(TVD, "0.5, ", "1.5, "), @r"
+    exit code 2
+    error: × `stencil.courant[0]` must be from -1 to 1, found 1.5
+       ╭─[melt.toml:5:12]
+     4 │ fields = 2
+     5 │ courant = [1.5, -0.3, 0.2]
+       ·            ───
+     6 │ steps = 8
+       ╰────
+      help: nodes that the wind moves by in a step; beyond, it is unstable
+    ");
+}
+
+#[test]
+fn more_messages_than_channels() {
+    let text =
+        SWAP.replace("fields = 3", "fields = 29").replace("\"2d\"", "\"2d\"\nmessages = \"per-field\"");
+    assert_snapshot!(error(&Workdir::new(&text), "stencil melt.toml", Start::Threads(2)), @r#"
+    exit code 2
+    error: × 522 messages at a time are more than the 256 that a context can tell apart: take fewer fields
+      │ or neighbours, or send them aggregated
+        ╭─[melt.toml:10:12]
+      9 │ decomposition = "2d"
+     10 │ messages = "per-field"
+        ·            ───────────
+     11 │ 
+        ╰────
+      help: `aggregated` sends all fields that go to a neighbour in one message
+    "#);
+}
+
+#[test]
+fn options_of_particles() {
+    let workdir = Workdir::new(SWAP);
+    assert_snapshot!(error(&workdir, "compare melt.toml --shells full", Start::Threads(2)), @r"
+    exit code 2
+    error: --shells is for scenarios of particles, and this one has a grid
+    ");
+}
+
+#[test]
+fn scenarios_of_particles_are_no_stencils() {
+    let workdir = Workdir::new("[simulation]\nsteps = 1\n");
+    assert_snapshot!(error(&workdir, "stencil melt.toml", Start::Threads(1)), @r"
+    exit code 2
+    error: × unknown key `simulation` at the top level
+       ╭─[melt.toml:1:2]
+     1 │ [simulation]
+       ·  ─────┬────
+       ·       ╰── unknown key
+     2 │ steps = 1
+       ╰────
+      help: valid keys: `output`, `parallel`, `stencil`
+    ");
+}
+
+/// The scenarios in configs/, on a grid that takes no time.
+#[test]
+fn every_config_of_a_grid_runs() {
+    for name in ["monc-weak", "monc-strong", "tvd", "poisson"] {
+        let text = text_of(&repository(&format!("configs/{name}.toml")));
+        let workdir = Workdir::new(&text);
+        workdir.succeed(Start::Threads(1), "check melt.toml");
+        let key = if name == "monc-weak" { "grid_per_rank" } else { "grid" };
+        let small = format!("stencil melt.toml --quiet --output out --set stencil.{key}=[8,8,8]");
+        let steps = if name == "poisson" { "" } else { " --steps 2" };
+        workdir.succeed(Start::Threads(4), &format!("{small}{steps}"));
+        assert_eq!(summary(&workdir, "ranks"), 4, "{name}");
+    }
+}
