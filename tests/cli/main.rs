@@ -13,6 +13,7 @@ mod fit;
 mod hostile_lab;
 mod killed;
 mod launch;
+mod lbm;
 mod limits;
 mod memory;
 mod not_yet;

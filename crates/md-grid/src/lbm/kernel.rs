@@ -32,7 +32,7 @@ const MOST_LANES: usize = 16;
 
 /// Fluid nodes that follow each other along z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub struct Run {
     /// Place of the first one in a component.
     pub start: usize,
     /// How many.
@@ -89,7 +89,7 @@ impl<'g, T> Parts<'g, T> {
 pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
 
 /// Where a sweep reads and writes.
-pub(super) enum Pass<'g, T> {
+pub enum Pass<'g, T> {
     /// From one grid into the neighbours' places of another.
     Push {
         /// All of every component.
@@ -105,7 +105,7 @@ pub(super) enum Pass<'g, T> {
 
 /// What stays the same from sweep to sweep.
 #[derive(Debug, Clone)]
-pub(super) struct Sweeper<T> {
+pub struct Sweeper<T> {
     coefficients: Coefficients<T>,
     mirrored: Coefficients<T>,
     is_forced: bool,
@@ -130,6 +130,11 @@ impl<T: LaneReal> Sweeper<T> {
 
     /// One time step of the nodes of `runs`, which ascend.
     pub(super) fn sweep(&self, pass: Pass<'_, T>, runs: &[Run]) {
+        T::sweep(self, pass, runs);
+    }
+
+    /// What [`LaneReal::sweep`] is.
+    pub(super) fn sweep_here(&self, pass: Pass<'_, T>, runs: &[Run]) {
         let stay = [0; POPULATIONS];
         match pass {
             Pass::Push { source, target } => {

@@ -2,6 +2,7 @@
 
 use md_core::simd::Simd;
 
+use super::kernel::{Pass, Run, Sweeper};
 use crate::Real;
 
 /// Numbers that the lattice Boltzmann kernels are compiled for. Each operation rounds once, as IEEE 754 has it, and none is
@@ -24,6 +25,9 @@ pub trait LaneReal: Real {
     fn vectors<S: Simd>(simd: S, slice: &[Self]) -> &[Self::Lanes<S>];
     /// The same, to be written.
     fn vectors_mut<S: Simd>(simd: S, slice: &mut [Self]) -> &mut [Self::Lanes<S>];
+    /// The sweep for these numbers, compiled here, with this crate's optimisation, and not wherever flows are used.
+    #[doc(hidden)]
+    fn sweep(sweeper: &Sweeper<Self>, pass: Pass<'_, Self>, runs: &[Run]);
 }
 
 macro_rules! lane_real {
@@ -64,6 +68,10 @@ macro_rules! lane_real {
             #[inline(always)]
             fn vectors_mut<S: Simd>(_: S, slice: &mut [Self]) -> &mut [S::$lanes] {
                 S::$vectors_mut(slice).0
+            }
+
+            fn sweep(sweeper: &Sweeper<Self>, pass: Pass<'_, Self>, runs: &[Run]) {
+                sweeper.sweep_here(pass, runs);
             }
         }
     };
