@@ -25,6 +25,8 @@ fn the_version_and_the_help_of_the_program() {
       check          Check a scenario and print it with all defaults filled in
       forces         Evaluate the forces of the initial state, without motion: forces.csv and
                      summary.json
+      stencil        Run a stencil application on the same halo exchange: fields on a grid
+      lbm            Run a flow by the lattice Boltzmann method on the same halo exchange
       compare        Measure halo strategies on this scenario and machine, and recommend one
       sweep          Run a scenario with many sizes, ranks and strategies, one job after another:
                      sweep.csv

@@ -160,29 +160,113 @@ fn masks_that_do_not_fit_are_refused_everywhere() {
 #[test]
 fn a_relaxation_time_below_one_half() {
     let workdir = with("viscosity = 0.05", "viscosity = -0.01");
-    assert_snapshot!(error_everywhere(&workdir, "lbm melt.toml", &starts()), @r"");
+    assert_snapshot!(error_everywhere(&workdir, "lbm melt.toml", &starts()), @r#"
+    exit code 2
+    error: × `lbm.viscosity` is -0.01: the relaxation time tau = 3 viscosity + 1/2 would be 0.47, and must
+      │ be above 1/2
+       ╭─[melt.toml:4:13]
+     3 │ collision = "trt"
+     4 │ viscosity = -0.01
+       ·             ─────
+     5 │ steps = 25
+       ╰────
+      help: a viscosity above 0, for example 0.01
+    "#);
 }
 
 #[test]
 fn what_a_flow_cannot_have() {
     let said = |from: &str, to: &str| error(&with(from, to), "lbm melt.toml", Start::Threads(3));
-    assert_snapshot!(said("collision = \"trt\"", "collision = \"bgk\"\nmagic = 0.25"), @r"");
-    assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "x_low = [0.0, 0.0, 0.05]"), @r"");
-    assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "y_high = [0.0, 0.1, 0.05]"), @r"");
-    assert_snapshot!(said("grid = [12, 10, 20]", "grid = [2, 1, 2]\nobstacl = 1"), @r"");
-    assert_snapshot!(said("[[5, 8, 9], [0, 0, 0], [5, 4, 9]]", "[[5, 8, 20]]"), @r"");
-    assert_snapshot!(said("radius = 2.5", "path = \"a\""), @r"");
+    assert_snapshot!(said("collision = \"trt\"", "collision = \"bgk\"\nmagic = 0.25"), @r#"
+    exit code 2
+    error: × collision `bgk` takes no `magic`
+       ╭─[melt.toml:4:1]
+     3 │ collision = "bgk"
+     4 │ magic = 0.25
+       · ─────
+     5 │ viscosity = 0.05
+       ╰────
+      help: leave it out, or use `collision = "trt"`
+    "#);
+    assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "x_low = [0.0, 0.0, 0.05]"), @r#"
+    exit code 2
+    error: × `lbm.wall_velocity.x_low` is the velocity of a wall, but there is none: that boundary is
+      │ periodic
+       ╭─[melt.toml:8:19]
+     7 │ body_force = [1e-5, 0.0, 0.0]
+     8 │ wall_velocity = { x_low = [0.0, 0.0, 0.05] }
+       ·                   ─────
+     9 │ obstacle = { kind = "sphere", center = [5.0, 4.0, 9.5], radius = 2.5 }
+       ╰────
+      help: leave it out, or make `lbm.boundary[0]` "wall"
+    "#);
+    assert_snapshot!(said("y_high = [0.0, 0.0, 0.05]", "y_high = [0.0, 0.1, 0.05]"), @r#"
+    exit code 2
+    error: × `lbm.wall_velocity.y_high` has a component of 0.1 across the wall
+       ╭─[melt.toml:8:34]
+     7 │ body_force = [1e-5, 0.0, 0.0]
+     8 │ wall_velocity = { y_high = [0.0, 0.1, 0.05] }
+       ·                                  ───
+     9 │ obstacle = { kind = "sphere", center = [5.0, 4.0, 9.5], radius = 2.5 }
+       ╰────
+      help: walls slide: the component along their own axis is 0
+    "#);
+    assert_snapshot!(said("grid = [12, 10, 20]", "grid = [2, 1, 2]\nobstacl = 1"), @r#"
+    exit code 2
+    error: × unknown key `obstacl` in [lbm]
+       ╭─[melt.toml:3:1]
+     2 │ grid = [2, 1, 2]
+     3 │ obstacl = 1
+       · ───┬───
+       ·    ╰── unknown key
+     4 │ collision = "trt"
+       ╰────
+      help: did you mean `obstacle`?
+    "#);
+    assert_snapshot!(said("[[5, 8, 9], [0, 0, 0], [5, 4, 9]]", "[[5, 8, 20]]"), @r#"
+    exit code 2
+    error: × `output.probe.nodes[0][2]` is 20, but there are 20 nodes there
+        ╭─[melt.toml:13:38]
+     12 │ thermo = { every = 10 }
+     13 │ probe = { every = 5, nodes = [[5, 8, 20]] }
+        ·                                      ──
+        ╰────
+      help: nodes are counted from 0
+    "#);
+    assert_snapshot!(said("radius = 2.5", "path = \"a\""), @r#"
+    exit code 2
+    error: × an obstacle of kind `sphere` takes no `path`
+        ╭─[melt.toml:9:57]
+      8 │ wall_velocity = { y_high = [0.0, 0.0, 0.05] }
+      9 │ obstacle = { kind = "sphere", center = [5.0, 4.0, 9.5], path = "a" }
+        ·                                                         ────
+     10 │ 
+        ╰────
+      help: an obstacle of kind `sphere` has center and radius
+    "#);
     let thin =
         FLOW.replace("[output]", "[parallel]\ngrid = [1, 1, 3]\n[output]").replace("10, 20]", "10, 2]");
     let thin = thin.replace("[5, 8, 9], [0, 0, 0], [5, 4, 9]", "[0, 0, 0]");
-    assert_snapshot!(error(&Workdir::new(&thin), "lbm melt.toml", Start::Threads(3)), @r"");
+    assert_snapshot!(error(&Workdir::new(&thin), "lbm melt.toml", Start::Threads(3)), @r#"
+    exit code 2
+    error: × 2 nodes along z cannot be divided among 3 ranks
+        ╭─[melt.toml:12:8]
+     11 │ [parallel]
+     12 │ grid = [1, 1, 3]
+        ·        ─────────
+     13 │ [output]
+        ╰────
+      help: a rank has at least one node along each axis; ranks along x, y and z multiply to all ranks
+    "#);
 }
 
 #[test]
 fn high_velocities_are_warned_of_and_unstable_flows_end_the_run() {
     let workdir = with("[0.0, 0.0, 0.05]", "[0.0, 0.0, 0.25]");
     let said = workdir.succeed(Start::Threads(2), "lbm melt.toml --quiet");
-    assert_snapshot!(said.stderr, @r"");
+    assert_snapshot!(said.stderr, @r#"
+    warning: 0.250 nodes per step is Mach 0.43: above 0.3 the flow is compressible, with errors of about Mach squared, and may become unstable; take a lower velocity and more steps
+    "#);
     let workdir = with("viscosity = 0.05", "viscosity = 0.0001");
     let force = "--steps 3000 --set lbm.body_force=[0.01,0.0,0.0]";
     let said = workdir.call(Start::Threads(2), &format!("lbm melt.toml --quiet {force}"));

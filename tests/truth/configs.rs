@@ -1,4 +1,4 @@
-//! Every scenario of particles in configs/ runs as it is, but for the number of steps. (Those of grids: `tests/cli/stencil.rs`.)
+//! Every scenario of particles in configs/ runs as it is, but for the number of steps. (Those of grids: `tests/cli/stencil.rs`, `lbm.rs`.)
 
 use std::path::{Path, PathBuf};
 

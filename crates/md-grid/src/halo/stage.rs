@@ -111,7 +111,7 @@ impl Stage {
         let Self { name, context, messages, carried, .. } = self;
         let Some(context) = context else { return Ok(Flight::Over) };
         while let Some(arrival) = clock.time(Phase::HaloTransfer, || context.try_next())? {
-            let parts = incoming(*name, messages, carried, arrival.edge)?;
+            let parts = incoming(name, messages, carried, arrival.edge)?;
             clock.time(Phase::HaloUnpack, || {
                 pack::unpack(parts, bytemuck::cast_slice(arrival.bytes), field);
             });
@@ -128,7 +128,7 @@ impl Stage {
         let Self { name, context, messages, carried, .. } = self;
         let Some(context) = context else { return Ok(()) };
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {
-            let parts = incoming(*name, messages, carried, arrival.edge)?;
+            let parts = incoming(name, messages, carried, arrival.edge)?;
             clock.time(Phase::HaloUnpack, || {
                 pack::unpack(parts, bytemuck::cast_slice(arrival.bytes), field);
             });

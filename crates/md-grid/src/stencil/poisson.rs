@@ -148,8 +148,8 @@ fn pairs<'f>(a: &'f Field<f64>, b: &'f Field<f64>) -> impl Iterator<Item = (&'f 
 /// A box without the nodes that need ghosts.
 fn inner(all: Bounds, depth: [usize; 3]) -> Bounds {
     let mut inner = all;
-    for axis in 0..3 {
-        let margin = depth[axis] as isize;
+    for (axis, margin) in depth.into_iter().enumerate() {
+        let margin = margin as isize;
         inner.low[axis] = (all.low[axis] + margin).min(all.high[axis]);
         inner.high[axis] = (all.high[axis] - margin).max(inner.low[axis]);
     }

@@ -176,7 +176,7 @@ impl Exact {
 fn expect_courant(decomposition: &Decomposition, courant: [f64; 3]) -> Result<(), GridError> {
     for axis in 0..3 {
         let (name, number) = (AXES[axis], courant[axis]);
-        if !(number.abs() <= 1.0) {
+        if !(-1.0..=1.0).contains(&number) {
             return Err(GridError::Shape(format!(
                 "the Courant number along {name} is {number}, but the scheme is stable between -1 and 1 only"
             )));
