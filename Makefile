@@ -65,6 +65,7 @@ examples: setup
 test-all: test
 	MD_CONFORMANCE=full cargo test -p md-comm --test conformance
 	MD_STRATEGIES=full cargo test -p md --test truth_strategies
+	cargo test -p md-grid --lib cavity -- --ignored
 	scripts/fault-matrix.sh
 	scripts/check-races.sh
 	scripts/check-arm.sh --run
