@@ -26,8 +26,7 @@ struct Row {
 /// [`RunError::Unreadable`]: with the line, where there is one.
 pub fn read(path: &Path, world: &dyn World) -> Result<Vec<Replayed>, RunError> {
     let text = told(Some(world), path, || read_text(path, "table of balancings").map(Some))?;
-    let unreadable =
-        |reason: String| RunError::Unreadable { path: path.display().to_string(), reason };
+    let unreadable = |reason: String| RunError::Unreadable { path: path.display().to_string(), reason };
     let text = text.unwrap_or_default();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let mut balancings = Vec::new();

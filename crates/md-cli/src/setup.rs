@@ -128,7 +128,8 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
 fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource, ScenarioError> {
     let made = lattice(source, scenario)?;
     let of_scenario = scenario.system.lattice.as_ref();
-    let Some((lattice, vapour)) = of_scenario.and_then(|lattice| Some((lattice, lattice.vapour.as_ref()?))) else {
+    let Some((lattice, vapour)) = of_scenario.and_then(|lattice| Some((lattice, lattice.vapour.as_ref()?)))
+    else {
         return Ok(made.into());
     };
     let dimensions = lattice.kind.dimension().count();
@@ -136,7 +137,8 @@ fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource,
     let share = vapour.density * volume / made.len() as f64;
     let thinned = ThinnedLattice::new(made, dimensions, vapour.regions(), share, scenario.simulation.seed);
     if thinned.is_empty() {
-        let message = "no site of the lattice is taken: the liquid has no site, and the vapour none by chance";
+        let message =
+            "no site of the lattice is taken: the liquid has no site, and the vapour none by chance";
         let help = "larger regions, a denser vapour or more cells";
         return Err(ScenarioError::at(source, "system.lattice.vapour", message.to_owned(), help));
     }

@@ -47,7 +47,9 @@ pub enum GridError {
         ranks: usize,
     },
     /// There is nothing to divide by.
-    #[error("the weights of the cells are all zero, or some are no numbers from 0: nothing says how to divide the work")]
+    #[error(
+        "the weights of the cells are all zero, or some are no numbers from 0: nothing says how to divide the work"
+    )]
     NoWeight,
     /// A partition that this program was built without.
     #[error("this program was built without partition `{partition}`; build it with the feature `{feature}`")]

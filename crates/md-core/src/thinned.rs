@@ -57,10 +57,17 @@ pub struct ThinnedLattice {
 
 impl ThinnedLattice {
     /// With this share of the sites outside of all regions, from 0 to 1. Goes through all sites to count those that are taken.
-    pub fn new(lattice: Lattice, dimensions: usize, regions: Vec<Region>, share_outside: f64, seed: u64) -> Self {
+    pub fn new(
+        lattice: Lattice,
+        dimensions: usize,
+        regions: Vec<Region>,
+        share_outside: f64,
+        seed: u64,
+    ) -> Self {
         let mut thinned =
             Self { lattice, dimensions, regions: regions.into(), share_outside, seed, taken: 0 };
-        thinned.taken = lattice.sites().filter(|&(id, position)| thinned.is_taken(id, position)).count() as u64;
+        thinned.taken =
+            lattice.sites().filter(|&(id, position)| thinned.is_taken(id, position)).count() as u64;
         thinned
     }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use md_comm::{Backend, local};
 use md_core::force::Precision;
-use md_engine::{BalanceReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime};
+use md_engine::{
+    BalanceReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime,
+};
 
 use crate::early_end::Ended;
 use crate::report::RunFacts;

@@ -105,7 +105,9 @@ impl Summary<'_> {
     /// Nothing where nobody has looked.
     fn how_it_was_balanced<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let balance = &self.facts.balance;
-        let (Some(first), Some(last)) = (balance.imbalance_first, balance.imbalance_last) else { return Ok(()) };
+        let (Some(first), Some(last)) = (balance.imbalance_first, balance.imbalance_last) else {
+            return Ok(());
+        };
         let entry = json!({
             "checks": balance.checks,
             "balancings": balance.balancings.len(),

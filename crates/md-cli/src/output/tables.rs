@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn a_row_per_phase() {
-        let text = String::from_utf8(timing_csv(&reduced(&two_ranks()), &context(), &BalanceReport::default()).unwrap()).unwrap();
+        let text = String::from_utf8(
+            timing_csv(&reduced(&two_ranks()), &context(), &BalanceReport::default()).unwrap(),
+        )
+        .unwrap();
         let (first, context) =
             text.lines().nth(1).unwrap().split_at("integrate,200,0.05,0.05,0.05,0.0,5.0".len());
         assert_eq!(first, "integrate,200,0.05,0.05,0.05,0.0,5.0");

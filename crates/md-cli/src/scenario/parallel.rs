@@ -277,12 +277,18 @@ fn check_second_share(share: SecondShare) -> Checked {
 
 fn check_balance(balance: Balance) -> Checked {
     let Balance::By(rule) = balance else { return Ok(()) };
-    at_least_one("parallel.balance.every", rule.every, "steps between two looks at the balance, the default is 100")?;
+    at_least_one(
+        "parallel.balance.every",
+        rule.every,
+        "steps between two looks at the balance, the default is 100",
+    )?;
     if rule.threshold >= 1.0 && rule.threshold.is_finite() {
         return Ok(());
     }
-    let message =
-        format!("`parallel.balance.threshold` must be a finite number of at least 1, found {:?}", rule.threshold);
+    let message = format!(
+        "`parallel.balance.threshold` must be a finite number of at least 1, found {:?}",
+        rule.threshold
+    );
     let help = "work of the busiest rank over the mean that is left alone; 1 is perfect, the default is 1.05";
     Err(Finding::new("parallel.balance.threshold", message, help))
 }

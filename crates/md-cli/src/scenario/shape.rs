@@ -72,9 +72,7 @@ impl Walk<'_> {
             (
                 Kind::NumberOr(names) | Kind::IntegerOr(_, names) | Kind::TableOr(names),
                 Value::String(name),
-            )
-                if !names.contains(&name.as_str()) =>
-            {
+            ) if !names.contains(&name.as_str()) => {
                 self.findings.push(wrong_type(path, &kind, value, node));
             }
             (

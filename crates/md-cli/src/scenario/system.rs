@@ -103,7 +103,11 @@ impl Vapour {
     /// Where the liquid is.
     pub fn regions(&self) -> Vec<Region> {
         let droplet = |&Droplet { centre, radius }: &Droplet| Region::Droplet { centre, radius };
-        let slab = |&Slab { axis, centre, thickness }: &Slab| Region::Slab { axis: axis as usize, centre, thickness };
+        let slab = |&Slab { axis, centre, thickness }: &Slab| Region::Slab {
+            axis: axis as usize,
+            centre,
+            thickness,
+        };
         self.droplets.iter().map(droplet).chain(self.slabs.iter().map(slab)).collect()
     }
 }

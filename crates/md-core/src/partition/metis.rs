@@ -100,7 +100,8 @@ mod graph {
     /// Weights of which the heaviest is no more than a part of a part.
     fn capped(work: &[f64], ranks: usize) -> Vec<f64> {
         const STEP: f64 = 0.8;
-        let (mean, mut cap) = (work.iter().sum::<f64>() / work.len() as f64, work.iter().copied().fold(0.0, f64::max));
+        let (mean, mut cap) =
+            (work.iter().sum::<f64>() / work.len() as f64, work.iter().copied().fold(0.0, f64::max));
         let total = |cap: f64| work.iter().map(|work| work.min(cap)).sum::<f64>();
         while cap > mean && total(cap) < LEAST_CELLS * cap * ranks as f64 {
             cap *= STEP;
@@ -191,7 +192,8 @@ mod graph {
             }
         }
         let mut free = (0..ranks as u32).filter(|&rank| !is_taken[rank as usize]);
-        let names: Vec<u32> = names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
+        let names: Vec<u32> =
+            names.into_iter().map(|name| name.or_else(|| free.next()).unwrap_or(0)).collect();
         owners.iter_mut().for_each(|owner| *owner = names[*owner as usize]);
     }
 }

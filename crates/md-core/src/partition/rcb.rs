@@ -230,7 +230,11 @@ fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize)
     }
     let fewest = lower_half(ranks);
     let most = cells.len() - (ranks - lower_half(ranks));
-    if (fewest..=most).contains(&side.count) { side } else { nth(cells, order, side.count.clamp(fewest, most)) }
+    if (fewest..=most).contains(&side.count) {
+        side
+    } else {
+        nth(cells, order, side.count.clamp(fewest, most))
+    }
 }
 
 /// The first so many cells in an order.

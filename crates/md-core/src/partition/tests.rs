@@ -75,7 +75,9 @@ fn every_cell_has_one_owner_and_the_owner_lists_it() {
             let loads = CellLoads::of_counts(&grid, particles(&grid, droplet), Shell::Half);
             let weighted = kind.weighted(&grid, ranks, &loads).unwrap();
             assert_eq!(weighted.is_some(), kind.is_weighted());
-            for (number, next) in even.rebalanced(&grid, &loads).unwrap().into_iter().chain(weighted).enumerate() {
+            for (number, next) in
+                even.rebalanced(&grid, &loads).unwrap().into_iter().chain(weighted).enumerate()
+            {
                 assert_complete(&grid, &*next, ranks, &format!("{kind:?} {ranks} balanced {number}"));
                 assert_complete(&grid, &Table::of(&next, &grid, ranks), ranks, "as a table");
             }
@@ -121,7 +123,8 @@ fn planes_and_stripes_follow_a_slab() {
         // Whole layers: 12 of the slab on 4 ranks, and a little vapour.
         assert!(before > 2.0 && after < 1.1, "{kind:?}: {before} to {after}");
         if kind == PartitionKind::Rect {
-            let moved = |cell: Cell| bounded.owner(&grid, cell) != Rect { grid: [1, 1, 4] }.owner(&grid, cell);
+            let moved =
+                |cell: Cell| bounded.owner(&grid, cell) != Rect { grid: [1, 1, 4] }.owner(&grid, cell);
             let layers = (0..40).filter(|&z| moved([0, 0, z])).count();
             assert!((1..=6).contains(&layers), "{layers} layers have moved");
         }
@@ -165,6 +168,7 @@ fn what_cannot_be_divided_is_refused() {
     let leaps = PartitionKind::Scattered.divide(&request([1, 1, 8], Dimension::Three, 8)).map(|_| ());
     assert_eq!(leaps, Ok(()), "multiples of 9 modulo 8 are all numbers");
     let leaps = PartitionKind::Scattered.divide(&request([1, 1, 9], Dimension::Three, 9)).unwrap_err();
-    let expected = "the box is too thin for the ranks: on 1x1x9 cells, (x + 3 y + 9 z) modulo 9 gives rank 1 none";
+    let expected =
+        "the box is too thin for the ranks: on 1x1x9 cells, (x + 3 y + 9 z) modulo 9 gives rank 1 none";
     assert_eq!(leaps.to_string(), expected);
 }

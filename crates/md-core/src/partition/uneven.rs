@@ -111,11 +111,7 @@ fn fill(work: &[Vec<f64>], blocks: usize, most: f64) -> Option<Vec<usize>> {
 }
 
 /// Planes moved by a bounded amount, and planes moved as far as is best.
-pub(super) fn of_rect(
-    rect: &Rect,
-    grid: &CellGrid,
-    loads: &CellLoads,
-) -> Result<Vec<Partition>, GridError> {
+pub(super) fn of_rect(rect: &Rect, grid: &CellGrid, loads: &CellLoads) -> Result<Vec<Partition>, GridError> {
     Uneven::even(rect, grid).rebalanced(grid, loads)
 }
 

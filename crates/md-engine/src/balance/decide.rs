@@ -8,7 +8,7 @@ use md_core::partition::weights::{PARTICLE_WORK, imbalance};
 use md_core::partition::{CellLoads, Partition};
 
 use super::cost::{Change, LoadUnit};
-use super::{BalanceRule, BalanceReport, BalanceWeights, Balancing, loads, replay};
+use super::{BalanceReport, BalanceRule, BalanceWeights, Balancing, loads, replay};
 use crate::clock::Phase;
 use crate::decomposition::{Decomposition, Division};
 use crate::error::EngineError;
@@ -96,14 +96,16 @@ impl<I: Interaction> Simulation<'_, I> {
             // No lists: as many pairs as there may be with cells around.
             let count = |cell| plan.local_cell(cell).map_or(0.0, |local| cells.count(local as usize) as f64);
             let around = md_core::shell::neighbours(grid.domain().dimension);
-            let met = |cell| around.iter().map(|&offset| count(md_core::grid::add(cell, offset))).sum::<f64>();
+            let met =
+                |cell| around.iter().map(|&offset| count(md_core::grid::add(cell, offset))).sum::<f64>();
             plan.owned.iter().map(|&cell| 0.5 * count(cell) * (count(cell) + met(cell))).collect()
         });
         for (cell, work) in own.iter_mut().enumerate() {
             *work += PARTICLE_WORK * cells.count(cell) as f64;
         }
         if rule.weights == BalanceWeights::Time {
-            let worked_s = [Phase::Integrate, Phase::Neighbor, Phase::Force].map(|phase| self.clock.seconds(phase));
+            let worked_s =
+                [Phase::Integrate, Phase::Neighbor, Phase::Force].map(|phase| self.clock.seconds(phase));
             let worked_s: f64 = worked_s.iter().sum();
             // Times have been forgotten since the last look where measuring began.
             let since = if worked_s >= self.balancer.worked_s { self.balancer.worked_s } else { 0.0 };
@@ -144,7 +146,8 @@ impl<I: Interaction> Simulation<'_, I> {
         let division = Division { grid: grid.clone(), partition: best.partition.clone() };
         loads::agree(&division, self.world)?;
         let is_told = weights == BalanceWeights::Time && self.world.rank() == 0;
-        let changed = if is_told { replay::changed_cells(grid, partition, &best.partition) } else { String::new() };
+        let changed =
+            if is_told { replay::changed_cells(grid, partition, &best.partition) } else { String::new() };
         self.balancer.report.balancings.push(Balancing {
             step: self.state.step,
             imbalance_before: before,

@@ -46,7 +46,8 @@ pub(crate) fn agree(division: &Division, world: &dyn World) -> Result<(), Engine
     if words == [hash, !hash] {
         return Ok(());
     }
-    let what = "the ranks have computed different divisions of the work; are all machines and programs alike?";
+    let what =
+        "the ranks have computed different divisions of the work; are all machines and programs alike?";
     Err(CommError::Misuse { context: "balance", what: what.to_owned() }.into())
 }
 

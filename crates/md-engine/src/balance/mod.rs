@@ -62,11 +62,7 @@ pub struct BalanceRule {
 
 impl Default for BalanceRule {
     fn default() -> Self {
-        Self {
-            every: DEFAULT_INTERVAL,
-            threshold: DEFAULT_THRESHOLD,
-            weights: BalanceWeights::default(),
-        }
+        Self { every: DEFAULT_INTERVAL, threshold: DEFAULT_THRESHOLD, weights: BalanceWeights::default() }
     }
 }
 
@@ -98,7 +94,8 @@ impl Balance {
         if every > 0 && threshold >= 1.0 && threshold.is_finite() {
             return Ok(());
         }
-        let what = format!("balance every {every} steps above {threshold}, not every 1 or more above 1 or more");
+        let what =
+            format!("balance every {every} steps above {threshold}, not every 1 or more above 1 or more");
         Err(EngineError::Config(what))
     }
 }

@@ -71,7 +71,8 @@ impl<I> Simulation<'_, I> {
         for Replayed { step, division } in &all {
             if change(&mut tried, division, ranks).is_none() {
                 let cells = grid.len();
-                let what = format!("the division of step {step} is not one of {cells} cells among {ranks} ranks");
+                let what =
+                    format!("the division of step {step} is not one of {cells} cells among {ranks} ranks");
                 return Err(EngineError::Config(what));
             }
         }

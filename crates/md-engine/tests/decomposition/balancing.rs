@@ -63,7 +63,8 @@ fn with(base: &Config, partition: PartitionKind, shell: Shell, balance: Balance)
 
 /// What the clock says may differ.
 fn steps(report: &BalanceReport) -> Vec<(u64, f64, f64, u64)> {
-    let of = |it: &md_engine::Balancing| (it.step, it.imbalance_before, it.imbalance_after, it.particles_moved);
+    let of =
+        |it: &md_engine::Balancing| (it.step, it.imbalance_before, it.imbalance_after, it.particles_moved);
     report.balancings.iter().map(of).collect()
 }
 
@@ -115,10 +116,12 @@ fn a_repeated_run_balances_in_the_same_way_to_the_bit() {
 fn a_run_balanced_by_time_is_replayed_to_the_bit() {
     let config = with(&droplet(), PartitionKind::Rcb, Shell::Half, rule(BalanceWeights::Time));
     let timed = run(&config, 4, None);
-    let told: Vec<Replayed> = timed.report.balancings.iter().map(|it| Replayed {
-        step: it.step,
-        division: it.division.clone(),
-    }).collect();
+    let told: Vec<Replayed> = timed
+        .report
+        .balancings
+        .iter()
+        .map(|it| Replayed { step: it.step, division: it.division.clone() })
+        .collect();
     let again = run(&config, 4, Some(&told));
     assert_eq!(again.rows, timed.rows);
     assert_eq!(again.report.checks, 0, "nobody looks at the balance");

@@ -68,7 +68,9 @@ fn ways() -> impl Iterator<Item = Way> {
         .flat_map(|&shell| ExchangePattern::ALL.iter().map(move |&exchange| (shell, exchange)));
     let all = divisions.flat_map(move |division| exchanges.clone().map(move |exchange| (division, exchange)));
     // Many ranks are many threads: of these, and of the others, one shell and exchange after the other.
-    let is_chosen = |&(number, ((_, ranks), _)): &(usize, ((_, usize), _))| number % if ranks > 8 { 6 } else { 3 } == ranks % 3;
+    let is_chosen = |&(number, ((_, ranks), _)): &(usize, ((_, usize), _))| {
+        number % if ranks > 8 { 6 } else { 3 } == ranks % 3
+    };
     all.enumerate().filter(is_chosen).map(move |(number, ((partition, ranks), (shell, exchange)))| {
         let (method, precision) = methods[(number / 2 + number / 6) % methods.len()];
         Way { ranks, partition, shell, exchange, method, precision }

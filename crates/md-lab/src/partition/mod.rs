@@ -100,7 +100,8 @@ fn look_at(config: &Config, ranks: usize, kind: PartitionKind) -> Result<Found, 
     let setup = Setup::new(config, ranks)?;
     let grid = setup.division.grid.clone();
     if setup.atoms() > MOST_COUNTED {
-        let what = format!("{} particles are more than the {MOST_COUNTED} that can be counted", setup.atoms());
+        let what =
+            format!("{} particles are more than the {MOST_COUNTED} that can be counted", setup.atoms());
         return Err(EngineError::Config(what));
     }
     let density = Density::of(&setup);
@@ -119,8 +120,10 @@ fn look_at(config: &Config, ranks: usize, kind: PartitionKind) -> Result<Found, 
 fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
     let ranks = plans.owned.len();
     let candidates = plans.candidates.iter().map(|regions| regions.iter().sum::<f64>());
-    let work: Vec<f64> = candidates.zip(&plans.owned).map(|(pairs, own)| pairs + PARTICLE_WORK * own).collect();
-    let received = |messages: &Messages, rank| messages.to(rank).map(|edge| messages.particles[edge]).sum::<f64>();
+    let work: Vec<f64> =
+        candidates.zip(&plans.owned).map(|(pairs, own)| pairs + PARTICLE_WORK * own).collect();
+    let received =
+        |messages: &Messages, rank| messages.to(rank).map(|edge| messages.particles[edge]).sum::<f64>();
     let of_stages = |rank: usize| plans.stages.iter().map(move |stage| (stage, rank));
     let ghosts = |rank| {
         let own = |(stage, rank): (&Stage, usize)| received(&stage.gather, rank) + stage.images[rank];
@@ -137,8 +140,11 @@ fn of_plans(plans: &Plans, force_return: ForceReturn) -> Row {
         of_stages(rank).map(both_ways).sum::<f64>()
     };
     let neighbours = |rank| plans.migration.to(rank).len() as f64;
-    let [ghosts, neighbours, bytes] =
-        [(0..ranks).map(ghosts).collect(), (0..ranks).map(neighbours).collect(), (0..ranks).map(bytes).collect::<Vec<f64>>()];
+    let [ghosts, neighbours, bytes] = [
+        (0..ranks).map(ghosts).collect(),
+        (0..ranks).map(neighbours).collect(),
+        (0..ranks).map(bytes).collect::<Vec<f64>>(),
+    ];
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / ranks as f64;
     Row {
@@ -165,8 +171,8 @@ pub fn partition_csv(survey: &Survey) -> Result<Vec<u8>, EncodeError> {
 
 /// The table on the screen, and remarks.
 pub fn table(survey: &Survey) -> String {
-    let header =
-        ["partition", "work", "particles", "ghosts", "", "neighbours", "", "bytes", "seconds"].map(str::to_owned);
+    let header = ["partition", "work", "particles", "ghosts", "", "neighbours", "", "bytes", "seconds"]
+        .map(str::to_owned);
     let units = ["", "max/mean", "max/mean", "max", "mean", "max", "mean", "max", ""].map(str::to_owned);
     let rows = survey.found.iter().map(|Found { row, .. }| {
         vec![
@@ -228,7 +234,11 @@ mod tests {
     fn what_does_not_fit_is_left_out_with_a_reason() {
         let survey = survey(&droplet(), 13, &[PartitionKind::Rect, PartitionKind::Rcb]).unwrap();
         assert_eq!(survey.found.len(), 1);
-        assert!(survey.remarks[0].starts_with("rect is left out: the box is too thin"), "{:?}", survey.remarks);
+        assert!(
+            survey.remarks[0].starts_with("rect is left out: the box is too thin"),
+            "{:?}",
+            survey.remarks
+        );
     }
 
     #[test]
