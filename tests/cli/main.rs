@@ -21,6 +21,7 @@ mod not_yet;
 mod output_failures;
 mod outputs;
 mod particle_files;
+mod partitions;
 mod physics;
 mod predict;
 mod scenario_errors;

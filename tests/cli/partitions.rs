@@ -1,0 +1,66 @@
+//! `md-cli partition`, and balance in `run`: what they print and write, and how they end.
+
+use crate::support::{Start, Workdir, error};
+use insta::assert_snapshot;
+
+/// A droplet off centre in 9 x 9 x 9 cells.
+const DROPLET: &str = r#"[simulation]
+steps = 12
+
+[system]
+lattice = { kind = "fcc", density = 0.8, cells = [15, 15, 15], vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 8.0 }] } }
+temperature = 0.7
+
+[parallel]
+backend = "local"
+
+[output]
+directory = "out"
+"#;
+
+#[test]
+fn partitions_are_told_without_running() {
+    let workdir = Workdir::new(DROPLET);
+    workdir.succeed(
+        Start::Plain,
+        "partition melt.toml --ranks 4 --partitions rect,rcb,hilbert,scattered --quiet",
+    );
+    let table = workdir.read("out/partition.csv");
+    let lines: Vec<&str> = table.lines().collect();
+    let columns = "partition,ranks,work_imbalance,particle_imbalance,ghosts_max,ghosts_mean,neighbours_max,neighbours_mean,bytes_max,seconds";
+    assert_eq!((lines[0], lines.len()), (columns, 5));
+    let imbalance =
+        |line: &str| line.split(',').nth(2).and_then(|number| number.parse::<f64>().ok()).unwrap_or(9.0);
+    assert!(imbalance(lines[1]) > 1.3 && imbalance(lines[2]) < 1.1 && imbalance(lines[3]) < 1.1, "{table}");
+    assert!(workdir.read("out/partition.svg").starts_with("<svg "));
+}
+
+#[test]
+fn more_ranks_than_cells() {
+    let workdir = Workdir::new(DROPLET);
+    assert_snapshot!(error(&workdir, "partition melt.toml --ranks 4096 --partitions rcb", Start::Plain), @r"
+    exit code 2
+    error: rcb is left out: the box is too thin for the ranks: 4096 ranks, but only 729 cells of at least cutoff + skin
+    ");
+}
+
+#[test]
+fn a_balanced_run_says_so_and_can_be_replayed() {
+    let workdir = Workdir::new(DROPLET);
+    let options = "--set parallel.ranks=3 --set parallel.partition=stripe --set parallel.balance.every=5";
+    let timed = format!(
+        "{options} --set parallel.balance.weights=time --set output.trajectory.path=t.extxyz --set output.trajectory.every=12"
+    );
+    let printed = workdir.succeed(Start::Plain, &format!("run melt.toml {timed}"));
+    assert!(printed.stdout.contains("\nBalanced "), "{printed:?}");
+    let first = workdir.read("out/t.extxyz");
+    let told = workdir.read("out/balance.csv");
+    assert!(
+        told.starts_with("step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division\n5,"),
+        "{told}"
+    );
+    assert!(workdir.read("out/summary.json").contains("\"imbalance_first\""));
+    workdir.write("told.csv", &told);
+    workdir.succeed(Start::Plain, &format!("run melt.toml {timed} --replay told.csv --quiet"));
+    assert_eq!(workdir.read("out/t.extxyz"), first);
+}
