@@ -92,9 +92,9 @@ mod tests {
         }
         let text = std::fs::read_to_string(folder.path().join("thermo.csv")).unwrap();
         insta::assert_snapshot!(text, @r"
-        step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure
-        0,0.0,1.44,-6.773368053259247,2.1599325,-4.613435553259247,-5.019707296
-        100,0.5,0.7574531,-5.7585055,1.136144,-4.6223615,0.20726105
+        step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,pressure_xx,pressure_yy,pressure_zz,pressure_xy,pressure_xz,pressure_yz,volume,conserved_per_atom,box_x,box_y,box_z,density
+        0,0.0,1.44,-6.773368053259247,2.1599325,-4.613435553259247,-5.019707296,-5.0,-5.0,-5.059121888,0.25,0.0,-0.125,4738.213693,-4.613435553259247,16.795961913825074,16.795961913825074,16.795961913825074,0.8442
+        100,0.5,0.7574531,-5.7585055,1.136144,-4.6223615,0.20726105,-5.0,-5.0,-5.059121888,0.25,0.0,-0.125,4738.213693,-4.6223615,16.795961913825074,16.795961913825074,16.795961913825074,0.8442
         ");
         writer.finish().unwrap();
     }

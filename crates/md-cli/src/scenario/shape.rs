@@ -138,14 +138,18 @@ impl Walk<'_> {
         Finding::new(path.key(key), message, help).at_key().label("unknown key")
     }
 
-    /// The table at the top that has such a key, for keys that were put into the wrong one.
+    /// The table at the top that has such a key, for keys that were put into the wrong one: as the tables are, else a table that is
+    /// left out, if it were of another kind.
     fn table_with(&self, key: &str) -> Option<&str> {
-        self.root.keys().into_iter().find(|name| {
-            let found = self.tree.get(*name).and_then(Value::as_table);
+        let nothing = Table::new();
+        let has_key = |name: &str, absent: Option<&Table>| {
+            let found = self.tree.get(name).and_then(Value::as_table).or(absent);
             let table = self.root.key(name).map(|node| node.entry().unwrap_or(node));
             let table = table.map(|table| found.map_or(table, |found| table.of_kind_in(found)));
             table.is_some_and(|table| table.key(key).is_some())
-        })
+        };
+        let with = |absent: Option<&Table>| self.root.keys().into_iter().find(|name| has_key(name, absent));
+        with(Some(&nothing)).or_else(|| with(None))
     }
 }
 

@@ -52,7 +52,7 @@ fn keys_of_barostats_that_cannot_be() {
         barostat(csvr, "pressure=1.0,relaxation=1.0,compressibility=-0.1"),
     ];
     assert_snapshot!(texts.join("\n"), @r"
-    integrator.barostat.kind: × `integrator.barostat.kind` needs an integrator with a temperature to be `stochastic-cell-rescaling`
+    integrator.barostat.kind: × `integrator.barostat.kind` needs an integrator with a temperature to be `stochastic-cell-
     integrator.barostat.pressure: × missing key `pressure` in [integrator.barostat]
     integrator.barostat.pressure: × `integrator.barostat.pressure` must be a finite number
     integrator.barostat.relaxation: × `integrator.barostat.relaxation` must be a finite number above 0, found 0.0
