@@ -114,9 +114,9 @@ pub enum AnyInputs {
     /// Molecular dynamics.
     Particles(Box<Inputs>),
     /// `[stencil]`.
-    Stencil(GridInputs<StencilScenario>),
+    Stencil(Box<GridInputs<StencilScenario>>),
     /// `[lbm]`.
-    Lbm(GridInputs<LbmScenario>),
+    Lbm(Box<GridInputs<LbmScenario>>),
 }
 
 impl AnyInputs {
@@ -135,11 +135,13 @@ impl Job for AnyInputs {
         let text = told(world, &path, || read_text(&path, "scenario").map(Some))?.unwrap_or_default();
         if has_table(&text, StencilScenario::TABLE) {
             let overrides = args.overrides_of(StencilScenario::TABLE);
-            return Ok(Self::Stencil(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
+            let source = ScenarioSource { name, text, overrides };
+            return Ok(Self::Stencil(Box::new(GridInputs::load(path, source)?)));
         }
         if has_table(&text, LbmScenario::TABLE) {
             let overrides = args.overrides_of(LbmScenario::TABLE);
-            return Ok(Self::Lbm(GridInputs::load(path, ScenarioSource { name, text, overrides })?));
+            let source = ScenarioSource { name, text, overrides };
+            return Ok(Self::Lbm(Box::new(GridInputs::load(path, source)?)));
         }
         let source = ScenarioSource { name, text, overrides: args.overrides() };
         Ok(Self::Particles(Box::new(Inputs::load(path, source, world)?)))

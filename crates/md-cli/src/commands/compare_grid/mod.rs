@@ -201,6 +201,10 @@ impl<'c> Trials<'c> {
     }
 
     /// Compares a strategy's bits with the reference, and finds out how many exchanges make a sample. *Collective.*
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method itself is not general enough over lifetimes"
+    )]
     fn qualify(&mut self, number: usize, reference: u64) -> Result<(), RunError> {
         let Some(bits) = self.attempt(number, |subject| subject.fingerprint(CHECKED_STEPS))? else {
             return Ok(());
