@@ -67,6 +67,7 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Forces(args) => args.scenario,
         Command::Compare(args) => args.scenario,
         Command::Predict(args) => args.scenario,
+        Command::Partition(args) => args.scenario,
         Command::Sweep(args) => args.scenario(),
         Command::Backends
         | Command::Bench(_)

@@ -1,4 +1,5 @@
 //! Thermostats and barostats against statistical mechanics: distributions, conserved quantities, equations of state.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{Backend, Outcome, Run};
 
@@ -70,10 +71,10 @@ const THERMOSTATS: [&str; 4] = [
 
 /// Largest distance between the distribution of samples and that of a chi-squared variable, by integrating its density.
 fn kolmogorov_smirnov(mut samples: Vec<f64>, degrees: f64) -> f64 {
+    const PARTS: usize = 40_000;
     samples.sort_by(f64::total_cmp);
     // Of the density's logarithm, up to a constant.
     let density = |x: f64| ((0.5 * degrees - 1.0) * (x / degrees).ln() - 0.5 * (x - degrees)).exp();
-    const PARTS: usize = 40_000;
     let width = 2.0 * degrees / PARTS as f64;
     let parts: Vec<f64> = (0..PARTS).map(|part| width * density(width * (part as f64 + 0.5))).collect();
     let whole: f64 = parts.iter().sum();

@@ -24,7 +24,7 @@ pub fn partitions(args: &PartitionArgs) -> Result<Selection<PartitionKind>, Stri
 /// # Errors
 /// See [`RunError`]; none of the partitions that were asked for is possible.
 pub fn partition(
-    inputs: Inputs,
+    inputs: &Inputs,
     args: &PartitionArgs,
     chosen: &Selection<PartitionKind>,
 ) -> Result<(), RunError> {
@@ -34,14 +34,14 @@ pub fn partition(
     let mut scenario = inputs.scenario.clone();
     scenario.parallel.partition = PartitionKind::Rect;
     scenario.parallel.grid = None;
-    let mut config = setup::of_scenario(&inputs, &scenario, 1)?.config;
+    let mut config = setup::of_scenario(inputs, &scenario, 1)?.config;
     config.parallel.rank_grid = inputs.scenario.parallel.grid;
     let survey = survey(&config, ranks, &kinds)?;
     if survey.found.is_empty() {
         return Err(refused(survey.remarks.join("\n")));
     }
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = output_directory(&inputs, &ResultFiles::default(), verbosity)?;
+    let directory = output_directory(inputs, &ResultFiles::default(), verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&survey));
     directory.write_encoded(KnownFile::PARTITION, partition_csv(&survey))?;

@@ -76,7 +76,7 @@ impl MaskFile {
                 Ok(Some(bytes.chunks_exact(values.bytes).map(|value| digit(value, *values)).collect()))
             }
             Content::Ascii { rest, left, .. } => {
-                let numbers = rest.split_ascii_whitespace().map(|word| word.parse::<f64>());
+                let numbers = rest.split_ascii_whitespace().map(str::parse::<f64>);
                 let digits: Result<String, _> = numbers
                     .take(*left as usize)
                     .map(|number| Ok(if number? == 0.0 { '0' } else { '1' }))

@@ -114,7 +114,7 @@ pub fn main() -> u8 {
             Err(unknown) => refuse(&unknown),
         },
         Command::Partition(args) => match partitions(&args) {
-            Ok(kinds) => on_one_process(|| partition(read_alone(&args.scenario)?, &args, &kinds)),
+            Ok(kinds) => on_one_process(|| partition(&read_alone(&args.scenario)?, &args, &kinds)),
             Err(unknown) => refuse(&unknown),
         },
         Command::Run(args) => {

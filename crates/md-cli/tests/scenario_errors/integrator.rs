@@ -1,4 +1,5 @@
 //! `[integrator]` and `[[stage]]`
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use insta::assert_snapshot;
 use md_cli::scenario::load;

@@ -38,8 +38,8 @@ impl CellLoads {
         };
         let in_cell = |cell| grid.wrap(cell).map_or(0.0, |(primary, _)| particles[grid.linear(primary)]);
         let mut work = memory::with_capacity(grid.len());
-        for number in 0..grid.len() {
-            let (anchor, own) = (grid.at(number), particles[number]);
+        for (number, &own) in particles.iter().enumerate() {
+            let anchor = grid.at(number);
             let mut pairs = 0.5 * own * (own - 1.0).max(0.0);
             for rule in rules.iter().filter(|rule| rule.a != rule.b) {
                 let first = if rule.a == [0; 3] { own } else { in_cell(add(anchor, rule.a)) };

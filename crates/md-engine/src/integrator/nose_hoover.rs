@@ -1,13 +1,13 @@
 //! Chains of Nose-Hoover thermostats (Martyna, Klein and Tuckerman, J. Chem. Phys. 97, 2635 (1992)): deterministic, canonical.
 //!
-//! A friction xi_1 with a mass Q_1 follows the kinetic energy, a second one follows the first, and so on. With g degrees of
-//! freedom Q_1 = g kT tau^2 and Q_i = kT tau^2; kT is that of the start. Conserved is
+//! A friction `xi_1` with a mass `Q_1` follows the kinetic energy, a second one follows the first, and so on. With g degrees of
+//! freedom `Q_1` = g kT tau^2 and `Q_i` = kT tau^2; kT is that of the start. Conserved is
 //!
 //! ```text
 //! H + sum of Q_i xi_i^2 / 2 + integral of (g kT xi_1 + kT xi_2 + ... + kT xi_M) dt
 //! ```
 //!
-//! whose integral is g kT eta_1 + sum of kT eta_i at constant temperature, and still right along a ramp. The chain is integrated
+//! whose integral is g kT `eta_1` + sum of kT `eta_i` at constant temperature, and still right along a ramp. The chain is integrated
 //! as in Martyna, Tuckerman, Tobias and Klein, Mol. Phys. 87, 1117 (1996), for all steps since it last acted at once (their
 //! XO-RESPA): the kinetic energy alone enters it, so that its own short steps cost nothing.
 

@@ -1,12 +1,12 @@
 //! What happens at a node: populations relax towards the equilibrium of their density and momentum.
 //!
 //! With two relaxation times (TRT, Ginzburg, Verhaeghe and d'Humieres 2008) a pair of opposite populations is taken apart
-//! into its even part (f_i + f_-i) / 2 and its odd part (f_i - f_-i) / 2, which relax with rates of their own. The even rate
+//! into its even part `(f_i + f_-i) / 2` and its odd part `(f_i - f_-i) / 2`, which relax with rates of their own. The even rate
 //! is the viscosity; the odd one is free, and the *magic parameter*
 //! (1 / even - 1/2) (1 / odd - 1/2) decides where exactly a bounce-back wall stands: with 3/16 half-way between the nodes.
 //! One relaxation time (BGK) is the case of two equal rates, so one kernel serves both.
 //!
-//! Stored are deviations f_i - w_i from a fluid of density 1 at rest, which are small: so digits are not spent on
+//! Stored are deviations `f_i - w_i` from a fluid of density 1 at rest, which are small: so digits are not spent on
 //! the constant (Skordos 1993; single precision is of no use without).
 
 use md_core::simd::Simd;
@@ -99,8 +99,8 @@ impl Moments {
         for (population, &deviation) in deviations.iter().enumerate() {
             let deviation = deviation.to_f64();
             sums.excess_density += deviation;
-            for axis in 0..3 {
-                sums.momentum[axis] += f64::from(VELOCITIES[population][axis]) * deviation;
+            for (sum, step) in sums.momentum.iter_mut().zip(VELOCITIES[population]) {
+                *sum += f64::from(step) * deviation;
             }
         }
         sums

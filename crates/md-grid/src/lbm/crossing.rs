@@ -45,8 +45,7 @@ impl Crossing {
 fn direct() -> Vec<Transfer> {
     let mut transfers = Vec::new();
     for towards in offsets() {
-        for population in 1..POPULATIONS {
-            let step = VELOCITIES[population];
+        for (population, step) in VELOCITIES.into_iter().enumerate().skip(1) {
             let goes_there = (0..3).all(|axis| towards[axis] == 0 || towards[axis] == step[axis]);
             if goes_there {
                 transfers.push(transfer(towards, vec![population], |axis| moved_into(step[axis])));

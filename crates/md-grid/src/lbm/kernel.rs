@@ -89,6 +89,7 @@ impl<'g, T> Parts<'g, T> {
 pub(super) type Components<'g, T> = [&'g mut [T]; POPULATIONS];
 
 /// Where a sweep reads and writes.
+#[expect(clippy::large_enum_variant, reason = "made once per sweep, of references")]
 pub enum Pass<'g, T> {
     /// From one grid into the neighbours' places of another.
     Push {
@@ -294,6 +295,7 @@ fn in_place_vectors<S: Simd, T: LaneReal, F: Forcing>(
     let grid = grid.map(|row| T::vectors_mut(simd, row));
     let count = grid[0].len();
     let grid = grid.map(|row| &mut row[..count]);
+    #[expect(clippy::needless_range_loop, reason = "one index into nineteen rows")]
     for at in 0..count {
         let before = std::array::from_fn(|population| grid[population][at]);
         let after = collide::<S, T, F>(simd, coefficients, before);

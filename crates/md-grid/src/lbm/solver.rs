@@ -162,8 +162,8 @@ impl<T: LaneReal> Flow<T> {
                 }
                 let mut state = initial([0, 1, 2].map(|axis| self.block.origin[axis] + node[axis] as usize));
                 // What is measured as velocity has half a step of the force in it.
-                for axis in 0..3 {
-                    state.velocity[axis] -= half_force[axis] / (1.0 + state.excess_density);
+                for (velocity, force) in state.velocity.iter_mut().zip(half_force) {
+                    *velocity -= force / (1.0 + state.excess_density);
                 }
                 let place = self.layout.index(node);
                 for (population, component) in components(&mut self.grid).into_iter().enumerate() {

@@ -143,7 +143,7 @@ fn index<T: Real>(nodes: [usize; 3], step: u64, blocks: &[[u64; 6]]) -> String {
 fn write_piece<T: LaneReal>(out: &mut dyn Write, flow: &Flow<T>, nodes: [usize; 3]) -> io::Result<()> {
     let block = flow.block();
     let count = block.size.iter().product::<usize>();
-    write!(out, "{OPENING}{}<ImageData {}>\n", attributes("ImageData"), geometry(nodes))?;
+    writeln!(out, "{OPENING}{}<ImageData {}>", attributes("ImageData"), geometry(nodes))?;
     writeln!(out, "<Piece Extent=\"{}\">", bounds(extent(block)))?;
     writeln!(out, "<CellData Scalars=\"density\" Vectors=\"velocity\">")?;
     let mut offset = 0;
