@@ -90,6 +90,54 @@ fn a_run_in_two_parts_has_the_bits_of_one_at_once() {
 }
 
 #[test]
+fn every_integrator_goes_on() {
+    let workdir = melt();
+    for (ranks, keys) in [
+        (2, "kind=\"csvr\",temperature=1.0,relaxation=0.1"),
+        (1, "kind=\"nose-hoover\",temperature=1.0,relaxation=0.1"),
+        (3, "kind=\"berendsen\",temperature=1.0,relaxation=0.1"),
+        (2, "kind=\"rescale\",temperature=1.0"),
+    ] {
+        let options = format!("--set integrator={{{keys}}}");
+        at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
+        expect_same_bits(&workdir, &options);
+    }
+    // Its heat is counted by ranks, and added up when somebody looks.
+    let options = "--set integrator={kind=\"langevin\",temperature=1.0,friction=1.0}";
+    at_once_and_in_parts(&workdir, [Start::Threads(2); 2], [options; 2]);
+    let [whole, parts] = ["whole", "parts"].map(|folder| workdir.read(&format!("{folder}/traj.extxyz")));
+    assert_eq!(whole, parts);
+    expect_same_numbers(&workdir, options);
+    // The box has changed, and is divided anew.
+    let barostat = "{kind=\"berendsen\",pressure=1.0,relaxation=1.0,compressibility=0.1}";
+    let options =
+        format!("--set integrator={{kind=\"csvr\",temperature=1.0,relaxation=0.1,barostat={barostat}}}");
+    at_once_and_in_parts(&workdir, [Start::Threads(2); 2], [&options; 2]);
+    expect_same_numbers(&workdir, &options);
+}
+
+#[test]
+fn stages_go_on_where_they_were() {
+    let stages = "[[stage]]\nsteps = 40\nintegrator = { kind = \"csvr\", temperature = { from = 1.0, to = 2.0 }, relaxation = 0.1 }\n\
+                  [[stage]]\nsteps = 20\nintegrator = { kind = \"nose-hoover\", temperature = 2.0, relaxation = 0.1 }\n";
+    let workdir = Workdir::new(&format!("{}\n{stages}", MELT.replace("steps = 20\n", "")));
+    workdir
+        .succeed(Start::Threads(2), "run melt.toml --output whole --quiet --set output.checkpoint.every=25");
+    let last =
+        |folder: &str| workdir.read(&format!("{folder}/thermo.csv")).lines().last().unwrap().to_owned();
+    for step in [25, 50] {
+        let call = format!("run melt.toml --output again --quiet --resume whole/checkpoint-{step}.mdc");
+        workdir.succeed(Start::Threads(2), &call);
+        assert_eq!(last("again"), last("whole"), "from step {step}");
+    }
+    workdir.write("one.toml", MELT.replace("steps = 20", "steps = 80"));
+    let said =
+        workdir.call(Start::Threads(2), "run one.toml --output other --resume whole/checkpoint-50.mdc");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("it is of stage 2, and the run has 1"), "{said:?}");
+}
+
+#[test]
 fn over_mpi_too_and_with_another_backend() {
     if !p2p_available() {
         return;
