@@ -35,6 +35,9 @@ fn the_version_and_the_help_of_the_program() {
       fit            Measure what messages and computation cost on this machine, and fit a model:
                      machine.toml, fit.svg
       predict        Predict the time of a step on any number of ranks from a machine's measured costs
+      partition      Tell what partitions come to on any number of ranks, without running:
+                     partition.csv, partition.svg
+      inspect        Show what a checkpoint holds, and check it
       backends       List the halo backends and whether they are available here
       schema         Print the JSON Schema of a scenario, for editors
       help           Print this message or the help of the given subcommand(s)

@@ -153,7 +153,7 @@ fn files_that_cannot_be_written_or_read() {
     let nowhere = error(&workdir, "run melt.toml --trace /proc/none/t.json", Start::Threads(2));
     assert_eq!(
         nowhere,
-        "exit code 2\nerror: cannot create the folder of `/proc/none/t.json`: No such file or directory (os error 2)\n\
+        "exit code 2\nerror: cannot create the folder of `/proc/none/.t.json.unfinished`: No such file or directory (os error 2)\n\
          choose a directory you may write to with --output DIR, or set output.directory in the scenario\n"
     );
     let own = error(&workdir, "run melt.toml --trace melt.toml", Start::Threads(2));

@@ -16,6 +16,8 @@ use crate::fault::{Fault, Files, Promise};
 use crate::support::{MELT, Workdir, as_from_a_terminal, md_cli};
 
 /// What is promised: so long after the fault everything is over, the watchdog's own limit included.
+/// Columns of thermo.csv.
+const COLUMNS: usize = 19;
 const WITHIN: Duration = Duration::from_secs(10);
 /// Start of a job on a machine that has other work.
 const START: Duration = Duration::from_secs(60);
@@ -164,7 +166,7 @@ impl Job {
         let rows = self.rows();
         let expected = (0..rows.len()).map(|number| (number * EVERY).to_string());
         let steps = rows.iter().map(|row| row.split(',').next().unwrap_or_default());
-        let whole = rows.iter().all(|row| row.split(',').count() == 7);
+        let whole = rows.iter().all(|row| row.split(',').count() == COLUMNS);
         let least = if files == Files::Readable { 0 } else { before.max(1) };
         if rows.len() < least || !whole || !steps.eq(expected) {
             return Err(format!("{before} rows have become {}, or not all of them are whole", rows.len()));

@@ -8,8 +8,9 @@ use md_engine::Simulation;
 
 const EXCHANGES: usize = 1000;
 const STEPS: usize = 30;
-/// `auto`, which opens its candidates at the first negotiation, has used each of them by then.
-const WARM_UP: usize = 100;
+/// `auto`, which opens its candidates at the first negotiation, has used each of them by then, and the look at the balance after step 100
+/// is over.
+const WARM_UP: usize = 101;
 const BYTES: usize = 2000;
 
 /// No rebuild after the first.

@@ -232,9 +232,10 @@ pub(super) mod tests {
             varied: Vec::new(),
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);
-        assert_eq!(strategies.len(), 2 * 2 * 2 * 2);
+        let all = 2 * 2 * 2 * PartitionKind::ALL.len();
+        assert_eq!(strategies.len(), all);
         assert_eq!(strategies[0].backend, Backend::P2p);
-        assert_eq!(strategies[15].backend, Backend::Shm);
+        assert_eq!(strategies[all - 1].backend, Backend::Shm);
     }
 
     /// Of these backends with these values of two keys, as `backend settings`.
