@@ -15,9 +15,9 @@ use crate::clock::{self, Jump};
 use crate::fault::{Fault, Files, Promise};
 use crate::support::{MELT, Workdir, as_from_a_terminal, md_cli};
 
-/// What is promised: so long after the fault everything is over, the watchdog's own limit included.
 /// Columns of thermo.csv.
 const COLUMNS: usize = 19;
+/// What is promised: so long after the fault everything is over, the watchdog's own limit included.
 const WITHIN: Duration = Duration::from_secs(10);
 /// Start of a job on a machine that has other work.
 const START: Duration = Duration::from_secs(60);
