@@ -34,18 +34,21 @@ build: setup
 run: build
 	scripts/mpirun.sh $(RANKS) $(TARGET)/release/md-cli run $(SCENARIO)
 
-# `docs-check` takes the program that the tests have just built. Without MPI, md-core and the unit tests are the same.
+# Tests of the program often wait; models are checked beside them, at the lowest priority. `docs-check` takes the program that the tests
+# have just built. Without MPI, md-core and the unit tests are the same; what only tests use is seen there too.
 test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
-	cargo test --workspace --no-fail-fast
+	cargo clippy --workspace --no-default-features -- -D warnings
+	cargo test --workspace --no-run
+	@mkdir -p $(TARGET); $(MAKE) loom >$(TARGET)/loom.log 2>&1 & beside=$$!; \
+		cargo test --workspace --no-fail-fast; tests=$$?; \
+		wait $$beside; loom=$$?; cat $(TARGET)/loom.log; exit $$((tests || loom))
 	$(MAKE) examples
 	$(MAKE) docs-check BUILD_MD_CLI=
 	cargo test --workspace --no-fail-fast --no-default-features --test conformance --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::
-	$(MAKE) loom
 	scripts/test-ase.sh
 	scripts/check-arm.sh
 	$(MAKE) deny
@@ -89,7 +92,7 @@ nightly: setup
 # A directory of its own: other flags would build everything anew.
 loom:
 	CARGO_TARGET_DIR=$(TARGET)/loom RUSTFLAGS="--cfg loom" \
-		cargo test -p md-comm --no-default-features --profile model --lib _model::
+		nice -n 19 cargo test -p md-comm --no-default-features --profile model --lib _model::
 
 # Other seeds than those of `make test`, which tries 2,000 cases: FUZZ_SECONDS=36000 FUZZ_SEED=7.
 fuzz:

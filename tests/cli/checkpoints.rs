@@ -130,7 +130,7 @@ fn stages_go_on_where_they_were() {
         workdir.succeed(Start::Threads(2), &call);
         assert_eq!(last("again"), last("whole"), "from step {step}");
     }
-    workdir.write("one.toml", MELT.replace("steps = 20", "steps = 80"));
+    workdir.write("one.toml", &MELT.replace("steps = 20", "steps = 80"));
     let said =
         workdir.call(Start::Threads(2), "run one.toml --output other --resume whole/checkpoint-50.mdc");
     assert_eq!(said.code, Some(2), "{said:?}");

@@ -274,7 +274,7 @@ mod tests {
             }
             let mean = sums[0] / samples;
             let variance = sums[1] / samples - mean * mean;
-            let expected = (ATOMS * TEMPERATURE, ATOMS * TEMPERATURE * TEMPERATURE);
+            let expected = ((ATOMS + 1.0) * TEMPERATURE, (ATOMS + 1.0) * TEMPERATURE * TEMPERATURE);
             assert!((mean / expected.0 - 1.0).abs() < 0.04, "{axes:?}: mean {mean}");
             assert!((variance / expected.1 - 1.0).abs() < 0.25, "{axes:?}: variance {variance}");
         }

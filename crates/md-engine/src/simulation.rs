@@ -99,6 +99,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
     ) -> Result<Self, EngineError> {
         memory::or_error(|| {
             check_ranks(setup, world)?;
+            let setup = &setup.clone().weighted(world)?;
             let mut particles = initial::particles(setup, world)?;
             interaction.register(&mut particles);
             let mut simulation = Self::make(world, setup, interaction, particles)?;
@@ -127,7 +128,12 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         restored: Restored,
     ) -> Result<Self, EngineError> {
         let shared = restored.shared()?;
-        let setup = &Restored::setup(&shared, setup)?;
+        check_ranks(setup, world)?;
+        let mut setup = Restored::setup(&shared, setup)?;
+        if setup.domain == setup.config.domain() {
+            setup = setup.weighted(world)?;
+        }
+        let setup = &setup;
         let mut particles = Particles::default();
         interaction.register(&mut particles);
         let at_checkpoint = restored.place(&mut particles, setup, world)?;
@@ -164,7 +170,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         check_ranks(setup, world)?;
         let threads = Threads::new(setup.config.parallel.threads);
         let (threads, simd) = common_ground(world, threads, setup.simd)?;
-        let own = Setup { simd, ..setup.clone() }.weighted(world)?;
+        let own = Setup { simd, ..setup.clone() };
         let (setup, config) = (&own, &own.config);
         setup.check_division(&setup.division, interaction.cutoff())?;
         let NeighborConfig { rebuild, skin, .. } = config.neighbor;

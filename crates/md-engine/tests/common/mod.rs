@@ -23,10 +23,12 @@ pub(crate) fn on_ranks<T: Send>(
     ranks: usize,
     work: impl Fn(&dyn World) -> Result<T, EngineError> + Sync,
 ) -> T {
-    let limit = Duration::from_secs(120);
+    let limit = Duration::from_secs(30);
     let ended = local::run(ranks, limit, |world| work(world).map_err(|error| error.to_string()));
-    let mut values: Vec<T> = ended.into_iter().map(|ended| ended.unwrap().unwrap()).collect();
-    values.swap_remove(0)
+    let (values, errors): (Vec<_>, Vec<_>) = ended.into_iter().map(Result::unwrap).partition(Result::is_ok);
+    // One rank's error makes others wait in vain: all are told.
+    assert!(errors.is_empty(), "{:?}", errors.into_iter().filter_map(Result::err).collect::<Vec<_>>());
+    values.into_iter().map(Result::unwrap).next().unwrap()
 }
 
 /// Largest difference of a coordinate of any particle.
