@@ -122,13 +122,13 @@ fn stages_go_on_where_they_were() {
                   [[stage]]\nsteps = 20\nintegrator = { kind = \"nose-hoover\", temperature = 2.0, relaxation = 0.1 }\n";
     let workdir = Workdir::new(&format!("{}\n{stages}", MELT.replace("steps = 20\n", "")));
     workdir
-        .succeed(Start::Threads(2), "run melt.toml --output whole --quiet --set output.checkpoint.every=25");
+        .succeed(Start::Threads(2), "run melt.toml --output whole --quiet --set output.checkpoint.every=25 --set output.checkpoint.keep=3");
     let last =
         |folder: &str| workdir.read(&format!("{folder}/thermo.csv")).lines().last().unwrap().to_owned();
     for step in [25, 50] {
-        let call = format!("run melt.toml --output again --quiet --resume whole/checkpoint-{step}.mdc");
+        let call = format!("run melt.toml --output from-{step} --quiet --resume whole/checkpoint-{step}.mdc");
         workdir.succeed(Start::Threads(2), &call);
-        assert_eq!(last("again"), last("whole"), "from step {step}");
+        assert_eq!(last(&format!("from-{step}")), last("whole"), "from step {step}");
     }
     workdir.write("one.toml", &MELT.replace("steps = 20", "steps = 80"));
     let said =

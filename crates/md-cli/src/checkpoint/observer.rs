@@ -59,9 +59,9 @@ impl<'a> Checkpoints<'a> {
         Self { world, when, first_step, last_step, ends_early: false, stage, root }
     }
 
-    /// From here on steps are those of a stage.
-    pub fn begin_stage(&mut self, stage: BegunStage, last_step: u64) {
-        (self.stage, self.last_step, self.ends_early) = (stage, last_step, false);
+    /// From here on steps are those of a stage; of the last one, it is known where the run ends.
+    pub fn begin_stage(&mut self, stage: BegunStage, end_of_run: Option<u64>) {
+        (self.stage, self.last_step, self.ends_early) = (stage, end_of_run.unwrap_or(u64::MAX), false);
     }
 
     fn write(&self, now: &Snapshot) -> Result<(), WriteError> {

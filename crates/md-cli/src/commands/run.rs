@@ -245,8 +245,9 @@ fn run_stages(
             simulation.begin_stage(kind, barostat, stage.steps)?;
             first_step = simulation.state().step;
         }
-        observers.begin_stage(stage, BegunStage { number, first_step });
         let last = first_step + stage.steps;
+        let end_of_run = (number + 1 == stages.len()).then_some(last);
+        observers.begin_stage(stage, BegunStage { number, first_step }, end_of_run);
         simulation.run(last.saturating_sub(simulation.state().step), &mut observers.all())?;
         let state = simulation.state();
         if state.step < last && !state.integrator.is_finished() {
@@ -336,11 +337,11 @@ impl<'c> Observers<'c> {
     }
 
     /// From here on the intervals are those of a stage, which says its name on the screen.
-    fn begin_stage(&mut self, stage: &StagePlan, begun: BegunStage) {
+    fn begin_stage(&mut self, stage: &StagePlan, begun: BegunStage, end_of_run: Option<u64>) {
         let first = begun.first_step;
         self.thermo.interval = stage.thermo;
         self.thermo.last_step = first + stage.steps;
-        self.checkpoints.begin_stage(begun, first + stage.steps);
+        self.checkpoints.begin_stage(begun, end_of_run);
         self.frames.interval = stage.trajectory;
         if let (Some((_, console)), false) = (&self.thermo.rows, stage.name.is_empty()) {
             let Console { screen, progress, .. } = &mut *console.borrow_mut();
