@@ -10,7 +10,7 @@
 //! ```
 //!
 //! All ranks have the same table and come to the same decision without a word. Weighed by pairs, it follows from counts and the model in
-//! [`cost`], so a run that is repeated balances at the same steps in the same way, to the last bit. Weighed by measured time it does
+//! `cost`, so a run that is repeated balances at the same steps in the same way, to the last bit. Weighed by measured time it does
 //! not; then [`Balancing::division`] says what was done, and [`replay`] repeats it.
 
 mod cost;
