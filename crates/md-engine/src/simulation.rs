@@ -250,9 +250,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         Ok(())
     }
 
-    /// One step: the box changes where a barostat acts after the step before; positions to t + dt; then either migrate, make the border and rebuild the neighbourhood, or leave
-    /// ghosts to be gathered; forces, inner ones while the halo is in flight; velocities to t + dt, which wait until
-    /// somebody looks at them or the next step begins, where the integrator allows it. *Collective.*
+    /// One step: where it is time, the division is looked at and the box follows the barostat; positions to t + dt; then either
+    /// migrate, make the border and rebuild the neighbourhood, or leave ghosts to be gathered; forces, inner ones while the halo is in
+    /// flight; velocities to t + dt, which wait until somebody looks at them or the next step begins, where the integrator allows it.
+    /// *Collective.*
     ///
     /// # Errors
     /// Communication; lost particles.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::directory::KnownFile;
+use super::known_file::KnownFile;
 use super::lock::Holder;
 
 /// A failed output. [`OutputError::Create`] happens before the run and is a matter of what the user asked for; the

@@ -10,8 +10,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::choices::ChoiceEntry;
-use super::directory::{KnownFile, OutputDirectory};
+use super::directory::OutputDirectory;
 use super::error::OutputError;
+use super::known_file::KnownFile;
 use super::record_file::RecordFile;
 use super::statistics::{PhaseStatistics, phase_statistics};
 use super::summary::{Phases, key_of_null};

@@ -16,6 +16,7 @@ mod choices;
 mod directory;
 mod error;
 mod identity;
+mod known_file;
 mod lock;
 mod record_file;
 
@@ -36,9 +37,10 @@ pub mod warnings;
 #[cfg(test)]
 mod fixtures;
 
-pub use directory::{KnownFile, OutputDirectory, ResultFiles};
+pub use directory::{OutputDirectory, ResultFiles};
 pub use error::{Intact, OutputError};
 pub use extxyz::{FrameBox, SpeciesLabel, TrajectoryWriter};
+pub use known_file::KnownFile;
 pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};
 pub use record_file::RecordFile;

@@ -5,8 +5,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::choices::ChoiceEntry;
-use super::directory::KnownFile;
 use super::error::OutputError;
+use super::known_file::KnownFile;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::report::RunFacts;
 use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::directory::KnownFile;
 use super::error::OutputError;
+use super::known_file::KnownFile;
 use super::statistics::phase_statistics;
 use md_engine::{BalanceReport, ParticleRow, Phase, RankTiming, Timings};
 use md_lab::RunContext;

@@ -4,8 +4,9 @@ use md_engine::Thermo;
 
 use crate::checkpoint::OutputMark;
 
-use super::directory::{KnownFile, OutputDirectory};
+use super::directory::OutputDirectory;
 use super::error::OutputError;
+use super::known_file::KnownFile;
 use super::record_file::RecordFile;
 use super::tables::rows;
 

@@ -1,7 +1,8 @@
 //! `probe.csv`: the state of some nodes of a flow over time.
 
-use crate::output::directory::{KnownFile, OutputDirectory};
+use crate::output::directory::OutputDirectory;
 use crate::output::error::OutputError;
+use crate::output::known_file::KnownFile;
 use crate::output::record_file::RecordFile;
 use crate::output::tables::rows;
 
