@@ -35,19 +35,19 @@ run: build
 	scripts/mpirun.sh $(RANKS) $(TARGET)/release/md-cli run $(SCENARIO)
 
 # Tests of the program often wait; models are checked beside them, at the lowest priority. `docs-check` takes the program that the tests
-# have just built. Without MPI, md-core and the unit tests are the same; what only tests use is seen there too.
+# have just built. Without MPI, md-core and the unit tests are the same.
 test: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
-	cargo clippy --workspace --no-default-features -- -D warnings
 	cargo test --workspace --no-run
 	@mkdir -p $(TARGET); $(MAKE) loom >$(TARGET)/loom.log 2>&1 & beside=$$!; \
 		cargo test --workspace --no-fail-fast; tests=$$?; \
 		wait $$beside; loom=$$?; cat $(TARGET)/loom.log; exit $$((tests || loom))
 	$(MAKE) examples
 	$(MAKE) docs-check BUILD_MD_CLI=
-	cargo test --workspace --no-fail-fast --no-default-features --test conformance --test cli --test truth -- \
+	cargo test --workspace --no-fail-fast --no-default-features --features metis --test conformance --test cli --test truth -- \
 		broken_runs:: commands:: compare:: launch:: configs::
 	scripts/test-ase.sh
 	scripts/check-arm.sh
