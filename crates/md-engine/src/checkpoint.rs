@@ -29,6 +29,10 @@ const WORDS_BEHIND: usize = 6;
 const POSITION: std::ops::Range<usize> = 0..3;
 const ID: usize = 6;
 const SPECIES: usize = 7;
+/// Lengths of the box that a particle may have moved since the last rebuild.
+const MOST_LENGTHS: f64 = 1e6;
+/// No run makes more steps.
+const MOST_STEPS: u64 = u64::MAX / 2;
 /// Words that move with every particle.
 const LEAST_MOVING: usize = 9;
 
@@ -140,6 +144,18 @@ impl Shared {
         })
     }
 
+    /// Whether a run can have been in this state.
+    fn is_sound(&self) -> bool {
+        let Self { time, timestep, time_at_start, origin, lengths, reservoirs, memory, .. } = self;
+        let numbers =
+            [time, timestep, time_at_start].into_iter().chain(origin).chain(reservoirs).chain(memory);
+        let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, .. } = self.neighborhood;
+        let counts = [self.step, self.history.steps_since, rebuilds, dangerous_rebuilds, dangerous_checks];
+        numbers.chain(lengths).all(|number| number.is_finite())
+            && lengths.iter().all(|&length| length > 0.0)
+            && counts.into_iter().chain([self.energy.looks]).all(|count| count <= MOST_STEPS)
+    }
+
     /// The time of a step 0 for steps of another length from here on.
     pub(crate) fn time_at_start(&self, timestep: f64) -> f64 {
         if timestep == self.timestep { self.time_at_start } else { self.time - self.step as f64 * timestep }
@@ -198,13 +214,16 @@ const ROWS: &str = "the particles of a checkpoint";
 impl Restored {
     pub(crate) fn shared(&self) -> Result<Shared, EngineError> {
         let what = "the state of the checkpoint is not one of this version of md";
-        Shared::from_words(&self.shared).ok_or_else(|| EngineError::Config(what.to_owned()))
+        let shared = Shared::from_words(&self.shared).filter(Shared::is_sound);
+        shared.ok_or_else(|| EngineError::Config(what.to_owned()))
     }
 
     /// The setup with the box of the checkpoint, and its instruction set where this CPU has it.
     pub(crate) fn setup(shared: &Shared, setup: &Setup) -> Result<Setup, EngineError> {
         let domain = Domain { origin: shared.origin, lengths: shared.lengths, ..setup.domain };
-        let mut own = if domain == setup.domain { setup.clone() } else { setup.in_box(domain)? };
+        let foreign = |error| EngineError::Config(format!("the box of the checkpoint does not do: {error}"));
+        let mut own =
+            if domain == setup.domain { setup.clone() } else { setup.in_box(domain).map_err(foreign)? };
         let is_named = matches!(own.config.parallel.simd, crate::config::SimdChoice::Named(_));
         if !is_named && shared.simd.is_available() {
             own.simd = shared.simd;
@@ -270,8 +289,21 @@ impl Restored {
         if any(is_foreign, world)? {
             return wrong(format!("the checkpoint has particles of more than {species} species"));
         }
+        if any(self.rows.chunks_exact(self.row_words).any(|row| is_unsound(row, setup)), world)? {
+            return wrong("the checkpoint has numbers of a particle that no run has".to_owned());
+        }
         Ok(())
     }
+}
+
+/// Whether a row has a number that is none, or a place so far off that its distance to the box is rounded.
+fn is_unsound(row: &[u64], setup: &Setup) -> bool {
+    let Domain { origin, lengths, .. } = setup.domain;
+    let behind = &row[row.len() - WORDS_BEHIND..];
+    let is_far =
+        |place: [f64; 3]| (0..3).any(|dim| (place[dim] - origin[dim]).abs() > MOST_LENGTHS * lengths[dim]);
+    let is_number = |word: &u64| f64::from_bits(*word).is_finite();
+    is_far(vector(row)) || is_far(vector(behind)) || !row[..ID].iter().chain(behind).all(is_number)
 }
 
 /// Brings rows to ranks. *Collective.*

@@ -99,7 +99,7 @@ pub struct EnergyReport {
     /// Time of the last, \[time\].
     pub time: f64,
     first_conserved: f64,
-    looks: u64,
+    pub(crate) looks: u64,
 }
 
 impl EnergyReport {

@@ -121,7 +121,8 @@ impl Header {
             return Err(format!("it is cut: it has {found} of {bytes} bytes"));
         }
         let fits = ranks.checked_mul(ENTRY).is_some_and(|entries| entries <= bytes - index.min(bytes));
-        if found > bytes || !fits || ranks == 0 {
+        let is_row = (1..=bytes / WORD).contains(&row_words);
+        if found > bytes || !fits || ranks == 0 || !is_row {
             return Err(format!("it is damaged: it has {found} bytes, but its header says {bytes}"));
         }
         Ok((self, Layout { index, ranks, row_words }))

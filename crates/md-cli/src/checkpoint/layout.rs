@@ -102,6 +102,13 @@ impl Layout {
         if checksum != u64::from(crc32fast::hash(&bytes[..2 * WORD as usize])) {
             return Err(format!("it is damaged: the checksum of the index of rank {rank} is wrong"));
         }
+        let there = file.metadata().map_err(|error| error.to_string())?.len();
+        let room = there.saturating_sub(at);
+        // The first of the two keeps the product in the second in range.
+        let fits = at >= self.slabs() && rows <= room / self.row_bytes() && self.slab_bytes(rows) <= room;
+        if !fits {
+            return Err(format!("it is damaged: {rows} particles of rank {rank} do not fit at byte {at}"));
+        }
         Ok(Slab { at, rows })
     }
 }

@@ -12,6 +12,7 @@ use super::layout::{Block, Layout, WORD, read_at};
 use super::{CheckpointError, OutputMark};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::printable::escaped;
 
 /// A checkpoint that a run goes on from.
 #[derive(Debug)]
@@ -53,14 +54,14 @@ pub fn read(world: &dyn World, path: &Path, inputs: &Inputs, setup: &Setup) -> R
         return Err(RunError::Checkpoint(CheckpointError {
             advice: Some(format!(
                 "nothing is left to do: ask for more steps, as in --steps {}",
-                done + steps.max(1)
+                done.saturating_add(steps.max(1))
             )),
             ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
         }));
     }
     let (stage, stages) = (header.stage.number, inputs.scenario.stages());
     let Some(plan) = stages.get(stage) else {
-        let problem = format!("it is of stage {}, and the run has {}", stage + 1, stages.len());
+        let problem = format!("it is of stage {}, and the run has {}", stage.saturating_add(1), stages.len());
         let advice = Some("give the scenario the stages that it had".to_owned());
         return Err(RunError::Checkpoint(CheckpointError { advice, ..CheckpointError::new(path, problem) }));
     };
@@ -212,10 +213,10 @@ fn described(path: &Path, header: &Header, rows: &[u64]) -> String {
     let outputs =
         outputs.iter().map(|OutputMark { file, bytes, .. }| format!("output        {file}, {bytes} bytes\n"));
     let outputs = outputs.collect::<String>();
-    format!(
+    escaped(&format!(
         "checkpoint    {}\nwritten by    md {version}\nstep          {step}\ntime          {time:?}\nparticles     {atoms}\n\
          box           {lengths:?} from {origin:?}\nranks         {ranks} with {least} to {most} particles\n\
          size          {bytes} bytes\nchecksums     all right\n{outputs}\n# the scenario\n\n{scenario}",
         path.display()
-    )
+    ))
 }

@@ -17,13 +17,13 @@ use md_core::{Domain, Particle};
 use md_engine::{EngineError, ParticleRow, ParticleSource, RowVector, Setup, Simulation};
 
 /// No case takes longer.
-const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// Larger systems are not run.
 const MOST_ATOMS: u64 = 600;
 /// More threads than this are not started.
 const MOST_THREADS: usize = 8;
 /// Steps of what was accepted.
-const STEPS: u64 = 3;
+pub(crate) const STEPS: u64 = 3;
 
 /// Something that is tried.
 pub(crate) trait Trial: Sized + Send + 'static {
@@ -71,16 +71,21 @@ impl Case {
 
     /// What `run` does before it computes.
     fn set_up(&self, scenario: &Path) -> Result<Setup, RunError> {
+        let (inputs, setup) = self.inputs(scenario)?;
+        memory::expect(&inputs, &setup, memory::available(setup.ranks))?;
+        Ok(setup)
+    }
+
+    /// What is read and set up.
+    pub(crate) fn inputs(&self, scenario: &Path) -> Result<(Inputs, Setup), RunError> {
         let mut words = vec!["md-cli".into(), "check".into(), scenario.as_os_str().to_owned()];
         words.extend(self.overrides.iter().map(|text| format!("--set={text}").into()));
         let Ok(Cli { command: Command::Check(args) }) = Cli::try_parse_from(words) else {
             unreachable!("`check` takes any override")
         };
         let inputs = Inputs::read(&args.scenario())?;
-        let ranks = inputs.scenario.parallel.ranks;
-        let setup = setup::of_inputs(&inputs, ranks)?;
-        memory::expect(&inputs, &setup, memory::available(ranks))?;
-        Ok(setup)
+        let setup = setup::of_inputs(&inputs, inputs.scenario.parallel.ranks)?;
+        Ok((inputs, setup))
     }
 }
 
@@ -197,7 +202,7 @@ fn compare(setup: &Setup, found: &[ParticleRow], expected: &[ParticleRow]) -> Re
 
 /// Only the steps themselves show that particles are on top of each other, or a time step too large; everything else was to be
 /// seen before.
-fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, String> {
+pub(crate) fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, String> {
     match error {
         EngineError::Exploded { .. }
         | EngineError::Lost { .. }

@@ -1,4 +1,4 @@
-//! Scenarios, overrides, particle files, trajectories, machines, timelines and tables that nobody has thought of: nothing panics or
+//! Scenarios, overrides, particle files, trajectories, checkpoints, machines, timelines and tables that nobody has thought of: nothing panics or
 //! hangs, what is refused names its key or line, and what is accepted is run, with the forces of the direct sum, or gives
 //! numbers that times can have.
 //!
@@ -14,6 +14,7 @@
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "this is a test, which says how fast it was")]
 
 mod case;
+mod checkpoints;
 mod files;
 mod predictions;
 mod scenarios;
@@ -74,17 +75,29 @@ fn scenarios() {
 
 #[test]
 fn overrides() {
-    fuzz("overrides", 0.2, scenarios::overridden(), scenarios::Overridden::case);
+    fuzz("overrides", 0.15, scenarios::overridden(), scenarios::Overridden::case);
 }
 
 #[test]
 fn particle_files() {
-    fuzz("particle files", 0.2, files::changed(), files::Changed::case);
+    fuzz("particle files", 0.15, files::changed(), files::Changed::case);
 }
 
 #[test]
 fn trajectories() {
     fuzz("trajectories", 0.1, files::trajectories(), Trajectory::case);
+}
+
+#[test]
+fn checkpoints() {
+    fuzz("checkpoints", 0.1, checkpoints::changed(), Clone::clone);
+}
+
+#[test]
+fn unchanged_checkpoints_are_gone_on_from() {
+    for ranks in [1, 2] {
+        assert_eq!(checkpoints::valid(ranks).goes_on(), Ok(Ok(())));
+    }
 }
 
 #[test]

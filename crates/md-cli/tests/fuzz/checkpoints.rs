@@ -1,0 +1,230 @@
+//! Checkpoints, made from one that a run has written: numbers of the header, of the index and of particles are replaced and the checksums made
+//! anew, so that what is behind them is reached; and bytes are damaged, which the checksums must find.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use md_cli::checkpoint;
+use md_cli::error::RunError;
+use md_comm::local;
+use md_engine::{EngineError, Simulation};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use crate::case::{Case, LIMIT, STEPS, Trial, check_failure};
+use crate::scenarios::damaged;
+
+const SCENARIO: &str = "[simulation]\ntimestep = 0.002\nsteps = 20\n[system]\ntemperature = 1.0\n\
+    lattice = { kind = \"fcc\", density = 0.8442, cells = [4, 4, 4] }\n[integrator]\nkind = \"csvr\"\ntemperature = 1.0\nrelaxation = 0.5\n\
+    [parallel]\nbackend = \"local\"\nranks = 1\n[output]\ndirectory = \"out\"\ncheckpoint = { every = 10 }\n";
+
+/// Bytes before the header's text, and of the text with its padding here.
+const PREAMBLE: usize = 16;
+const TEXT: usize = 16 << 10;
+
+/// Bits of numbers that no particle, box or count has.
+const WORDS: [u64; 12] = [
+    0,
+    1,
+    1 << 32,
+    u64::MAX,
+    u64::MAX - 7,
+    0x7ff8_0000_0000_0000,
+    0x7ff0_0000_0000_0000,
+    0xfff0_0000_0000_0000,
+    0x7fe0_0000_0000_0000,
+    0x4376_3457_85d8_a000,
+    0xc000_0000_0000_0000,
+    0x3ff0_0000_0000_0000,
+];
+
+/// A checkpoint in its parts: of one rank, in one block.
+#[derive(Debug, Clone)]
+struct Parts {
+    header: Value,
+    rows: Vec<u8>,
+}
+
+/// The checkpoint of a run.
+fn valid_parts() -> &'static Parts {
+    static PARTS: OnceLock<Parts> = OnceLock::new();
+    PARTS.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("fuzz.toml"), SCENARIO).expect("a scenario");
+        let ended = Command::new(env!("CARGO_BIN_EXE_md-cli"))
+            .args(["run", "fuzz.toml", "--quiet", "--steps", "10"])
+            .current_dir(&folder)
+            .output()
+            .expect("the program starts");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        let bytes = fs::read(folder.path().join("out/checkpoint-10.mdc")).expect("a checkpoint");
+        let text = PREAMBLE + word(&bytes[8..]) as usize;
+        let header: Value = serde_json::from_slice(&bytes[PREAMBLE..text]).expect("a header");
+        // Behind the text: its checksum, the index of one rank, its rows, their checksum.
+        Parts { header, rows: bytes[text + 8 + 24..bytes.len() - 8].to_vec() }
+    })
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|at| bytes[at]))
+}
+
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let checksum = u64::from(crc32fast::hash(&bytes));
+    bytes.extend(checksum.to_le_bytes());
+    bytes
+}
+
+/// A change that checksums do not show.
+#[derive(Debug, Clone)]
+enum Change {
+    /// Another value in the header.
+    Header(usize, Value),
+    /// Another place or another number of rows in the index.
+    Index(usize, u64),
+    /// Another word of a particle.
+    Row(usize, u64),
+}
+
+/// A file, and ranks to read it.
+#[derive(Debug, Clone)]
+pub(crate) struct Changed {
+    changes: Vec<Change>,
+    damage: Vec<(usize, usize, bool)>,
+    ranks: usize,
+}
+
+pub(crate) fn valid(ranks: usize) -> Changed {
+    Changed { changes: Vec::new(), damage: Vec::new(), ranks }
+}
+
+pub(crate) fn changed() -> impl Strategy<Value = Changed> {
+    let values = [
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(2.5),
+        json!(1e308),
+        json!(1_u64 << 32),
+        json!(1_u64 << 61),
+        json!(u64::MAX),
+        json!("\u{1b}[2J"),
+        json!(""),
+        json!([]),
+        Value::Null,
+    ];
+    let at = any::<usize>;
+    let change = prop_oneof![
+        3 => (at(), select(values.to_vec())).prop_map(|(place, value)| Change::Header(place, value)),
+        2 => (at(), select(WORDS.to_vec())).prop_map(|(place, word)| Change::Index(place, word)),
+        3 => (at(), select(WORDS.to_vec())).prop_map(|(place, word)| Change::Row(place, word)),
+    ];
+    let damage =
+        prop_oneof![5 => Just(Vec::new()), 1 => vec((any::<usize>(), any::<usize>(), any::<bool>()), 1..3)];
+    (vec(change, 0..3), damage, 1..3_usize).prop_map(|(changes, damage, ranks)| Changed {
+        changes,
+        damage,
+        ranks,
+    })
+}
+
+impl Changed {
+    fn bytes(&self) -> Vec<u8> {
+        let Parts { mut header, mut rows } = valid_parts().clone();
+        let length = PREAMBLE + TEXT + 8 + 24 + rows.len() + 8;
+        header["bytes"] = json!(length);
+        let mut index = [(PREAMBLE + TEXT + 8 + 24) as u64, header["atoms"].as_u64().unwrap_or_default()];
+        for change in &self.changes {
+            match change {
+                Change::Header(place, value) => {
+                    let mut leaves = Vec::new();
+                    collect(&mut header, &mut leaves);
+                    let place = place % leaves.len();
+                    *leaves.swap_remove(place) = value.clone();
+                }
+                Change::Index(place, word) => index[place % 2] = *word,
+                Change::Row(place, word) => {
+                    let place = place % (rows.len() / 8) * 8;
+                    rows[place..place + 8].copy_from_slice(&word.to_le_bytes());
+                }
+            }
+        }
+        let mut text = serde_json::to_vec(&header).expect("it is JSON");
+        text.resize(TEXT, b' ');
+        let mut bytes = sealed([&b"md-ckpt1"[..], &(TEXT as u64).to_le_bytes(), &text].concat());
+        bytes.extend(sealed(index.map(u64::to_le_bytes).concat()));
+        bytes.extend(sealed(rows));
+        damaged(bytes, &self.damage)
+    }
+
+    /// Whether a run goes on from it, for some steps.
+    pub(crate) fn goes_on(&self) -> Result<Result<(), String>, String> {
+        Case::of_scenario(SCENARIO.as_bytes().to_vec()).with_files(|scenario| {
+            let file = scenario.with_file_name("checkpoint-10.mdc");
+            fs::write(&file, self.bytes()).map_err(|error| error.to_string())?;
+            if let Err(error) = checkpoint::inspect(&file) {
+                check_refusal(&RunError::Checkpoint(error))?;
+            }
+            self.resume(scenario, &file)
+        })
+    }
+
+    fn resume(&self, scenario: &Path, file: &Path) -> Result<Result<(), String>, String> {
+        let case = Case {
+            overrides: vec![format!("parallel.ranks={}", self.ranks)],
+            ..Case::of_scenario(SCENARIO.as_bytes().to_vec())
+        };
+        let (inputs, setup) = case.inputs(scenario).map_err(|error| error.shown())?;
+        let ended = local::run(self.ranks, LIMIT, |world| {
+            let resumed = checkpoint::read(world, file, &inputs, &setup)?;
+            let mut simulation = Simulation::resume(world, &setup, resumed.restored)?;
+            simulation.run(STEPS, &mut [])?;
+            Ok(simulation.finalise()?)
+        });
+        let ended: Result<Vec<Result<(), RunError>>, _> = ended.into_iter().collect();
+        let ranks = ended.map_err(|panic| panic.to_string())?;
+        match ranks.into_iter().find_map(Result::err) {
+            None => Ok(Ok(())),
+            Some(error) => check_refusal(&error).map(|()| Err(error.shown())),
+        }
+    }
+}
+
+impl Trial for Changed {
+    fn check_here(&self) -> Result<(), String> {
+        self.goes_on()?.or_else(|refusal| {
+            let is_whole = self.changes.is_empty() && self.damage.is_empty();
+            if is_whole { Err(format!("a whole checkpoint is refused: {refusal}")) } else { Ok(()) }
+        })
+    }
+}
+
+/// A refusal says what is wrong with the checkpoint, and nothing of it acts on a terminal.
+fn check_refusal(error: &RunError) -> Result<(), String> {
+    let text = error.shown();
+    if text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')) {
+        return Err(format!("control characters in {text:?}"));
+    }
+    match error {
+        RunError::Checkpoint(_) if error.exit_code() == 2 => Ok(()),
+        RunError::Engine(EngineError::Config(what)) if what.contains("checkpoint") => Ok(()),
+        RunError::Engine(error) => check_failure(error).map(drop),
+        _ => Err(format!("refused with exit code {} and these words: {text}", error.exit_code())),
+    }
+}
+
+/// All values of a header that have no others in them.
+fn collect<'a>(value: &'a mut Value, leaves: &mut Vec<&'a mut Value>) {
+    if !matches!(value, Value::Array(_) | Value::Object(_)) {
+        return leaves.push(value);
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| collect(item, leaves)),
+        Value::Object(entries) => entries.values_mut().for_each(|item| collect(item, leaves)),
+        _ => (),
+    }
+}
