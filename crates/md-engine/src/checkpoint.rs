@@ -147,12 +147,13 @@ impl Shared {
     /// Whether a run can have been in this state.
     fn is_sound(&self) -> bool {
         let Self { time, timestep, time_at_start, origin, lengths, reservoirs, memory, .. } = self;
-        let numbers =
-            [time, timestep, time_at_start].into_iter().chain(origin).chain(reservoirs).chain(memory);
+        let numbers = [time, timestep, time_at_start].into_iter().chain(origin).chain(reservoirs);
         let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, .. } = self.neighborhood;
         let counts = [self.step, self.history.steps_since, rebuilds, dangerous_rebuilds, dangerous_checks];
         numbers.chain(lengths).all(|number| number.is_finite())
             && lengths.iter().all(|&length| length > 0.0)
+            // FIRE begins with an infinite force.
+            && !memory.iter().any(|number| number.is_nan())
             && counts.into_iter().chain([self.energy.looks]).all(|count| count <= MOST_STEPS)
     }
 
