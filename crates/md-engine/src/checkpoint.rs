@@ -29,12 +29,12 @@ const WORDS_BEHIND: usize = 6;
 const POSITION: std::ops::Range<usize> = 0..3;
 const ID: usize = 6;
 const SPECIES: usize = 7;
-/// Lengths of the box that a particle may have moved since the last rebuild.
-const MOST_LENGTHS: f64 = 1e6;
-/// No run makes more steps.
-const MOST_STEPS: u64 = u64::MAX / 2;
 /// Words that move with every particle.
 const LEAST_MOVING: usize = 9;
+/// Lengths of the box between its corner and a particle; farther off, wrapping would lose the digits of a place.
+const MOST_LENGTHS: f64 = 1e6;
+/// No run makes more steps; counts go on without overflow from here.
+const MOST_STEPS: u64 = u64::MAX / 2;
 
 /// What a checkpoint of this rank is written from.
 #[derive(Debug, Clone, Copy)]
@@ -222,7 +222,9 @@ impl Restored {
     /// The setup with the box of the checkpoint, and its instruction set where this CPU has it.
     pub(crate) fn setup(shared: &Shared, setup: &Setup) -> Result<Setup, EngineError> {
         let domain = Domain { origin: shared.origin, lengths: shared.lengths, ..setup.domain };
-        let foreign = |error| EngineError::Config(format!("the box of the checkpoint does not do: {error}"));
+        let foreign = |error| {
+            EngineError::Config(format!("the box of the checkpoint is not one for this scenario: {error}"))
+        };
         let mut own =
             if domain == setup.domain { setup.clone() } else { setup.in_box(domain).map_err(foreign)? };
         let is_named = matches!(own.config.parallel.simd, crate::config::SimdChoice::Named(_));
@@ -297,7 +299,7 @@ impl Restored {
     }
 }
 
-/// Whether a row has a number that is none, or a place so far off that its distance to the box is rounded.
+/// Whether a row has a number that is not finite, or a place too far off.
 fn is_unsound(row: &[u64], setup: &Setup) -> bool {
     let Domain { origin, lengths, .. } = setup.domain;
     let behind = &row[row.len() - WORDS_BEHIND..];

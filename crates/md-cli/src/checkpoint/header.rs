@@ -121,9 +121,13 @@ impl Header {
             return Err(format!("it is cut: it has {found} of {bytes} bytes"));
         }
         let fits = ranks.checked_mul(ENTRY).is_some_and(|entries| entries <= bytes - index.min(bytes));
-        let is_row = (1..=bytes / WORD).contains(&row_words);
-        if found > bytes || !fits || ranks == 0 || !is_row {
+        if found > bytes {
             return Err(format!("it is damaged: it has {found} bytes, but its header says {bytes}"));
+        }
+        if !fits || ranks == 0 || !(1..=bytes / WORD).contains(&row_words) {
+            return Err(format!(
+                "it is damaged: {ranks} ranks and {row_words} words per particle do not fit into {bytes} bytes"
+            ));
         }
         Ok((self, Layout { index, ranks, row_words }))
     }

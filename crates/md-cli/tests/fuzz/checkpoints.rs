@@ -90,6 +90,13 @@ enum Change {
     Row(usize, u64),
 }
 
+/// A word of the index, or of the rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    Index(usize),
+    Row(usize),
+}
+
 /// A file, and ranks to read it.
 #[derive(Debug, Clone)]
 pub(crate) struct Changed {
@@ -166,11 +173,21 @@ impl Changed {
         Case::of_scenario(SCENARIO.as_bytes().to_vec()).with_files(|scenario| {
             let file = scenario.with_file_name("checkpoint-10.mdc");
             fs::write(&file, self.bytes()).map_err(|error| error.to_string())?;
-            if let Err(error) = checkpoint::inspect(&file) {
-                check_refusal(&RunError::Checkpoint(error))?;
+            match checkpoint::inspect(&file) {
+                Ok(text) => check_harmless(&text)?,
+                Err(error) => check_refusal(&RunError::Checkpoint(error))?,
             }
             self.resume(scenario, &file)
         })
+    }
+
+    /// What is said of a checkpoint in which one word of the index or of a particle is another.
+    pub(crate) fn refusal(place: Place, word: u64) -> Result<(), String> {
+        let change = match place {
+            Place::Index(number) => Change::Index(number, word),
+            Place::Row(number) => Change::Row(number, word),
+        };
+        Self { changes: vec![change], ..valid(1) }.goes_on()?
     }
 
     fn resume(&self, scenario: &Path, file: &Path) -> Result<Result<(), String>, String> {
@@ -196,25 +213,37 @@ impl Changed {
 
 impl Trial for Changed {
     fn check_here(&self) -> Result<(), String> {
-        self.goes_on()?.or_else(|refusal| {
-            let is_whole = self.changes.is_empty() && self.damage.is_empty();
-            if is_whole { Err(format!("a whole checkpoint is refused: {refusal}")) } else { Ok(()) }
-        })
+        let whole = Self { damage: Vec::new(), ..self.clone() };
+        let is_damaged = self.bytes() != whole.bytes();
+        match self.goes_on()? {
+            Ok(()) if is_damaged => Err("damaged bytes are not seen".to_owned()),
+            Err(refusal) if self.changes.is_empty() && !is_damaged => {
+                Err(format!("a whole checkpoint is refused: {refusal}"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// A refusal says what is wrong with the checkpoint, and nothing of it acts on a terminal.
 fn check_refusal(error: &RunError) -> Result<(), String> {
     let text = error.shown();
-    if text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')) {
-        return Err(format!("control characters in {text:?}"));
-    }
+    check_harmless(&text)?;
     match error {
         RunError::Checkpoint(_) if error.exit_code() == 2 => Ok(()),
-        RunError::Engine(EngineError::Config(what)) if what.contains("checkpoint") => Ok(()),
+        RunError::Engine(EngineError::Config(what))
+            if what.contains("checkpoint") && error.exit_code() == 2 =>
+        {
+            Ok(())
+        }
         RunError::Engine(error) => check_failure(error).map(drop),
         _ => Err(format!("refused with exit code {} and these words: {text}", error.exit_code())),
     }
+}
+
+fn check_harmless(text: &str) -> Result<(), String> {
+    let acts = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if text.contains(acts) { Err(format!("control characters in {text:?}")) } else { Ok(()) }
 }
 
 /// All values of a header that have no others in them.

@@ -26,6 +26,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use case::{Case, Trial};
+use checkpoints::{Changed, Place};
 use files::{Features, Trajectory};
 use md_cli::input::{InputError, Problem};
 use proptest::strategy::Strategy;
@@ -97,6 +98,26 @@ fn checkpoints() {
 fn unchanged_checkpoints_are_gone_on_from() {
     for ranks in [1, 2] {
         assert_eq!(checkpoints::valid(ranks).goes_on(), Ok(Ok(())));
+    }
+}
+
+/// Checksums are right, numbers are not: each refusal says which.
+#[test]
+fn numbers_of_a_checkpoint_that_no_run_has_are_refused() {
+    let (nan, far) = (f64::NAN.to_bits(), 1e300_f64.to_bits());
+    for (place, word, text) in [
+        (Place::Index(0), 8, "it is damaged: 256 particles of rank 0 do not fit at byte 8"),
+        (
+            Place::Index(1),
+            u64::MAX,
+            "it is damaged: 18446744073709551615 particles of rank 0 do not fit at byte 16432",
+        ),
+        (Place::Row(0), nan, "the checkpoint has numbers of a particle that no run has"),
+        (Place::Row(2), far, "the checkpoint has numbers of a particle that no run has"),
+        (Place::Row(7), 1, "the checkpoint has particles of more than 1 species"),
+    ] {
+        let refusal = Changed::refusal(place, word).expect_err("it is refused");
+        assert!(refusal.ends_with(text), "{place:?}: {refusal}");
     }
 }
 

@@ -116,7 +116,7 @@ pub trait Integrate: Debug {
 /// Words that another integrator remembers.
 fn does_not_fit(count: usize) -> EngineError {
     EngineError::Config(format!(
-        "{count} remembered numbers are not those of this integrator with these keys"
+        "the checkpoint has {count} numbers of an integrator's memory, not those of this integrator with these keys"
     ))
 }
 
