@@ -242,7 +242,7 @@ fn a_timeline_in_the_place_of_a_result() {
     assert_snapshot!(at_once(&workdir, &format!("{compare} /proc/none/t.json --set parallel.backend=local")), @r"
     exit code 2
     error: cannot create the folder of `/proc/none/.t-local-half-direct-rect.json.unfinished`: No such file or directory (os error 2)
-    choose a directory you may write to with --output DIR, or set output.directory in the scenario
+    choose another place for it
     ");
 }
 

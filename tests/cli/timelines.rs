@@ -154,7 +154,7 @@ fn files_that_cannot_be_written_or_read() {
     assert_eq!(
         nowhere,
         "exit code 2\nerror: cannot create the folder of `/proc/none/.t.json.unfinished`: No such file or directory (os error 2)\n\
-         choose a directory you may write to with --output DIR, or set output.directory in the scenario\n"
+         choose another place for it\n"
     );
     let own = error(&workdir, "run melt.toml --trace melt.toml", Start::Threads(2));
     assert!(own.starts_with("exit code 2\nerror: `/"), "{own}");

@@ -267,6 +267,7 @@ impl RunError {
             | Self::OutputElsewhere
             | Self::Output(
                 OutputError::Create { .. }
+                | OutputError::CreateElsewhere { .. }
                 | OutputError::OverwritesInput { .. }
                 | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }
@@ -311,6 +312,7 @@ impl RunError {
             | Self::Communication(CommError::Unavailable { .. } | CommError::Environment { .. })
             | Self::Output(
                 OutputError::Create { .. }
+                | OutputError::CreateElsewhere { .. }
                 | OutputError::OverwritesInput { .. }
                 | OutputError::Taken { .. }
                 | OutputError::Unnamed { .. }

@@ -295,7 +295,24 @@ impl Restored {
         if any(self.rows.chunks_exact(self.row_words).any(|row| is_unsound(row, setup)), world)? {
             return wrong("the checkpoint has numbers of a particle that no run has".to_owned());
         }
-        Ok(())
+        match self.repeated_id(world)? {
+            None => Ok(()),
+            Some(id) => wrong(format!("the checkpoint has more than one particle with id {id}")),
+        }
+    }
+
+    /// An id that more than one particle has, on whatever ranks they are; of several the highest. *Collective.*
+    fn repeated_id(&self, world: &dyn World) -> Result<Option<u64>, EngineError> {
+        let mut ids = Vec::new();
+        expect_room(&mut ids, self.rows.len() / self.row_words, ROWS)?;
+        ids.extend(self.rows.chunks_exact(self.row_words).map(|row| row[ID]));
+        let mut met = send(&ids, 1, |id| (id[0] % world.ranks() as u64) as usize, world)?;
+        met.sort_unstable();
+        let repeated = met.windows(2).rfind(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        let mut found = [u64::from(repeated.is_some()), repeated.unwrap_or_default()];
+        world.reduce(&mut found, Reduction::Highest)?;
+        let [is_found, id] = found;
+        Ok((is_found != 0).then_some(id))
     }
 }
 

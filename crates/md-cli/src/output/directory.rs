@@ -187,7 +187,7 @@ impl OutputDirectory {
     /// # Errors
     /// As [`Self::create_records`]; [`OutputError::Taken`].
     pub fn create_elsewhere(&self, path: &Path) -> Result<RecordFile, OutputError> {
-        self.create_records(self.place_elsewhere(path)?, b"")
+        self.create_records(self.place_elsewhere(path)?, b"").map_err(OutputError::elsewhere)
     }
 
     /// Makes sure that [`Self::create_elsewhere`] will do.
@@ -195,10 +195,11 @@ impl OutputDirectory {
     /// # Errors
     /// As there.
     fn expect_elsewhere(&self, path: &Path) -> Result<(), OutputError> {
-        let place = self.place_elsewhere(path)?;
+        let place = self.place_of(self.place_elsewhere(path)?)?;
         let trial = place.file_name().unwrap_or_default().to_string_lossy();
-        self.create_records(place.with_file_name(unfinished(&trial)), b"")?.remove();
-        expect_room(&self.place_of(place)?)
+        let trial =
+            self.create_records(place.with_file_name(unfinished(&trial)), b"").map(RecordFile::remove);
+        trial.and_then(|()| expect_room(&place)).map_err(OutputError::elsewhere)
     }
 
     /// Writes a file in one piece: it appears complete, under its name, or not at all.
@@ -251,7 +252,8 @@ impl OutputDirectory {
 
     /// Where a file goes that is none of the results.
     fn place_elsewhere(&self, path: &Path) -> Result<PathBuf, OutputError> {
-        let create = |reason| OutputError::Create { action: "create", path: path.to_owned(), reason };
+        let create =
+            |reason| OutputError::CreateElsewhere { action: "create", path: path.to_owned(), reason };
         let place = std::path::absolute(path).map_err(create)?;
         let is_here =
             place.parent().and_then(FileIdentity::behind).is_some_and(|it| Some(it) == self.identity);

@@ -23,6 +23,16 @@ pub enum OutputError {
         /// The system's reason.
         reason: io::Error,
     },
+    /// The same of a file at a place that an option of its own names.
+    #[error("cannot {action} `{}`: {reason}\nchoose another place for it", path.display())]
+    CreateElsewhere {
+        /// What was tried, as in "cannot ...".
+        action: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+    },
     /// A file could not be written once the run was under way, e.g. because the disk is full.
     #[error("cannot write `{}`: {reason}; {intact}", path.display())]
     Write {
@@ -121,11 +131,20 @@ impl OutputError {
         Self::Encode { file: file.name().to_owned(), reason: reason.to_string() }
     }
 
+    /// The same of a file that does not go into the output directory.
+    pub(super) fn elsewhere(self) -> Self {
+        match self {
+            Self::Create { action, path, reason } => Self::CreateElsewhere { action, path, reason },
+            other => other,
+        }
+    }
+
     /// The same failure where the run has not begun: there is nothing to save, but something to change.
     pub(super) fn before_the_run(self) -> Self {
         match self {
             Self::Write { path, reason, .. } => Self::Create { action: "write", path, reason },
             Self::Create { .. }
+            | Self::CreateElsewhere { .. }
             | Self::OverwritesInput { .. }
             | Self::Taken { .. }
             | Self::NotContinued { .. }

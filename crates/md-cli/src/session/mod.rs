@@ -38,7 +38,7 @@ use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, RUN_FAILED, RunError};
 use crate::grid_inputs::AnyInputs;
 use crate::inputs::Inputs;
 use crate::output::Verbosity;
-use crate::printable::printable;
+use crate::printable::{escaped, printable};
 use crate::scenario::{Parallel, effective_toml, schema};
 pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
@@ -63,7 +63,7 @@ pub fn main() -> u8 {
             on_first_process(|| {
                 let is_plain = |word: &str| word.len() < LONGEST_PLAIN && !word.contains(char::is_control);
                 if std::env::args_os().any(|word| !is_plain(&word.to_string_lossy())) {
-                    print_whole(&printable(&error.render().to_string()));
+                    print_whole(&printable(&error_with_escapes(error).render().to_string()));
                 } else {
                     drop(error.print());
                 }
@@ -137,6 +137,12 @@ pub fn main() -> u8 {
             })
         }
     }
+}
+
+/// The same refusal of a command line in which what acts on a terminal is escaped: clap would leave it out of its words.
+fn error_with_escapes(error: clap::Error) -> clap::Error {
+    let words = std::env::args_os().map(|word| escaped(&word.to_string_lossy()));
+    Cli::try_parse_from(words).err().filter(clap::Error::use_stderr).unwrap_or(error)
 }
 
 /// Ranks that will run the scenario where this process was started as it was.

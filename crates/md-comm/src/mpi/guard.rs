@@ -63,21 +63,32 @@ pub(super) fn watched<T>(call: Call, peer: Option<Rank>, make: impl FnOnce() -> 
     made
 }
 
+/// The process that is watched, and how many there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watched {
+    pub(super) rank: Rank,
+    pub(super) ranks: usize,
+}
+
 /// Watches over this process's calls until it is dropped.
-pub(super) fn start(rank: Rank, limit: &CallLimit) -> Monitor {
+pub(super) fn start(watched: Watched, limit: &CallLimit) -> Monitor {
     let limit = limit.clone();
-    Monitor::start(move || limit.get(), || CURRENT.pulse(), move |standstill| end_job(rank, standstill))
+    Monitor::start(move || limit.get(), || CURRENT.pulse(), move |standstill| end_job(watched, standstill))
 }
 
 /// What is to be said of a call that has not come back.
-fn late(rank: Rank, Standstill { pulse, waited }: Standstill) -> CommError {
+fn late(Watched { rank, ranks }: Watched, Standstill { pulse, waited }: Standstill) -> CommError {
     let context = Call::from_repr(call_in(pulse)).map_or("MPI", Into::into);
-    let awaited = peer_in(pulse).map_or_else(|| "the other ranks".to_owned(), |peer| format!("rank {peer}"));
+    let awaited = match (peer_in(pulse), ranks) {
+        (Some(peer), _) => format!("rank {peer}"),
+        (None, 1) => "the MPI library".to_owned(),
+        (None, _) => "the other ranks".to_owned(),
+    };
     CommError::Timeout { context, rank, waited_s: waited.as_secs_f64(), awaited }
 }
 
-fn end_job(rank: Rank, standstill: Standstill) {
-    let text = format!("error: rank {rank}: {}\n", late(rank, standstill));
+fn end_job(watched: Watched, standstill: Standstill) {
+    let text = format!("error: rank {}: {}\n", watched.rank, late(watched, standstill));
     // If the terminal is gone there is nobody to tell.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
     // The library may be as stuck in this call as it is in the other.
@@ -107,13 +118,16 @@ mod tests {
     #[test]
     fn the_report_names_rank_call_peer_and_seconds() {
         let word = CallWord::default();
-        let said = |call: Call, peer| {
+        let said = |watched, call: Call, peer| {
             word.enter(call as u8, peer);
             let pulse = word.pulse().unwrap();
             word.leave();
-            late(3, Standstill { pulse, waited: Duration::from_secs(60) }).to_string()
+            late(watched, Standstill { pulse, waited: Duration::from_secs(60) }).to_string()
         };
-        assert_eq!(said(Call::MPI_Win_fence, None), "MPI_Win_fence: rank 3 waited 60 s for the other ranks");
-        assert_eq!(said(Call::MPI_Put, Some(0)), "MPI_Put: rank 3 waited 60 s for rank 0");
+        let (of_many, alone) = (Watched { rank: 3, ranks: 4 }, Watched { rank: 0, ranks: 1 });
+        let fence = Call::MPI_Win_fence;
+        assert_eq!(said(of_many, fence, None), "MPI_Win_fence: rank 3 waited 60 s for the other ranks");
+        assert_eq!(said(of_many, Call::MPI_Put, Some(0)), "MPI_Put: rank 3 waited 60 s for rank 0");
+        assert_eq!(said(alone, fence, None), "MPI_Win_fence: rank 0 waited 60 s for the MPI library");
     }
 }

@@ -11,7 +11,7 @@ use super::{Inner, MpiWorld};
 use crate::auto::Trials;
 use crate::monitor::Monitor;
 use crate::mpi::ffi::{self, Communicator};
-use crate::mpi::guard::{self, Call, CallLimit, watched};
+use crate::mpi::guard::{self, Call, CallLimit, Watched, watched};
 use crate::{Backend, Chunk, CommError, Rank, RmaOptions, launch};
 
 /// Exit code of all ranks when one panics.
@@ -28,7 +28,8 @@ const PANIC_EXIT_CODE: i32 = 1;
 /// fails.
 pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
     let limit = CallLimit::new(watchdog);
-    let monitor = guard::start(launch::rank().unwrap_or(0), &limit);
+    let ranks = launch::started_by_launcher().unwrap_or(1);
+    let monitor = guard::start(Watched { rank: launch::rank().unwrap_or(0), ranks }, &limit);
     let initialise = || mpi::initialize_with_threading(Threading::Funneled);
     let (universe, level) = watched(Call::MPI_Init_thread, None, initialise).ok_or_else(|| {
         CommError::Setup("MPI was initialised already in this process; use `start_with`".to_owned())
@@ -67,7 +68,8 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 pub fn start_with(communicator: &impl Communicates, watchdog: Duration) -> Result<MpiWorld, CommError> {
     expect_funneled(mpi::environment::threading_support())?;
     let limit = CallLimit::new(watchdog);
-    let running = Running { universe: None, _monitor: guard::start(communicator.rank() as Rank, &limit) };
+    let process = Watched { rank: communicator.rank() as Rank, ranks: communicator.size() as usize };
+    let running = Running { universe: None, _monitor: guard::start(process, &limit) };
     world_over(communicator, running, limit, watchdog)
 }
 
