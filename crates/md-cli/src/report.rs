@@ -44,6 +44,8 @@ pub struct RunFacts {
     pub rma_component: String,
     /// What the contexts of backend `auto` have chosen.
     pub choices: Vec<Choice>,
+    /// What analyses have come to: entries of summary.json.
+    pub analyses: serde_json::Map<String, serde_json::Value>,
     /// Commit the program was built from, or `unknown`.
     pub git: String,
 }

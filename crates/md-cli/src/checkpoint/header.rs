@@ -39,6 +39,9 @@ pub struct Header {
     pub domain: [[f64; 3]; 2],
     /// The outputs that go on, as they were.
     pub outputs: Vec<OutputMark>,
+    /// What outputs that write at the end had gathered.
+    #[serde(default)]
+    pub memories: Vec<OutputMemory>,
     /// [`md_engine::SavedState::shared`].
     pub shared: Vec<u64>,
     /// The scenario with all defaults filled in.
@@ -63,6 +66,15 @@ pub struct OutputMark {
     pub bytes: u64,
     /// CRC-32 of the last bytes before that.
     pub checksum_of_end: u32,
+}
+
+/// What an output has gathered up to a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputMemory {
+    /// Of the output.
+    pub name: String,
+    /// Numbers by their bits, in the output's order.
+    pub words: Vec<u64>,
 }
 
 impl Header {

@@ -30,8 +30,8 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use header::{BegunStage, Header, OutputMark};
-pub use observer::{Checkpoints, Marked, Root};
+pub use header::{BegunStage, Header, OutputMark, OutputMemory};
+pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, inspect, read};
 
 pub(crate) use choice::{file_name, is_own, step_of};

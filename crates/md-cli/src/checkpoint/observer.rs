@@ -1,26 +1,17 @@
 //! When checkpoints are written, and which of them stay.
 
-use std::cell::RefCell;
 use std::fs;
 
 use md_comm::World;
-use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use md_engine::{Needs, ObserverError, Snapshot};
 
 use super::choice::in_folder;
 use super::file_name;
-use super::header::{BegunStage, Header, OutputMark};
+use super::header::{BegunStage, Header};
 use super::write::{Place, Sizes, WriteError, write};
+use crate::output::run_output::Kept;
 use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Checkpoint;
-
-/// The outputs that a checkpoint has to know of.
-pub trait Marked {
-    /// How far they have come; from then on they are on disk.
-    ///
-    /// # Errors
-    /// The disk.
-    fn marks(&mut self) -> Result<Vec<OutputMark>, OutputError>;
-}
 
 /// Writes checkpoints, on all ranks.
 pub struct Checkpoints<'a> {
@@ -39,8 +30,6 @@ pub struct Checkpoints<'a> {
 pub struct Root<'a> {
     /// Where files go.
     pub directory: &'a OutputDirectory,
-    /// Those that grow.
-    pub outputs: &'a RefCell<dyn Marked>,
     /// The effective scenario.
     pub scenario: String,
     /// Number of species.
@@ -64,12 +53,36 @@ impl<'a> Checkpoints<'a> {
         (self.stage, self.last_step, self.ends_early) = (stage, end_of_run.unwrap_or(u64::MAX), false);
     }
 
-    fn write(&self, now: &Snapshot) -> Result<(), WriteError> {
+    /// Whether one is written after this step: then the state is needed.
+    pub fn due(&self, step: u64) -> Option<Needs> {
+        let every = self.when.map(|checkpoint| checkpoint.every);
+        let is_last = step == self.last_step && (self.ends_early || every.is_some());
+        let is_due = is_last || every.is_some_and(|every| step.is_multiple_of(every));
+        (is_due && step > self.first_step).then_some(Needs::SAVED_STATE)
+    }
+
+    /// Writes one, with what it keeps of the outputs. *Collective.*
+    ///
+    /// # Errors
+    /// The disk; communication.
+    pub fn write(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), ObserverError> {
+        self.write_file(now, kept).map_err(|error| match error {
+            WriteError::Output(error) => error.into(),
+            WriteError::Communication(error) => error.into(),
+        })
+    }
+
+    /// The run ends early, after this step.
+    pub fn ends_at(&mut self, step: u64) {
+        (self.last_step, self.ends_early) = (step, true);
+    }
+
+    fn write_file(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), WriteError> {
         let Some(state) = &now.saved else { return Ok(()) };
         let sizes = Sizes::of(state, self.world)?;
         // What cannot be had on rank 0 is an error there before anything is written; the others wait for it in vain, and are ended.
-        let root =
-            self.root.as_ref().map(|root| root.prepare(now, &sizes, self.stage, self.world)).transpose()?;
+        let prepare = |root: &Root| root.prepare(now, &sizes, self.stage, self.world, kept);
+        let root = self.root.as_ref().map(prepare).transpose()?;
         write(state, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
         self.root.as_ref().map_or(Ok(()), |root| root.keep(self.when, now.step))?;
         Ok(())
@@ -83,6 +96,7 @@ impl Root<'_> {
         sizes: &Sizes,
         stage: BegunStage,
         world: &dyn World,
+        kept: Vec<Kept>,
     ) -> Result<(Place, Header), OutputError> {
         let [unfinished, finished] = self.directory.places_of(&file_name(now.step))?;
         let (row_words, shared) =
@@ -99,7 +113,8 @@ impl Root<'_> {
             block_rows: super::layout::BLOCK_ROWS,
             bytes: 0,
             domain: [now.domain.origin, now.domain.lengths],
-            outputs: self.outputs.borrow_mut().marks()?,
+            outputs: kept.iter().filter_map(|kept| kept.mark.clone()).collect(),
+            memories: kept.into_iter().filter_map(|kept| kept.memory).collect(),
             shared,
             scenario: self.scenario.clone(),
         };
@@ -118,25 +133,5 @@ impl Root<'_> {
             })?;
         }
         Ok(())
-    }
-}
-
-impl Observer for Checkpoints<'_> {
-    fn due(&self, step: u64) -> Option<Needs> {
-        let every = self.when.map(|checkpoint| checkpoint.every);
-        let is_last = step == self.last_step && (self.ends_early || every.is_some());
-        let is_due = is_last || every.is_some_and(|every| step.is_multiple_of(every));
-        (is_due && step > self.first_step).then_some(Needs::SAVED_STATE)
-    }
-
-    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        self.write(now).map_err(|error| match error {
-            WriteError::Output(error) => error.into(),
-            WriteError::Communication(error) => error.into(),
-        })
-    }
-
-    fn ends_at(&mut self, step: u64) {
-        (self.last_step, self.ends_early) = (step, true);
     }
 }

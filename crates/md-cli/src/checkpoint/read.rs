@@ -23,8 +23,6 @@ pub struct Resumed {
     pub header: Header,
     /// What is not as it was, so that results agree to rounding only; empty where they are the same to the last bit.
     pub differences: Vec<String>,
-    /// What the engine goes on from, on this rank.
-    pub restored: Restored,
 }
 
 impl Resumed {
@@ -35,11 +33,16 @@ impl Resumed {
 }
 
 /// Reads the checkpoint that `--resume` means: each rank its own slab, where there are as many as there were and nothing else is
-/// different, else a part of all blocks. *Collective.*
+/// different, else a part of all blocks. With it comes what the engine goes on from, on this rank. *Collective.*
 ///
 /// # Errors
 /// [`CheckpointError`], the same on all ranks; communication.
-pub fn read(world: &dyn World, path: &Path, inputs: &Inputs, setup: &Setup) -> Result<Resumed, RunError> {
+pub fn read(
+    world: &dyn World,
+    path: &Path,
+    inputs: &Inputs,
+    setup: &Setup,
+) -> Result<(Resumed, Restored), RunError> {
     let (path, header, index) = read_header(world, path)?;
     let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
     if then != now {
@@ -85,7 +88,7 @@ pub fn read(world: &dyn World, path: &Path, inputs: &Inputs, setup: &Setup) -> R
     let is_same = differences.is_empty();
     let continuation = if is_same { Continuation::Identical } else { Continuation::Anew };
     let (shared, row_words) = (header.shared.clone(), header.row_words as usize);
-    Ok(Resumed { restored: Restored { shared, row_words, rows, continuation }, path, header, differences })
+    Ok((Resumed { path, header, differences }, Restored { shared, row_words, rows, continuation }))
 }
 
 /// The file, its header and where its index begins, on all ranks. *Collective.*

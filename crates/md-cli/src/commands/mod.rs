@@ -31,7 +31,7 @@ use crate::early_end::Ended;
 use crate::error::{BAD_INPUT, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::{Units, warnings};
-use crate::output::{OutputDirectory, OutputError, ResultFiles, SpeciesLabel, Verbosity};
+use crate::output::{OutputDirectory, OutputError, ResultFiles, Verbosity};
 use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
@@ -46,7 +46,15 @@ fn open_on_root<T, E>(world: &dyn World, open: impl FnOnce() -> Result<T, E>) ->
 where
     RunError: From<E>,
 {
-    let opened = (world.rank() == ROOT).then(open).transpose();
+    open_on_all(world, || (world.rank() == ROOT).then(open).transpose())
+}
+
+/// Does something on all ranks; if that fails on one, all learn it. *Collective.*
+fn open_on_all<T, E>(world: &dyn World, open: impl FnOnce() -> Result<T, E>) -> Result<T, RunError>
+where
+    RunError: From<E>,
+{
+    let opened = open();
     let mut failed = [f64::from(u8::from(opened.is_err()))];
     world.max(&mut failed)?;
     match opened {
@@ -128,11 +136,6 @@ pub(crate) fn interval_warning(scenario: &Scenario) -> Option<String> {
     ))
 }
 
-fn species_labels(scenario: &Scenario, masses: &[f64]) -> Vec<SpeciesLabel> {
-    let label = |(name, &mass): (&String, &f64)| SpeciesLabel { name: name.clone(), mass };
-    scenario.species.iter().map(|species| &species.name).zip(masses).map(label).collect()
-}
-
 /// Of a run of so many steps.
 fn context(world: &dyn World, scenario: &Scenario, setup: &Setup, steps: u64) -> RunContext {
     RunContext {
@@ -200,6 +203,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         resumed_from_step: None,
         rma_component: rma_component(world, parallel.backend),
         choices: simulation.choices(),
+        analyses: serde_json::Map::new(),
         git: env!("MD_GIT").to_owned(),
     }
 }

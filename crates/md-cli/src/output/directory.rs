@@ -12,6 +12,7 @@ use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::known_file::KnownFile;
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
+use super::run_output::OUTPUTS;
 use crate::checkpoint::{self, OutputMark};
 use crate::text_file::read_text;
 
@@ -75,8 +76,8 @@ impl OutputDirectory {
             .filter(|mark| directory.goes_on(mark))
             .try_for_each(|mark| RecordFile::expect_mark(&directory.path.join(&mark.file), mark))?;
         let old = old_trajectories.iter().chain(&old_checkpoints).map(String::as_str);
-        let names =
-            KnownFile::RESULTS_OF_A_SCENARIO.map(KnownFile::name).into_iter().chain(trajectory).chain(old);
+        let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
+        let names = fixed.map(|file| file.name()).chain(trajectory).chain(old);
         let replaced: Vec<&str> = names
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
             .collect();

@@ -109,6 +109,7 @@ pub(super) fn facts() -> RunFacts {
         resumed_from_step: None,
         rma_component: "none".to_owned(),
         choices: Vec::new(),
+        analyses: serde_json::Map::new(),
         git: "0123456".to_owned(),
     }
 }

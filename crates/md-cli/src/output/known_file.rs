@@ -61,10 +61,10 @@ impl KnownFile {
     pub const MACHINE: Self = Self("machine.toml");
     /// The same beside its data.
     pub const FIT_SVG: Self = Self("fit.svg");
-    /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, so that none stands beside a
+    /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, and those of
+    /// [`super::run_output::OUTPUTS`], so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 15] = [
-        Self::THERMO,
+    pub const RESULTS_OF_A_SCENARIO: [Self; 14] = [
         Self::PROBE,
         Self::TIMING,
         Self::TIMING_RANKS,

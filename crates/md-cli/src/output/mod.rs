@@ -7,8 +7,9 @@
 //! | file | written | by |
 //! | --- | --- | --- |
 //! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
-//! | `thermo.csv` | row by row | [`ThermoWriter`] |
-//! | trajectory | frame by frame | [`TrajectoryWriter`] |
+//! | `thermo.csv` | row by row | `thermo` |
+//! | trajectory | frame by frame | `trajectory` |
+//! | all that a run writes as it goes | | [`run_output::OUTPUTS`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
@@ -26,12 +27,14 @@ pub mod extxyz;
 pub mod flow;
 pub mod grid;
 pub mod progress;
+pub mod run_output;
 pub mod screen;
 pub mod statistics;
 pub mod summary;
 pub mod tables;
 pub mod thermo;
 pub mod timeline;
+pub mod trajectory;
 pub mod warnings;
 
 #[cfg(test)]

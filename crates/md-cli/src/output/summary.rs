@@ -98,6 +98,7 @@ impl Summary<'_> {
             map.serialize_entry("tail_energy", tail_energy)?;
             map.serialize_entry("pressure", pressure)?;
         }
+        facts.analyses.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
         map.serialize_entry("messages", &timings.messages)?;
         map.serialize_entry("bytes", &timings.bytes)?;
         map.serialize_entry("halo_hidden_s", &timings.phase(Phase::HaloHidden).seconds.avg)?;

@@ -1,14 +1,80 @@
-//! `thermo.csv`: the thermodynamic state over time.
+//! `thermo.csv`: the thermodynamic state over time, and the same on the screen.
 
-use md_engine::Thermo;
+use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 
 use crate::checkpoint::OutputMark;
+use crate::error::RunError;
 
 use super::directory::OutputDirectory;
 use super::error::OutputError;
 use super::known_file::KnownFile;
 use super::record_file::RecordFile;
+use super::run_output::{Closing, Kept, Opening, OutputKind, RunOutput, SharedConsole, StageBegin};
+use super::screen::thermo_row;
 use super::tables::rows;
+
+/// The thermodynamic state.
+pub const KIND: OutputKind = OutputKind { files: &[KnownFile::THERMO], open };
+
+struct ThermoTable {
+    interval: u64,
+    last_step: u64,
+    /// On rank 0.
+    rows: Option<(ThermoWriter, SharedConsole)>,
+}
+
+fn open<'a>(opening: &Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError> {
+    let Opening { scenario, root, .. } = opening;
+    let rows = root.as_ref().map(|root| {
+        let writer = match opening.mark(KnownFile::THERMO.name()) {
+            Some((mark, step)) => ThermoWriter::go_on(root.directory, mark, step),
+            None => ThermoWriter::create(root.directory),
+        };
+        Ok((writer?, root.console.clone()))
+    });
+    let (interval, last_step) = (scenario.output.thermo.every, scenario.simulation.steps);
+    Ok(vec![Box::new(ThermoTable { interval, last_step, rows: rows.transpose()? })])
+}
+
+impl Observer for ThermoTable {
+    fn due(&self, step: u64) -> Option<Needs> {
+        let is_due = step.is_multiple_of(self.interval) || step == self.last_step;
+        is_due.then_some(Needs::ENERGY_AND_VIRIAL)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let (Some((writer, console)), Some(thermo)) = (&mut self.rows, now.thermo) else { return Ok(()) };
+        console.borrow_mut().print(&thermo_row(thermo));
+        Ok(match now.step.is_multiple_of(self.interval) {
+            true => writer.write(thermo),
+            false => writer.write_last(thermo),
+        }?)
+    }
+
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::FirstRank
+    }
+
+    fn ends_at(&mut self, step: u64) {
+        self.last_step = step;
+    }
+}
+
+impl RunOutput for ThermoTable {
+    fn begin_stage(&mut self, stage: &StageBegin) {
+        self.interval = stage.plan.thermo;
+        self.last_step = stage.first_step + stage.plan.steps;
+    }
+
+    fn kept(&mut self) -> Result<Kept, ObserverError> {
+        let mark = self.rows.as_ref().map(|(writer, _)| writer.mark()).transpose()?;
+        Ok(Kept { mark, ..Kept::default() })
+    }
+
+    fn finish(self: Box<Self>, _: &mut Closing) -> Result<(), RunError> {
+        Ok(self.rows.map_or(Ok(()), |(writer, _)| writer.finish())?)
+    }
+}
 
 /// New columns come last: scripts count on the order of the others.
 const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,\

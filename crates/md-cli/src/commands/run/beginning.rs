@@ -1,0 +1,127 @@
+//! What a run begins with, or goes on from.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use md_comm::World;
+use md_engine::balance::replay::Replayed;
+use md_engine::{Restored, Setup, Simulation};
+
+use super::super::{interval_warning, output_directory};
+use super::stages::go_on_in_stage;
+use crate::args::RunArgs;
+use crate::checkpoint::{self, BegunStage, Resumed};
+use crate::error::RunError;
+use crate::inputs::Inputs;
+use crate::memory::Gathers;
+use crate::output::run_output::{Console, SharedConsole};
+use crate::output::screen::thermo_header;
+use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity};
+use crate::scenario::StagePlan;
+use crate::session::{note, warn};
+use crate::{memory, replay, setup};
+
+/// On one rank.
+pub(super) struct Beginning {
+    pub(super) setup: Setup,
+    pub(super) stages: Vec<StagePlan>,
+    /// The stage that the run begins in.
+    pub(super) begun: BegunStage,
+    pub(super) resumed_from_step: Option<u64>,
+    pub(super) resumed: Option<Resumed>,
+}
+
+/// What becomes part of the simulation.
+pub(super) struct Start {
+    restored: Option<Restored>,
+    replayed: Option<Vec<Replayed>>,
+}
+
+impl Beginning {
+    /// Of a scenario, or of the checkpoint that the arguments name. *Collective.*
+    pub(super) fn of(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(Self, Start), RunError> {
+        let mut setup = setup::of_inputs(inputs, world.ranks())?;
+        let replayed = args.replay.as_deref().map(|path| replay::read(path, world)).transpose()?;
+        memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
+        memory::expect_timeline(world, &args.trace)?;
+        let read = |path: &PathBuf| checkpoint::read(world, path, inputs, &setup);
+        let (resumed, restored) = args.resume.as_ref().map(read).transpose()?.unzip();
+        let stages = inputs.scenario.stages();
+        let begun = resumed.as_ref().map_or_else(BegunStage::default, |resumed| resumed.header.stage);
+        if resumed.is_some() {
+            go_on_in_stage(&mut setup, &stages, begun);
+        }
+        let resumed_from_step = resumed.as_ref().map(|resumed| resumed.header.step);
+        Ok((Self { setup, stages, begun, resumed_from_step, resumed }, Start { restored, replayed }))
+    }
+
+    /// Steps that have been made.
+    pub(super) fn first_step(&self) -> u64 {
+        self.resumed_from_step.unwrap_or(0)
+    }
+}
+
+impl Start {
+    /// The simulation. *Collective.*
+    pub(super) fn simulation<'w>(
+        self,
+        world: &'w dyn World,
+        setup: &Setup,
+    ) -> Result<Simulation<'w>, RunError> {
+        let mut simulation = match self.restored {
+            None => Simulation::new(world, setup)?,
+            Some(restored) => Simulation::resume(world, setup, restored)?,
+        };
+        self.replayed.map_or(Ok(()), |balancings| simulation.replay_balancing(balancings))?;
+        Ok(simulation)
+    }
+}
+
+/// What rank 0 has beside the outputs.
+pub(super) struct Root {
+    pub(super) directory: OutputDirectory,
+    pub(super) console: SharedConsole,
+    /// For `--trace`.
+    pub(super) timeline: Option<RecordFile>,
+}
+
+impl Root {
+    /// Makes the output directory and says how the run begins.
+    pub(super) fn open(inputs: &Inputs, beginning: &Beginning, args: &RunArgs) -> Result<Self, OutputError> {
+        let scenario = &inputs.scenario;
+        let verbosity = Verbosity::unless(args.quiet);
+        let (first_step, resumed) = (beginning.first_step(), beginning.resumed.as_ref());
+        let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
+        let results = ResultFiles {
+            elsewhere: &elsewhere,
+            trajectory: scenario.output.trajectory.as_ref().map(|it| it.path.as_str()),
+            going_on: resumed.map(|resumed| (first_step, &resumed.header.outputs[..])),
+        };
+        let directory = output_directory(inputs, &results, verbosity)?;
+        resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));
+        interval_warning(scenario).iter().for_each(|text| warn(text));
+        let (steps, atoms) = (scenario.simulation.steps, beginning.setup.atoms());
+        let progress = Progress::new(args.progress, first_step, steps, atoms);
+        let console = Rc::new(RefCell::new(Console { screen: Screen::stdout(verbosity), progress }));
+        let timeline = args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?;
+        Ok(Self { directory, console, timeline })
+    }
+
+    /// Once all outputs are open.
+    pub(super) fn begin_table(&self) {
+        self.console.borrow_mut().screen.print(&thermo_header());
+    }
+}
+
+/// Says from where a run goes on, and whether to the last bit.
+fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
+    if verbosity == Verbosity::Quiet {
+        return;
+    }
+    let (path, step) = (resumed.path.display(), resumed.header.step);
+    note(&format!("going on after step {step}, from `{path}`"));
+    if !resumed.differences.is_empty() {
+        note(&format!("results agree to rounding, not to the last bit: {}", resumed.differences.join("; ")));
+    }
+}

@@ -1,0 +1,132 @@
+//! `md-cli run`: the simulation, and the files and the screen as its observers.
+
+mod beginning;
+mod observers;
+mod results;
+mod stages;
+
+use md_comm::{CommError, World};
+use md_lab::RunContext;
+use md_lab::trace::TracedWorld;
+
+use super::{open_on_all, open_on_root, warn_of_crowding};
+use crate::args::RunArgs;
+use crate::checkpoint::{self, Checkpoints};
+use crate::early_end::{EarlyEnd, Ended};
+use crate::error::RunError;
+use crate::inputs::Inputs;
+use crate::output::breakdown::run_report;
+use crate::output::run_output::{Closing, Opening, RootOpening, open_outputs};
+use crate::output::timeline::trace_line;
+use crate::output::warnings::cause;
+use crate::output::{OutputError, RecordFile};
+use crate::replay;
+use crate::report::RunFacts;
+use crate::scenario::effective_toml;
+use beginning::{Beginning, Root};
+use observers::{RunObservers, Ticks};
+use results::Results;
+use stages::run_stages;
+
+/// Runs the scenario on this rank. *Collective.*
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
+    let inputs = &*replay::inputs_with(inputs, args.replay.as_deref());
+    let scenario = &inputs.scenario;
+    let (beginning, start) = Beginning::of(world, inputs, args)?;
+    let mut root = open_on_root(world, || Root::open(inputs, &beginning, args))?;
+    let timeline = root.as_mut().and_then(|root| root.timeline.take());
+    let events = args.trace.trace.as_ref().map(|_| args.trace.trace_events as usize);
+    let traced = events.map(|events| TracedWorld::new(world, events)).transpose()?;
+    let world = traced.as_ref().map_or(world, |traced| traced);
+    let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
+    let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
+    let mut simulation = start.simulation(world, &beginning.setup)?;
+    early_end.listen();
+    traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
+    simulation.start_measuring()?;
+    let ran = run_stages(&mut simulation, &mut observers, &beginning.stages, beginning.begun);
+    let is_whole = ran.map_err(|error| {
+        RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
+    })?;
+    let ended = if is_whole { Ended::AsPlanned } else { early_end.reason(world)? };
+    traced.as_ref().map_or(Ok(()), TracedWorld::stop)?;
+    let mut results = Results::of(&mut simulation, world, scenario, &beginning, ended)?;
+    let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
+    let grown = observers.finish(&mut closing);
+    results.facts = RunFacts { crowding, analyses: closing.summary, ..results.facts };
+    let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
+    root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
+    let (done, steps) = (simulation.state().step, scenario.simulation.steps);
+    simulation.finalise()?;
+    match ended {
+        Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps }),
+        Ended::AsPlanned | Ended::WallTime => Ok(()),
+    }
+}
+
+/// Opens all outputs, on all ranks. *Collective.*
+fn observers<'a>(
+    world: &'a dyn World,
+    inputs: &'a Inputs,
+    beginning: &'a Beginning,
+    root: Option<&'a Root>,
+    early_end: &'a EarlyEnd,
+) -> Result<RunObservers<'a>, RunError> {
+    let (scenario, setup) = (&inputs.scenario, &beginning.setup);
+    let console = root.map(|root| root.console.clone());
+    let opening = Opening {
+        world,
+        scenario,
+        setup,
+        resumed: beginning.resumed.as_ref(),
+        root: root.map(|root| RootOpening { directory: &root.directory, console: root.console.clone() }),
+    };
+    let outputs = open_on_all(world, || open_outputs(&opening))?;
+    root.iter().for_each(|root| root.begin_table());
+    let root = root.map(|Root { directory, .. }| checkpoint::Root {
+        directory,
+        scenario: effective_toml(scenario),
+        species: setup.config.masses.len() as u64,
+    });
+    let steps = [beginning.first_step(), scenario.simulation.steps];
+    let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, steps, root);
+    Ok(RunObservers { outputs, checkpoints, ticks: Ticks { console, early_end, danger: None } })
+}
+
+/// Writes the timeline, if there is one, and says so; within, what has happened to its file on rank 0. *Collective.*
+fn write_timeline(
+    traced: Option<&TracedWorld>,
+    mut file: Option<RecordFile>,
+    context: &RunContext,
+    done: u64,
+) -> Result<Result<String, OutputError>, CommError> {
+    let Some(traced) = traced else { return Ok(Ok(String::new())) };
+    let sink = |bytes: &[u8]| file.as_mut().map_or(Ok(()), |file| file.append(bytes, done));
+    let written = traced.write(context, sink)?;
+    let Some(file) = file else { return Ok(Ok(String::new())) };
+    Ok(written.and_then(|written| {
+        let text = trace_line(file.path(), &written);
+        file.finish().map(|()| text)
+    }))
+}
+
+/// Writes what is known at the end, whatever has happened to other files, and shows it. On rank 0.
+fn conclude(
+    Root { directory, console, .. }: Root,
+    results: &Results,
+    grown: Result<(), RunError>,
+    timeline: Result<String, OutputError>,
+) -> Result<(), RunError> {
+    let console = &mut *console.borrow_mut();
+    console.progress.finish();
+    results.write(&directory)?;
+    grown?;
+    directory.finish()?;
+    let timeline = timeline?;
+    console.screen.print(&run_report(&results.timings, &results.context, &results.facts));
+    console.screen.print(&timeline);
+    Ok(results.show(console)?)
+}

@@ -1,0 +1,81 @@
+//! What is known at the end of a run.
+
+use md_comm::World;
+use md_engine::{Phase, RankTiming, Simulation, Timings};
+use md_lab::RunContext;
+
+use super::super::{ROOT, RunSummary, context, facts};
+use super::beginning::Beginning;
+use crate::cores;
+use crate::early_end::Ended;
+use crate::error::RunError;
+use crate::output::run_output::Console;
+use crate::output::summary::summary_json;
+use crate::output::tables::{balance_csv, timing_csv, timing_ranks_csv};
+use crate::output::{KnownFile, OutputDirectory, OutputError};
+use crate::report::RunFacts;
+use crate::scenario::Scenario;
+use crate::session::warn;
+
+pub(super) struct Results {
+    pub(super) timings: Timings,
+    ranks: Vec<RankTiming>,
+    pub(super) context: RunContext,
+    pub(super) facts: RunFacts,
+    /// Threads per rank, if there are cores for more than there were.
+    could_use: Option<usize>,
+}
+
+impl Results {
+    /// *Collective.*
+    pub(super) fn of(
+        simulation: &mut Simulation,
+        world: &dyn World,
+        scenario: &Scenario,
+        beginning: &Beginning,
+        ended: Ended,
+    ) -> Result<Self, RunError> {
+        let timing = simulation.timing()?;
+        let (timings, ranks) = (Timings::reduce(&timing, world)?, timing.gather(ROOT, world)?);
+        let sums = simulation.system_sums()?;
+        let threads = cores::share_of_ranks(world, scenario.parallel.ranks)?;
+        let wall_s = timings.phase(Phase::Total).seconds.max;
+        // From step 0 on, wherever the run has gone on from.
+        let drift_per_atom = simulation.energy_report().drift;
+        let facts = facts(world, simulation, scenario, &RunSummary { sums, wall_s, drift_per_atom, ended });
+        let trajectory = scenario.output.trajectory.as_ref().map(|trajectory| trajectory.path.clone());
+        let steps = simulation.state().step - beginning.first_step();
+        Ok(Self {
+            timings,
+            ranks,
+            context: context(world, scenario, &beginning.setup, steps),
+            facts: RunFacts { trajectory, resumed_from_step: beginning.resumed_from_step, ..facts },
+            could_use: Some(threads).filter(|&threads| threads > scenario.parallel.threads),
+        })
+    }
+
+    pub(super) fn write(&self, directory: &OutputDirectory) -> Result<(), OutputError> {
+        let Self { timings, ranks, context, facts, .. } = self;
+        directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context, &facts.balance)?)?;
+        if !facts.balance.balancings.is_empty() {
+            directory.write_whole(KnownFile::BALANCE, &balance_csv(&facts.balance)?)?;
+        }
+        directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
+        directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)
+    }
+
+    /// Once all files are complete.
+    pub(super) fn show(&self, console: &mut Console) -> Result<(), OutputError> {
+        let Self { context, facts, could_use, .. } = self;
+        let Console { screen, progress } = console;
+        facts.warnings.iter().for_each(|text| progress.suspend(|| warn(text)));
+        if facts.ended == Ended::WallTime {
+            screen.print(&format!("\nEnded by --wall-time after {} steps\n", context.steps));
+        }
+        if let Some(threads) = could_use {
+            let used = context.threads;
+            screen.print(&format!("\nThreads per rank: {used}; --threads auto would use {threads}\n"));
+        }
+        screen.finish()
+    }
+}

@@ -1,0 +1,170 @@
+//! What a run writes while it goes: every output is an observer with a file, and this is what the run asks of it beside looking.
+//!
+//! ```text
+//! open or go on -> [ stage begins -> due, observe ... -> kept, by each checkpoint ] -> finish
+//! ```
+//!
+//! There is one value of an output on every rank; its file, if it has one, is on rank 0. A new output is one file beside this one
+//! and a line in [`OUTPUTS`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use md_comm::World;
+use md_engine::{Observer, ObserverError, Setup};
+use serde_json::{Map, Value};
+
+use super::{KnownFile, OutputDirectory, OutputError, Progress, Screen, thermo, trajectory};
+use crate::checkpoint::{OutputMark, OutputMemory, Resumed};
+use crate::error::RunError;
+use crate::scenario::{Scenario, StagePlan};
+
+/// Everything that a run may write as it goes, in the order in which it looks.
+pub const OUTPUTS: [OutputKind; 2] = [thermo::KIND, trajectory::KIND];
+
+/// A kind of output.
+#[derive(Clone, Copy)]
+pub struct OutputKind {
+    /// Files with fixed names, which the next run into the same directory removes.
+    pub files: &'static [KnownFile],
+    /// Opens what the scenario asks for of it, or goes on with it. Called on all ranks, one kind after the other; does not communicate.
+    pub open: for<'a> fn(&Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError>,
+}
+
+/// An output of a run, on one rank.
+pub trait RunOutput: Observer {
+    /// From here on steps are those of a stage. A run without stages is one stage.
+    fn begin_stage(&mut self, _stage: &StageBegin) {}
+
+    /// What a checkpoint after the present step has to know, on rank 0; from then on it is on disk. *Collective.*
+    ///
+    /// # Errors
+    /// The disk; communication.
+    fn kept(&mut self) -> Result<Kept, ObserverError> {
+        Ok(Kept::default())
+    }
+
+    /// Completes its file, and tells rank 0 what it has to say in summary.json. *Collective.*
+    ///
+    /// # Errors
+    /// The disk; communication.
+    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError>;
+}
+
+/// What a checkpoint keeps of an output.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Kept {
+    /// How far a file that grows has come.
+    pub mark: Option<OutputMark>,
+    /// What an output that writes at the end has gathered.
+    pub memory: Option<OutputMemory>,
+}
+
+/// The beginning of a stage, or where a run goes on in one.
+#[derive(Debug, Clone, Copy)]
+pub struct StageBegin<'s> {
+    /// Its steps and intervals.
+    pub plan: &'s StagePlan,
+    /// The step after which it began.
+    pub first_step: u64,
+    /// Whether no other stage follows.
+    pub is_last: bool,
+}
+
+/// What outputs are opened with.
+#[derive(Clone)]
+pub struct Opening<'a> {
+    /// The ranks.
+    pub world: &'a dyn World,
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The system before step 0.
+    pub setup: &'a Setup,
+    /// The checkpoint that the run goes on from.
+    pub resumed: Option<&'a Resumed>,
+    /// On rank 0.
+    pub root: Option<RootOpening<'a>>,
+}
+
+/// What there is on rank 0 alone.
+#[derive(Clone)]
+pub struct RootOpening<'a> {
+    /// Where files go.
+    pub directory: &'a OutputDirectory,
+    /// What the user sees.
+    pub console: SharedConsole,
+}
+
+/// The screen and the progress bar above which rows are printed.
+pub struct Console {
+    /// Standard output.
+    pub screen: Screen,
+    /// Standard error.
+    pub progress: Progress,
+}
+
+/// The console, for all outputs of rank 0.
+pub type SharedConsole = Rc<RefCell<Console>>;
+
+impl Console {
+    /// Prints above the progress bar.
+    pub fn print(&mut self, text: &str) {
+        let Self { screen, progress } = self;
+        progress.suspend(|| screen.print(text));
+    }
+}
+
+impl<'a> Opening<'a> {
+    /// Where a file that grows was at the checkpoint, if the run goes on with it: then with the step of the checkpoint.
+    pub fn mark(&self, file: &str) -> Option<(&'a OutputMark, u64)> {
+        let (root, resumed) = (self.root.as_ref()?, self.resumed?);
+        let mark = resumed.mark(file).filter(|mark| root.directory.goes_on(mark))?;
+        Some((mark, resumed.header.step))
+    }
+
+    /// What an output had gathered at the checkpoint that the run goes on from.
+    pub fn memory(&self, name: &str) -> Option<&'a OutputMemory> {
+        self.resumed?.header.memories.iter().find(|memory| memory.name == name)
+    }
+}
+
+/// What is left to outputs once the run has ended.
+pub struct Closing<'a> {
+    /// The ranks.
+    pub world: &'a dyn World,
+    /// Where files go, on rank 0.
+    pub directory: Option<&'a OutputDirectory>,
+    /// Entries of summary.json.
+    pub summary: Map<String, Value>,
+}
+
+impl<'a> Closing<'a> {
+    /// With nothing said so far.
+    pub fn new(world: &'a dyn World, directory: Option<&'a OutputDirectory>) -> Self {
+        Self { world, directory, summary: Map::new() }
+    }
+
+    /// Writes a file in one piece, on rank 0.
+    ///
+    /// # Errors
+    /// As [`OutputDirectory::write_whole`].
+    pub fn write_whole(
+        &self,
+        file: KnownFile,
+        bytes: impl FnOnce() -> Result<Vec<u8>, OutputError>,
+    ) -> Result<(), OutputError> {
+        self.directory.map_or(Ok(()), |directory| directory.write_whole(file, &bytes()?))
+    }
+}
+
+/// Opens all outputs of a scenario on this rank.
+///
+/// # Errors
+/// The first that cannot be.
+pub fn open_outputs<'a>(opening: &Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError> {
+    let mut all = Vec::new();
+    for kind in &OUTPUTS {
+        all.append(&mut (kind.open)(opening)?);
+    }
+    Ok(all)
+}
