@@ -105,7 +105,7 @@ fn every_level_gives_the_same_forces() {
 fn several_species_at_every_level() {
     let flat = "simulation.dimension=2";
     let square = "system.lattice={ kind = \"hex\", density = 0.86, cells = [12, 7, 1] }";
-    for (species, settings) in [(2, &[][..]), (4, &[flat, square]), (8, &[]), (11, &[])] {
+    for (species, settings) in [(2, &[][..]), (4, &[flat, square]), (5, &[]), (8, &[]), (11, &[])] {
         let run =
             Run::new("forces", mixture(species)).set_all(settings.iter().copied()).on(Backend::Local, 2);
         let expected = run.clone().set("neighbor.method=\"direct-sum\"").succeed();

@@ -28,8 +28,11 @@ pub struct OutputKind {
     /// Files with fixed names, which the next run into the same directory removes.
     pub files: &'static [KnownFile],
     /// Opens what the scenario asks for of it, or goes on with it. Called on all ranks, one kind after the other; does not communicate.
-    pub open: for<'a> fn(&Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError>,
+    pub open: for<'a> fn(&Opening<'a>) -> Result<Opened<'a>, OutputError>,
 }
+
+/// The outputs of one kind that a scenario asks for.
+pub type Opened<'a> = Vec<Box<dyn RunOutput + 'a>>;
 
 /// An output of a run, on one rank.
 pub trait RunOutput: Observer {
@@ -161,7 +164,7 @@ impl<'a> Closing<'a> {
 ///
 /// # Errors
 /// The first that cannot be.
-pub fn open_outputs<'a>(opening: &Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError> {
+pub fn open_outputs<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let mut all = Vec::new();
     for kind in &OUTPUTS {
         all.append(&mut (kind.open)(opening)?);

@@ -9,7 +9,7 @@ use super::directory::OutputDirectory;
 use super::error::OutputError;
 use super::known_file::KnownFile;
 use super::record_file::RecordFile;
-use super::run_output::{Closing, Kept, Opening, OutputKind, RunOutput, SharedConsole, StageBegin};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, SharedConsole, StageBegin};
 use super::screen::thermo_row;
 use super::tables::rows;
 
@@ -23,7 +23,7 @@ struct ThermoTable {
     rows: Option<(ThermoWriter, SharedConsole)>,
 }
 
-fn open<'a>(opening: &Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError> {
+fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { scenario, root, .. } = opening;
     let rows = root.as_ref().map(|root| {
         let writer = match opening.mark(KnownFile::THERMO.name()) {

@@ -2,7 +2,7 @@
 
 use md_engine::{Needs, Observer, ObserverError, RunsOn, Setup, Snapshot};
 
-use super::run_output::{Closing, Kept, Opening, OutputKind, RunOutput, StageBegin};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
 use super::{FrameBox, OutputError, SpeciesLabel, TrajectoryWriter};
 use crate::error::RunError;
 use crate::scenario::Scenario;
@@ -16,7 +16,7 @@ struct Frames {
     writer: Option<TrajectoryWriter>,
 }
 
-fn open<'a>(opening: &Opening<'a>) -> Result<Vec<Box<dyn RunOutput + 'a>>, OutputError> {
+fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
     let Opening { scenario, setup, root, .. } = opening;
     let Some(trajectory) = &scenario.output.trajectory else { return Ok(Vec::new()) };
     let writer = root.as_ref().map(|root| {

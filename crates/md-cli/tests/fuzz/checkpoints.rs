@@ -198,11 +198,11 @@ impl Changed {
         };
         let (inputs, setup) = case.inputs(scenario).map_err(|error| error.shown())?;
         let ended = local::run(self.ranks, LIMIT, |world| {
-            let resumed = checkpoint::read(world, file, &inputs, &setup)?;
-            let mut simulation = Simulation::resume(world, &setup, resumed.restored)?;
+            let (_, restored) = checkpoint::read(world, file, &inputs, &setup)?;
+            let mut simulation = Simulation::resume(world, &setup, restored)?;
             simulation.run(STEPS, &mut [])?;
             let rows = simulation.gather_rows(RowVector::Force)?;
-            let (report, domain) = (simulation.neighbor_report(), simulation.state().domain.clone());
+            let (report, domain) = (simulation.neighbor_report(), simulation.state().domain);
             simulation.finalise()?;
             Ok(End { rows, is_warned_of: report.first_dangerous_step.is_some(), domain })
         });

@@ -99,6 +99,9 @@ impl<const N: usize> PairTable<[f64; N]> {
             _ if self.species <= pairs.species_in_a_row() => {
                 pairs.run(WithConstants { formula, constants: &self.rows() })
             }
+            _ if self.species <= MOST_IN_A_ROW => {
+                pairs.run(WithConstants { formula, constants: Wide(&self.rows()) })
+            }
             _ => pairs.run(WithConstants { formula, constants: self }),
         }
     }
@@ -225,6 +228,36 @@ impl<const N: usize> Constants<N> for &Rows<N> {
         let mut lanes = [P::splat(simd, 0.0); N];
         for (lanes, row) in lanes.iter_mut().zip(rows) {
             *lanes = P::look_up(simd, row, b);
+        }
+        lanes
+    }
+}
+
+/// Twice as many in f64: with vectors of 256 bits, each constant is two registers.
+#[derive(Clone, Copy)]
+struct Wide<'a, const N: usize>(&'a Rows<N>);
+
+impl<const N: usize> Constants<N> for Wide<'_, N> {
+    type Parameters<S: Simd, P: Arithmetic> = [P::WideRow; N];
+
+    #[inline(always)]
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, a: usize) -> [P::WideRow; N] {
+        let mut rows = [P::wide_row(simd, [0.0; MOST_IN_A_ROW]); N];
+        for (row, numbers) in rows.iter_mut().zip(self.0[a]) {
+            *row = P::wide_row(simd, numbers);
+        }
+        rows
+    }
+
+    #[inline(always)]
+    fn with<S: Simd, P: Arithmetic>(
+        simd: S,
+        rows: [P::WideRow; N],
+        b: P::SpeciesLanes<S>,
+    ) -> [P::Lanes<S>; N] {
+        let mut lanes = [P::splat(simd, 0.0); N];
+        for (lanes, row) in lanes.iter_mut().zip(rows) {
+            *lanes = P::look_up_wide(simd, row, b);
         }
         lanes
     }

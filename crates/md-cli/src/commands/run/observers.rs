@@ -32,8 +32,8 @@ impl RunObservers<'_> {
     /// Completes all files, and collects what outputs have to say in summary.json. What has happened to one file does not keep others
     /// from being written; the first error comes back. *Collective.*
     pub(super) fn finish(self, closing: &mut Closing) -> Result<(), RunError> {
-        let finished = self.outputs.into_iter().map(|output| output.finish(closing));
-        finished.fold(Ok(()), |first, finished| first.and(finished))
+        let finished: Vec<_> = self.outputs.into_iter().map(|output| output.finish(closing)).collect();
+        finished.into_iter().collect()
     }
 }
 

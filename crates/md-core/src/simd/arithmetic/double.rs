@@ -71,6 +71,31 @@ impl Arithmetic for Double {
         [a, b, c, d]
     }
 
+    /// Two rows.
+    type WideRow = [Self::Row; 2];
+    #[inline(always)]
+    fn wide_row<S: Simd>(simd: S, [a, b, c, d, numbers @ ..]: [f64; MOST_IN_A_ROW]) -> Self::WideRow {
+        #[cfg(target_arch = "x86_64")]
+        if let [Some(low), Some(high)] = [[a, b, c, d], numbers].map(|row| x86::row_f64(simd, row)) {
+            return [low, high];
+        }
+        [[a, b, c, d], numbers]
+    }
+    #[inline(always)]
+    fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: S::u64s) -> S::f64s {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(numbers) = x86::look_up_wide_f64(simd, row, kinds) {
+            return numbers;
+        }
+        let mut numbers = simd.splat_f64s(0.0);
+        let to: &mut [f64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
+        let kinds: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
+        for (number, kind) in to.iter_mut().zip(kinds) {
+            *number = row.as_flattened()[*kind as usize % MOST_IN_A_ROW];
+        }
+        numbers
+    }
+
     /// The unit is the unit of length.
     #[inline(always)]
     fn in_lengths<S: Simd>(_: S, r2: S::f64s, _: S::f64s) -> S::f64s {

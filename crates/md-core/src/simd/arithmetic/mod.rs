@@ -70,6 +70,8 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Row: Copy;
     /// How many.
     const SPECIES_IN_A_ROW: usize;
+    /// A number for each of [`MOST_IN_A_ROW`] species.
+    type WideRow: Copy;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
     /// Adding it to a number up to 2^51 (in f32 2^22) rounds that to an integer, which its last bits are then.
@@ -149,6 +151,10 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::Row;
     /// The numbers of these species: a permutation with vectors of 256 bits and more.
     fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
+    /// All of these.
+    fn wide_row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::WideRow;
+    /// The same for up to [`MOST_IN_A_ROW`] species: one permutation, or two and a selection.
+    fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
     /// The same from a table for as many species as you like. Lane by lane.
     fn gather_by_species<S: Simd, const N: usize>(
         simd: S,

@@ -47,6 +47,16 @@ macro_rules! in_single_precision {
         fn row<S: Simd>(_: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::Row {
             numbers.map(|number| number as f32)
         }
+
+        type WideRow = Self::Row;
+        #[inline(always)]
+        fn wide_row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::WideRow {
+            Self::row(simd, numbers)
+        }
+        #[inline(always)]
+        fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: S::u32s) -> S::f32s {
+            Self::look_up(simd, row, kinds)
+        }
     };
 }
 pub(super) use in_single_precision;

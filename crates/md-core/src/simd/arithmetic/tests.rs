@@ -1,4 +1,4 @@
-use super::{Arithmetic, Double, Inversion, Quads, Single};
+use super::{Arithmetic, Double, Inversion, MOST_IN_A_ROW, Quads, Single};
 use crate::simd::{LevelKernel, Many, Registers, SimdLevel};
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
@@ -193,7 +193,8 @@ impl<P: Arithmetic> WithSimd for BySpecies<P> {
 
     fn with_simd<S: Simd>(self, simd: S) {
         let table: Vec<[f64; 2]> = (0..20_u8).map(f64::from).map(|n| [10.0 + n, -n]).collect();
-        for (most, first) in [(P::SPECIES_IN_A_ROW, 0), (P::SPECIES_IN_A_ROW, 1), (table.len(), 3)] {
+        let mosts = [P::SPECIES_IN_A_ROW, MOST_IN_A_ROW, table.len()];
+        for (most, first) in mosts.into_iter().flat_map(|most| (0..most).map(move |first| (most, first))) {
             let species = |lane: usize| (first + lane) % most;
             let mut kinds = P::lane_bits(simd);
             for lane in 0..P::lanes::<S>() {
@@ -205,12 +206,16 @@ impl<P: Arithmetic> WithSimd for BySpecies<P> {
             let [gathered, negative] = P::gather_by_species(simd, &table, kinds);
             let numbers = std::array::from_fn(|species| table[species][0]);
             let looked_up = P::look_up(simd, P::row(simd, numbers), kinds);
+            let looked_up_wide = P::look_up_wide(simd, P::wide_row(simd, numbers), kinds);
             for number in 0..P::lanes::<S>() {
                 let [expected, next] = table[species(number)];
                 assert_eq!(lane::<P, S>(simd, gathered, number), expected);
                 assert_eq!(lane::<P, S>(simd, negative, number), next);
                 if most == P::SPECIES_IN_A_ROW {
                     assert_eq!(lane::<P, S>(simd, looked_up, number), expected, "lane {number}");
+                }
+                if most <= MOST_IN_A_ROW {
+                    assert_eq!(lane::<P, S>(simd, looked_up_wide, number), expected, "lane {number}");
                 }
             }
         }

@@ -81,6 +81,20 @@ pub(super) fn look_up_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [f64; 4], kinds
     Some(cast(avx2._mm256_permutevar8x32_ps(cast(row), cast(halves))))
 }
 
+/// The same of two rows: both are looked into, and bit 2 of an index says which has the number.
+#[inline(always)]
+pub(super) fn look_up_wide_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [[f64; 4]; 2], kinds: K) -> Option<V> {
+    if let Some(v4) = as_avx512(simd) {
+        return Some(cast(v4.avx512f._mm512_permutexvar_pd(cast(kinds), cast(row))));
+    }
+    let V3 { avx, avx2, .. } = as_avx2(simd)?;
+    let within = avx._mm256_and_ps(avx._mm256_moveldup_ps(cast(kinds)), cast([3_u32; 8]));
+    let halves = cast(avx._mm256_or_ps(within, cast([0_u32, 4, 0, 4, 0, 4, 0, 4])));
+    let [low, high] = row.map(|row| cast(avx2._mm256_permutevar8x32_ps(cast(row), halves)));
+    let is_high = cast(avx2._mm256_slli_epi64::<61>(cast(kinds)));
+    Some(cast(avx._mm256_blendv_pd(low, high, is_high)))
+}
+
 /// The same in f32.
 #[inline(always)]
 pub(super) fn look_up_f32<S: Simd, K: Pod, V: Pod>(simd: S, row: [f32; 8], kinds: K) -> Option<V> {
