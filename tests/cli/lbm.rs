@@ -286,3 +286,26 @@ fn the_flows_that_come_with_md_run() {
         assert_eq!(workdir.read("out/thermo.csv").lines().count(), 3);
     }
 }
+
+#[test]
+fn an_obstacle_that_leaves_no_fluid() {
+    let workdir = with("radius = 2.5", "radius = 250.0");
+    assert_snapshot!(error_everywhere(&workdir, "lbm melt.toml", &starts()), @"OBSTACLE");
+    assert_eq!(workdir.files("."), ["melt.toml"], "nothing is written for a flow without fluid");
+    let sphere = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";
+    let workdir = with(sphere, "obstacle = { kind = \"mask\", path = \"mask.txt\" }");
+    workdir.write("mask.txt", &format!("12 10 20\n{}", "1".repeat(2400)));
+    assert_snapshot!(error(&workdir, "lbm melt.toml", Start::Threads(2)), @"MASK");
+}
+
+#[test]
+fn an_obstacle_outside_and_intervals_beyond_the_run_are_warned_of() {
+    let workdir = with("center = [5.0, 4.0, 9.5]", "center = [400.0, 4.0, 9.5]");
+    let intervals = "--set output.fields.every=1000000 --set output.probe.every=26";
+    let said = workdir.succeed(Start::Threads(2), &format!("lbm melt.toml --quiet {intervals}"));
+    assert_snapshot!(said.stderr, @"OUTSIDE");
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let warnings: Vec<String> = serde_json::from_value(summary["warnings"].clone()).unwrap();
+    assert_eq!(said.stderr, warnings.iter().map(|text| format!("warning: {text}\n")).collect::<String>());
+    assert_eq!(workdir.read("out/probe.csv").lines().count(), 2);
+}

@@ -68,7 +68,7 @@ mod stretch;
 mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
-pub use barostat::Barostat;
+pub use barostat::{Barostat, BoxReport};
 pub use checkpoint::{Continuation, Restored, SavedState};
 pub use checks::for_each_rank;
 pub use clock::Phase;

@@ -33,6 +33,11 @@ pub(super) trait Extension<A: ?Sized> {
     /// Output; communication.
     fn observe(&mut self, app: &A, step: u64) -> Result<Observed, RunError>;
 
+    /// What puts the results in doubt, in words, on rank 0.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Further keys of summary.json, on rank 0.
     fn summary(&self, app: &A, timings: &Timings) -> Map<String, Value>;
 
@@ -141,7 +146,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
             fingerprint,
             rma_component: rma_component(world, context.backend),
             choices: app.choices(),
-            warnings: crowding.into_iter().collect(),
+            warnings: crowding.into_iter().chain(extension.warnings()).collect(),
             more: extension.summary(&*app, &timings),
             git: env!("MD_GIT"),
         };
@@ -226,7 +231,7 @@ fn step_loop<A: Application + ?Sized>(
         Some(console) => console.take(step, row),
         None => Ok(()),
     };
-    let first = app.row()?;
+    let first = finite_row(app, 0)?;
     show(0, &first)?;
     extension.observe(app, 0)?;
     world.barrier()?;
@@ -244,7 +249,7 @@ fn step_loop<A: Application + ?Sized>(
         if done.is_multiple_of(interval) || done == steps || !matches!(ended, Reason::Other(Ended::AsPlanned))
         {
             let begun = std::time::Instant::now();
-            last = app.row()?;
+            last = finite_row(app, done)?;
             show(done, &last)?;
             app.clock().book_since(Phase::Output, begun);
         }
@@ -254,6 +259,20 @@ fn step_loop<A: Application + ?Sized>(
         }
     }
     Ok(Loop { done, ended, ends: [first, last] })
+}
+
+/// The state in a few numbers, or what is wrong with it: what has exploded says so, and not the file that cannot hold it. *Collective.*
+fn finite_row<A: Application + ?Sized>(app: &mut A, step: u64) -> Result<Vec<f64>, GridError> {
+    let row = app.row()?;
+    expect_finite(app.columns(), &row, step)?;
+    Ok(row)
+}
+
+fn expect_finite(columns: &[&str], row: &[f64], step: u64) -> Result<(), GridError> {
+    let Some((column, value)) = columns.iter().zip(row).find(|(_, value)| !value.is_finite()) else {
+        return Ok(());
+    };
+    Err(GridError::Failed { step, problem: format!("`{column}` is not a finite number any more ({value})") })
 }
 
 /// Whether any rank wants the end. *Collective.*
@@ -291,4 +310,19 @@ fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String
         timings.bytes,
         phase_table(&phases(timings)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_exploded_says_so_itself() {
+        assert!(expect_finite(&["sum", "error"], &[1.0, 0.0], 3).is_ok());
+        for (value, shown) in [(f64::NAN, "NaN"), (f64::NEG_INFINITY, "-inf")] {
+            let error = RunError::from(expect_finite(&["sum", "error"], &[1.0, value], 3).unwrap_err());
+            let expected = format!("step 3: `error` is not a finite number any more ({shown})");
+            assert_eq!((error.exit_code(), error.to_string()), (1, expected));
+        }
+    }
 }

@@ -44,11 +44,11 @@ pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, on_one_process, print_error, print_whole, refuse, show, show_help,
+    end, fail_alone, on_first_process, on_one_process, print_whole, refuse, show, show_help,
     warn_of_interval, warn_of_threads,
 };
 
-pub(crate) use speak::{note, note_particles, warn};
+pub(crate) use speak::{note, note_particles, print_error, warn};
 
 /// Longer arguments are not echoed whole, nor in colour.
 const LONGEST_PLAIN: usize = 200;
@@ -97,7 +97,7 @@ pub fn main() -> u8 {
         Command::TraceSummary(args) => commands::trace_summary::trace_summary(&args)
             .map_or_else(|error| fail_alone(&error), |text| show(&text)),
         Command::Inspect(args) => {
-            let shown = checkpoint::inspect(&args.file).map_err(RunError::Checkpoint);
+            let shown = checkpoint::inspect(&args.file).map_err(RunError::Inspected);
             shown.map_or_else(|error| fail_alone(&error), |text| show(&text))
         }
         Command::Sweep(args) => {

@@ -44,10 +44,11 @@ fn run<T: LaneReal>(
     let decomposition = flow::decomposition(world, inputs)?;
     flow::expect_memory::<T>(world, inputs, &decomposition)?;
     let mask = obstacle::mask(world, inputs, &decomposition)?;
+    let nowhere = obstacle::expect_fluid(world, inputs, &mask)?;
     let context = context(world, &inputs.scenario, &decomposition);
     let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
     grid_run::run(world, inputs, &decomposition, context, show, early_end, |directory| {
-        let recorder = Recorder::open(world, inputs, directory)?;
+        let recorder = Recorder::open(world, inputs, directory, nowhere)?;
         let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
         Ok((Box::new(FlowRun::new(world, flow)), recorder))
     })
