@@ -317,7 +317,10 @@ fn threads_without_mpirun() {
         return;
     }
     let workdir = Workdir::new(MELT);
-    assert_snapshot!(error(&workdir, "compare melt.toml --backends local", Start::Plain), @"LOCAL");
+    assert_snapshot!(error(&workdir, "compare melt.toml --backends local", Start::Plain), @r"
+    exit code 3
+    error: nothing could be measured: local: it runs threads of one process: start md-cli without mpirun and with `--set parallel.backend=local --set parallel.ranks=N`
+    ");
 }
 
 /// The job is ended by another thread, which has the last word.

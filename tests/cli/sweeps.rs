@@ -152,6 +152,12 @@ fn jobs_that_cannot_be() {
         error("--threads 65536")
             .starts_with("error: invalid value '65536' for '--threads <N,M>': 65536 is not in 1..=1024\n")
     );
-    assert_snapshot!(error("--threads 2,1024 --ranks 1024"), @"THREADS");
-    assert_snapshot!(error("--atoms 1"), @"ATOMS");
+    assert_snapshot!(error("--threads 2,1024 --ranks 1024"), @r"
+    error: no job is possible
+    1024 ranks, 600 atoms, local half direct rect: 1024 ranks with 2 threads each are more than 1024 threads; more threads than cores are slower than fewer; many ranks are started by `mpirun`
+    1024 ranks, 600 atoms, local half direct rect: 1024 ranks with 1024 threads each are more than 1024 threads; more threads than cores are slower than fewer; many ranks are started by `mpirun`
+    ");
+    let small = error("--atoms 1");
+    let begin = "error: no job is possible\n1 ranks, 1 atoms, local half direct rect: the box is 1.67";
+    assert!(small.starts_with(begin), "{small}");
 }
