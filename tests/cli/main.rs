@@ -11,6 +11,7 @@ mod documented;
 mod early_end;
 mod extxyz_files;
 mod fit;
+mod grid_checkpoints;
 mod hostile_lab;
 mod killed;
 mod launch;

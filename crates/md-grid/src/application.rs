@@ -4,7 +4,7 @@ use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Phase, RankTiming};
 
-use crate::{Decomposition, GridError, Layout};
+use crate::{Decomposition, GridError, Layout, Resumable};
 
 /// What there is to do after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Progress {
 }
 
 /// One rank of an application. All methods that can fail are *collective*.
-pub trait Application {
+pub trait Application: Resumable {
     /// Makes one step.
     ///
     /// # Errors

@@ -77,11 +77,13 @@ pub(super) fn check(output: &Output) -> Checked {
         check_path(&trajectory.path)?;
         at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
     }
-    if let Some(checkpoint) = &output.checkpoint {
-        at_least_one("output.checkpoint.every", checkpoint.every, "steps between two checkpoints")?;
-        at_least_one("output.checkpoint.keep", checkpoint.keep, "number of checkpoints that stay")?;
-    }
-    Ok(())
+    check_checkpoint(output.checkpoint)
+}
+
+pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {
+    let Some(Checkpoint { every, keep }) = checkpoint else { return Ok(()) };
+    at_least_one("output.checkpoint.every", every, "steps between two checkpoints")?;
+    at_least_one("output.checkpoint.keep", keep, "number of checkpoints that stay")
 }
 
 fn check_path(path: &str) -> Checked {
