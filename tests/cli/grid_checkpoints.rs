@@ -153,12 +153,35 @@ fn what_cannot_be_gone_on_from() {
         "lbm melt.toml --output other --resume out --steps 10".to_owned(),
         "lbm melt.toml --output other --resume nowhere".to_owned(),
     ];
-    assert_snapshot!(errors.map(|call| said(&call)).join("\n"), @"");
+    assert_snapshot!(errors.map(|call| said(&call)).join("\n"), @r"
+    exit code 2
+    error: cannot go on from `out/checkpoint-10.mdc`: it is of `lbm`, the scenario of `swap`
+
+    exit code 2
+    error: cannot go on from `out/checkpoint-10.mdc`: it is of `lbm` on a grid, not of particles
+
+    exit code 2
+    error: cannot go on from `out/checkpoint-10.mdc`: it has 12 x 10 x 9 nodes, the scenario 12 x 10 x 8
+
+    exit code 2
+    error: cannot go on from `out/checkpoint-10.mdc`: it has 1010 nodes of fluid, the scenario 1060
+
+    exit code 2
+    error: cannot go on from `out/checkpoint-10.mdc`: it is of step 10, and the run has 10 steps
+    nothing is left to do: ask for more steps, as in --steps 20
+
+    exit code 2
+    error: cannot go on from `nowhere`: No such file or directory (os error 2)
+    ");
     assert!(!workdir.path("other").exists(), "outputs are not touched");
     let text = error(&workdir, "lbm melt.toml --set output.checkpoint.every=0", Start::Plain);
     assert!(text.contains("`output.checkpoint.every` must be at least 1, found 0"), "{text}");
     let others = "lbm melt.toml --resume out --set output.probe.nodes=[[1,1,1]]";
-    assert_snapshot!(error(&workdir, others, Start::Threads(1)), @"");
+    assert_snapshot!(error(&workdir, others, Start::Threads(1)), @r"
+    exit code 2
+    error: `out/probe.csv` does not go on from the checkpoint: it has other columns than this run
+    choose another output directory with --output DIR, where the outputs begin at the checkpoint's step
+    ");
 }
 
 #[test]

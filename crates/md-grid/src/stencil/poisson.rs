@@ -244,13 +244,14 @@ impl Application for Poisson<'_> {
         }
         self.apply()?;
         let Self { world, nodes, solution, residual, direction, image, clock, .. } = self;
-        let curvature = total::dot(*world, *nodes, pairs(direction, image))?;
+        let curvature = clock.time(Phase::Reduce, || total::dot(*world, *nodes, pairs(direction, image)))?;
         let length = self.residual2 / curvature;
         clock.time(Phase::Integrate, || {
             add(solution, length, direction);
             add(residual, -length, image);
         });
-        let residual2 = total::dot(*world, *nodes, pairs(residual, residual))?;
+        let residual2 =
+            clock.time(Phase::Reduce, || total::dot(*world, *nodes, pairs(residual, residual)))?;
         self.step += 1;
         if !residual2.is_finite() {
             let problem = "the residual is not a finite number".to_owned();
