@@ -88,7 +88,7 @@ fn restore<A: Application + ?Sized>(
                 && own.origin[axis] < theirs.origin[axis] + theirs.size[axis]
         };
         if (0..3).all(overlaps) {
-            restore_shared_part(file, layout, writer, Places { theirs, own }, app)?;
+            restore_shared_part(file, layout, writer, &Places { theirs, own }, app)?;
         }
     }
     Ok(())
@@ -117,7 +117,7 @@ fn restore_shared_part<A: Application + ?Sized>(
     file: &File,
     layout: &Layout,
     writer: u64,
-    places: Places,
+    places: &Places,
     app: &mut A,
 ) -> Result<(), String> {
     let slab = layout.read_slab(file, writer)?;
