@@ -56,6 +56,7 @@ mod levels;
 mod measure;
 mod memory;
 mod observer;
+mod particle_energies;
 mod placement;
 mod protocol;
 mod rebuild;

@@ -45,6 +45,7 @@ mod species;
 mod stage;
 mod stencil;
 mod system;
+mod trajectory;
 mod wording;
 
 use schemars::JsonSchema;
@@ -61,7 +62,7 @@ pub use lbm::{
 };
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
-pub use output::{Checkpoint, Every, Output, Trajectory};
+pub use output::{Checkpoint, Every, Output};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
 pub use simulation::Simulation;
@@ -72,6 +73,7 @@ pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
+pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub(crate) use wording::{listed, nearest};
 
 /// A whole scenario, all defaults filled in.
