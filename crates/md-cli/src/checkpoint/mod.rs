@@ -21,6 +21,8 @@
 //!
 //! **Checked.** Header, index and every block of particles carry a CRC-32.
 
+pub use md_engine::analysis::Rows as ParticleRows;
+
 mod choice;
 mod header;
 mod layout;
@@ -30,7 +32,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use header::{BegunStage, Header, OutputMark, OutputMemory};
+pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords};
 pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, inspect, read};
 

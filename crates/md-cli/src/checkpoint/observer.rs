@@ -7,9 +7,9 @@ use md_engine::{Needs, ObserverError, Snapshot};
 
 use super::choice::in_folder;
 use super::file_name;
-use super::header::{BegunStage, Header};
-use super::write::{Place, Sizes, WriteError, write};
-use crate::output::run_output::Kept;
+use super::header::{BegunStage, Header, ParticleWords};
+use super::write::{Contents, Place, Sizes, WriteError, write};
+use crate::output::run_output::{Kept, ParticleMemory};
 use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Checkpoint;
 
@@ -65,8 +65,13 @@ impl<'a> Checkpoints<'a> {
     ///
     /// # Errors
     /// The disk; communication.
-    pub fn write(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), ObserverError> {
-        self.write_file(now, kept).map_err(|error| match error {
+    pub fn write(
+        &self,
+        now: &Snapshot,
+        kept: Vec<Kept>,
+        of_particles: &[ParticleMemory],
+    ) -> Result<(), ObserverError> {
+        self.write_file(now, kept, of_particles).map_err(|error| match error {
             WriteError::Output(error) => error.into(),
             WriteError::Communication(error) => error.into(),
         })
@@ -77,13 +82,19 @@ impl<'a> Checkpoints<'a> {
         (self.last_step, self.ends_early) = (step, true);
     }
 
-    fn write_file(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), WriteError> {
+    fn write_file(
+        &self,
+        now: &Snapshot,
+        kept: Vec<Kept>,
+        of_particles: &[ParticleMemory],
+    ) -> Result<(), WriteError> {
         let Some(state) = &now.saved else { return Ok(()) };
-        let sizes = Sizes::of(state, self.world)?;
+        let contents = Contents { state, of_particles };
+        let sizes = Sizes::of(&contents, self.world)?;
         // What cannot be had on rank 0 is an error there before anything is written; the others wait for it in vain, and are ended.
-        let prepare = |root: &Root| root.prepare(now, &sizes, self.stage, self.world, kept);
+        let prepare = |root: &Root| root.prepare(now, &contents, &sizes, self.stage, kept);
         let root = self.root.as_ref().map(prepare).transpose()?;
-        write(state, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
+        write(&contents, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
         self.root.as_ref().map_or(Ok(()), |root| root.keep(self.when, now.step))?;
         Ok(())
     }
@@ -93,14 +104,16 @@ impl Root<'_> {
     fn prepare(
         &self,
         now: &Snapshot,
+        contents: &Contents,
         sizes: &Sizes,
         stage: BegunStage,
-        world: &dyn World,
         kept: Vec<Kept>,
     ) -> Result<(Place, Header), OutputError> {
         let [unfinished, finished] = self.directory.places_of(&file_name(now.step))?;
-        let (row_words, shared) =
-            now.saved.as_ref().map_or((0, Vec::new()), |state| (state.row_words(), state.shared.to_vec()));
+        let words_of = |memory: &ParticleMemory| ParticleWords {
+            name: memory.name.to_owned(),
+            words: memory.width as u64,
+        };
         let header = Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             step: now.step,
@@ -108,14 +121,15 @@ impl Root<'_> {
             stage,
             atoms: sizes.atoms,
             species: self.species,
-            ranks: world.ranks() as u64,
-            row_words: row_words as u64,
+            ranks: sizes.ranks(),
+            row_words: contents.row_words(),
             block_rows: super::layout::BLOCK_ROWS,
             bytes: 0,
             domain: [now.domain.origin, now.domain.lengths],
             outputs: kept.iter().filter_map(|kept| kept.mark.clone()).collect(),
             memories: kept.into_iter().filter_map(|kept| kept.memory).collect(),
-            shared,
+            particle_words: contents.of_particles.iter().map(words_of).collect(),
+            shared: contents.state.shared.to_vec(),
             scenario: self.scenario.clone(),
         };
         Ok((Place { unfinished, finished }, header))

@@ -11,6 +11,7 @@ use md_engine::SavedState;
 
 use super::header::Header;
 use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
+use crate::output::run_output::ParticleMemory;
 use crate::output::{Intact, OutputError};
 
 /// Where a checkpoint goes, on the rank that makes the file.
@@ -30,6 +31,28 @@ pub(super) enum WriteError {
     Communication(#[from] CommError),
 }
 
+/// What a rank writes.
+#[derive(Clone, Copy)]
+pub(super) struct Contents<'a> {
+    pub(super) state: &'a SavedState<'a>,
+    /// The same outputs on all ranks.
+    pub(super) of_particles: &'a [ParticleMemory],
+}
+
+impl Contents<'_> {
+    /// Words per particle.
+    pub(super) fn row_words(&self) -> u64 {
+        (self.state.row_words() + self.of_particles.iter().map(|memory| memory.width).sum::<usize>()) as u64
+    }
+
+    fn append_row(&self, row: usize, words: &mut Vec<u64>) {
+        self.state.append_row(row, words);
+        for ParticleMemory { width, words: all, .. } in self.of_particles {
+            words.extend(&all[row * width..(row + 1) * width]);
+        }
+    }
+}
+
 /// Rows of all ranks, and sizes that follow from them, before it is known where the index begins.
 pub(super) struct Sizes {
     layout: Layout,
@@ -43,14 +66,19 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// *Collective.*
-    pub(super) fn of(state: &SavedState, world: &dyn World) -> Result<Self, CommError> {
-        let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: state.row_words() as u64 };
-        let rows = state.rows() as u64;
+    pub(super) fn of(contents: &Contents, world: &dyn World) -> Result<Self, CommError> {
+        let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: contents.row_words() };
+        let rows = contents.state.rows() as u64;
         let own = layout.slab_bytes(rows);
         let mut sums = [own, rows];
         world.reduce(&mut sums, Reduction::Sum)?;
         let [all, atoms] = sums;
         Ok(Self { layout, before: sum_before(own, world)?, all, atoms })
+    }
+
+    /// Ranks that write.
+    pub(super) fn ranks(&self) -> u64 {
+        self.layout.ranks
     }
 
     /// Length of the file where the index begins there.
@@ -78,7 +106,7 @@ fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
 /// # Errors
 /// [`OutputError::Write`] on the ranks that could not; communication.
 pub(super) fn write(
-    state: &SavedState,
+    contents: &Contents,
     sizes: &Sizes,
     root: Option<(&Place, &Header)>,
     world: &dyn World,
@@ -91,7 +119,7 @@ pub(super) fn write(
     world.broadcast(0, &mut message)?;
     let written = message.split_first_chunk().map_or(Ok(()), |(index, path)| {
         let (layout, path) = (Layout { index: u64::from_le_bytes(*index), ..sizes.layout }, path_of(path));
-        write_slab(state, &layout, sizes.before, world.rank() as u64, &path)
+        write_slab(contents, &layout, sizes.before, world.rank() as u64, &path)
             .map_err(|reason| failed(&path, reason))
     });
     let mut failures = [u64::from(begun.is_err() || written.is_err())];
@@ -156,8 +184,8 @@ fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
     }
 }
 
-fn write_slab(state: &SavedState, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
-    let slab = Slab { at: layout.slabs() + before, rows: state.rows() as u64 };
+fn write_slab(contents: &Contents, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
+    let slab = Slab { at: layout.slabs() + before, rows: contents.state.rows() as u64 };
     let file = File::options().write(true).open(path)?;
     file.write_all_at(&slab.entry(), layout.entry(rank))?;
     let mut words = Vec::new();
@@ -166,7 +194,7 @@ fn write_slab(state: &SavedState, layout: &Layout, before: u64, rank: u64, path:
     for Block { number, at, rows, .. } in layout.blocks(rank, slab) {
         let first = number * BLOCK_ROWS;
         words.clear();
-        (first..first + rows).for_each(|row| state.append_row(row as usize, &mut words));
+        (first..first + rows).for_each(|row| contents.append_row(row as usize, &mut words));
         words.iter_mut().for_each(|word| *word = word.to_le());
         let checksum = u64::from(crc32fast::hash(cast_slice(&words)));
         words.push(checksum.to_le());
