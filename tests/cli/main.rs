@@ -15,6 +15,7 @@ mod fit;
 mod guide;
 mod hostile_lab;
 mod killed;
+mod lammps_rerun;
 mod launch;
 mod lbm;
 mod limits;
@@ -33,6 +34,7 @@ mod support;
 mod sweeps;
 mod timelines;
 mod trajectory;
+mod trajectory_formats;
 
 /// These are tests of the program.
 const STARTS_PROGRAM: bool = true;

@@ -45,7 +45,10 @@ fn self_diffusion_of_the_liquid() {
     let (coefficient, error) = (number(&found["coefficient"]), number(&found["error"]));
     let expected = 0.0325 + 0.07 * (temperature - 0.722);
     assert!(error < 0.002, "{found}");
-    assert!((coefficient - expected).abs() < 0.0015 + 2.0 * error, "{found}, expected {expected} at T {temperature}");
+    assert!(
+        (coefficient - expected).abs() < 0.0015 + 2.0 * error,
+        "{found}, expected {expected} at T {temperature}"
+    );
 }
 
 /// 3.258 (Meier, Laesecke, Kabelac, J. Chem. Phys. 121, 3671 (2004)).
@@ -81,7 +84,10 @@ fn surface_tension_of_a_slab() {
         let expected = 2.08 * (1.0_f64 - temperature / 1.0779).powf(1.21);
         let (mean, error) = (number(&found["mean"]), number(&found["standard_error"]));
         assert!(error < 0.03, "{found}");
-        assert!((mean - expected).abs() < 0.05 * expected + 2.0 * error, "T {temperature}: {found}, expected {expected}");
+        assert!(
+            (mean - expected).abs() < 0.05 * expected + 2.0 * error,
+            "T {temperature}: {found}, expected {expected}"
+        );
     }
 }
 

@@ -26,7 +26,6 @@ mod record_file;
 pub mod advice;
 pub mod analysis;
 pub mod breakdown;
-pub mod extxyz;
 pub mod flow;
 pub mod grid;
 pub mod msd;
@@ -48,7 +47,6 @@ mod fixtures;
 
 pub use directory::{OutputDirectory, ResultFiles};
 pub use error::{Intact, OutputError};
-pub use extxyz::{FrameBox, SpeciesLabel, TrajectoryWriter};
 pub use known_file::KnownFile;
 pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};

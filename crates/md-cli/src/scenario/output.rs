@@ -1,7 +1,5 @@
 //! `[output]`: files and their intervals.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +7,9 @@ use super::analysis::{
     Averages, Msd, Rdf, SurfaceTension, Viscosity, check_msd, check_rdf, check_surface_tension,
     check_viscosity,
 };
-use super::finding::{Checked, Finding, at_least_one, not_yet};
+use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
+use super::trajectory::{self, Trajectory};
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,17 +68,6 @@ pub struct Every {
     pub every: u64,
 }
 
-/// `output.trajectory`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Trajectory {
-    /// File name in the output directory; the extension gives the format.
-    pub path: String,
-    /// Steps between two frames.
-    #[schemars(range(min = 1))]
-    pub every: u64,
-}
-
 /// `output.checkpoint`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -104,8 +92,7 @@ pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) ->
     }
     at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
     if let Some(trajectory) = &output.trajectory {
-        check_path(&trajectory.path)?;
-        at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
+        trajectory::check(trajectory)?;
     }
     if let Some(checkpoint) = &output.checkpoint {
         at_least_one("output.checkpoint.every", checkpoint.every, "steps between two checkpoints")?;
@@ -116,23 +103,4 @@ pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) ->
     let Simulation { timestep, dimension, .. } = simulation;
     output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
     output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
-}
-
-fn check_path(path: &str) -> Checked {
-    const KEY: &str = "output.trajectory.path";
-    let plain = Path::new(path).file_name().is_some_and(|name| name == path);
-    if !plain || path.contains('\\') {
-        let message = format!("`{KEY}` must be a plain file name, found {path:?}");
-        return Err(Finding::new(KEY, message, "it is put into `output.directory`, e.g. \"traj.extxyz\""));
-    }
-    match Path::new(path).extension() {
-        Some(extension) if extension == "extxyz" => Ok(()),
-        Some(_) => {
-            Err(not_yet(KEY, &format!("{path:?}"), "the extension gives the format; available: `.extxyz`"))
-        }
-        None => {
-            let message = format!("`{KEY} = {path:?}` has no extension, which gives the format");
-            Err(Finding::new(KEY, message, "available: `.extxyz`"))
-        }
-    }
 }
