@@ -12,6 +12,7 @@ mod documented;
 mod early_end;
 mod extxyz_files;
 mod fit;
+mod grid_checkpoints;
 mod guide;
 mod hostile_lab;
 mod killed;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use bytemuck::cast_slice;
 use md_comm::{CommError, Reduction, World};
 use md_engine::SavedState;
+use md_grid::Application;
 
-use super::header::Header;
+use super::header::{Header, ParticleWords};
 use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
 use crate::output::run_output::ParticleMemory;
 use crate::output::{Intact, OutputError};
@@ -31,26 +32,74 @@ pub(super) enum WriteError {
     Communication(#[from] CommError),
 }
 
-/// What a rank writes.
-#[derive(Clone, Copy)]
-pub(super) struct Contents<'a> {
-    pub(super) state: &'a SavedState<'a>,
-    /// The same outputs on all ranks.
-    pub(super) of_particles: &'a [ParticleMemory],
+/// The rows of a rank: one per particle, or per node.
+pub(super) trait Rows {
+    /// Words of each.
+    fn row_words(&self) -> usize;
+
+    /// How many.
+    fn rows(&self) -> usize;
+
+    /// Appends one.
+    fn append_row(&self, index: usize, words: &mut Vec<u64>);
+
+    /// What of it is outputs', at the end.
+    fn particle_words(&self) -> Vec<ParticleWords> {
+        Vec::new()
+    }
 }
 
-impl Contents<'_> {
-    /// Words per particle.
-    pub(super) fn row_words(&self) -> u64 {
-        (self.state.row_words() + self.of_particles.iter().map(|memory| memory.width).sum::<usize>()) as u64
+/// The particles of a rank, and what outputs remember of them: the same outputs on all ranks.
+pub(super) struct ParticleRows<'a> {
+    pub(super) state: &'a SavedState<'a>,
+    pub(super) memories: &'a [ParticleMemory],
+}
+
+impl Rows for ParticleRows<'_> {
+    fn row_words(&self) -> usize {
+        self.state.row_words() + self.memories.iter().map(|memory| memory.width).sum::<usize>()
     }
 
-    fn append_row(&self, row: usize, words: &mut Vec<u64>) {
-        self.state.append_row(row, words);
-        for ParticleMemory { width, words: all, .. } in self.of_particles {
-            words.extend(&all[row * width..(row + 1) * width]);
+    fn rows(&self) -> usize {
+        self.state.rows()
+    }
+
+    fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.state.append_row(index, words);
+        for ParticleMemory { width, words: all, .. } in self.memories {
+            words.extend(&all[index * width..(index + 1) * width]);
         }
     }
+
+    fn particle_words(&self) -> Vec<ParticleWords> {
+        let of = |memory: &ParticleMemory| ParticleWords {
+            name: memory.name.to_owned(),
+            words: memory.width as u64,
+        };
+        self.memories.iter().map(of).collect()
+    }
+}
+
+/// The own nodes of an application on a grid, z fastest.
+pub(super) struct NodeRows<'a, A: ?Sized>(pub(super) &'a A);
+
+impl<A: Application + ?Sized> Rows for NodeRows<'_, A> {
+    fn row_words(&self) -> usize {
+        self.0.words_per_node()
+    }
+
+    fn rows(&self) -> usize {
+        self.0.layout().own_nodes()
+    }
+
+    fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.0.append_node(node_of_row(index, self.0.layout().size()), words);
+    }
+}
+
+/// The node of a row, counted from the first one of its rank.
+pub(super) fn node_of_row(row: usize, [_, y, z]: [usize; 3]) -> [usize; 3] {
+    [row / (y * z), row / z % y, row % z]
 }
 
 /// Rows of all ranks, and sizes that follow from them, before it is known where the index begins.
@@ -60,25 +109,20 @@ pub(super) struct Sizes {
     before: u64,
     /// Bytes of all slabs.
     all: u64,
-    /// Particles of all ranks.
+    /// Particles or nodes of all ranks.
     pub(super) atoms: u64,
 }
 
 impl Sizes {
     /// *Collective.*
-    pub(super) fn of(contents: &Contents, world: &dyn World) -> Result<Self, CommError> {
-        let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: contents.row_words() };
-        let rows = contents.state.rows() as u64;
+    pub(super) fn of(state: &dyn Rows, world: &dyn World) -> Result<Self, CommError> {
+        let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: state.row_words() as u64 };
+        let rows = state.rows() as u64;
         let own = layout.slab_bytes(rows);
         let mut sums = [own, rows];
         world.reduce(&mut sums, Reduction::Sum)?;
         let [all, atoms] = sums;
         Ok(Self { layout, before: sum_before(own, world)?, all, atoms })
-    }
-
-    /// Ranks that write.
-    pub(super) fn ranks(&self) -> u64 {
-        self.layout.ranks
     }
 
     /// Length of the file where the index begins there.
@@ -106,7 +150,7 @@ pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> 
 /// # Errors
 /// [`OutputError::Write`] on the ranks that could not; communication.
 pub(super) fn write(
-    contents: &Contents,
+    state: &dyn Rows,
     sizes: &Sizes,
     root: Option<(&Place, &Header)>,
     world: &dyn World,
@@ -119,7 +163,7 @@ pub(super) fn write(
     world.broadcast(0, &mut message)?;
     let written = message.split_first_chunk().map_or(Ok(()), |(index, path)| {
         let (layout, path) = (Layout { index: u64::from_le_bytes(*index), ..sizes.layout }, path_of(path));
-        write_slab(contents, &layout, sizes.before, world.rank() as u64, &path)
+        write_slab(state, &layout, sizes.before, world.rank() as u64, &path)
             .map_err(|reason| failed(&path, reason))
     });
     let mut failures = [u64::from(begun.is_err() || written.is_err())];
@@ -184,8 +228,8 @@ fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
     }
 }
 
-fn write_slab(contents: &Contents, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
-    let slab = Slab { at: layout.slabs() + before, rows: contents.state.rows() as u64 };
+fn write_slab(state: &dyn Rows, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
+    let slab = Slab { at: layout.slabs() + before, rows: state.rows() as u64 };
     let file = File::options().write(true).open(path)?;
     file.write_all_at(&slab.entry(), layout.entry(rank))?;
     let mut words = Vec::new();
@@ -194,7 +238,7 @@ fn write_slab(contents: &Contents, layout: &Layout, before: u64, rank: u64, path
     for Block { number, at, rows, .. } in layout.blocks(rank, slab) {
         let first = number * BLOCK_ROWS;
         words.clear();
-        (first..first + rows).for_each(|row| contents.append_row(row as usize, &mut words));
+        (first..first + rows).for_each(|row| state.append_row(row as usize, &mut words));
         words.iter_mut().for_each(|word| *word = word.to_le());
         let checksum = u64::from(crc32fast::hash(cast_slice(&words)));
         words.push(checksum.to_le());

@@ -94,13 +94,16 @@ pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) ->
     if let Some(trajectory) = &output.trajectory {
         trajectory::check(trajectory)?;
     }
-    if let Some(checkpoint) = &output.checkpoint {
-        at_least_one("output.checkpoint.every", checkpoint.every, "steps between two checkpoints")?;
-        at_least_one("output.checkpoint.keep", checkpoint.keep, "number of checkpoints that stay")?;
-    }
+    check_checkpoint(output.checkpoint)?;
     output.rdf.as_ref().map_or(Ok(()), |rdf| check_rdf(rdf, species))?;
     output.msd.as_ref().map_or(Ok(()), check_msd)?;
     let Simulation { timestep, dimension, .. } = simulation;
     output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
     output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
+}
+
+pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {
+    let Some(Checkpoint { every, keep }) = checkpoint else { return Ok(()) };
+    at_least_one("output.checkpoint.every", every, "steps between two checkpoints")?;
+    at_least_one("output.checkpoint.keep", keep, "number of checkpoints that stay")
 }
