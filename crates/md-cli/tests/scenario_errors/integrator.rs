@@ -65,6 +65,11 @@ fn keys_of_barostats_that_cannot_be() {
     integrator.barostat.pressure: × `integrator.barostat.pressure` must be a finite number
     integrator.barostat.relaxation: × `integrator.barostat.relaxation` must be a finite number above 0, found 0.0
     integrator.barostat.compressibility: × `integrator.barostat.compressibility` must be a finite number above 0, found -0.1
+    integrator.barostat.pressure: × `integrator.barostat.pressure` is -1e300, but must be of a size from 1e-100 to 1e100, so that
+    integrator.barostat.compressibility: × `integrator.barostat.compressibility` is 1e300, but must be of a size from 1e-100 to 1e100, so
+    integrator.barostat.relaxation: × `integrator.barostat.relaxation` is 1e-300, shorter than the 0.005 between two changes of the
+    integrator.barostat.relaxation: × `integrator.barostat.relaxation` is 0.04, shorter than the 0.05 between two changes of the box
+    stage[0].integrator.barostat.relaxation: × `stage[0].integrator.barostat.relaxation` is 0.001, shorter than the 0.005 between two changes
     ");
 }
 
@@ -80,6 +85,7 @@ fn stages_that_contradict_the_rest() {
     simulation.steps: × `simulation.steps` is 1000, but the stages have 10 steps
     stage[0].integrator.relaxation: × `stage[0].integrator.relaxation` must be a finite number above 0, found -1.0
     stage[0].steps: × `stage[0].steps` must be at least 1, found 0
+    stage: × the stages have more than 9223372036854775807 steps together
     ");
     let text = MELT.replace("steps = 1000\n", "") + "[[stage]]\nsteps = 30\n[[stage]]\nsteps = 12\n";
     let scenario = load(&source(&text, &[])).unwrap();
