@@ -65,6 +65,7 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Check(args) => args.scenario(),
         Command::Stencil(args) | Command::Lbm(args) => args.scenario(),
         Command::Forces(args) => args.scenario,
+        Command::Minimise(args) => args.scenario,
         Command::Compare(args) => args.scenario,
         Command::Predict(args) => args.scenario,
         Command::Partition(args) => args.scenario,
@@ -72,6 +73,7 @@ fn check(line: &str) -> Result<bool, String> {
         Command::Backends
         | Command::Bench(_)
         | Command::Fit(_)
+        | Command::FromLammps(_)
         | Command::Inspect(_)
         | Command::Schema
         | Command::TraceSummary(_) => {

@@ -6,6 +6,7 @@ mod configs;
 mod energy;
 mod ensembles;
 mod equilibrium;
+mod generators;
 mod identity;
 mod lammps_runs;
 mod lattice;
@@ -19,6 +20,7 @@ mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod threads;
+mod walls;
 
 /// Calls go through the library.
 const STARTS_PROGRAM: bool = false;

@@ -31,6 +31,7 @@ pub mod error;
 pub mod grid_inputs;
 pub mod input;
 pub mod inputs;
+mod lammps_script;
 pub mod memory;
 pub mod output;
 mod printable;

@@ -1,9 +1,9 @@
 //! The trajectory of a run, where the scenario asks for one.
 
-use md_engine::{Needs, Observer, ObserverError, RunsOn, Setup, Snapshot};
+use md_engine::{Needs, Observer, ObserverError, ParticleRow, RunsOn, Setup, Simulation, Snapshot};
 
 use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
-use super::{FrameBox, OutputError, SpeciesLabel, TrajectoryWriter};
+use super::{FrameBox, OutputDirectory, OutputError, SpeciesLabel, TrajectoryWriter};
 use crate::error::RunError;
 use crate::scenario::Scenario;
 
@@ -27,6 +27,24 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
         }
     });
     Ok(vec![Box::new(Frames { interval: Some(trajectory.every), writer: writer.transpose()? })])
+}
+
+/// Writes a file of one frame.
+///
+/// # Errors
+/// As those of [`TrajectoryWriter`].
+pub fn write_frame(
+    directory: &OutputDirectory,
+    path: &str,
+    scenario: &Scenario,
+    simulation: &Simulation,
+    rows: &[ParticleRow],
+) -> Result<(), OutputError> {
+    let (setup, state) = (simulation.setup(), simulation.state());
+    let labels = species_labels(scenario, &setup.config.masses);
+    let mut writer = TrajectoryWriter::create(directory, path, frame_box(setup), &labels)?;
+    writer.write(state.step, state.time, rows)?;
+    writer.finish()
 }
 
 fn frame_box(setup: &Setup) -> FrameBox {

@@ -12,6 +12,8 @@
 //! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
 //! | `[[stage]]` | `stage` | parts of the run, each with its own length and integrator |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
+//! | `system.regions`, `system.gas` | `generators` | lattices in parts of the box, a random gas |
+//! | `system.walls` | `wall` | solid walls at faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
 //! | `[neighbor]` | `neighbor` | how pairs are found, and how often anew |
@@ -26,6 +28,7 @@
 mod error;
 mod excerpt;
 mod finding;
+mod generators;
 mod grid;
 mod integrator;
 mod interaction;
@@ -44,6 +47,7 @@ mod species;
 mod stage;
 mod stencil;
 mod system;
+mod wall;
 mod wording;
 
 use schemars::JsonSchema;
@@ -51,6 +55,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use error::ScenarioError;
+pub use generators::{Gas, RegionLattice, Regions};
+pub(crate) use generators::{gas, regions};
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
@@ -71,6 +77,7 @@ pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
+pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};
 
 /// A whole scenario, all defaults filled in.

@@ -157,3 +157,53 @@ fn reflecting_in_z_in_2d() {
      help: write "periodic" as the third boundary
     "#);
 }
+
+#[test]
+fn a_wall_where_the_box_is_periodic() {
+    let wall = "boundary = [\"periodic\", \"periodic\", \"periodic\"]\nwalls = [{ axis = \"z\" }]";
+    assert_snapshot!(error_after("boundary = [\"periodic\", \"periodic\", \"periodic\"]", wall), @"");
+}
+
+#[test]
+fn two_walls_at_a_face() {
+    let wall = "boundary = [\"periodic\", \"periodic\", \"reflecting\"]\nwalls = [{ axis = \"z\" }, { axis = \"z\", side = \"low\" }]";
+    assert_snapshot!(error_after("boundary = [\"periodic\", \"periodic\", \"periodic\"]", wall), @"");
+}
+
+#[test]
+fn a_wall_without_size() {
+    let wall =
+        "boundary = [\"periodic\", \"periodic\", \"reflecting\"]\nwalls = [{ axis = \"z\", sigma = 0.0 }]";
+    assert_snapshot!(error_after("boundary = [\"periodic\", \"periodic\", \"periodic\"]", wall), @"");
+}
+
+const LATTICE: &str = "lattice = { kind = \"fcc\", density = 0.8442, cells = [20, 20, 20] }";
+
+#[test]
+fn a_gas_that_is_too_dense() {
+    let gas = "gas = { atoms = 1000, density = 0.9, minimal_distance = 0.95 }";
+    assert_snapshot!(error_after(LATTICE, gas), @"");
+}
+
+#[test]
+fn a_gas_without_a_box() {
+    assert_snapshot!(error_after(LATTICE, "gas = { atoms = 1000 }"), @"");
+}
+
+#[test]
+fn a_region_beyond_the_box() {
+    let lattice = "{ kind = \"sc\", spacing = 1.2, low = [0.0, 0.0, 2.0], high = [9.0, 9.0, 12.0] }";
+    assert_snapshot!(error_after(LATTICE, &format!("regions = {{ box = [9.0, 9.0, 11.0], lattices = [{lattice}] }}")), @"");
+}
+
+#[test]
+fn no_copies_of_a_file() {
+    let file = "file = { path = \"a.data\", format = \"lammps-data\", replicate = [2, 0, 1] }";
+    assert_snapshot!(error_after(LATTICE, file), @"");
+}
+
+#[test]
+fn two_sources_that_are_made() {
+    let two = format!("{LATTICE}\ngas = {{ atoms = 1000, density = 0.1 }}");
+    assert_snapshot!(error_after(LATTICE, &two), @"");
+}
