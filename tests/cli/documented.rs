@@ -75,6 +75,7 @@ fn check(line: &str) -> Result<bool, String> {
         | Command::Fit(_)
         | Command::FromLammps(_)
         | Command::Inspect(_)
+        | Command::Plot(_)
         | Command::Schema
         | Command::TraceSummary(_) => {
             return Ok(true);

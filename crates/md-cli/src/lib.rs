@@ -34,6 +34,7 @@ pub mod inputs;
 mod lammps_script;
 pub mod memory;
 pub mod output;
+mod plot;
 mod printable;
 pub mod replay;
 pub mod report;

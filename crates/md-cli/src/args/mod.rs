@@ -43,6 +43,8 @@ pub enum Command {
     Minimise(MinimiseArgs),
     /// Make a scenario from a LAMMPS script, and tell what of it could not be taken
     FromLammps(FromLammpsArgs),
+    /// Draw what a run wrote into one page: plot.html
+    Plot(PlotArgs),
     /// Run a stencil application on the same halo exchange: fields on a grid
     Stencil(GridArgs),
     /// Run a flow by the lattice Boltzmann method on the same halo exchange
@@ -195,6 +197,14 @@ pub struct MinimiseArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `plot`.
+#[derive(Debug, Clone, Args)]
+pub struct PlotArgs {
+    /// Output directory of a run
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
 }
 
 /// Arguments of `from-lammps`.

@@ -14,6 +14,7 @@ mod grid_run;
 pub mod lbm;
 pub mod minimise;
 pub mod partition;
+pub mod plot;
 pub mod predict;
 pub mod run;
 pub mod stencil;

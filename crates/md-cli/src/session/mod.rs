@@ -133,6 +133,10 @@ pub fn main() -> u8 {
             let made = commands::from_lammps::from_lammps(&args);
             made.map_or_else(|error| fail_alone(&error), |text| show(&text))
         }
+        Command::Plot(args) => {
+            let drawn = commands::plot::plot(&args);
+            drawn.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
         Command::Lbm(args) => {
             let early_end = EarlyEnd::new(args.wall_time);
             compute(&args.scenario(), |world, inputs| commands::lbm::lbm(world, inputs, &args, &early_end))
