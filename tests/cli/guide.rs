@@ -57,7 +57,7 @@ fn a_liquid_at_a_temperature() {
 #[test]
 fn stop_and_go_on() {
     let workdir = carry_out("restart", 3, &format!("{ALONE} --set system.lattice.cells=[8,8,8]"), &[]);
-    assert!(workdir.files("out/lj-melt").contains(&"checkpoint-100.mdc".to_owned()));
+    assert!(workdir.files("out/lj-melt").contains(&"checkpoint-200.mdc".to_owned()));
 }
 
 #[test]

@@ -40,7 +40,7 @@ const FACTS: [&str; 14] = [
 const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#000;background:#fff}\
     table{border-collapse:collapse}td{padding:.1em 1em .1em 0;vertical-align:top}\
     figure{margin:1em 0;break-inside:avoid}figcaption{font-size:small}svg{max-width:100%;height:auto}\
-    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(22em,1fr));gap:1em}\
+    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(34em,1fr));gap:1em}\
     @media print{body{margin:0;max-width:none}.charts{grid-template-columns:1fr 1fr}}";
 
 /// A picture and the file that it is made of.
