@@ -89,6 +89,29 @@ fn a_run_in_two_parts_has_the_bits_of_one_at_once() {
     }
 }
 
+/// Frames after the checkpoint are dropped from trajectories of every format.
+#[test]
+fn trajectories_of_every_format_go_on() {
+    let workdir = melt();
+    for (path, ranks) in [
+        ("t.extxyz.gz", 2),
+        ("t.lammpstrj", 1),
+        ("t.lammpstrj.gz", 3),
+        ("t.nc", 3),
+        ("t.nc", 1),
+        ("t.xtc", 2),
+    ] {
+        let all = "output.trajectory.columns=[\"velocity\",\"images\",\"force\",\"energy\"]";
+        let columns = if path == "t.xtc" { "output.trajectory.columns=[]" } else { all };
+        let options = format!("--set output.trajectory.path={path} --set {columns}");
+        at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
+        let [whole, parts] =
+            ["whole", "parts"].map(|folder| fs::read(workdir.path(&format!("{folder}/{path}"))).unwrap());
+        assert!(whole == parts, "{path}");
+        clear(&workdir);
+    }
+}
+
 #[test]
 fn every_integrator_goes_on() {
     let workdir = melt();

@@ -15,6 +15,7 @@ mod from_lammps;
 mod guide;
 mod hostile_lab;
 mod killed;
+mod lammps_rerun;
 mod launch;
 mod lbm;
 mod limits;
@@ -35,6 +36,7 @@ mod support;
 mod sweeps;
 mod timelines;
 mod trajectory;
+mod trajectory_formats;
 
 /// These are tests of the program.
 const STARTS_PROGRAM: bool = true;

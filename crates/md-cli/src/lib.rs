@@ -33,6 +33,7 @@ pub mod input;
 pub mod inputs;
 mod lammps_script;
 pub mod memory;
+mod netcdf;
 pub mod output;
 mod plot;
 mod printable;

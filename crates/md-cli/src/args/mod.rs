@@ -155,7 +155,7 @@ pub struct RunArgs {
 /// Arguments of `inspect`.
 #[derive(Debug, Clone, Args)]
 pub struct InspectArgs {
-    /// A checkpoint, or a folder of which the newest is meant
+    /// A trajectory, a checkpoint, or a folder of which the newest checkpoint is meant
     #[arg(value_name = "FILE|DIR")]
     pub file: PathBuf,
 }

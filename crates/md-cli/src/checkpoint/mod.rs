@@ -35,6 +35,7 @@ pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, inspect, read};
 
 pub(crate) use choice::{file_name, is_own, step_of};
+pub(crate) use write::sum_before;
 
 /// A checkpoint that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

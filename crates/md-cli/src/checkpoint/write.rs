@@ -60,7 +60,7 @@ impl Sizes {
 }
 
 /// What the ranks before this one have together, with messages that grow with none of them. *Collective.*
-fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
+pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
     let (rank, mut sum, mut by) = (world.rank(), own, 1);
     // `sum` is that of the ranks rank - by + 1 ..= rank.
     while by < world.ranks() {

@@ -11,6 +11,7 @@ pub mod fit;
 pub mod forces;
 pub mod from_lammps;
 mod grid_run;
+pub mod inspect;
 pub mod lbm;
 pub mod minimise;
 pub mod partition;

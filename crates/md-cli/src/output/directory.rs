@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use md_lab::EncodeError;
 
 use super::error::{Intact, OutputError};
-use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::known_file::KnownFile;
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use super::run_output::OUTPUTS;
+use super::trajectory::is_own_trajectory;
 use crate::checkpoint::{self, OutputMark};
 use crate::text_file::read_text;
 

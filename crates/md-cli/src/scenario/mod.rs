@@ -39,6 +39,7 @@ mod output;
 mod overrides;
 mod parallel;
 mod path;
+mod protocol;
 mod schema;
 mod shape;
 mod simulation;
@@ -47,6 +48,7 @@ mod species;
 mod stage;
 mod stencil;
 mod system;
+mod trajectory;
 mod wall;
 mod wording;
 
@@ -66,7 +68,7 @@ pub use lbm::{
 };
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
-pub use output::{Checkpoint, Every, Output, Trajectory};
+pub use output::{Checkpoint, Every, Output};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
 pub use simulation::Simulation;
@@ -77,6 +79,7 @@ pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
+pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};
 
@@ -133,6 +136,7 @@ impl Model for Scenario {
         integrator::check("integrator", &self.integrator, &self.simulation, &self.system)?;
         stage::check(self)?;
         parallel::check(&self.parallel, &self.simulation)?;
+        protocol::check(&self.parallel, self.neighbor.method)?;
         output::check(&self.output)
     }
 }
