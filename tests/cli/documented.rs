@@ -77,7 +77,7 @@ fn check(line: &str) -> Result<bool, String> {
         | Command::FromLammps(_)
         | Command::Inspect(_)
         | Command::Plot(_)
-        | Command::Schema
+        | Command::Schema(_)
         | Command::TraceSummary(_) => {
             return Ok(true);
         }

@@ -1,5 +1,6 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
+mod analysis;
 mod auto;
 mod bench;
 mod broken_runs;
@@ -12,7 +13,9 @@ mod early_end;
 mod extxyz_files;
 mod fit;
 mod from_lammps;
+mod grid_checkpoints;
 mod guide;
+mod guide_pages;
 mod hostile_lab;
 mod killed;
 mod lammps_rerun;

@@ -20,6 +20,7 @@ mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod threads;
+mod transport;
 mod walls;
 
 /// Calls go through the library.
