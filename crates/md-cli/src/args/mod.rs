@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::ProgressMode;
 pub use grid::GridArgs;
@@ -67,7 +67,7 @@ pub enum Command {
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
-    Schema,
+    Schema(SchemaArgs),
 }
 
 /// A scenario and its overrides.
@@ -144,6 +144,26 @@ pub struct RunArgs {
     /// Go on from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct SchemaArgs {
+    /// Of which scenarios
+    #[arg(value_enum, default_value_t)]
+    pub kind: ScenarioKind,
+}
+
+/// Kinds of scenarios, after the commands that run them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ScenarioKind {
+    /// Particles
+    #[default]
+    Run,
+    /// Fields on a grid
+    Stencil,
+    /// A flow
+    Lbm,
 }
 
 /// Arguments of `inspect`.

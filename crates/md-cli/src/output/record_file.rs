@@ -83,6 +83,20 @@ impl RecordFile {
         }
     }
 
+    /// Makes sure that a file begins with these bytes.
+    ///
+    /// # Errors
+    /// [`OutputError::NotContinued`].
+    pub fn expect_preamble(path: &Path, preamble: &[u8]) -> Result<(), OutputError> {
+        let mut begin = vec![0; preamble.len()];
+        let read = File::open(path).and_then(|file| file.read_exact_at(&mut begin, 0));
+        if read.is_ok() && begin == preamble {
+            return Ok(());
+        }
+        let reason = "it has other columns than this run".to_owned();
+        Err(OutputError::NotContinued { path: path.to_owned(), reason })
+    }
+
     /// How far it has come, without a last record of [`Self::append_last`]; from now on that is on disk.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ pub fn main() -> u8 {
         Err(help) => return show_help(&help),
     };
     match cli.command {
-        Command::Schema => show(&schema()),
+        Command::Schema(args) => show(&schema(args.kind)),
         Command::Backends => show_backends(),
         Command::Check(args) => {
             let checked = read_alone(&args.scenario()).and_then(|inputs: AnyInputs| {
