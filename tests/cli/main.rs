@@ -12,6 +12,7 @@ mod early_end;
 mod extxyz_files;
 mod fit;
 mod hostile_lab;
+mod kept_results;
 mod killed;
 mod launch;
 mod lbm;

@@ -14,7 +14,9 @@ use md_engine::{
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, name_of};
+use crate::scenario::{
+    Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, integrator_fault, name_of,
+};
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const SIMD_VARIABLE: &str = "MD_SIMD";
@@ -43,7 +45,24 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
     if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
         file::check_particles(inputs, &config)?;
     }
-    made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))
+    let made =
+        made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;
+    expect_integrators(source, scenario, &made)?;
+    Ok(made)
+}
+
+/// Whether the integrators of all stages can be for this system, before the first stage is run.
+fn expect_integrators(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    setup: &Setup,
+) -> Result<(), ScenarioError> {
+    scenario.stages().iter().enumerate().try_for_each(|(number, stage)| {
+        let Err(EngineError::Integrator(fault)) = stage.integrator.kind.build(setup) else { return Ok(()) };
+        let own = format!("stage[{number}].integrator");
+        let table = if source.gives(&own) { own } else { "integrator".to_owned() };
+        Err(integrator_fault(source, &table, fault))
+    })
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {

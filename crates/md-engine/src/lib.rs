@@ -69,7 +69,7 @@ mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use barostat::Barostat;
-pub use checkpoint::{Continuation, Restored, SavedState};
+pub use checkpoint::{Carried, Continuation, Restored, SavedState};
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

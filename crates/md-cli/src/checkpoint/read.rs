@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Reduction, World};
-use md_engine::{Continuation, Restored, Setup};
+use md_engine::{Carried, Continuation, Restored, Setup};
 
 use super::choice::{chosen, older};
 use super::header::Header;
@@ -23,6 +23,8 @@ pub struct Resumed {
     pub header: Header,
     /// What is not as it was, so that results agree to rounding only; empty where they are the same to the last bit.
     pub differences: Vec<String>,
+    /// Of these what makes another system of it.
+    pub of_the_system: Vec<String>,
 }
 
 impl Resumed {
@@ -86,9 +88,31 @@ pub fn read(
     });
     let rows = agree(world, &path, rows)?;
     let is_same = differences.is_empty();
-    let continuation = if is_same { Continuation::Identical } else { Continuation::Anew };
-    let (shared, row_words) = (header.shared.clone(), header.row_words as usize);
-    Ok((Resumed { path, header, differences }, Restored { shared, row_words, rows, continuation }))
+    let has_other = |keys: &[&str]| differences.iter().any(|text| is_of(text, keys));
+    let anew_if = |is_anew| if is_anew { Carried::Anew } else { Carried::Over };
+    let restored = Restored {
+        shared: header.shared.clone(),
+        row_words: header.row_words as usize,
+        rows,
+        continuation: if is_same { Continuation::Identical } else { Continuation::Anew },
+        integrator_memory: anew_if(has_other(&INTEGRATOR)),
+        energy_reference: anew_if(has_other(&INTEGRATOR) || has_other(&SYSTEM)),
+    };
+    let of_the_system = differences.iter().filter(|text| is_of(text, &SYSTEM)).cloned().collect();
+    Ok((Resumed { path, header, differences, of_the_system }, restored))
+}
+
+/// Keys of an integrator, whose memory is not another's.
+const INTEGRATOR: [&str; 2] = ["integrator", "stage"];
+/// Keys of what is simulated.
+const SYSTEM: [&str; 4] = ["species", "interaction", "system", "simulation.timestep"];
+
+/// Whether a difference is one of these keys, or of keys in them.
+fn is_of(difference: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|key| {
+        let rest = difference.strip_prefix(key);
+        rest.is_some_and(|rest| rest.starts_with(['.', '[', ' ']))
+    })
 }
 
 /// The file, its header and where its index begins, on all ranks. *Collective.*

@@ -53,6 +53,7 @@ use serde::{Deserialize, Serialize};
 pub use error::ScenarioError;
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
+pub(crate) use integrator::integrator_fault;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
 pub use lbm::{
     Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,
