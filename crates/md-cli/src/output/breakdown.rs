@@ -28,7 +28,7 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
         check_lines(context, facts),
         balance_lines(&facts.balance),
         choice_lines(&facts.choices),
-        advice(timings, facts.crowding.as_deref())
+        advice(timings, facts.crowding.as_deref(), &facts.balance)
             .map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
     ]
     .concat()

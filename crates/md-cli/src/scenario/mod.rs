@@ -36,6 +36,7 @@ mod output;
 mod overrides;
 mod parallel;
 mod path;
+mod protocol;
 mod schema;
 mod shape;
 mod simulation;
@@ -127,6 +128,7 @@ impl Model for Scenario {
         integrator::check("integrator", &self.integrator, &self.simulation, &self.system)?;
         stage::check(self)?;
         parallel::check(&self.parallel, &self.simulation)?;
+        protocol::check(&self.parallel, self.neighbor.method)?;
         output::check(&self.output)
     }
 }
