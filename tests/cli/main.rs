@@ -1,5 +1,6 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
+mod analysis;
 mod auto;
 mod bench;
 mod broken_runs;
@@ -11,9 +12,12 @@ mod documented;
 mod early_end;
 mod extxyz_files;
 mod fit;
+mod grid_checkpoints;
+mod guide;
 mod hostile_lab;
 mod kept_results;
 mod killed;
+mod lammps_rerun;
 mod launch;
 mod lbm;
 mod limits;
@@ -32,6 +36,7 @@ mod support;
 mod sweeps;
 mod timelines;
 mod trajectory;
+mod trajectory_formats;
 
 /// These are tests of the program.
 const STARTS_PROGRAM: bool = true;

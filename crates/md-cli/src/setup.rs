@@ -14,6 +14,7 @@ use md_engine::{
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::analysis::longest_distance;
 use crate::scenario::{
     Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, integrator_fault, name_of,
 };
@@ -48,6 +49,7 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
     let made =
         made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;
     expect_integrators(source, scenario, &made)?;
+    check_distances(source, scenario, &made)?;
     Ok(made)
 }
 
@@ -63,6 +65,21 @@ fn expect_integrators(
         let table = if source.gives(&own) { own } else { "integrator".to_owned() };
         Err(integrator_fault(source, &table, fault))
     })
+}
+
+/// Whether no pair is counted twice.
+fn check_distances(source: &ScenarioSource, scenario: &Scenario, setup: &Setup) -> Result<(), ScenarioError> {
+    let Some(rdf) = scenario.output.rdf else { return Ok(()) };
+    let (max, longest) = (rdf.max.unwrap_or(scenario.interaction.cutoff), longest_distance(&setup.domain));
+    if max <= longest {
+        return Ok(());
+    }
+    let (key, what) = match rdf.max {
+        Some(_) => ("output.rdf.max", "`output.rdf.max`"),
+        None => ("output.rdf", "`output.rdf.max`, the cutoff,"),
+    };
+    let message = format!("{what} is {max:?}, more than half the shortest periodic side of the box");
+    Err(ScenarioError::at(source, key, message, format!("at most {longest:?}")))
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {

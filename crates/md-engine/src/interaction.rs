@@ -19,6 +19,7 @@ use crate::clock::{Phase, PhaseClock};
 use crate::config::{NeighborConfig, Overlap, ParallelConfig};
 use crate::error::EngineError;
 use crate::halo::{Direction, Flight, Halo, HaloView};
+use crate::particle_energies::particle_energies;
 use crate::protocol::CellForces;
 use crate::second_share::SecondShare;
 
@@ -185,6 +186,15 @@ pub trait Interaction {
         None
     }
 
+    /// The energy of each owned particle, so that their sum over ranks is the system's without tail correction; `None` where it is
+    /// not known. Leaves the forces as they are.
+    ///
+    /// # Errors
+    /// Communication.
+    fn particle_energies(&mut self, _context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
+        Ok(None)
+    }
+
     /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
     /// so that the sum over ranks is the system's.
     ///
@@ -284,6 +294,10 @@ impl Interaction for PairForces {
             Some(protocol) => Some(protocol.pairs_by_cell(cells, plan)),
             None => self.method.pairs_by_cell(cells, plan),
         }
+    }
+
+    fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
+        particle_energies(&*self.potential, context).map(Some)
     }
 
     /// Inner pairs while positions travel, boundary pairs, the other inner pairs while forces on ghosts travel to their owners. The

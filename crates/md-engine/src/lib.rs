@@ -38,6 +38,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod balance;
 pub mod barostat;
 mod checkpoint;
@@ -56,6 +57,7 @@ mod levels;
 mod measure;
 mod memory;
 mod observer;
+mod particle_energies;
 mod placement;
 mod protocol;
 mod rebuild;
@@ -70,7 +72,7 @@ mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use barostat::Barostat;
-pub use checkpoint::{Carried, Continuation, Restored, SavedState};
+pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

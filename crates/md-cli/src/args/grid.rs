@@ -1,5 +1,6 @@
 //! Arguments of the applications on grids.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -25,6 +26,9 @@ pub struct GridArgs {
     /// Progress bar on standard error
     #[arg(long, value_enum, default_value_t)]
     pub progress: ProgressMode,
+    /// Go on from a checkpoint, or from the newest in a folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub resume: Option<PathBuf>,
 }
 
 impl GridArgs {

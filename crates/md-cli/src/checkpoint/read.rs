@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Reduction, World};
-use md_engine::{Carried, Continuation, Restored, Setup};
+use md_engine::{Carried, Continuation, Restored, Setup, id_of_row};
 
 use super::choice::{chosen, older};
-use super::header::Header;
+use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, OutputMark};
+use super::{CheckpointError, OutputMark, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::printable::escaped;
@@ -25,6 +25,8 @@ pub struct Resumed {
     pub differences: Vec<String>,
     /// Of these what makes another system of it.
     pub of_the_system: Vec<String>,
+    /// What outputs had remembered of the particles that this rank has read: id, then the words, of each.
+    pub particle_rows: Vec<(String, ParticleRows)>,
 }
 
 impl Resumed {
@@ -46,6 +48,10 @@ pub fn read(
     setup: &Setup,
 ) -> Result<(Resumed, Restored), RunError> {
     let (path, header, index) = read_header(world, path)?;
+    if let Some(SavedNodes { kind, .. }) = &header.nodes {
+        let problem = format!("it is of `{kind}` on a grid, not of particles");
+        return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
+    }
     let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
     if then != now {
         let ([atoms, species], [own, own_species]) = (then, now);
@@ -53,17 +59,7 @@ pub fn read(
             format!("it has {atoms} particles of {species} species, the scenario {own} of {own_species}");
         return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
     }
-    let steps = inputs.scenario.simulation.steps;
-    if header.step >= steps {
-        let done = header.step;
-        return Err(RunError::Checkpoint(CheckpointError {
-            advice: Some(format!(
-                "nothing is left to do: ask for more steps, as in --steps {}",
-                done.saturating_add(steps.max(1))
-            )),
-            ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
-        }));
-    }
+    expect_steps_left(&path, &header, inputs.scenario.simulation.steps)?;
     let (stage, stages) = (header.stage.number, inputs.scenario.stages());
     let Some(plan) = stages.get(stage) else {
         let problem = format!("it is of stage {}, and the run has {}", stage.saturating_add(1), stages.len());
@@ -90,16 +86,17 @@ pub fn read(
     let is_same = differences.is_empty();
     let has_other = |keys: &[&str]| differences.iter().any(|text| is_of(text, keys));
     let anew_if = |is_anew| if is_anew { Carried::Anew } else { Carried::Over };
+    let (rows, row_words, particle_rows) = parted(&header, rows);
     let restored = Restored {
         shared: header.shared.clone(),
-        row_words: header.row_words as usize,
+        row_words,
         rows,
         continuation: if is_same { Continuation::Identical } else { Continuation::Anew },
         integrator_memory: anew_if(has_other(&INTEGRATOR)),
         energy_reference: anew_if(has_other(&INTEGRATOR) || has_other(&SYSTEM)),
     };
     let of_the_system = differences.iter().filter(|text| is_of(text, &SYSTEM)).cloned().collect();
-    Ok((Resumed { path, header, differences, of_the_system }, restored))
+    Ok((Resumed { path, header, differences, of_the_system, particle_rows }, restored))
 }
 
 /// Keys of an integrator, whose memory is not another's.
@@ -115,8 +112,42 @@ fn is_of(difference: &str, keys: &[&str]) -> bool {
     })
 }
 
+/// The engine's part of the rows, its words per row, and the parts of the outputs.
+fn parted(header: &Header, rows: Vec<u64>) -> (Vec<u64>, usize, Vec<(String, ParticleRows)>) {
+    let (row_words, own) = (header.row_words as usize, header.engine_words().unwrap_or_default() as usize);
+    let mut at = own;
+    let mut part = |ParticleWords { name, words }: &ParticleWords| {
+        let range = at..at + *words as usize;
+        at = range.end;
+        let row = |row: &[u64]| std::iter::once(id_of_row(row)).chain(row[range.clone()].to_vec());
+        let words = rows.chunks_exact(row_words).flat_map(row).collect();
+        (name.clone(), ParticleRows { width: 1 + range.len(), words })
+    };
+    let parts: Vec<_> = header.particle_words.iter().map(&mut part).collect();
+    if parts.is_empty() {
+        return (rows, own, parts);
+    }
+    let engine = rows.chunks_exact(row_words).flat_map(|row| &row[..own]).copied().collect();
+    (engine, own, parts)
+}
+
+/// Something must be left to do of so many steps.
+pub(super) fn expect_steps_left(path: &Path, header: &Header, steps: u64) -> Result<(), RunError> {
+    let done = header.step;
+    if done < steps {
+        return Ok(());
+    }
+    Err(RunError::Checkpoint(CheckpointError {
+        advice: Some(format!(
+            "nothing is left to do: ask for more steps, as in --steps {}",
+            done.saturating_add(steps.max(1))
+        )),
+        ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
+    }))
+}
+
 /// The file, its header and where its index begins, on all ranks. *Collective.*
-fn read_header(world: &dyn World, path: &Path) -> Result<(PathBuf, Header, u64), RunError> {
+pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<(PathBuf, Header, u64), RunError> {
     let own = (world.rank() == 0).then(|| -> Result<_, CheckpointError> {
         let path = chosen(path)?;
         let read =
@@ -179,7 +210,12 @@ fn read_rows(file: &File, layout: &Layout, blocks: &[Block]) -> Result<Vec<u64>,
 }
 
 /// Reads the rows of a block into `bytes`, and checks them.
-fn read_block(file: &File, layout: &Layout, block: Block, bytes: &mut Vec<u8>) -> Result<(), String> {
+pub(super) fn read_block(
+    file: &File,
+    layout: &Layout,
+    block: Block,
+    bytes: &mut Vec<u8>,
+) -> Result<(), String> {
     let length = layout.bytes_of(block) as usize;
     let Block { rank, number, at, .. } = block;
     bytes.resize(length + WORD as usize, 0);
@@ -197,7 +233,7 @@ fn read_block(file: &File, layout: &Layout, block: Block, bytes: &mut Vec<u8>) -
 }
 
 /// What any rank has found wrong, on all ranks; of several the last. *Collective.*
-fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) -> Result<T, RunError> {
+pub(super) fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) -> Result<T, RunError> {
     let mut speaker = [if mine.is_err() { world.rank() as u64 + 1 } else { 0 }];
     world.reduce(&mut speaker, Reduction::Highest)?;
     let Some(speaker) = speaker[0].checked_sub(1) else {
@@ -224,7 +260,7 @@ pub fn inspect(path: &Path) -> Result<String, CheckpointError> {
             layout.blocks(rank, slab).try_for_each(|block| read_block(&file, &layout, block, &mut bytes))?;
         }
         if rows.iter().sum::<u64>() != header.atoms {
-            return Err(format!("it is damaged: its index does not have {} particles", header.atoms));
+            return Err(format!("it is damaged: its index does not have {} rows", header.atoms));
         }
         Ok((header, rows))
     };
@@ -234,15 +270,36 @@ pub fn inspect(path: &Path) -> Result<String, CheckpointError> {
 
 fn described(path: &Path, header: &Header, rows: &[u64]) -> String {
     let Header {
-        version, step, time, atoms, ranks, bytes, domain: [origin, lengths], outputs, scenario, ..
+        version,
+        step,
+        time,
+        atoms,
+        ranks,
+        bytes,
+        domain: [origin, lengths],
+        nodes,
+        outputs,
+        scenario,
+        ..
     } = header;
     let (least, most) = (rows.iter().min().unwrap_or(&0), rows.iter().max().unwrap_or(&0));
     let outputs =
         outputs.iter().map(|OutputMark { file, bytes, .. }| format!("output        {file}, {bytes} bytes\n"));
     let outputs = outputs.collect::<String>();
+    let (system, rows) = match nodes {
+        None => {
+            let system = format!(
+                "time          {time:?}\nparticles     {atoms}\nbox           {lengths:?} from {origin:?}\n"
+            );
+            (system, "particles")
+        }
+        Some(SavedNodes { kind, nodes, ranks }) => {
+            let system = format!("kind          {kind}\nnodes         {nodes:?}\nrank grid     {ranks:?}\n");
+            (system, "nodes")
+        }
+    };
     escaped(&format!(
-        "checkpoint    {}\nwritten by    md {version}\nstep          {step}\ntime          {time:?}\nparticles     {atoms}\n\
-         box           {lengths:?} from {origin:?}\nranks         {ranks} with {least} to {most} particles\n\
+        "checkpoint    {}\nwritten by    md {version}\nstep          {step}\n{system}ranks         {ranks} with {least} to {most} {rows}\n\
          size          {bytes} bytes\nchecksums     all right\n{outputs}\n# the scenario\n\n{scenario}",
         path.display()
     ))

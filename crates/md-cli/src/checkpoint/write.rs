@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use bytemuck::cast_slice;
 use md_comm::{CommError, Reduction, World};
 use md_engine::SavedState;
+use md_grid::Application;
 
-use super::header::Header;
+use super::header::{Header, ParticleWords};
 use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
+use crate::output::run_output::ParticleMemory;
 use crate::output::{Intact, OutputError};
 
 /// Where a checkpoint goes, on the rank that makes the file.
@@ -30,6 +32,76 @@ pub(super) enum WriteError {
     Communication(#[from] CommError),
 }
 
+/// The rows of a rank: one per particle, or per node.
+pub(super) trait Rows {
+    /// Words of each.
+    fn row_words(&self) -> usize;
+
+    /// How many.
+    fn rows(&self) -> usize;
+
+    /// Appends one.
+    fn append_row(&self, index: usize, words: &mut Vec<u64>);
+
+    /// What of it is outputs', at the end.
+    fn particle_words(&self) -> Vec<ParticleWords> {
+        Vec::new()
+    }
+}
+
+/// The particles of a rank, and what outputs remember of them: the same outputs on all ranks.
+pub(super) struct ParticleRows<'a> {
+    pub(super) state: &'a SavedState<'a>,
+    pub(super) memories: &'a [ParticleMemory],
+}
+
+impl Rows for ParticleRows<'_> {
+    fn row_words(&self) -> usize {
+        self.state.row_words() + self.memories.iter().map(|memory| memory.width).sum::<usize>()
+    }
+
+    fn rows(&self) -> usize {
+        self.state.rows()
+    }
+
+    fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.state.append_row(index, words);
+        for ParticleMemory { width, words: all, .. } in self.memories {
+            words.extend(&all[index * width..(index + 1) * width]);
+        }
+    }
+
+    fn particle_words(&self) -> Vec<ParticleWords> {
+        let of = |memory: &ParticleMemory| ParticleWords {
+            name: memory.name.to_owned(),
+            words: memory.width as u64,
+        };
+        self.memories.iter().map(of).collect()
+    }
+}
+
+/// The own nodes of an application on a grid, z fastest.
+pub(super) struct NodeRows<'a, A: ?Sized>(pub(super) &'a A);
+
+impl<A: Application + ?Sized> Rows for NodeRows<'_, A> {
+    fn row_words(&self) -> usize {
+        self.0.words_per_node()
+    }
+
+    fn rows(&self) -> usize {
+        self.0.layout().own_nodes()
+    }
+
+    fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.0.append_node(node_of_row(index, self.0.layout().size()), words);
+    }
+}
+
+/// The node of a row, counted from the first one of its rank.
+pub(super) fn node_of_row(row: usize, [_, y, z]: [usize; 3]) -> [usize; 3] {
+    [row / (y * z), row / z % y, row % z]
+}
+
 /// Rows of all ranks, and sizes that follow from them, before it is known where the index begins.
 pub(super) struct Sizes {
     layout: Layout,
@@ -37,13 +109,13 @@ pub(super) struct Sizes {
     before: u64,
     /// Bytes of all slabs.
     all: u64,
-    /// Particles of all ranks.
+    /// Particles or nodes of all ranks.
     pub(super) atoms: u64,
 }
 
 impl Sizes {
     /// *Collective.*
-    pub(super) fn of(state: &SavedState, world: &dyn World) -> Result<Self, CommError> {
+    pub(super) fn of(state: &dyn Rows, world: &dyn World) -> Result<Self, CommError> {
         let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: state.row_words() as u64 };
         let rows = state.rows() as u64;
         let own = layout.slab_bytes(rows);
@@ -60,7 +132,7 @@ impl Sizes {
 }
 
 /// What the ranks before this one have together, with messages that grow with none of them. *Collective.*
-fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
+pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
     let (rank, mut sum, mut by) = (world.rank(), own, 1);
     // `sum` is that of the ranks rank - by + 1 ..= rank.
     while by < world.ranks() {
@@ -78,7 +150,7 @@ fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
 /// # Errors
 /// [`OutputError::Write`] on the ranks that could not; communication.
 pub(super) fn write(
-    state: &SavedState,
+    state: &dyn Rows,
     sizes: &Sizes,
     root: Option<(&Place, &Header)>,
     world: &dyn World,
@@ -156,7 +228,7 @@ fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
     }
 }
 
-fn write_slab(state: &SavedState, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
+fn write_slab(state: &dyn Rows, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
     let slab = Slab { at: layout.slabs() + before, rows: state.rows() as u64 };
     let file = File::options().write(true).open(path)?;
     file.write_all_at(&slab.entry(), layout.entry(rank))?;

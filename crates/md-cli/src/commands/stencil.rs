@@ -3,13 +3,12 @@
 use md_comm::World;
 use md_grid::stencil::{self, Problem};
 
-use super::grid_run::{self, NoExtension, Show};
+use super::grid_run::{self, GridJob, NoExtension};
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
-use crate::output::Verbosity;
 use crate::output::grid::GridContext;
 use crate::scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
 use md_lab::in_words;
@@ -27,10 +26,9 @@ pub fn stencil(
     let problem = inputs.scenario.problem(&inputs.source, world.ranks())?;
     expect_room(inputs, &problem, memory::available_to_all(world)?)?;
     let context = context(world, &inputs.scenario, &problem);
-    let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
-    grid_run::run(world, inputs, &problem.decomposition, context, show, early_end, |_| {
-        Ok((stencil::open(world, &problem)?, NoExtension))
-    })
+    let decomposition = &problem.decomposition;
+    let job = GridJob { world, inputs, decomposition, context, args, early_end };
+    grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(NoExtension))
 }
 
 /// The effective scenario of checked inputs, for `ranks` ranks.

@@ -16,7 +16,7 @@ use super::known_file::KnownFile;
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use super::run_output::OUTPUTS;
-use crate::checkpoint::OutputMark;
+use crate::checkpoint::{OutputMark, Resumed};
 
 /// Results of a scenario beside those with fixed names.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,6 +38,12 @@ pub struct GoingOn<'a> {
     pub step: u64,
     /// Outputs, which go on where they are there.
     pub marks: &'a [OutputMark],
+}
+
+impl<'a> From<&'a Resumed> for GoingOn<'a> {
+    fn from(Resumed { path, header, .. }: &'a Resumed) -> Self {
+        Self { checkpoint: path, step: header.step, marks: &header.outputs }
+    }
 }
 
 /// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
@@ -219,6 +225,26 @@ impl OutputDirectory {
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create_records(&self, name: impl AsRef<Path>, preamble: &[u8]) -> Result<RecordFile, OutputError> {
         RecordFile::create(self.place_of(name)?, preamble)
+    }
+
+    /// Goes on with a file that grows where a run goes on that had it here, or creates it.
+    ///
+    /// # Errors
+    /// As [`Self::create_records`] and [`RecordFile::go_on`]; [`OutputError::NotContinued`] if it begins with something else.
+    pub fn open_records(
+        &self,
+        file: KnownFile,
+        preamble: &[u8],
+        resumed: Option<&Resumed>,
+    ) -> Result<RecordFile, OutputError> {
+        let resumed = resumed.and_then(|resumed| Some((resumed.mark(file.name())?, resumed.header.step)));
+        match resumed.filter(|(mark, _)| self.goes_on(mark)) {
+            Some((mark, step)) => {
+                RecordFile::expect_preamble(&self.place_of(file.name())?, preamble)?;
+                self.go_on_with_records(mark, step)
+            }
+            None => self.create_records(file.name(), preamble),
+        }
     }
 
     /// Goes on with a file that grows record by record, as it was at a mark after a step.

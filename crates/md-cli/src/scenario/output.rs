@@ -1,11 +1,15 @@
 //! `[output]`: files and their intervals.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, not_yet};
+use super::analysis::{
+    Averages, Msd, Rdf, SurfaceTension, Viscosity, check_msd, check_rdf, check_surface_tension,
+    check_viscosity,
+};
+use super::finding::{Checked, Finding, at_least_one};
+use super::simulation::Simulation;
+use super::trajectory::{self, Trajectory};
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,11 +26,36 @@ pub struct Output {
     /// `--wall-time` ends the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
+    /// Means of the columns of thermo.csv, in summary.json; they begin with the last stage where this is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub averages: Option<Averages>,
+    /// Radial distribution functions g(r) of all pairs of species: rdf.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rdf: Option<Rdf>,
+    /// Mean squared displacements by species, with diffusion coefficients: msd.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub msd: Option<Msd>,
+    /// Shear viscosity by Green and Kubo's relation: viscosity.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub viscosity: Option<Viscosity>,
+    /// Surface tension from the pressure tensor, of the rows of thermo.csv that `averages` takes: in summary.json.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface_tension: Option<SurfaceTension>,
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Self { directory: "out".to_owned(), thermo: Every { every: 100 }, trajectory: None, checkpoint: None }
+        Self {
+            directory: "out".to_owned(),
+            thermo: Every { every: 100 },
+            trajectory: None,
+            checkpoint: None,
+            averages: None,
+            rdf: None,
+            msd: None,
+            viscosity: None,
+            surface_tension: None,
+        }
     }
 }
 
@@ -35,17 +64,6 @@ impl Default for Output {
 #[serde(deny_unknown_fields)]
 pub struct Every {
     /// Steps between two writes.
-    #[schemars(range(min = 1))]
-    pub every: u64,
-}
-
-/// `output.trajectory`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Trajectory {
-    /// File name in the output directory; the extension gives the format.
-    pub path: String,
-    /// Steps between two frames.
     #[schemars(range(min = 1))]
     pub every: u64,
 }
@@ -67,38 +85,25 @@ fn default_keep() -> u64 {
     2
 }
 
-pub(super) fn check(output: &Output) -> Checked {
+pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) -> Checked {
     if output.directory.trim().is_empty() {
         let help = "give the folder of all files, for example \"out\"";
         return Err(Finding::new("output.directory", "`output.directory` is empty", help));
     }
     at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
     if let Some(trajectory) = &output.trajectory {
-        check_path(&trajectory.path)?;
-        at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
+        trajectory::check(trajectory)?;
     }
-    if let Some(checkpoint) = &output.checkpoint {
-        at_least_one("output.checkpoint.every", checkpoint.every, "steps between two checkpoints")?;
-        at_least_one("output.checkpoint.keep", checkpoint.keep, "number of checkpoints that stay")?;
-    }
-    Ok(())
+    check_checkpoint(output.checkpoint)?;
+    output.rdf.as_ref().map_or(Ok(()), |rdf| check_rdf(rdf, species))?;
+    output.msd.as_ref().map_or(Ok(()), check_msd)?;
+    let Simulation { timestep, dimension, .. } = simulation;
+    output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
+    output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
 }
 
-fn check_path(path: &str) -> Checked {
-    const KEY: &str = "output.trajectory.path";
-    let plain = Path::new(path).file_name().is_some_and(|name| name == path);
-    if !plain || path.contains('\\') {
-        let message = format!("`{KEY}` must be a plain file name, found {path:?}");
-        return Err(Finding::new(KEY, message, "it is put into `output.directory`, e.g. \"traj.extxyz\""));
-    }
-    match Path::new(path).extension() {
-        Some(extension) if extension == "extxyz" => Ok(()),
-        Some(_) => {
-            Err(not_yet(KEY, &format!("{path:?}"), "the extension gives the format; available: `.extxyz`"))
-        }
-        None => {
-            let message = format!("`{KEY} = {path:?}` has no extension, which gives the format");
-            Err(Finding::new(KEY, message, "available: `.extxyz`"))
-        }
-    }
+pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {
+    let Some(Checkpoint { every, keep }) = checkpoint else { return Ok(()) };
+    at_least_one("output.checkpoint.every", every, "steps between two checkpoints")?;
+    at_least_one("output.checkpoint.keep", keep, "number of checkpoints that stay")
 }

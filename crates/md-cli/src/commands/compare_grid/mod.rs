@@ -269,7 +269,7 @@ impl Outputs {
         args: &CompareArgs,
         variants: usize,
     ) -> Result<Self, OutputError> {
-        let directory = grid_run::output_directory(inputs)?;
+        let directory = grid_run::output_directory(inputs, None)?;
         let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
         screen.print(&format!("comparing {variants} strategies, {} repetitions\n", args.repeat));
         Ok(Self { directory, screen })

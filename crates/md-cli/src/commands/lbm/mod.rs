@@ -9,12 +9,11 @@ use md_grid::Decomposition;
 use md_grid::lbm::{FlowRun, LaneReal};
 use md_grid::stencil::Precision;
 
-use super::grid_run::{self, Show};
+use super::grid_run::{self, GridJob};
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::output::Verbosity;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
 use recorder::Recorder;
@@ -45,11 +44,10 @@ fn run<T: LaneReal>(
     flow::expect_memory::<T>(world, inputs, &decomposition)?;
     let mask = obstacle::mask(world, inputs, &decomposition)?;
     let context = context(world, &inputs.scenario, &decomposition);
-    let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
-    grid_run::run(world, inputs, &decomposition, context, show, early_end, |directory| {
-        let recorder = Recorder::open(world, inputs, directory)?;
-        let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
-        Ok((Box::new(FlowRun::new(world, flow)), recorder))
+    let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
+    let job = GridJob { world, inputs, decomposition: &decomposition, context, args, early_end };
+    grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
+        Recorder::open(world, inputs, directory, resumed)
     })
 }
 

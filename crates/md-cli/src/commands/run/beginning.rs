@@ -98,11 +98,7 @@ impl Root {
         let results = ResultFiles {
             elsewhere: &elsewhere,
             trajectory: scenario.output.trajectory.as_ref().map(|it| it.path.as_str()),
-            going_on: resumed.map(|Resumed { path, header, .. }| GoingOn {
-                checkpoint: path,
-                step: first_step,
-                marks: &header.outputs,
-            }),
+            going_on: resumed.map(GoingOn::from),
         };
         let directory = prepared_directory(inputs, &results, verbosity)?;
         resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::extxyz::is_own_trajectory;
 use super::super::identity::FileIdentity;
 use super::super::known_file::KnownFile;
 use super::super::run_output::OUTPUTS;
+use super::super::trajectory::is_own_trajectory;
 use super::{GoingOn, OutputDirectory, UNFINISHED};
 use crate::checkpoint::{self, OutputMark};
 use crate::text_file::read_text;
