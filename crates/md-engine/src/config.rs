@@ -358,6 +358,7 @@ impl Config {
         self.integrator.check()?;
         if let Some(barostat) = &self.barostat {
             barostat.check(self.dimension, self.boundary, &self.integrator)?;
+            barostat.check_relaxation(self.timestep)?;
         }
         check_neighbor(self.neighbor)?;
         let share = self.parallel.second_share.at_first();

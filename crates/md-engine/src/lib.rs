@@ -71,7 +71,7 @@ mod stretch;
 mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
-pub use barostat::Barostat;
+pub use barostat::{Barostat, BoxReport};
 pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use checks::for_each_rank;
 pub use clock::Phase;

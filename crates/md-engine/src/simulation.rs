@@ -9,7 +9,7 @@ use md_core::threads::ThreadsError;
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::balance::Balancer;
-use crate::barostat::{Barostat, BoxCoupling};
+use crate::barostat::{Barostat, BoxCoupling, BoxReport};
 use crate::checkpoint::{Carried, Restored};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
@@ -54,6 +54,7 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) traffic_closed: Traffic,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
+    pub(crate) box_changes: BoxReport,
     /// What the conserved energy has beyond the total energy, when it was last asked for.
     pub(crate) reservoir_energy: f64,
     /// The part of it that integrators and barostats of earlier stages have left.
@@ -196,6 +197,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             traffic_closed: Traffic::default(),
             neighborhood: NeighborReport::default(),
             energy: EnergyReport::default(),
+            box_changes: BoxReport::default(),
             reservoir_energy: 0.0,
             earlier_reservoirs: 0.0,
             pairs: PairSums::default(),
@@ -395,6 +397,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         config.schedule = self.state.step..self.state.step + steps;
         if let Some(barostat) = &barostat {
             barostat.check(config.dimension, config.boundary, &integrator)?;
+            barostat.check_relaxation(config.timestep)?;
         }
         self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, config));
         self.state.integrator = integrator.build(&self.setup)?;

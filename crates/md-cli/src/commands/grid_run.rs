@@ -34,6 +34,11 @@ pub(super) trait Extension<A: ?Sized> {
     /// Output; communication.
     fn observe(&mut self, app: &A, step: u64) -> Result<Observed, RunError>;
 
+    /// What puts the results in doubt, in words, on rank 0.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Further keys of summary.json, on rank 0.
     fn summary(&self, app: &A, timings: &Timings) -> Map<String, Value>;
 
@@ -140,7 +145,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
             fingerprint,
             rma_component: rma_component(world, context.backend),
             choices: app.choices(),
-            warnings: crowding.into_iter().collect(),
+            warnings: crowding.into_iter().chain(extension.warnings()).collect(),
             more: extension.summary(&*app, &timings),
             git: env!("MD_GIT"),
         };

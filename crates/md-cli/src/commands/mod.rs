@@ -31,7 +31,7 @@ use crate::cores;
 use crate::early_end::Ended;
 use crate::error::{BAD_INPUT, Remains, RunError};
 use crate::inputs::Inputs;
-use crate::output::warnings::{Units, warnings};
+use crate::output::warnings::{Units, limited_box, unreached, warnings};
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
 use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
@@ -215,6 +215,11 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
     let RunSummary { sums, wall_s, drift_per_atom, ended } = *summary;
     let (neighborhood, energy) = (simulation.neighbor_report(), simulation.energy_report());
     let (level, choice) = simulation.simd();
+    let box_changes = simulation.box_report();
+    let left = simulation.unreached_balancings();
+    let mut warnings = warnings(&neighborhood, &energy, simulation.setup(), units, interaction.shift);
+    warnings.extend(limited_box(&box_changes));
+    warnings.extend(left.and_then(|left| unreached(left, simulation.state().step)));
     RunFacts {
         wall_s,
         timestep: simulation.timestep(),
@@ -226,7 +231,8 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         },
         useful_pairs_per_atom: sums.pairs.useful_pairs / sums.atoms,
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
-        warnings: warnings(&neighborhood, &energy, simulation.setup(), units, interaction.shift),
+        warnings,
+        box_changes,
         neighborhood,
         lost_particles: 0,
         ended,

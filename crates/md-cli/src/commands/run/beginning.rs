@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use md_comm::World;
-use md_engine::balance::replay::Replayed;
 use md_engine::{Restored, Setup, Simulation};
 
 use super::super::{interval_warning, prepared_directory};
@@ -20,6 +19,7 @@ use crate::output::screen::thermo_header;
 use crate::output::{
     GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
 };
+use crate::replay::Replay;
 use crate::scenario::StagePlan;
 use crate::session::{note, warn};
 use crate::{memory, replay, setup};
@@ -37,14 +37,14 @@ pub(super) struct Beginning {
 /// What becomes part of the simulation.
 pub(super) struct Start {
     restored: Option<Restored>,
-    replayed: Option<Vec<Replayed>>,
+    replayed: Option<Replay>,
 }
 
 impl Beginning {
     /// Of a scenario, or of the checkpoint that the arguments name. *Collective.*
     pub(super) fn of(world: &dyn World, inputs: &Inputs, args: &RunArgs) -> Result<(Self, Start), RunError> {
         let mut setup = setup::of_inputs(inputs, world.ranks())?;
-        let replayed = args.replay.as_deref().map(|path| replay::read(path, world)).transpose()?;
+        let replayed = args.replay.as_deref().map(|path| replay::read(path, world, inputs)).transpose()?;
         memory::expect_on_all(world, inputs, &setup, Gathers::of_run(&inputs.scenario))?;
         memory::expect_timeline(world, &args.trace)?;
         let read = |path: &PathBuf| checkpoint::read(world, path, inputs, &setup);
@@ -75,7 +75,7 @@ impl Start {
             None => Simulation::new(world, setup)?,
             Some(restored) => Simulation::resume(world, setup, restored)?,
         };
-        self.replayed.map_or(Ok(()), |balancings| simulation.replay_balancing(balancings))?;
+        self.replayed.map_or(Ok(()), |replay| replay.begin(&mut simulation))?;
         Ok(simulation)
     }
 }
