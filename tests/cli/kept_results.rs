@@ -1,5 +1,4 @@
 //! What is there stays until everything that may be refused has been; and what a run goes on from is what it says.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 
