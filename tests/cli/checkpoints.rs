@@ -331,6 +331,23 @@ fn a_damaged_file_is_named_with_what_is_damaged() {
 }
 
 #[test]
+fn what_is_no_checkpoint_cannot_be_inspected() {
+    let workdir = Workdir::new(MELT);
+    workdir.write("six", "hello\n");
+    workdir.write("begun", "md-c");
+    let said = |name: &str| {
+        let said = workdir.call(Start::Plain, &format!("inspect {name}"));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+        said.stderr
+    };
+    assert_eq!(said("six"), "error: cannot inspect `six`: it is not a checkpoint of md\n");
+    assert_eq!(said("begun"), "error: cannot inspect `begun`: it is cut: it ends before byte 16\n");
+    assert_eq!(said("melt.toml"), "error: cannot inspect `melt.toml`: it is a scenario, not a checkpoint\n");
+    let resumed = workdir.call(Start::Threads(1), "run melt.toml --quiet --resume six");
+    assert_eq!(resumed.stderr, "error: cannot go on from `six`: it is not a checkpoint of md\n");
+}
+
+#[test]
 fn the_older_one_is_taken_only_when_asked_for() {
     let (workdir, path, mut bytes) = three_ranks();
     let [index, slabs, end] = places(&bytes);

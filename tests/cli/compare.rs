@@ -310,6 +310,31 @@ fn nothing_that_could_be_measured() {
     assert!(rows.iter().all(|row| row.text("status") == "unavailable"));
 }
 
+/// Threads need another start, and the word for it is a key of the scenario.
+#[test]
+fn threads_without_mpirun() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    assert_snapshot!(error(&workdir, "compare melt.toml --backends local", Start::Plain), @r"
+    exit code 3
+    error: nothing could be measured: local: it runs threads of one process: start md-cli without mpirun and with `--set parallel.backend=local --set parallel.ranks=N`
+    ");
+}
+
+/// The job is ended by another thread, which has the last word.
+#[test]
+fn a_wait_that_is_too_short_for_anything() {
+    if !p2p_available() {
+        return;
+    }
+    let workdir = Workdir::new(MELT);
+    let said = workdir.call(Start::Mpirun(2), "compare melt.toml --backends p2p --timeout 1e-9 --quiet");
+    assert_eq!((said.code, said.stdout.as_str()), (Some(3), ""), "{said:?}");
+    assert!(said.stderr.contains("error: timed out: "), "{said:?}");
+}
+
 #[test]
 fn unknown_names_are_answered_with_the_nearest() {
     let workdir = Workdir::new(MELT);

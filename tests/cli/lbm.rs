@@ -286,3 +286,50 @@ fn the_flows_that_come_with_md_run() {
         assert_eq!(workdir.read("out/thermo.csv").lines().count(), 3);
     }
 }
+
+#[test]
+fn an_obstacle_that_leaves_no_fluid() {
+    let workdir = with("radius = 2.5", "radius = 250.0");
+    assert_snapshot!(error_everywhere(&workdir, "lbm melt.toml", &starts()), @r#"
+    exit code 2
+    error: × `lbm.obstacle` takes all 12 x 10 x 20 nodes: no fluid is left
+        ╭─[melt.toml:9:12]
+      8 │ wall_velocity = { y_high = [0.0, 0.0, 0.05] }
+      9 │ obstacle = { kind = "sphere", center = [5.0, 4.0, 9.5], radius = 250.0 }
+        ·            ─────────────────────────────────────────────────────────────
+     10 │ 
+        ╰────
+      help: a smaller radius, or another centre
+    "#);
+    assert_eq!(workdir.files("."), ["melt.toml"], "nothing is written for a flow without fluid");
+    let sphere = "obstacle = { kind = \"sphere\", center = [5.0, 4.0, 9.5], radius = 2.5 }";
+    let workdir = with(sphere, "obstacle = { kind = \"mask\", path = \"mask.txt\" }");
+    workdir.write("mask.txt", &format!("12 10 20\n{}", "1".repeat(2400)));
+    assert_snapshot!(error(&workdir, "lbm melt.toml", Start::Threads(2)), @r#"
+    exit code 2
+    error: × `lbm.obstacle` takes all 12 x 10 x 20 nodes: no fluid is left
+        ╭─[melt.toml:9:12]
+      8 │ wall_velocity = { y_high = [0.0, 0.0, 0.05] }
+      9 │ obstacle = { kind = "mask", path = "mask.txt" }
+        ·            ────────────────────────────────────
+     10 │ 
+        ╰────
+      help: a mask in which some nodes are 0
+    "#);
+}
+
+#[test]
+fn an_obstacle_outside_and_intervals_beyond_the_run_are_warned_of() {
+    let workdir = with("center = [5.0, 4.0, 9.5]", "center = [400.0, 4.0, 9.5]");
+    let intervals = "--set output.fields.every=1000000 --set output.probe.every=26";
+    let said = workdir.succeed(Start::Threads(2), &format!("lbm melt.toml --quiet {intervals}"));
+    assert_snapshot!(said.stderr, @r"
+    warning: `lbm.obstacle` has none of the 12 x 10 x 20 nodes (the nearest one is farther from its centre than its radius), so that nothing stands in the flow
+    warning: `output.probe.every` is 26, but the run has 25 steps: no row after step 0 will be written
+    warning: `output.fields.every` is 1000000, but the run has 25 steps: no image between step 0 and the last will be written
+    ");
+    let summary: Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let warnings: Vec<String> = serde_json::from_value(summary["warnings"].clone()).unwrap();
+    assert_eq!(said.stderr, warnings.iter().map(|text| format!("warning: {text}\n")).collect::<String>());
+    assert_eq!(workdir.read("out/probe.csv").lines().count(), 2);
+}

@@ -18,6 +18,9 @@ backend = "local"
 directory = "out"
 "#;
 
+const COLUMNS: &str =
+    "step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division,ranks,partition,balancings";
+
 #[test]
 fn partitions_are_told_without_running() {
     let workdir = Workdir::new(DROPLET);
@@ -55,12 +58,61 @@ fn a_balanced_run_says_so_and_can_be_replayed() {
     assert!(printed.stdout.contains("\nBalanced "), "{printed:?}");
     let first = workdir.read("out/t.extxyz");
     let told = workdir.read("out/balance.csv");
-    assert!(
-        told.starts_with("step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division\n5,"),
-        "{told}"
-    );
+    assert!(told.starts_with(&format!("{COLUMNS}\n5,")), "{told}");
     assert!(workdir.read("out/summary.json").contains("\"imbalance_first\""));
     workdir.write("told.csv", &told);
     workdir.succeed(Start::Plain, &format!("run melt.toml {timed} --replay told.csv --quiet"));
     assert_eq!(workdir.read("out/t.extxyz"), first);
+}
+
+#[test]
+fn balancings_of_another_run_are_refused_with_their_line() {
+    const TIMED: &str =
+        "--set parallel.partition=stripe --set parallel.balance.every=5 --set parallel.balance.weights=time";
+    let workdir = Workdir::new(DROPLET);
+    let three = format!("--set parallel.ranks=3 {TIMED}");
+    workdir.succeed(Start::Plain, &format!("run melt.toml --quiet {three}"));
+    let (told, old) = (workdir.read("out/balance.csv"), workdir.read("out/summary.json"));
+    let rows = told.lines().count() - 1;
+    let said = |text: &str, options: &str| {
+        workdir.write("told.csv", text);
+        let error = error(&workdir, &format!("run melt.toml {options} --replay told.csv"), Start::Plain);
+        let reason = error.strip_prefix("exit code 2\nerror: cannot read `told.csv`: ");
+        reason.unwrap_or(&error).to_owned()
+    };
+    assert_eq!(said("", &three), "it is empty: it has no line of column names\n");
+    let cut = format!("line {} ends without a newline: the file is cut\n", rows + 1);
+    assert_eq!(said(told.trim_end(), &three), cut);
+    assert_eq!(
+        said("step,time\n1,2\n", &three),
+        format!("line 1 does not have the columns of balance.csv, `{COLUMNS}`\n")
+    );
+    assert_eq!(
+        said(&told, &format!("--set parallel.ranks=2 {TIMED}")),
+        "line 2: it is of a run on 3 ranks with partition `stripe`, and this one has 2 with `stripe`\n"
+    );
+    assert_eq!(
+        said(&told, &three.replace("stripe", "rect")),
+        "line 2: it is of a run on 3 ranks with partition `stripe`, and this one has 3 with `rect`\n"
+    );
+    assert_eq!(workdir.read("out/summary.json"), old, "results stay as long as nothing else is computed");
+    assert_eq!(
+        said(&told.replacen("\n5,", "\n6,", 1), &three),
+        "line 2: step 6 is none of those at which this run looks, every 5; it is of a run of another scenario\n"
+    );
+    let first: Vec<&str> = told.lines().nth(1).into_iter().flat_map(|row| row.split(',')).collect();
+    assert_eq!(
+        said(&told.replacen(first[6], "0+1:0", 1), &three),
+        "line 2: the division of step 5 does not follow: `0+1:0` gives rank 0 cells that it has already; it is of a run of \
+         another scenario\n"
+    );
+    workdir.write("told.csv", &told);
+    let short =
+        workdir.succeed(Start::Plain, &format!("run melt.toml {three} --steps 5 --replay told.csv --quiet"));
+    assert_eq!(
+        short.stderr,
+        format!(
+            "warning: {rows} of {rows} balancings in the file of --replay were not reached: the run ended after step 5\n"
+        )
+    );
 }

@@ -301,3 +301,36 @@ fn parameters_that_numbers_cannot_hold() {
       help: a smaller box, nearer to the origin
     "#);
 }
+
+/// A barostat that cannot do what it is asked for: the box follows by 5 % of a length at a time, and that is said.
+#[test]
+fn a_barostat_that_is_held_back() {
+    let workdir = melt_with("");
+    let run = |keys: &str| {
+        let barostat = format!("{{kind=\"stochastic-cell-rescaling\",every=5,{keys}}}");
+        let thermostat = "kind=\"csvr\",temperature=1.44,relaxation=0.5";
+        let call = format!("run melt.toml --quiet --set integrator={{{thermostat},barostat={barostat}}}");
+        workdir.succeed(Start::Threads(2), &call).stderr
+    };
+    let limited = run("pressure=-1e5,relaxation=1.0");
+    assert_snapshot!(limited, @r"
+    warning: the change of the box was limited to 5 % of a length in 3 of 3 actions of the barostat, so that the pressure is not followed as asked for: the wanted pressure is too far from that of the system, `relaxation` too short, or `compressibility` too large
+    ");
+    let of = |key: &str| summary(&workdir)[key].as_u64().unwrap();
+    assert_eq!([of("box_changes"), of("limited_box_changes")], [3, 3]);
+    assert_eq!(run("pressure=1.0,relaxation=1.0,compressibility=1e50"), limited);
+    assert_eq!(run("pressure=1.0,relaxation=1.0"), "");
+    assert_eq!([of("box_changes"), of("limited_box_changes")], [3, 0]);
+}
+
+/// Particles are where they should be, but what the thermostat holds is beyond all proportion.
+#[test]
+fn a_conserved_energy_that_explodes() {
+    let workdir = melt_with("[integrator]\nkind = \"nose-hoover\"\ntemperature = 1e300\nrelaxation = 0.5");
+    let text = error_everywhere(&workdir, "run melt.toml", &starts());
+    let begin = "exit code 1\nerror: step 7: the conserved energy explodes: it has changed by ";
+    let end = "; the time step is too large, or what the integrator keeps is too far from the state of the particles\n";
+    assert!(text.starts_with(begin) && text.ends_with(end), "{text}");
+    let warm = workdir.succeed(Start::Threads(1), "run melt.toml --quiet --set integrator.temperature=3.0");
+    assert_eq!(warm.stderr, "");
+}

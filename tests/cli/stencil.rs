@@ -233,6 +233,28 @@ fn a_slab_thinner_than_the_halo() {
 }
 
 #[test]
+fn an_equation_without_neighbours() {
+    let workdir = Workdir::new(&POISSON.replace("[12, 10, 8]", "[1, 1, 1]"));
+    assert_snapshot!(error(&workdir, "stencil melt.toml", Start::Threads(1)), @r#"
+    exit code 2
+    error: × a single node has no neighbours: `poisson` has nothing to solve there
+       ╭─[melt.toml:3:8]
+     2 │ kind = "poisson"
+     3 │ grid = [1, 1, 1]
+       ·        ─────────
+     4 │ boundary = ["periodic", "open", "open"]
+       ╰────
+      help: at least two nodes along one of the axes
+    "#);
+    assert_eq!(workdir.files("."), ["melt.toml"]);
+    let two = POISSON.replace("[12, 10, 8]", "[1, 2, 1]");
+    Workdir::new(&two).succeed(Start::Threads(1), "stencil melt.toml --quiet");
+    for scenario in [SWAP.replace("[12, 9, 8]", "[1, 1, 1]"), TVD.replace("[12, 10, 8]", "[1, 1, 1]")] {
+        Workdir::new(&scenario).succeed(Start::Threads(1), "stencil melt.toml --quiet");
+    }
+}
+
+#[test]
 fn an_axis_that_is_not_divided() {
     let to = "decomposition = \"2d\"\ngrid = [1, 1, 2]";
     assert_snapshot!(error_after(SWAP, "decomposition = \"2d\"", to), @r#"

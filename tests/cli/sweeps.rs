@@ -4,6 +4,7 @@
 use std::process::{Command, Stdio};
 
 use crate::support::{MELT, Said, Start, Workdir, p2p_available};
+use insta::assert_snapshot;
 
 /// Ranks are threads.
 const LOCAL: &str = "sweep melt.toml --output s --backends local --repeat 2";
@@ -100,9 +101,10 @@ fn jobs_that_fail_are_named_and_others_go_on() {
         "sweep melt.toml --output s --backends p2p,local --ranks 1,500 --repeat 1 --launcher false",
     );
     assert_eq!(said.code, Some(3), "{said:?}");
-    assert_eq!(said.stderr, "error: 1 of 2 jobs failed; the same command tries them again\n");
+    let job = "[1/2] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 1";
+    assert_eq!(said.stderr, format!("error: 1 of 2 jobs failed; the same command tries them again\n{job}\n"));
     assert!(said.stdout.contains("left out: 500 ranks, 600 atoms, p2p half direct rect: "), "{said:?}");
-    assert!(said.stdout.contains(": failed: exit code 1: \n"), "{said:?}");
+    assert!(said.stdout.contains(": failed: exit code 1\n"), "{said:?}");
     assert_eq!(rows(&workdir, &["backend", "ranks"]), [["local", "1"]]);
     let said =
         workdir.call(Start::Plain, "sweep melt.toml --output s --backends p2p --repeat 1 --launcher true");
@@ -127,4 +129,35 @@ fn a_signal_leaves_a_valid_table() {
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(said, "error: ended by SIGTERM after 1 of 2 jobs; the same command goes on\n");
     assert_eq!(rows(&workdir, &["ranks"]).len(), 1);
+}
+
+/// What goes wrong again is bad input, and its reasons are no output.
+#[test]
+fn jobs_that_cannot_be() {
+    let workdir = Workdir::new(MELT);
+    let quiet = "sweep melt.toml --output s --repeat 1 --quiet";
+    workdir.write("launcher.sh", "echo 'error: no such thing' >&2\nexit 2\n");
+    let mut command = workdir.command(Start::Plain, &format!("{quiet} --backends p2p"));
+    command.args(["--launcher", "sh launcher.sh"]);
+    let said = Said::of(command);
+    let job = "[1/1] 1 ranks x 1 threads, 600 atoms, p2p half direct rect: exit code 2: error: no such thing";
+    let expected = format!("error: 1 of 1 jobs cannot run as they are asked for\n{job}\n");
+    assert_eq!((said.code, said.stdout, said.stderr), (Some(2), String::new(), expected));
+    let error = |options: &str| {
+        let said = workdir.call(Start::Plain, &format!("{quiet} --backends local {options}"));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+        said.stderr
+    };
+    assert!(
+        error("--threads 65536")
+            .starts_with("error: invalid value '65536' for '--threads <N,M>': 65536 is not in 1..=1024\n")
+    );
+    assert_snapshot!(error("--threads 2,1024 --ranks 1024"), @r"
+    error: no job is possible
+    1024 ranks, 600 atoms, local half direct rect: 1024 ranks with 2 threads each are more than 1024 threads; more threads than cores are slower than fewer; many ranks are started by `mpirun`
+    1024 ranks, 600 atoms, local half direct rect: 1024 ranks with 1024 threads each are more than 1024 threads; more threads than cores are slower than fewer; many ranks are started by `mpirun`
+    ");
+    let small = error("--atoms 1");
+    let begin = "error: no job is possible\n1 ranks, 1 atoms, local half direct rect: the box is 1.67";
+    assert!(small.starts_with(begin), "{small}");
 }

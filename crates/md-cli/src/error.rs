@@ -37,6 +37,9 @@ pub enum RunError {
     /// A checkpoint that a run cannot go on from.
     #[error(transparent)]
     Checkpoint(CheckpointError),
+    /// A checkpoint that cannot be shown.
+    #[error("cannot inspect `{}`: {}{}", .0.path.display(), .0.problem, .0.advice.as_ref().map(|advice| format!("\n{advice}")).unwrap_or_default())]
+    Inspected(CheckpointError),
     /// A file that cannot be read.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
@@ -244,6 +247,7 @@ impl RunError {
             Self::Scenario(_)
             | Self::Input(_)
             | Self::Checkpoint(_)
+            | Self::Inspected(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::TooManyEvents { .. }
@@ -261,7 +265,8 @@ impl RunError {
                 | EngineError::Mass { .. }
                 | EngineError::Temperature { .. }
                 | EngineError::MixedPrecision(_)
-                | EngineError::SinglePrecision,
+                | EngineError::SinglePrecision
+                | EngineError::Replay { .. },
             )
             | Self::Communication(CommError::Environment { .. })
             | Self::OutputElsewhere
@@ -303,6 +308,7 @@ impl RunError {
             | Self::Scenario(_)
             | Self::Input(_)
             | Self::Checkpoint(_)
+            | Self::Inspected(_)
             | Self::Unreadable { .. }
             | Self::UnknownSimd { .. }
             | Self::TooManyEvents { .. }

@@ -1,7 +1,7 @@
 //! What a run reports: plain data between the commands and the outputs, which write it.
 
 use md_comm::Choice;
-use md_engine::{BalanceReport, EnergyReport, NeighborReport};
+use md_engine::{BalanceReport, BoxReport, EnergyReport, NeighborReport};
 
 use crate::early_end::Ended;
 
@@ -30,6 +30,8 @@ pub struct RunFacts {
     pub energy_drift_per_atom: f64,
     /// How well the total energy was kept.
     pub energy: EnergyReport,
+    /// How often a barostat has changed the box.
+    pub box_changes: BoxReport,
     /// How the work was balanced.
     pub balance: BalanceReport,
     /// What puts the results in doubt, in words.

@@ -16,6 +16,8 @@
 //! Forces and energy are computed anew in the stretched box, so what the barostat puts in is known exactly; the conserved
 //! energy has it subtracted.
 
+use std::ops::RangeInclusive;
+
 use md_core::random;
 use md_core::{Boundary, Dimension, SymmetricTensor};
 
@@ -31,7 +33,8 @@ pub struct Barostat {
     pub kind: BarostatKind,
     /// Pressure to keep, in units of epsilon / sigma^3.
     pub pressure: f64,
-    /// Time in which the volume approaches that of the pressure, in tau, if the compressibility is right.
+    /// Time in which the volume approaches that of the pressure, in tau, if the compressibility is right; not below the time between
+    /// two changes of the box.
     pub relaxation: f64,
     /// Isothermal compressibility, in units of sigma^3 / epsilon; its order of magnitude is enough.
     #[cfg_attr(feature = "serde", serde(default = "usual_compressibility"))]
@@ -122,6 +125,32 @@ pub(crate) struct PressureMoment {
 pub(crate) struct Stretch {
     pub(crate) lengths: [f64; 3],
     pub(crate) velocities: [f64; 3],
+    /// Whether it is as much as was wanted.
+    pub(crate) extent: Extent,
+}
+
+/// Whether a change of the box is all that the equation of motion asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// A box that changes by more between two steps is not followed.
+    Limited,
+}
+
+/// How often a barostat has changed the box, since the run began or went on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BoxReport {
+    /// Changes.
+    pub changes: u64,
+    /// Those that were limited to 5 % of a length: pressure, relaxation and compressibility ask for more.
+    pub limited: u64,
+}
+
+impl BoxReport {
+    pub(crate) fn note(&mut self, extent: Extent) {
+        self.changes += 1;
+        self.limited += u64::from(extent == Extent::Limited);
+    }
 }
 
 /// A barostat at work.
@@ -139,6 +168,32 @@ pub(crate) struct BoxCoupling {
 }
 
 impl Barostat {
+    /// Sizes of pressures and compressibilities whose products with volumes and with each other are numbers.
+    pub const SIZES: RangeInclusive<f64> = 1e-100..=1e100;
+
+    /// Whether it relaxes no faster than it acts.
+    ///
+    /// # Errors
+    /// A relaxation time below the time between two changes of the box.
+    pub fn check_relaxation(&self, timestep: f64) -> Result<(), KeyFault> {
+        let span = self.interval(timestep) as f64 * timestep;
+        if self.relaxation >= span {
+            return Ok(());
+        }
+        let relaxation = self.relaxation;
+        let problem = format!("is {relaxation:?}, shorter than the {span:?} between two changes of the box");
+        Err(KeyFault { key: "barostat.relaxation", problem })
+    }
+
+    /// Steps between two changes.
+    fn interval(&self, timestep: f64) -> u64 {
+        /// In a twentieth of the relaxation time the pressure changes little; more often costs force computations.
+        const PART: f64 = 20.0;
+        const LONGEST: f64 = 20.0;
+        let usual = (self.relaxation / (PART * timestep)).floor().clamp(1.0, LONGEST) as u64;
+        self.every.unwrap_or(usual)
+    }
+
     /// Whether its keys can be, with this box and integrator.
     ///
     /// # Errors
@@ -155,6 +210,20 @@ impl Barostat {
         }
         KeyFault::unless_positive("barostat.relaxation", self.relaxation)?;
         KeyFault::unless_positive("barostat.compressibility", self.compressibility)?;
+        let within = |key, value: f64| {
+            if value == 0.0 || Self::SIZES.contains(&value.abs()) {
+                return Ok(());
+            }
+            let (least, most) = (Self::SIZES.start(), Self::SIZES.end());
+            fault(
+                key,
+                &format!(
+                    "is {value:e}, but must be of a size from {least:e} to {most:e}, so that its products are numbers"
+                ),
+            )
+        };
+        within("barostat.pressure", self.pressure)?;
+        within("barostat.compressibility", self.compressibility)?;
         KeyFault::unless_at_least_one("barostat.every", self.every)?;
         let coupled = self.axes.coupled(dimension);
         if (0..3).any(|dim| coupled[dim] && boundary[dim] != Boundary::Periodic) {
@@ -178,11 +247,7 @@ impl Barostat {
 
 impl BoxCoupling {
     pub(crate) fn new(keys: Barostat, config: &Config) -> Self {
-        /// In a twentieth of the relaxation time the pressure changes little; more often costs force computations.
-        const PART: f64 = 20.0;
-        const LONGEST: f64 = 20.0;
-        let interval = (keys.relaxation / (PART * config.timestep)).floor().clamp(1.0, LONGEST) as u64;
-        let interval = keys.every.unwrap_or(interval);
+        let interval = keys.interval(config.timestep);
         Self {
             keys,
             seed: config.seed,
@@ -215,12 +280,14 @@ impl BoxCoupling {
             }
             _ => self.strain_of(own[dim], normals[dim], self.keys.compressibility / dimensions, now),
         };
-        let lengths = [0, 1, 2].map(|dim| strain(dim).clamp(-LARGEST_STRAIN, LARGEST_STRAIN).exp());
+        let wanted = [0, 1, 2].map(strain);
+        let is_limited = wanted.iter().any(|strain| strain.abs() > LARGEST_STRAIN);
+        let lengths = wanted.map(|strain| strain.clamp(-LARGEST_STRAIN, LARGEST_STRAIN).exp());
         let velocities = match self.keys.kind {
             BarostatKind::StochasticCellRescaling => lengths.map(f64::recip),
             BarostatKind::Berendsen => [1.0; 3],
         };
-        Stretch { lengths, velocities }
+        Stretch { lengths, velocities, extent: if is_limited { Extent::Limited } else { Extent::Whole } }
     }
 
     /// Change of the logarithm of the volume, or of a length.

@@ -375,6 +375,7 @@ impl Config {
         self.integrator.check()?;
         if let Some(barostat) = &self.barostat {
             barostat.check(self.dimension, self.boundary, &self.integrator)?;
+            barostat.check_relaxation(self.timestep)?;
         }
         placement::check_walls(&self.walls, &self.domain())?;
         check_neighbor(self.neighbor)?;

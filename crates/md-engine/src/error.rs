@@ -10,6 +10,8 @@ use md_core::memory::OutOfMemory;
 use md_core::migrate::LostParticle;
 use md_core::threads::ThreadsError;
 
+use crate::integrator::KeyFault;
+
 /// How many lost particles a message names.
 const NAMED: usize = 5;
 
@@ -32,6 +34,9 @@ pub enum EngineError {
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
+    /// A key of an integrator that cannot be for this system.
+    #[error(transparent)]
+    Integrator(#[from] KeyFault),
     /// A particle that cannot be where it is, or move as it does.
     #[error(transparent)]
     Particle(#[from] ParticleFault),
@@ -121,6 +126,29 @@ pub enum EngineError {
         /// The culprits, where they could be told apart.
         overlap: Option<ClosePair>,
     },
+    /// A conserved energy that has changed so much that it means nothing, while particles are where they should be.
+    #[error(
+        "step {step}: the {quantity} explodes: it has changed by {change:.3e} per atom, and particles have {energy:.3e} each (kinetic and \
+         potential); the time step is too large, or what the integrator keeps is too far from the state of the particles"
+    )]
+    Explodes {
+        /// The step.
+        step: u64,
+        /// What the integrator conserves.
+        quantity: &'static str,
+        /// Conserved energy per atom, minus that at the start.
+        change: f64,
+        /// Kinetic energy and size of the potential energy per atom.
+        energy: f64,
+    },
+    /// A balancing of another run that cannot be one of this run.
+    #[error("balancing {index}: {problem}")]
+    Replay {
+        /// Which, from 0.
+        index: usize,
+        /// Why.
+        problem: String,
+    },
     /// Energy and virial were asked for after a step that computed forces alone.
     #[error("step {step}: energy and virial were not computed, the last ones are those of step {known}")]
     NoEnergy {
@@ -199,6 +227,7 @@ impl EngineError {
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
             | Self::Config(_)
+            | Self::Integrator(_)
             | Self::BoxTooLarge(_)
             | Self::Particle(_)
             | Self::Sum { .. }
@@ -208,6 +237,8 @@ impl EngineError {
             | Self::Exchange(_)
             | Self::Lost { .. }
             | Self::Exploded { .. }
+            | Self::Explodes { .. }
+            | Self::Replay { .. }
             | Self::NoEnergy { .. }
             | Self::NotFinite { .. }
             | Self::WrongCount { .. } => Scope::AllRanks,

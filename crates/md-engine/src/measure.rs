@@ -8,6 +8,7 @@ use md_core::observables::{SystemSums, momentum_flux};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
+use crate::barostat::BoxReport;
 use crate::checkpoint::{SavedState, Shared};
 use crate::checks::expect_room;
 use crate::clock::{Phase, PhaseObserver};
@@ -155,14 +156,19 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(self.earlier_reservoirs + integrator.reservoir_energy(self.world)? - work)
     }
 
-    /// Ends the run if the conserved energy has changed by more than the configuration allows; the same on all ranks.
+    /// Ends the run if the conserved energy has changed by more than the configuration allows, or out of all proportion; the same on
+    /// all ranks. (Particles that explode are lost or have no finite energy; what a thermostat holds has to be looked at here.)
     fn check_drift(&mut self, thermo: &Thermo) -> Result<(), EngineError> {
+        /// Times the particles' own energies.
+        const EXPLODED: f64 = 1000.0;
         let Some(quantity) = self.setup.config.integrator.conserved() else { return Ok(()) };
         self.energy.note(thermo);
-        let change = self.energy.drift;
+        let (step, change) = (thermo.step, self.energy.drift);
+        let energy = thermo.kinetic_per_atom.max(self.energy.mean_kinetic) + thermo.potential_per_atom.abs();
         match self.setup.config.max_drift {
-            Some(most) if change.abs() > most => {
-                Err(EngineError::Drift { step: thermo.step, quantity, change, most })
+            Some(most) if change.abs() > most => Err(EngineError::Drift { step, quantity, change, most }),
+            _ if change.abs() > EXPLODED * energy || !change.is_finite() => {
+                Err(EngineError::Explodes { step, quantity, change, energy })
             }
             _ => Ok(()),
         }
@@ -286,6 +292,11 @@ impl<I: Interaction> Simulation<'_, I> {
     /// How well the total energy has been kept so far.
     pub fn energy_report(&self) -> EnergyReport {
         self.energy
+    }
+
+    /// How often a barostat has changed the box.
+    pub fn box_report(&self) -> BoxReport {
+        self.box_changes
     }
 
     /// From now on, somebody is told of every phase of this rank.

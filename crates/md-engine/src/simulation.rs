@@ -9,8 +9,8 @@ use md_core::threads::ThreadsError;
 use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, SimdLevel, Threads};
 
 use crate::balance::Balancer;
-use crate::barostat::{Barostat, BoxCoupling};
-use crate::checkpoint::Restored;
+use crate::barostat::{Barostat, BoxCoupling, BoxReport};
+use crate::checkpoint::{Carried, Restored};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
@@ -55,6 +55,7 @@ pub struct Simulation<'w, I = PairForces> {
     pub(crate) traffic_closed: Traffic,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
+    pub(crate) box_changes: BoxReport,
     /// What the conserved energy has beyond the total energy, when it was last asked for.
     pub(crate) reservoir_energy: f64,
     /// The part of it that integrators and barostats of earlier stages have left.
@@ -129,6 +130,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         restored: Restored,
     ) -> Result<Self, EngineError> {
         let shared = restored.shared()?;
+        let Restored { integrator_memory, energy_reference, .. } = restored;
         check_ranks(setup, world)?;
         let mut setup = Restored::setup(&shared, setup)?;
         if setup.domain == setup.config.domain() {
@@ -143,7 +145,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         simulation.time_at_start = shared.time_at_start(timestep);
         let State { step, time, integrator, barostat, .. } = &mut simulation.state;
         (*step, *time) = (shared.step, shared.time);
-        integrator.recall(&shared.memory)?;
+        if integrator_memory == Carried::Over {
+            integrator.recall(&shared.memory)?;
+        }
         let [earlier, work] = shared.reservoirs;
         barostat.iter_mut().for_each(|barostat| barostat.work = work);
         simulation.earlier_reservoirs = earlier;
@@ -156,7 +160,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
                 simulation.watch.recall(shared.history);
             }
         }
-        (simulation.neighborhood, simulation.energy) = (shared.neighborhood, shared.energy);
+        simulation.neighborhood = shared.neighborhood;
+        if energy_reference == Carried::Over {
+            simulation.energy = shared.energy;
+        }
         simulation.observed = Some(shared.step);
         Ok(simulation)
     }
@@ -191,6 +198,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             traffic_closed: Traffic::default(),
             neighborhood: NeighborReport::default(),
             energy: EnergyReport::default(),
+            box_changes: BoxReport::default(),
             reservoir_energy: 0.0,
             earlier_reservoirs: 0.0,
             pairs: PairSums::default(),
@@ -398,6 +406,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         config.schedule = self.state.step..self.state.step + steps;
         if let Some(barostat) = &barostat {
             barostat.check(config.dimension, config.boundary, &integrator)?;
+            barostat.check_relaxation(config.timestep)?;
         }
         self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, config));
         self.state.integrator = integrator.build(&self.setup)?;

@@ -44,6 +44,7 @@ impl<I: Interaction> Simulation<'_, I> {
         let Some(stretch) = self.state.barostat.as_ref().map(|barostat| barostat.stretch(&now)) else {
             return Ok(());
         };
+        self.box_changes.note(stretch.extent);
         self.stretch_box(stretch)?;
         let work = self.total_energy()? - before;
         if let Some(barostat) = &mut self.state.barostat {
@@ -58,7 +59,7 @@ impl<I: Interaction> Simulation<'_, I> {
         Ok(0.5 * sums.twice_kinetic() + sums.pairs.energy + self.tail.energy)
     }
 
-    fn stretch_box(&mut self, Stretch { lengths, velocities }: Stretch) -> Result<(), EngineError> {
+    fn stretch_box(&mut self, Stretch { lengths, velocities, .. }: Stretch) -> Result<(), EngineError> {
         let list_radius = self.list_radius();
         let (state, threads) = (&mut self.state, &self.threads);
         let origin = state.domain.origin;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
+use md_core::Threads;
 use md_lab::sweep::Scaling;
 
 use super::{ScenarioArgs, TraceArgs, positive_seconds};
@@ -169,10 +170,10 @@ pub struct SweepArgs {
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Numbers of ranks
-    #[arg(long, value_name = "P,Q", default_value = "1", value_delimiter = ',', value_parser = count())]
+    #[arg(long, value_name = "P,Q", default_value = "1", value_delimiter = ',', value_parser = count(MOST_RANKS.unsigned_abs()))]
     pub ranks: Vec<usize>,
     /// Numbers of threads per rank
-    #[arg(long, value_name = "N,M", default_value = "1", value_delimiter = ',', value_parser = count())]
+    #[arg(long, value_name = "N,M", default_value = "1", value_delimiter = ',', value_parser = count(MOST_THREADS))]
     pub threads: Vec<usize>,
     /// Numbers of particles, as near as a lattice comes [default: the scenario's]; with --weak, per rank
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
@@ -213,8 +214,8 @@ impl SweepArgs {
     }
 }
 
-fn count() -> impl TypedValueParser<Value = usize> {
-    clap::value_parser!(u64).range(1..=1_000_000).map(|count| count as usize)
+fn count(most: u64) -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u64).range(1..=most).map(|count| count as usize)
 }
 
 /// Arguments of `bench`.
@@ -335,6 +336,9 @@ pub struct PartitionArgs {
     #[arg(long)]
     pub quiet: bool,
 }
+
+/// As in a scenario.
+const MOST_THREADS: u64 = Threads::MOST as u64;
 
 /// The messages of more do not fit into the memory of a computer on a desk.
 const MOST_RANKS: i64 = 1 << 20;

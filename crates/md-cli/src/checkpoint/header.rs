@@ -129,12 +129,16 @@ impl Header {
             return Err("it is not a regular file".to_owned());
         }
         let read = |bytes: &mut [u8], at| read_at(file, bytes, at).map_err(|error| error.to_string());
-        let mut preamble = [0; PREAMBLE as usize];
-        read(&mut preamble, 0)?;
-        let (magic, length) = preamble.split_at(MAGIC.len());
-        if magic != MAGIC {
+        // What it is comes first: a short file of something else is not cut.
+        let mut begin = [0; MAGIC.len()];
+        let begin = &mut begin[..MAGIC.len().min(there.len() as usize)];
+        read(begin, 0)?;
+        if !MAGIC.starts_with(begin) {
             return Err(foreign(path));
         }
+        let mut preamble = [0; PREAMBLE as usize];
+        read(&mut preamble, 0)?;
+        let length = &preamble[MAGIC.len()..];
         let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         if length > MOST_TEXT || !length.is_multiple_of(WORD) {
             return Err("it is damaged: the length of its header is wrong".to_owned());

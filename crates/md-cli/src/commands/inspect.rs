@@ -16,7 +16,7 @@ use crate::printable::escaped;
 pub fn inspect(path: &Path) -> Result<String, RunError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some((format, _)) = format_of(&name) else {
-        return checkpoint::inspect(path).map_err(RunError::Checkpoint);
+        return checkpoint::inspect(path).map_err(RunError::Inspected);
     };
     let shown = path.display().to_string();
     let contents = (format.contents)(&Source::file(&shown, path, None))?;

@@ -18,10 +18,10 @@ use super::compare::{Choices, adapt};
 use super::{found_from_anywhere, output_directory, refused};
 use crate::args::SweepArgs;
 use crate::early_end::{EarlyEnd, Signal};
-use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
+use crate::error::{BAD_INPUT, COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
-use crate::scenario::{Scenario, effective_toml};
+use crate::scenario::{Scenario, effective_toml, fault};
 use crate::setup;
 use crate::text_file::read_text;
 
@@ -38,10 +38,19 @@ struct Job {
     atoms: u64,
 }
 
+/// Who is to blame for a job that went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blame {
+    /// What was asked for: it will go wrong again.
+    Input,
+    /// Anything else.
+    Circumstances,
+}
+
 /// Why there is no row.
 enum Failure {
     /// The job went wrong; others may go well.
-    Job(String),
+    Job(String, Blame),
     /// The sweep is to end.
     Signal(Signal),
     /// The sweep cannot go on.
@@ -67,7 +76,7 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let mut table = Table::open(&inputs, args)?;
     early_end.listen();
     let jobs = jobs(&inputs, args, &choices, &mut table.screen)?;
-    let (mut failed, mut signal) = (0, None);
+    let (mut failed, mut signal) = (Vec::new(), None);
     for (number, job) in jobs.iter().enumerate() {
         let title = format!("[{}/{}] {}", number + 1, jobs.len(), job.title());
         if table.rows.iter().any(|row| job.is_in(row)) {
@@ -76,9 +85,9 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
         }
         match job.repeat(args, &table, early_end) {
             Ok(row) => table.add(&title, row)?,
-            Err(Failure::Job(reason)) => {
-                failed += 1;
+            Err(Failure::Job(reason, blame)) => {
                 table.screen.print(&format!("{title}: failed: {reason}\n"));
+                failed.push((format!("{title}: {reason}"), blame));
             }
             Err(Failure::Signal(which)) => {
                 signal = Some(which);
@@ -91,13 +100,31 @@ pub fn sweep(args: &SweepArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let (done, jobs) = (table.rows.len() as u64, jobs.len() as u64);
     match signal {
         Some(signal) => Err(RunError::Swept { signal, done, jobs }),
-        None if failed > 0 => Err(RunError::Compared {
-            summary: format!("{failed} of {jobs} jobs failed; the same command tries them again"),
-            exit_code: COMMUNICATION_FAILED,
-            remains: Remains::Nothing,
-        }),
-        None => Ok(()),
+        None if failed.is_empty() => Ok(()),
+        None => Err(failure(&failed, jobs)),
     }
+}
+
+/// Of the jobs that failed, with who is to blame, among so many.
+fn failure(failed: &[(String, Blame)], jobs: u64) -> RunError {
+    let count = failed.len();
+    let reasons = first_of(failed.iter().map(|(reason, _)| reason.as_str()));
+    if failed.iter().all(|(_, blame)| *blame == Blame::Input) {
+        return refused(format!("{count} of {jobs} jobs cannot run as they are asked for\n{reasons}"));
+    }
+    let summary = format!("{count} of {jobs} jobs failed; the same command tries them again\n{reasons}");
+    RunError::Compared { summary, exit_code: COMMUNICATION_FAILED, remains: Remains::Nothing }
+}
+
+/// A line for each of the first reasons.
+fn first_of<'r>(reasons: impl ExactSizeIterator<Item = &'r str>) -> String {
+    const NAMED: usize = 5;
+    let more = reasons.len().saturating_sub(NAMED);
+    let mut lines: Vec<String> = reasons.take(NAMED).map(str::to_owned).collect();
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.join("\n")
 }
 
 /// All combinations that are possible.
@@ -119,20 +146,25 @@ fn jobs(
     let strategies = choices.strategies(&base, &here);
     let counts =
         args.ranks.iter().flat_map(|&ranks| args.threads.iter().map(move |&threads| (ranks, threads)));
-    let mut jobs = Vec::new();
+    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
     for ((ranks, threads), &size) in counts.flat_map(|counts| sizes.iter().map(move |size| (counts, size))) {
         let wanted = if args.scaling() == Scaling::Weak { size * ranks as u64 } else { size };
         for &strategy in &strategies {
             match job(inputs, &base, (own, wanted), [ranks, threads], strategy) {
                 Ok(job) => jobs.push(job),
-                Err(reason) => screen.print(&format!(
-                    "left out: {ranks} ranks, {wanted} atoms, {strategy}: {}\n",
+                Err(reason) => left_out.push(format!(
+                    "{ranks} ranks, {wanted} atoms, {strategy}: {}",
                     reason.lines().next().unwrap_or_default()
                 )),
             }
         }
     }
-    if jobs.is_empty() { Err(refused("no job is possible".to_owned())) } else { Ok(jobs) }
+    if jobs.is_empty() {
+        let reasons = first_of(left_out.iter().map(String::as_str));
+        return Err(refused(format!("no job is possible\n{reasons}")));
+    }
+    left_out.iter().for_each(|reason| screen.print(&format!("left out: {reason}\n")));
+    Ok(jobs)
 }
 
 fn job(
@@ -154,6 +186,7 @@ fn job(
         }
         None => (),
     }
+    fault(&scenario).map_or(Ok(()), Err)?;
     let atoms = setup::of_scenario(inputs, &scenario, ranks).map_err(|error| error.to_string())?.atoms();
     Ok(Job { scenario, ranks, atoms })
 }
@@ -193,7 +226,7 @@ impl Job {
             Some((name, wanted)) => {
                 let found = row.column(name);
                 let what = format!("it was to have {name} {wanted}, but ran with {found}: see --launcher");
-                Err(Failure::Job(what))
+                Err(Failure::Job(what, Blame::Circumstances))
             }
         }
     }
@@ -203,7 +236,7 @@ impl Job {
         let folder = table.directory.path().join(JOB);
         let samples: Result<Vec<Sample>, Failure> =
             (0..args.repeat).map(|_| self.run(args, &folder, early_end)).collect();
-        let row = Row::of(&samples?).ok_or_else(|| Failure::Job("nothing was run".to_owned()))?;
+        let row = Row::of(&samples?).ok_or_else(|| went_wrong("nothing was run".to_owned()))?;
         self.expect_itself(&row)?;
         // What is left is of no use; if it cannot be removed, the next job replaces it.
         let _ = fs::remove_dir_all(&folder);
@@ -232,14 +265,11 @@ impl Job {
         }
         if code != Some(0) {
             let said = fs::read_to_string(&said).unwrap_or_default();
-            let line = said.lines().find(|line| line.starts_with("error")).unwrap_or_default();
-            let code = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-            return Err(Failure::Job(format!("{code}: {line}")));
+            return Err(ended_with(code, &said));
         }
-        let timing = fs::read(folder.join(KnownFile::TIMING.name())).map_err(|reason| {
-            Failure::Job(format!("it has left no {}: {reason}", KnownFile::TIMING.name()))
-        })?;
-        Sample::of_timing(&timing).map_err(|reason| Failure::Job(reason.to_string()))
+        let timing = fs::read(folder.join(KnownFile::TIMING.name()))
+            .map_err(|reason| went_wrong(format!("it has left no {}: {reason}", KnownFile::TIMING.name())))?;
+        Sample::of_timing(&timing).map_err(|reason| went_wrong(reason.to_string()))
     }
 
     /// The program, started by the launcher unless its ranks are threads.
@@ -255,6 +285,21 @@ impl Job {
         command.args(words).arg(program);
         Ok(command)
     }
+}
+
+/// A job that may go well another time.
+fn went_wrong(reason: String) -> Failure {
+    Failure::Job(reason, Blame::Circumstances)
+}
+
+/// A job that has said this on standard error.
+fn ended_with(code: Option<i32>, said: &str) -> Failure {
+    let line = said.lines().find(|line| line.starts_with("error: "));
+    let text = code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+    // A launcher has exit codes of its own.
+    let is_input = code == Some(i32::from(BAD_INPUT)) && line.is_some();
+    let blame = if is_input { Blame::Input } else { Blame::Circumstances };
+    Failure::Job(line.map_or_else(|| text.clone(), |line| format!("{text}: {line}")), blame)
 }
 
 /// Waits for a job; where the sweep is to end, it asks the job to end too.

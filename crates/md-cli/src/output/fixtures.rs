@@ -6,7 +6,8 @@ use md_comm::{Backend, local};
 use md_core::SymmetricTensor;
 use md_core::force::Precision;
 use md_engine::{
-    BalanceReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings, clock::PhaseTime,
+    BalanceReport, BoxReport, EnergyReport, NeighborReport, Phase, RankTiming, Thermo, Timings,
+    clock::PhaseTime,
 };
 
 use crate::early_end::Ended;
@@ -102,6 +103,7 @@ pub(super) fn facts() -> RunFacts {
         ended: Ended::AsPlanned,
         energy_drift_per_atom: -0.0089259,
         energy: EnergyReport::default(),
+        box_changes: BoxReport::default(),
         balance: BalanceReport::default(),
         warnings: Vec::new(),
         crowding: None,

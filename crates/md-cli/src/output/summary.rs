@@ -9,7 +9,7 @@ use super::error::OutputError;
 use super::known_file::KnownFile;
 use super::statistics::{PhaseStatistics, atom_steps_per_s, ns_per_atom_step, phase_statistics};
 use crate::report::RunFacts;
-use md_engine::{EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
+use md_engine::{BoxReport, EnergyReport, ForceTotals, NeighborReport, Phase, Spread, Timings};
 use md_lab::{RunContext, Strategy};
 
 /// The summary of a run; with the totals of energy and virial, that of `forces`, a run of no steps.
@@ -146,6 +146,11 @@ impl Summary<'_> {
         map.serialize_entry("largest_displacement_over_half_skin", &largest_displacement)?;
         if let Some(step) = first_dangerous_step {
             map.serialize_entry("first_dangerous_step", &step)?;
+        }
+        let BoxReport { changes, limited } = self.facts.box_changes;
+        if changes > 0 {
+            map.serialize_entry("box_changes", &changes)?;
+            map.serialize_entry("limited_box_changes", &limited)?;
         }
         let EnergyReport { largest_change, mean_kinetic, .. } = self.facts.energy;
         map.serialize_entry("largest_energy_change_per_atom", &largest_change)?;

@@ -23,17 +23,18 @@ pub(super) const RANK_COLUMNS: &str = "rank,phase,calls,time_s,messages,bytes";
 const BALANCE_COLUMNS: &str = "balancings,imbalance_first,imbalance_last,particles_moved,balance_s";
 
 /// Columns of `balance.csv`.
-const BALANCING_COLUMNS: &str =
-    "step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division";
+pub(crate) const BALANCING_COLUMNS: &str =
+    "step,imbalance_before,imbalance_after,particles_moved,spent_s,won_s,division,ranks,partition,balancings";
 
-/// One row per balancing.
+/// One row per balancing, each with what tells whether another run can repeat it.
 ///
 /// # Errors
 /// [`OutputError::Encode`].
-pub fn balance_csv(balance: &BalanceReport) -> Result<Vec<u8>, OutputError> {
+pub fn balance_csv(balance: &BalanceReport, context: &RunContext) -> Result<Vec<u8>, OutputError> {
+    let run = (context.ranks, context.strategy.partition, balance.balancings.len());
     let rows = balance.balancings.iter().map(|it| {
         let imbalance = (it.imbalance_before, it.imbalance_after);
-        (it.step, imbalance, it.particles_moved, it.spent_s, it.won_s, &it.division)
+        (it.step, imbalance, it.particles_moved, it.spent_s, it.won_s, &it.division, run)
     });
     table(KnownFile::BALANCE, &[BALANCING_COLUMNS], rows)
 }

@@ -1,7 +1,7 @@
 //! What a run says about its own physics: on standard error, also when quiet, and under `warnings` in summary.json.
 
 use md_core::potential::Shift;
-use md_engine::{Config, EnergyReport, NeighborReport, Setup};
+use md_engine::{BoxReport, Config, EnergyReport, NeighborReport, Setup};
 
 use super::statistics::percent;
 use md_lab::significant;
@@ -68,6 +68,26 @@ fn dangers(report: &NeighborReport) -> Option<String> {
          largest displacement: {} times half the skin",
         significant(largest_displacement, DIGITS)
     ))
+}
+
+/// A barostat that could not do what was asked.
+pub fn limited_box(&BoxReport { changes, limited }: &BoxReport) -> Option<String> {
+    (limited > 0).then(|| {
+        format!(
+            "the change of the box was limited to 5 % of a length in {limited} of {changes} actions of the barostat, so that the \
+             pressure is not followed as asked for: the wanted pressure is too far from that of the system, `relaxation` too short, or \
+             `compressibility` too large"
+        )
+    })
+}
+
+/// Balancings of another run that were to be repeated, and were not.
+pub fn unreached([left, all]: [usize; 2], last_step: u64) -> Option<String> {
+    (left > 0).then(|| {
+        format!(
+            "{left} of {all} balancings in the file of --replay were not reached: the run ended after step {last_step}"
+        )
+    })
 }
 
 /// A total energy, or what else the integrator conserves, that is not kept.

@@ -84,7 +84,9 @@ impl Walk<'_> {
 
     /// Whether a key that is not there follows from others: the length of a run from its stages.
     fn follows(&self, path: &KeyPath) -> bool {
-        path.to_string() == STEPS && self.tree.contains_key("stage")
+        let stages = self.tree.get("stage");
+        let is_empty = stages.and_then(Value::as_array).is_some_and(Vec::is_empty);
+        path.to_string() == STEPS && stages.is_some() && !is_empty
     }
 
     fn value(&mut self, path: &KeyPath, value: &Value, node: Node<'_>) {

@@ -1,5 +1,6 @@
 //! `[[stage]]`: parts of a run, one after the other, each with its own length, integrator and intervals of outputs.
 
+use md_engine::integrator::KeyFault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,13 +68,28 @@ impl Scenario {
     }
 }
 
-/// Steps of all stages.
-pub(super) fn total_steps(stages: &[Stage]) -> u64 {
-    stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(stage.steps))
+/// The largest number that TOML has.
+const MOST_STEPS: u64 = i64::MAX as u64;
+
+/// Steps of all stages, if there is such a number.
+fn total_steps(stages: &[Stage]) -> Option<u64> {
+    let total = stages.iter().try_fold(0, |sum: u64, stage| sum.checked_add(stage.steps));
+    total.filter(|&total| total <= MOST_STEPS)
+}
+
+/// Whether a barostat relaxes no faster than it acts, which the time step decides.
+fn check_relaxation(path: &str, table: &IntegratorTable, simulation: &Simulation) -> Checked {
+    let checked = table.barostat.as_ref().map_or(Ok(()), |it| it.check_relaxation(simulation.timestep));
+    checked.map_err(|KeyFault { key, problem }| {
+        let path = format!("{path}.{key}");
+        let help = "2.0 is usual, in units of tau; or a smaller `every`";
+        Finding::new(path.as_str(), format!("`{path}` {problem}"), help)
+    })
 }
 
 pub(super) fn check(scenario: &Scenario) -> Checked {
     let Scenario { simulation, system, output, stage: stages, .. } = scenario;
+    check_relaxation("integrator", &scenario.integrator, simulation)?;
     if stages.is_empty() {
         return Ok(());
     }
@@ -87,6 +103,11 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
         }
     }
     let total = total_steps(stages);
+    let total = total.ok_or_else(|| {
+        let most = MOST_STEPS;
+        let message = format!("the stages have more than {most} steps together");
+        Finding::new("stage", message, "fewer steps: no run makes so many")
+    })?;
     if simulation.steps == total {
         return Ok(());
     }
@@ -102,6 +123,8 @@ fn check_stage(path: &str, stage: &Stage, simulation: &Simulation, system: &Syst
             at_least_one(&format!("{path}.{name}.every"), every, "steps between two writes")?;
         }
     }
-    let integrator = stage.integrator.as_ref();
-    integrator.map_or(Ok(()), |own| integrator::check(&format!("{path}.integrator"), own, simulation, system))
+    let Some(own) = &stage.integrator else { return Ok(()) };
+    let path = format!("{path}.integrator");
+    integrator::check(&path, own, simulation, system)?;
+    check_relaxation(&path, own, simulation)
 }

@@ -150,6 +150,8 @@ impl StencilScenario {
             ScenarioError::at(source, key, error.to_string(), help)
         };
         let problem = self.unchecked_problem(ranks).map_err(|error| at(key, &error, help))?;
+        let more = "at least two nodes along one of the axes";
+        problem.expect_equations().map_err(|error| at(self.grid_key(), &error, more))?;
         let help = "`aggregated` sends all fields that go to a neighbour in one message";
         problem.expect_channels().map_err(|error| at("parallel.messages", &error, help))?;
         Ok(problem)

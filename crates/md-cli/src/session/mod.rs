@@ -43,11 +43,11 @@ pub(crate) use job::Job;
 use md_lab::{Threads, Transports};
 use over_mpi::{bench_over_mpi, compare_over_mpi, fit_over_mpi, over_mpi, show_backends};
 use speak::{
-    end, fail_alone, on_first_process, on_one_process, print_error, print_whole, refuse, show, show_help,
+    end, fail_alone, on_first_process, on_one_process, print_whole, refuse, show, show_help,
     warn_of_interval, warn_of_threads,
 };
 
-pub(crate) use speak::{note, note_particles, warn};
+pub(crate) use speak::{note, note_particles, print_error, warn};
 
 /// Longer arguments are not echoed whole, nor in colour.
 const LONGEST_PLAIN: usize = 200;

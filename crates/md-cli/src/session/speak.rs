@@ -100,7 +100,8 @@ fn is_coloured() -> bool {
         && !is("TERM", |value| value == "dumb")
 }
 
-pub(super) fn print_error(text: &str) {
+/// An error that ends the job; for the first rank to say.
+pub(crate) fn print_error(text: &str) {
     print_whole(&format!("error: {}\n", text.trim()));
 }
 

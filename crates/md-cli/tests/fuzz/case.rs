@@ -209,6 +209,7 @@ fn compare(setup: &Setup, found: &[ParticleRow], expected: &[ParticleRow]) -> Re
 pub(crate) fn check_failure(error: &EngineError) -> Result<Vec<ParticleRow>, String> {
     match error {
         EngineError::Exploded { .. }
+        | EngineError::Explodes { .. }
         | EngineError::Lost { .. }
         | EngineError::NotFinite { .. }
         | EngineError::Drift { .. } => Ok(Vec::new()),

@@ -51,6 +51,13 @@ fn keys_of_barostats_that_cannot_be() {
         barostat(csvr, "pressure=inf,relaxation=1.0"),
         barostat(csvr, "pressure=1.0,relaxation=0.0"),
         barostat(csvr, "pressure=1.0,relaxation=1.0,compressibility=-0.1"),
+        barostat(csvr, "pressure=-1e300,relaxation=1.0"),
+        barostat(csvr, "pressure=1.0,relaxation=1.0,compressibility=1e300"),
+        barostat(csvr, "pressure=1.0,relaxation=1e-300"),
+        barostat(csvr, "pressure=1.0,relaxation=0.04,every=10"),
+        said(
+            "stage=[{steps=1000,integrator={kind=\"csvr\",temperature=1.0,relaxation=0.5,barostat={kind=\"berendsen\",pressure=1.0,relaxation=1e-3}}}]",
+        ),
     ];
     assert_snapshot!(texts.join("\n"), @r"
     integrator.barostat.kind: × `integrator.barostat.kind` needs an integrator with a temperature to be `stochastic-cell-
@@ -67,6 +74,7 @@ fn stages_that_contradict_the_rest() {
         said("stage=[{steps=10}]"),
         said("stage=[{steps=1000,integrator={kind=\"csvr\",temperature=1.0,relaxation=-1.0}}]"),
         said("stage=[{steps=0}]"),
+        said("stage=[{steps=9223372036854775807},{steps=9223372036854775807},{steps=9223372036854775807}]"),
     ];
     assert_snapshot!(texts.join("\n"), @r"
     simulation.steps: × `simulation.steps` is 1000, but the stages have 10 steps
@@ -76,4 +84,9 @@ fn stages_that_contradict_the_rest() {
     let text = MELT.replace("steps = 1000\n", "") + "[[stage]]\nsteps = 30\n[[stage]]\nsteps = 12\n";
     let scenario = load(&source(&text, &[])).unwrap();
     assert_eq!((scenario.simulation.steps, scenario.stages().len()), (42, 2));
+    let without = load(&source(&text, &["stage=[]"])).unwrap_err();
+    assert_eq!(
+        (without.key_path(), without.message()),
+        ("simulation.steps", "missing key `steps` in [simulation]")
+    );
 }

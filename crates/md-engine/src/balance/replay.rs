@@ -47,38 +47,62 @@ pub(super) fn changed_cells(grid: &CellGrid, from: &Partition, to: &Partition) -
     text
 }
 
-/// Changes owners by what [`changed_cells`] has said.
-fn change(owners: &mut [u32], text: &str, ranks: usize) -> Option<()> {
-    for run in text.split(';').filter(|run| !run.is_empty()) {
-        let (cells, rank) = run.split_once(':')?;
-        let (first, count) = cells.split_once('+')?;
-        let (first, count): (usize, usize) = (first.parse().ok()?, count.parse().ok()?);
-        let rank: u32 = rank.parse().ok().filter(|&rank: &u32| (rank as usize) < ranks)?;
-        owners.get_mut(first..first.checked_add(count)?)?.fill(rank);
+/// Changes owners by what [`changed_cells`] has said, or says why that cannot be. A cell that is told of has another owner before.
+fn change(owners: &mut [u32], text: &str, ranks: usize) -> Result<(), String> {
+    let all = owners.len();
+    for told in text.split(';').filter(|told| !told.is_empty()) {
+        let read = || {
+            let (cells, rank) = told.split_once(':')?;
+            let (first, count) = cells.split_once('+')?;
+            let (first, count): (usize, usize) = (first.parse().ok()?, count.parse().ok()?);
+            Some((first, first.checked_add(count)?, rank.parse::<u32>().ok()?))
+        };
+        let (first, end, rank) =
+            read().ok_or_else(|| format!("`{told}` is not of the form first+count:rank"))?;
+        let cells = owners.get_mut(first..end).filter(|_| (rank as usize) < ranks);
+        let cells = cells.ok_or_else(|| format!("`{told}` is beyond {all} cells and {ranks} ranks"))?;
+        if cells.contains(&rank) {
+            return Err(format!("`{told}` gives rank {rank} cells that it has already"));
+        }
+        cells.fill(rank);
     }
-    Some(())
+    Ok(())
 }
 
 impl<I> Simulation<'_, I> {
-    /// Lets the division change as in another run of the same scenario on as many ranks, instead of looking at the balance.
+    /// Lets the division change as in another run of the same scenario on as many ranks, instead of looking at the balance. Steps
+    /// ascend.
     ///
     /// # Errors
-    /// [`EngineError::Config`]: what is told is no division of this box among these ranks.
+    /// [`EngineError::Replay`]: what is told cannot follow from the division at the start, or comes at another step.
     pub fn replay_balancing(&mut self, all: Vec<Replayed>) -> Result<(), EngineError> {
         let (Division { grid, partition }, ranks) = (&self.setup.division, self.setup.ranks);
         let owners = memory::or_error(|| Table::of(partition, grid, ranks))?.owners().to_vec();
-        let mut tried = owners.clone();
-        for Replayed { step, division } in &all {
-            if change(&mut tried, division, ranks).is_none() {
-                let cells = grid.len();
-                let what =
-                    format!("the division of step {step} is not one of {cells} cells among {ranks} ranks");
-                return Err(EngineError::Config(what));
+        let (mut tried, mut last) = (owners.clone(), 0);
+        for (index, Replayed { step, division }) in all.iter().enumerate() {
+            let misfit = |problem| EngineError::Replay { index, problem };
+            if *step <= last {
+                return Err(misfit(format!("step {step} does not come after step {last}")));
             }
+            if let Some(rule) = self.balancer.rule.filter(|rule| !step.is_multiple_of(rule.every)) {
+                let every = rule.every;
+                return Err(misfit(format!(
+                    "step {step} is none of those at which this run looks, every {every}"
+                )));
+            }
+            last = *step;
+            change(&mut tried, division, ranks).map_err(|problem| {
+                misfit(format!("the division of step {step} does not follow: {problem}"))
+            })?;
         }
         self.balancer.rule = None;
-        self.balancer.replay = Some(Replay { owners, all });
+        self.balancer.replay = Some(Replay { owners, all, taken: 0 });
         Ok(())
+    }
+
+    /// Balancings of [`Self::replay_balancing`] whose step has not come, and how many there are.
+    pub fn unreached_balancings(&self) -> Option<[usize; 2]> {
+        self.balancer.replay.as_ref().map(|Replay { all, taken, .. }| [all.len() - taken, all.len()])
     }
 }
 
@@ -87,15 +111,19 @@ impl<I> Simulation<'_, I> {
 pub(crate) struct Replay {
     /// By [`CellGrid::linear`], as they are now.
     owners: Vec<u32>,
+    /// By step.
     all: Vec<Replayed>,
+    /// How many of them have been done.
+    taken: usize,
 }
 
 impl Replay {
     /// What changes after so many steps.
     pub(super) fn take(&mut self, steps_done: u64, grid: &CellGrid, ranks: usize) -> Option<Division> {
-        let Self { owners, all } = self;
-        let Replayed { division, .. } = all.iter().find(|replayed| replayed.step == steps_done)?;
-        change(owners, division, ranks)?;
+        let Self { owners, all, taken } = self;
+        let Replayed { division, .. } = all.get(*taken).filter(|replayed| replayed.step == steps_done)?;
+        change(owners, division, ranks).ok()?;
+        *taken += 1;
         Some(Division { grid: grid.clone(), partition: Arc::new(Table::new(owners.clone(), ranks)) })
     }
 }
@@ -107,11 +135,16 @@ mod tests {
     #[test]
     fn what_is_told_of_a_division_makes_it_again() {
         let mut owners = vec![0, 0, 1, 1, 2, 2];
-        assert_eq!(change(&mut owners, "1+2:2;5+1:0", 3), Some(()));
+        assert_eq!(change(&mut owners, "1+2:2;5+1:0", 3), Ok(()));
         assert_eq!(owners, [0, 2, 2, 1, 2, 0]);
-        assert_eq!(change(&mut owners, "", 3), Some(()));
-        for wrong in ["1+2:3", "5+2:0", "1", "1+2", "x+1:0", "1+18446744073709551615:0"] {
-            assert_eq!(change(&mut owners, wrong, 3), None, "{wrong}");
+        assert_eq!(change(&mut owners, "", 3), Ok(()));
+        let mut wrong = |text: &str| change(&mut owners, text, 3).unwrap_err();
+        for text in ["1", "1+2", "x+1:0", "1+18446744073709551615:0"] {
+            assert_eq!(wrong(text), format!("`{text}` is not of the form first+count:rank"));
         }
+        for text in ["1+2:3", "5+2:0"] {
+            assert_eq!(wrong(text), format!("`{text}` is beyond 6 cells and 3 ranks"));
+        }
+        assert_eq!(wrong("2+2:1"), "`2+2:1` gives rank 1 cells that it has already");
     }
 }

@@ -156,5 +156,8 @@ fn what_is_no_division_is_refused() {
         Ok(refusal)
     });
     let cells = setup.division.grid.len();
-    assert_eq!(refusal, Err(format!("the division of step 7 is not one of {cells} cells among 2 ranks")));
+    let expected = format!(
+        "balancing 0: the division of step 7 does not follow: `0+99999:1` is beyond {cells} cells and 2 ranks"
+    );
+    assert_eq!(refusal, Err(expected));
 }

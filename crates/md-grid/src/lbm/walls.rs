@@ -71,6 +71,11 @@ impl Mask {
         self.nodes.values()[self.nodes.layout().index(node)] > 0.0
     }
 
+    /// How many of the rank's own nodes are solid.
+    pub fn solid_nodes(&self) -> usize {
+        self.nodes.own_rows(0).flatten().filter(|&&node| node > 0.0).count()
+    }
+
     /// The field, so that ghosts can be learnt from their owners.
     pub fn field_mut(&mut self) -> &mut Field<f32> {
         &mut self.nodes

@@ -52,6 +52,7 @@ impl<'w> Poisson<'w> {
             let reason = "conjugate gradients are computed in double precision only";
             return Err(GridError::Shape(reason.to_owned()));
         }
+        problem.expect_equations()?;
         let block = problem.decomposition.block(world.rank());
         let depth = problem.depth(1)?;
         // Beyond an axis that is never cut there are ghosts too: zeros.

@@ -181,6 +181,18 @@ impl Problem {
         expect_channels(offsets.iter().filter(leaves).count().saturating_mul(per_neighbour))
     }
 
+    /// Makes sure that there is something to solve.
+    ///
+    /// # Errors
+    /// [`GridError::Shape`] for `poisson` on a single node.
+    pub fn expect_equations(&self) -> Result<(), GridError> {
+        if matches!(self.kind, Kind::Poisson { .. }) && self.nodes() == 1 {
+            let reason = "a single node has no neighbours: `poisson` has nothing to solve there";
+            return Err(GridError::Shape(reason.to_owned()));
+        }
+        Ok(())
+    }
+
     /// Bytes that the fields of the largest rank take, about; messages and the process itself come on top.
     pub fn estimated_bytes(&self) -> f64 {
         let (copies, fields) = match self.kind {

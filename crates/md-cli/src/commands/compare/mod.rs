@@ -32,7 +32,7 @@ use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
 use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Neighbor, Parallel, Scenario};
-use crate::session::warn;
+use crate::session::{print_error, warn};
 use crate::{cores, memory, setup};
 pub(super) use adapt::{adapt, adapt_variant};
 pub use protocols::{Combined, compare_protocols};
@@ -250,15 +250,28 @@ fn watch(
         move || Some(heartbeat.count()),
         move |_| {
             let (mut results, mut outputs) = (lock(&results), lock(&outputs));
-            let limit_s = limit.as_secs_f64();
-            results
-                .give_up_current(&format!("a call did not come back within {limit_s} s; the job was ended"));
+            results.give_up_current(&gave_up(limit));
+            let comparison = results.comparison();
             // The job ends with an error in any case; what could not be written has been shown.
-            let _ = outputs.publish(&results.comparison());
+            let _ = outputs.publish(&comparison);
             outputs.directory.unlock();
+            let hung = comparison.rows.iter().filter(|row| row.status == Status::Timeout);
+            print_error(&timed_out(hung.map(|row| row.context.strategy.to_string()), limit));
             end_job(COMMUNICATION_FAILED);
         },
     )
+}
+
+/// What is said of the strategy at work when the job has to be ended.
+pub(super) fn gave_up(limit: Duration) -> String {
+    format!("a call did not come back within {} s; the job was ended", limit.as_secs_f64())
+}
+
+/// The same of all that have timed out, as the program's last word.
+pub(super) fn timed_out(names: impl Iterator<Item = String>, limit: Duration) -> String {
+    let names: Vec<String> = names.collect();
+    let who = if names.is_empty() { "before anything was measured".to_owned() } else { names.join(", ") };
+    format!("timed out: {who}: {}; see {}", gave_up(limit), KnownFile::COMPARE.name())
 }
 
 /// Strategies move ghosts, whatever the scenario's protocol.

@@ -17,7 +17,7 @@ use md_lab::compare::{self as lab, Exclusion, Status, agree};
 use md_lab::plot::Picture;
 use md_lab::{Transports, Variant, lock};
 
-use super::compare::{Choices, SHORTEST_AGREEMENT_WATCHDOG, adapt_variant};
+use super::compare::{Choices, SHORTEST_AGREEMENT_WATCHDOG, adapt_variant, gave_up, timed_out};
 use super::stencil::{context, expect_room};
 use super::{grid_run, open_on_root, refused};
 use crate::args::CompareArgs;
@@ -27,6 +27,7 @@ use crate::memory;
 use crate::output::grid::GridContext;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
 use crate::scenario::{Scenario, ScenarioSource, StencilScenario, load};
+use crate::session::print_error;
 use measure::Subject;
 use results::{Entry, Results};
 
@@ -299,14 +300,14 @@ fn watch(
         move || Some(heartbeat.count()),
         move |_| {
             let (mut results, mut outputs) = (lock(&results), lock(&outputs));
-            let note =
-                format!("a call did not come back within {} s; the job was ended", limit.as_secs_f64());
             if let Some(current) = results.current {
-                results.entries[current].fail(Status::Timeout, &note);
+                results.entries[current].fail(Status::Timeout, &gave_up(limit));
             }
             // The job ends with an error in any case; what could not be written has been shown.
             let _ = outputs.publish(&results);
             outputs.directory.unlock();
+            let hung = results.entries.iter().filter(|entry| entry.status() == Status::Timeout);
+            print_error(&timed_out(hung.map(Entry::name), limit));
             end_job(COMMUNICATION_FAILED);
         },
     )

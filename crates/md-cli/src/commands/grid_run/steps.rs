@@ -118,7 +118,7 @@ impl<E> Steps<'_, E> {
         E: Extension<A>,
     {
         let Span { first, last, .. } = self.span;
-        let begin = app.row()?;
+        let begin = finite_row(app, first)?;
         if first == 0 {
             self.show(0, &begin)?;
             self.extension.observe(app, 0)?;
@@ -157,7 +157,7 @@ impl<E> Steps<'_, E> {
         let begun = Instant::now();
         let mut observed = Observed::Nothing;
         if is_last || step.is_multiple_of(self.span.interval) {
-            *row = app.row()?;
+            *row = finite_row(app, step)?;
             self.show(step, row)?;
             observed = Observed::Something;
         }
@@ -199,5 +199,34 @@ impl<E> Steps<'_, E> {
         let mut votes = [f64::from(u8::from(self.early_end.is_wanted()))];
         self.world.max(&mut votes)?;
         Ok(votes[0] > 0.0)
+    }
+}
+
+/// The state in a few numbers, or what is wrong with it: what has exploded says so, and not the file that cannot hold it.
+fn finite_row<A: Application + ?Sized>(app: &mut A, step: u64) -> Result<Vec<f64>, GridError> {
+    let row = app.row()?;
+    expect_finite(app.columns(), &row, step)?;
+    Ok(row)
+}
+
+fn expect_finite(columns: &[&str], row: &[f64], step: u64) -> Result<(), GridError> {
+    let Some((column, value)) = columns.iter().zip(row).find(|(_, value)| !value.is_finite()) else {
+        return Ok(());
+    };
+    Err(GridError::Failed { step, problem: format!("`{column}` is not a finite number any more ({value})") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_exploded_says_so_itself() {
+        assert!(expect_finite(&["sum", "error"], &[1.0, 0.0], 3).is_ok());
+        for (value, shown) in [(f64::NAN, "NaN"), (f64::NEG_INFINITY, "-inf")] {
+            let error = RunError::from(expect_finite(&["sum", "error"], &[1.0, value], 3).unwrap_err());
+            let expected = format!("step 3: `error` is not a finite number any more ({shown})");
+            assert_eq!((error.exit_code(), error.to_string()), (1, expected));
+        }
     }
 }

@@ -43,11 +43,12 @@ fn run<T: LaneReal>(
     let decomposition = flow::decomposition(world, inputs)?;
     flow::expect_memory::<T>(world, inputs, &decomposition)?;
     let mask = obstacle::mask(world, inputs, &decomposition)?;
+    let nowhere = obstacle::expect_fluid(world, inputs, &mask)?;
     let context = context(world, &inputs.scenario, &decomposition);
     let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
     let job = GridJob { world, inputs, decomposition: &decomposition, context, args, early_end };
     grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
-        Recorder::open(world, inputs, directory, resumed)
+        Recorder::open(world, inputs, directory, resumed, nowhere)
     })
 }
 

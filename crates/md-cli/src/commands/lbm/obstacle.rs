@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use md_comm::World;
+use md_comm::{Reduction, World};
 use md_grid::lbm::Mask;
 use md_grid::{Block, Decomposition, Layout};
 
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::input::mask::{MaskFile, MaskReader};
-use crate::scenario::{LbmScenario, Obstacle, ObstacleKind};
+use crate::scenario::{LbmScenario, Obstacle, ObstacleKind, ScenarioError};
 use crate::text_file::told;
 
 /// This rank's solid nodes. *Collective.*
@@ -30,6 +30,35 @@ pub(super) fn mask(
         }),
     }
     Ok(mask)
+}
+
+/// Makes sure that some node is fluid, and says what is odd: an obstacle that has none of the nodes. *Collective.*
+pub(super) fn expect_fluid(
+    world: &dyn World,
+    inputs: &GridInputs<LbmScenario>,
+    mask: &Mask,
+) -> Result<Option<String>, RunError> {
+    let lbm = &inputs.scenario.lbm;
+    let Some(obstacle) = &lbm.obstacle else { return Ok(None) };
+    let mut solid = [mask.solid_nodes() as u64];
+    world.reduce(&mut solid, Reduction::Sum)?;
+    let (solid, nodes) = (solid[0], lbm.grid.iter().map(|&nodes| nodes as u64).product::<u64>());
+    let crossed = lbm.grid.map(|nodes| nodes.to_string()).join(" x ");
+    if solid == nodes {
+        let message = format!("`lbm.obstacle` takes all {crossed} nodes: no fluid is left");
+        let help = match obstacle.kind {
+            ObstacleKind::Sphere => "a smaller radius, or another centre",
+            ObstacleKind::Mask => "a mask in which some nodes are 0",
+        };
+        return Err(ScenarioError::at(&inputs.source, "lbm.obstacle", message, help).into());
+    }
+    Ok((solid == 0).then(|| {
+        let why = match obstacle.kind {
+            ObstacleKind::Sphere => "the nearest one is farther from its centre than its radius",
+            ObstacleKind::Mask => "all nodes of its file are fluid",
+        };
+        format!("`lbm.obstacle` has none of the {crossed} nodes ({why}), so that nothing stands in the flow")
+    }))
 }
 
 /// Makes a node solid if it is one of this rank's.

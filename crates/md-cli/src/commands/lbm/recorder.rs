@@ -31,17 +31,20 @@ pub(super) struct Recorder<'w> {
     folder: PathBuf,
     /// On rank 0.
     rows: Option<ProbeWriter>,
-    /// Whether the warning of high velocities has been given.
+    /// What has been warned of.
+    warnings: Vec<String>,
+    /// Whether high velocities are among it.
     is_warned: bool,
 }
 
 impl<'w> Recorder<'w> {
-    /// Opens what is written, before the run. *Collective.*
+    /// Opens what is written, before the run; `nowhere` is a warning of the obstacle. *Collective.*
     pub(super) fn open(
         world: &'w dyn World,
         inputs: &GridInputs<LbmScenario>,
         directory: Option<&OutputDirectory>,
         resumed: Option<&Resumed>,
+        nowhere: Option<String>,
     ) -> Result<Self, RunError> {
         let scenario = &inputs.scenario;
         let output = &scenario.output;
@@ -52,9 +55,12 @@ impl<'w> Recorder<'w> {
             output.probe.as_ref().map(open).transpose()
         };
         let rows = super::super::open_on_root(world, open)?.flatten();
-        let warning = mach_warning(scenario.greatest_speed());
+        let speed = mach_warning(scenario.greatest_speed());
+        let is_warned = speed.is_some();
+        let warnings: Vec<String> =
+            nowhere.into_iter().chain(speed).chain(interval_warnings(scenario)).collect();
         if world.rank() == ROOT {
-            warning.iter().for_each(|text| warn(text));
+            warnings.iter().for_each(|text| warn(text));
         }
         Ok(Self {
             world,
@@ -63,7 +69,8 @@ impl<'w> Recorder<'w> {
             images_every: output.fields.map(|fields| fields.every),
             folder: PathBuf::from(&output.common.directory),
             rows,
-            is_warned: warning.is_some(),
+            warnings,
+            is_warned,
         })
     }
 
@@ -71,6 +78,7 @@ impl<'w> Recorder<'w> {
         let speed = run.last_totals().map_or(0.0, |totals| totals.highest_speed);
         if let (false, ROOT, Some(text)) = (self.is_warned, self.world.rank(), mach_warning(speed)) {
             warn(&text);
+            self.warnings.push(text);
             self.is_warned = true;
         }
     }
@@ -109,6 +117,10 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
             observed = Observed::Something;
         }
         Ok(observed)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     fn summary(&self, run: &FlowRun<'_, T>, timings: &Timings) -> Map<String, Value> {
@@ -154,4 +166,22 @@ fn mach_warning(speed: f64) -> Option<String> {
              squared, and may become unstable; take a lower velocity and more steps"
         )
     })
+}
+
+/// Outputs that are written no more often than at the ends of the run.
+fn interval_warnings(LbmScenario { lbm, output, .. }: &LbmScenario) -> Vec<String> {
+    let steps = lbm.steps;
+    let one = |key: &str, every: Option<u64>, outcome: &str| {
+        let every = every.filter(|&every| every > steps)?;
+        Some(format!("`{key}` is {every}, but the run has {steps} steps: {outcome}"))
+    };
+    let probe = output.probe.as_ref().map(|probe| probe.every);
+    let fields = output.fields.map(|fields| fields.every);
+    [
+        one("output.probe.every", probe, "no row after step 0 will be written"),
+        one("output.fields.every", fields, "no image between step 0 and the last will be written"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

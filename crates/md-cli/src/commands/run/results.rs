@@ -58,7 +58,7 @@ impl Results {
         let Self { timings, ranks, context, facts, .. } = self;
         directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context, &facts.balance)?)?;
         if !facts.balance.balancings.is_empty() {
-            directory.write_whole(KnownFile::BALANCE, &balance_csv(&facts.balance)?)?;
+            directory.write_whole(KnownFile::BALANCE, &balance_csv(&facts.balance, context)?)?;
         }
         directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
         directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts, None)?)

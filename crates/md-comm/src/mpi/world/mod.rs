@@ -62,7 +62,7 @@ impl MpiWorld {
         if backend.communication() != Communication::Threads {
             return Ok(Self { backend, options: RmaOptions::default(), ..self });
         }
-        Err(backend.unavailable("it runs threads of one process; start it without the MPI launcher"))
+        Err(backend.unavailable("it runs threads of one process: start md-cli without mpirun and with `--set parallel.backend=local --set parallel.ranks=N`"))
     }
 
     /// The same world with other options for the contexts opened from now on; of `hybrid`, for its backend between
