@@ -8,13 +8,13 @@
 #
 # e.g. nodes.sh up 2; nodes.sh run 1 --mca osc pt2pt,sm target/release/md-cli backends; nodes.sh down
 # --rate limits what each node sends (tbf). --delay lets every packet wait in a relay (relay.py), which takes a part of a core.
-# MD_NODES=NAME (default mdnode) makes further sets of nodes beside each other. Needs Linux, root, iproute2 and util-linux. Tried
-# with Open MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18: whose mpirun is on PATH.
+# MD_NODES=NAME (letters and digits, default mdnode) makes further sets of nodes beside each other. Needs Linux, root, iproute2
+# and util-linux. Tried with Open MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18: whose mpirun is on PATH.
 # Exit codes: 2 for wrong arguments, 3 if this machine cannot have nodes, 1 for anything else that fails.
 set -euo pipefail
 
 NAME=${MD_NODES:-mdnode}
-SWITCH=${NAME}0
+SWITCH=$NAME-0
 NETWORK=10.77.0
 HERE=$(cd "$(dirname "$0")" && pwd)
 
@@ -30,7 +30,7 @@ usage() {
 
 # With the switch's; the highest number is the number of nodes.
 namespaces() {
-    ip netns list | grep -o "^$NAME[0-9][0-9]*" || true
+    ip netns list | grep -o "^$NAME-[0-9][0-9]*" || true
 }
 
 check_machine() {
@@ -58,7 +58,7 @@ up() {
     [ -z "$(namespaces)" ] || fail "there are nodes already: nodes.sh down"
     trap down EXIT
     for n in $(seq 0 "$nodes"); do
-        ip netns add "$NAME$n"
+        ip netns add "$NAME-$n"
     done
     if [ -n "$delay" ]; then
         ip netns exec "$SWITCH" python3 "$HERE/relay.py" "$delay" "$nodes"
@@ -67,15 +67,15 @@ up() {
     fi
     for n in $(seq "$nodes"); do
         if [ -n "$delay" ]; then
-            ip -n "$SWITCH" link set "tap$n" netns "$NAME$n" name eth0 mtu 9000
+            ip -n "$SWITCH" link set "tap$n" netns "$NAME-$n" name eth0 mtu 9000
         else
-            ip -n "$SWITCH" link add "veth$n" type veth peer name eth0 netns "$NAME$n"
+            ip -n "$SWITCH" link add "veth$n" type veth peer name eth0 netns "$NAME-$n"
             ip -n "$SWITCH" link set "veth$n" master bridge up
         fi
-        ip -n "$NAME$n" addr add "$NETWORK.$n/24" dev eth0
-        ip -n "$NAME$n" link set eth0 up
-        ip -n "$NAME$n" link set lo up
-        [ -z "$rate" ] || tc -n "$NAME$n" qdisc add dev eth0 root tbf rate "$rate" burst 64kb latency 50ms
+        ip -n "$NAME-$n" addr add "$NETWORK.$n/24" dev eth0
+        ip -n "$NAME-$n" link set eth0 up
+        ip -n "$NAME-$n" link set lo up
+        [ -z "$rate" ] || tc -n "$NAME-$n" qdisc add dev eth0 root tbf rate "$rate" burst 64kb latency 50ms
     done
     trap - EXIT
 }
@@ -89,7 +89,7 @@ agent() {
 
 on_node() {
     # shellcheck disable=SC2016 # for the inner shell
-    exec ip netns exec "$NAME$1" unshare --uts sh -c 'echo "$0" >/proc/sys/kernel/hostname; exec "$@"' "$NAME$1" "${@:2}"
+    exec ip netns exec "$NAME-$1" unshare --uts sh -c 'echo "$0" >/proc/sys/kernel/hostname; exec "$@"' "$NAME-$1" "${@:2}"
 }
 
 run() {
@@ -128,9 +128,10 @@ down() {
         ip netns del "$n"
     done
     # Of jobs that did not come to their end.
-    rm -rf "${TMPDIR:-/tmp}/$NAME-"* /dev/shm/*".$NAME"[0-9]*.*
+    rm -rf "${TMPDIR:-/tmp}/$NAME-"* /dev/shm/*".$NAME-"[0-9]*.*
 }
 
+[[ $NAME =~ ^[A-Za-z][A-Za-z0-9]*$ ]] || fail "MD_NODES=$NAME: letters and digits are wanted, a letter first" 2
 [ -z "${MD_NODES_AGENT:-}" ] || agent "$@"
 command=${1:-}
 case $command in

@@ -17,6 +17,7 @@ mod grid_checkpoints;
 mod guide;
 mod guide_pages;
 mod hostile_lab;
+mod kept_results;
 mod killed;
 mod lammps_rerun;
 mod launch;

@@ -10,12 +10,17 @@ use md_cli::commands::run;
 use md_cli::early_end::EarlyEnd;
 use md_cli::inputs::Inputs;
 use md_comm::mpi::{self, MpiWorld};
-use md_comm::{Buffering, CommError, Edge, ExchangeSpec, Flow, Sizes, World};
+use md_comm::{Backend, Buffering, CommError, Edge, ExchangeSpec, Flow, Sizes, World};
 
 use crate::counter::{self, Counts};
 
-/// When lists are made anew.
-pub(crate) const POLICIES: [&str; 2] = ["{every=5}", "{displacement=true}"];
+/// What is set in the scenario, which names the run too, and the backend.
+pub(crate) const RUNS: [(&str, Backend); 3] = [
+    ("neighbor.rebuild={every=5}", Backend::P2p),
+    ("neighbor.rebuild={displacement=true}", Backend::P2p),
+    // With looks at the balance, which never move anything.
+    ("parallel.balance={every=10,threshold=1e9}", Backend::RmaLock),
+];
 
 /// Negotiations of two-sided messages, in turn of longer lengths and of shorter ones.
 pub(crate) const NEGOTIATIONS: &str = "negotiations";
@@ -34,7 +39,6 @@ fn scenario(ranks: usize) -> String {
         lattice = {{ kind = "fcc", density = 0.8442, cells = [{}, 5, 5] }}
         temperature = 1.44
         [parallel]
-        backend = "p2p"
         grid = [{ranks}, 1, 1]
         [output]
         thermo = {{ every = 10 }}
@@ -47,20 +51,22 @@ pub(crate) fn run() -> ExitCode {
     if counter::read().is_none() {
         return ExitCode::SUCCESS;
     }
-    let measured = mpi::start(WATCHDOG).map_err(|error| error.to_string()).and_then(|world| {
-        let measured = POLICIES.iter().try_for_each(|policy| {
-            let [short, long] = [counts_of(&world, policy, SHORT)?, counts_of(&world, policy, LONG)?];
-            print_cost(policy, LONG - SHORT, short, long);
-            Ok(())
-        });
-        let measured = measured.and_then(|()| negotiate(&world).map_err(|error| error.to_string()));
-        if let Err(what) = &measured {
-            println!("rank {}: {what}", world.rank());
-            world.abort(1);
-        }
-        measured
-    });
+    let measured = mpi::start(WATCHDOG).map_err(|error| error.to_string()).and_then(measure);
+    if let Err(what) = &measured {
+        println!("{what}");
+        mpi::abort(1);
+    }
     ExitCode::from(u8::from(measured.is_err()))
+}
+
+fn measure(mut world: MpiWorld) -> Result<(), String> {
+    for (setting, backend) in RUNS {
+        world = world.with_backend(backend).map_err(|error| error.to_string())?;
+        let [short, long] = [counts_of(&world, setting, SHORT)?, counts_of(&world, setting, LONG)?];
+        print_cost(setting, LONG - SHORT, short, long);
+    }
+    let world = world.with_backend(Backend::P2p);
+    world.and_then(|world| negotiate(&world)).map_err(|error| error.to_string())
 }
 
 /// One line: what was counted, so many steps, and what they cost on this rank.
@@ -97,14 +103,14 @@ fn negotiate(world: &MpiWorld) -> Result<(), CommError> {
     exchange.finalise()
 }
 
-fn counts_of(world: &MpiWorld, policy: &str, steps: u64) -> Result<Counts, String> {
+fn counts_of(world: &MpiWorld, setting: &str, steps: u64) -> Result<Counts, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::write(path("row.toml"), scenario(world.ranks())).map_err(|error| error.to_string())?;
-    let (steps, rebuild) = (format!("simulation.steps={steps}"), format!("neighbor.rebuild={policy}"));
+    let steps = format!("simulation.steps={steps}");
     let (scenario, output) = (path("row.toml"), path("out"));
-    let words =
-        ["md-cli", "run", &scenario, "--output", &output, "--quiet", "--set", &steps, "--set", &rebuild];
+    let words = ["md-cli", "run", &scenario, "--output", &output, "--quiet", "--set", &steps];
+    let words = words.into_iter().chain(["--set", setting]);
     let Command::Run(args) = Cli::try_parse_from(words).map_err(|error| error.to_string())?.command else {
         return Err("another command".to_owned());
     };

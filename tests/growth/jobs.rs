@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::child::{NEGOTIATIONS, POLICIES};
+use crate::child::{NEGOTIATIONS, RUNS};
 use crate::counter;
 use crate::tally::Tally;
 
@@ -22,13 +22,12 @@ pub(crate) fn run_all() -> ExitCode {
         Err(what) => tally.count("the jobs", Err(what)),
         Ok(printed) if printed.iter().all(String::is_empty) => (),
         Ok(printed) => {
-            for policy in POLICIES.into_iter().chain([NEGOTIATIONS]) {
-                let costs: Vec<Cost> = printed.iter().map(|text| cost(text, policy)).collect();
+            for run in RUNS.into_iter().map(|(setting, _)| setting).chain([NEGOTIATIONS]) {
+                let costs: Vec<Cost> = printed.iter().map(|text| cost(text, run)).collect();
                 for (ranks, cost) in RANKS.iter().zip(&costs) {
-                    println!("{policy} {ranks} ranks: {cost:.1?} of {COUNTED:?} per step");
+                    println!("{run} {ranks} ranks: {cost:.1?} of {COUNTED:?} per step");
                 }
-                (0..COUNTED.len())
-                    .for_each(|index| tally.count(policy, expect_no_growth(policy, index, &costs)));
+                (0..COUNTED.len()).for_each(|index| tally.count(run, expect_no_growth(run, index, &costs)));
             }
         }
     }
@@ -36,11 +35,11 @@ pub(crate) fn run_all() -> ExitCode {
 }
 
 /// Two ranks have one neighbour, all others two: they are compared with four ranks. Negotiations need no collective at all.
-fn expect_no_growth(policy: &str, index: usize, costs: &[Cost]) -> Result<(), String> {
+fn expect_no_growth(run: &str, index: usize, costs: &[Cost]) -> Result<(), String> {
     let [two, four, .., most] = costs else { return Err("too few jobs".to_owned()) };
     let [two, four, most] = [two, four, most].map(|cost| cost[index]);
     let is_none = [two, four, most] == [0.0; 3];
-    let may_be_none = policy == NEGOTIATIONS && index < COLLECTIVES;
+    let may_be_none = run == NEGOTIATIONS && index < COLLECTIVES;
     if is_none == may_be_none && two <= four * TOLERANCE && most <= four * TOLERANCE {
         return Ok(());
     }
@@ -48,9 +47,9 @@ fn expect_no_growth(policy: &str, index: usize, costs: &[Cost]) -> Result<(), St
 }
 
 /// The most of a rank, from the lines of all.
-fn cost(printed: &str, policy: &str) -> Cost {
+fn cost(printed: &str, run: &str) -> Cost {
     let mut most = Cost::default();
-    for line in printed.lines().filter_map(|line| line.strip_prefix(policy)) {
+    for line in printed.lines().filter_map(|line| line.strip_prefix(run)) {
         let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let Some((steps, counts)) = numbers.split_first() else { continue };
         for (most, count) in most.iter_mut().zip(counts) {

@@ -118,6 +118,9 @@ fn script_holds(nodes: Nodes) -> Result<(), String> {
     if again.stderr != expected {
         return Err(format!("{expected:?} instead of {:?}", again.stderr));
     }
+    // Its name begins with that of another set, and it stays when that goes.
+    let longer = Nodes(format!("{}1", nodes.0));
+    finish(longer.script("up").arg("1"))?;
     let far = Nodes::up("f", &["--delay", DELAY.0, "--rate", "1gbit"])?.ok_or("not made a second time")?;
     let (least, barriers) = ((BARRIERS - 1) * DELAY.1, [nodes.barriers()?, far.barriers()?]);
     if barriers[0] >= least || barriers[1] < least {
@@ -128,6 +131,11 @@ fn script_holds(nodes: Nodes) -> Result<(), String> {
     }
     let names = [nodes.0.clone(), far.0.clone()];
     drop((nodes, far));
+    let listed = finish(Command::new("ip").args(["netns", "list"]))?.stdout;
+    if !listed.contains(&format!("{}-1", longer.0)) {
+        return Err(format!("{} went with the set {}: {listed}", longer.0, names[0]));
+    }
+    drop(longer);
     let left = finish(Command::new("sh").args(["-c", "ip netns list; ls /tmp /dev/shm; ps -ef"]))?.stdout;
     let left: Vec<_> =
         left.lines().filter(|line| names.iter().any(|name| line.contains(name.as_str()))).collect();

@@ -1,6 +1,6 @@
 /* Counts the collective calls and the messages of one process, with their bytes, and forwards them (the profiling interface,
  * MPI-3.1 section 14.2). The counts are words in the file $MD_COUNT_FILE.<process>, mapped so that they can be read at any
- * time: collective calls, what these give and deliver in bytes; messages sent and received, their bytes. */
+ * time: collective calls, what these give and deliver in bytes; messages sent, received, put and taken, their bytes. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -59,6 +59,11 @@ MESSAGE(Send, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c
 MESSAGE(Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, c, q))
 MESSAGE(Recv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *x), (b, n, t, from, tag, c, x))
 MESSAGE(Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *q), (b, n, t, from, tag, c, q))
+#define TARGET int to, MPI_Aint d, int tn, MPI_Datatype tt
+MESSAGE(Put, (const void *b, int n, MPI_Datatype t, TARGET, MPI_Win w), (b, n, t, to, d, tn, tt, w))
+MESSAGE(Rput, (const void *b, int n, MPI_Datatype t, TARGET, MPI_Win w, MPI_Request *q), (b, n, t, to, d, tn, tt, w, q))
+MESSAGE(Get, (void *b, int n, MPI_Datatype t, TARGET, MPI_Win w), (b, n, t, to, d, tn, tt, w))
+MESSAGE(Accumulate, (const void *b, int n, MPI_Datatype t, TARGET, MPI_Op o, MPI_Win w), (b, n, t, to, d, tn, tt, o, w))
 
 COUNTED(Barrier, 0, (MPI_Comm c), (c))
 COUNTED(Ibarrier, 0, (MPI_Comm c, MPI_Request *q), (c, q))

@@ -18,7 +18,7 @@ pub(crate) struct Counts {
     pub(crate) calls: u64,
     /// That they have given and delivered.
     pub(crate) bytes: u64,
-    /// Sent and received.
+    /// Sent, received, put and taken.
     pub(crate) messages: u64,
     /// That the buffers of these messages hold.
     pub(crate) message_bytes: u64,

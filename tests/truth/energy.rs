@@ -1,5 +1,7 @@
 //! LAMMPS's published log of `bench/in.lj`, and conservation of energy.
 
+use md_core::SimdLevel;
+
 use crate::support::{
     Backend, Run, ThermoRow, assert_close, assert_printed, every_case, repository, table, text_of,
 };
@@ -40,6 +42,19 @@ fn step_0_of_the_published_log() {
         let outcome = case.apply(&run).succeed();
         assert_eq!(outcome.number("atoms"), 32_000.0, "{}", outcome.case());
         assert_first_row(&outcome.thermo()[0], &logs[0][0], outcome.case());
+    }
+}
+
+#[test]
+fn step_0_at_every_simd_level() {
+    let run = Run::new("run", melt()).argument("--steps").argument("1");
+    for level in SimdLevel::available().map(SimdLevel::name) {
+        for method in ["clusters", "cells"] {
+            let run = run.clone().environment("MD_SIMD", level).set(format!("neighbor.method={method:?}"));
+            let outcome = run.on(Backend::Local, 2).succeed();
+            assert_eq!(outcome.summary()["simd"], level, "{}: the instruction set used", outcome.case());
+            assert_first_row(&outcome.thermo()[0], &log("1")[0], outcome.case());
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::f64::consts::PI;
 
+use md_core::SimdLevel;
+
 use crate::support::{Case, Run, assert_close, assert_printed, every_case, local_cases, mixed_cases, table};
 
 /// A row of a table of reference values.
@@ -114,10 +116,13 @@ fn assert_agrees(case: Case, actual: f64, printed: &str, mixed: f64, what: &str)
 }
 
 fn check(row: Row, cases: impl Iterator<Item = Case>) {
+    check_run(row, &run(row), cases);
+}
+
+fn check_run(row: Row, run: &Run, cases: impl Iterator<Item = Case>) {
     let Row { configuration, cutoff, shift, energy, virial, tail } = row;
-    let run = run(row);
     for case in cases.filter(|&case| fits(case, row)) {
-        let outcome = case.apply(&run).succeed();
+        let outcome = case.apply(run).succeed();
         let what = format!("configuration {configuration}, cutoff {cutoff}, {shift}: {}", outcome.case());
         let tail_energy = outcome.number("tail_energy");
         // The reference does not count the tail as a part of the energy.
@@ -137,6 +142,16 @@ fn published_values_on_every_path() {
 #[test]
 fn published_values_in_mixed_precision() {
     PUBLISHED.into_iter().take(2).for_each(|row| check(row, mixed_cases()));
+}
+
+#[test]
+fn published_values_at_every_simd_level() {
+    let levels = SimdLevel::available().map(SimdLevel::name);
+    for (level, row) in levels.flat_map(|level| PUBLISHED.into_iter().take(2).map(move |row| (level, row))) {
+        let run = run(row).environment("MD_SIMD", level);
+        check_run(row, &run, local_cases());
+        check_run(row, &run, mixed_cases().take(2));
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::analysis::longest_distance;
 use crate::scenario::{
-    self, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair, name_of,
+    self, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair,
+    integrator_fault, name_of,
 };
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
@@ -48,8 +49,23 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
     }
     let made =
         made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;
+    expect_integrators(source, scenario, &made)?;
     check_distances(source, scenario, &made)?;
     Ok(made)
+}
+
+/// Whether the integrators of all stages can be for this system, before the first stage is run.
+fn expect_integrators(
+    source: &ScenarioSource,
+    scenario: &Scenario,
+    setup: &Setup,
+) -> Result<(), ScenarioError> {
+    scenario.stages().iter().enumerate().try_for_each(|(number, stage)| {
+        let Err(EngineError::Integrator(fault)) = stage.integrator.kind.build(setup) else { return Ok(()) };
+        let own = format!("stage[{number}].integrator");
+        let table = if source.gives(&own) { own } else { "integrator".to_owned() };
+        Err(integrator_fault(source, &table, fault))
+    })
 }
 
 /// Whether no pair is counted twice.

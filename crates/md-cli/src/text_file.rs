@@ -168,10 +168,20 @@ enum Kinds {
 }
 
 /// An open file and its size.
+/// A regular file, or why it is none.
+pub(crate) fn expect_regular(path: &Path) -> Result<(), String> {
+    let kind = fs::metadata(path).map_err(|error| error.to_string())?.file_type();
+    irregular(kind).map_or(Ok(()), |other| Err(not_regular(other)))
+}
+
+fn not_regular(other: &str) -> String {
+    format!("it is {other}, not a regular file")
+}
+
 fn open(path: &Path, kinds: Kinds) -> Result<(File, u64), String> {
     let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
     match (kinds, irregular(metadata.file_type())) {
-        (Kinds::Regular, Some(other)) => Err(format!("it is {other}, not a regular file")),
+        (Kinds::Regular, Some(other)) => Err(not_regular(other)),
         _ => Ok((File::open(path).map_err(|error| error.to_string())?, metadata.len())),
     }
 }

@@ -79,6 +79,15 @@ pub enum Continuation {
     Anew,
 }
 
+/// Whether something of the checkpoint's run goes on, or begins anew because what it belongs to is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carried {
+    /// As it was.
+    Over,
+    /// From here on.
+    Anew,
+}
+
 /// What was read from a checkpoint on this rank.
 #[derive(Debug, Clone)]
 pub struct Restored {
@@ -90,6 +99,10 @@ pub struct Restored {
     pub rows: Vec<u64>,
     /// How to go on.
     pub continuation: Continuation,
+    /// What the integrator remembers, such as the variables of a thermostat.
+    pub integrator_memory: Carried,
+    /// The conserved energy at the start, from which its change is counted.
+    pub energy_reference: Carried,
 }
 
 /// What all ranks have alike.

@@ -10,6 +10,8 @@ use md_core::memory::OutOfMemory;
 use md_core::migrate::LostParticle;
 use md_core::threads::ThreadsError;
 
+use crate::integrator::KeyFault;
+
 /// How many lost particles a message names.
 const NAMED: usize = 5;
 
@@ -32,6 +34,9 @@ pub enum EngineError {
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
+    /// A key of an integrator that cannot be for this system.
+    #[error(transparent)]
+    Integrator(#[from] KeyFault),
     /// A particle that cannot be where it is, or move as it does.
     #[error(transparent)]
     Particle(#[from] ParticleFault),
@@ -222,6 +227,7 @@ impl EngineError {
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
             | Self::Config(_)
+            | Self::Integrator(_)
             | Self::BoxTooLarge(_)
             | Self::Particle(_)
             | Self::Sum { .. }

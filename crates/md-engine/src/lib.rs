@@ -74,7 +74,7 @@ mod wall;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use barostat::{Barostat, BoxReport};
-pub use checkpoint::{Continuation, Restored, SavedState, id_of_row};
+pub use checkpoint::{Carried, Continuation, Restored, SavedState, id_of_row};
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

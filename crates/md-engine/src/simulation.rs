@@ -10,7 +10,7 @@ use md_core::{Evaluation, Field, FieldSpec, LocalCells, PairSums, Particles, Sim
 
 use crate::balance::Balancer;
 use crate::barostat::{Barostat, BoxCoupling, BoxReport};
-use crate::checkpoint::Restored;
+use crate::checkpoint::{Carried, Restored};
 use crate::clock::{Phase, PhaseClock};
 use crate::config::{Config, Forces, NeighborConfig, TailCorrection};
 use crate::decomposition::{Decomposition, Division};
@@ -130,6 +130,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         restored: Restored,
     ) -> Result<Self, EngineError> {
         let shared = restored.shared()?;
+        let Restored { integrator_memory, energy_reference, .. } = restored;
         check_ranks(setup, world)?;
         let mut setup = Restored::setup(&shared, setup)?;
         if setup.domain == setup.config.domain() {
@@ -144,7 +145,9 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         simulation.time_at_start = shared.time_at_start(timestep);
         let State { step, time, integrator, barostat, .. } = &mut simulation.state;
         (*step, *time) = (shared.step, shared.time);
-        integrator.recall(&shared.memory)?;
+        if integrator_memory == Carried::Over {
+            integrator.recall(&shared.memory)?;
+        }
         let [earlier, work] = shared.reservoirs;
         barostat.iter_mut().for_each(|barostat| barostat.work = work);
         simulation.earlier_reservoirs = earlier;
@@ -157,7 +160,10 @@ impl<'w, I: Interaction> Simulation<'w, I> {
                 simulation.watch.recall(shared.history);
             }
         }
-        (simulation.neighborhood, simulation.energy) = (shared.neighborhood, shared.energy);
+        simulation.neighborhood = shared.neighborhood;
+        if energy_reference == Carried::Over {
+            simulation.energy = shared.energy;
+        }
         simulation.observed = Some(shared.step);
         Ok(simulation)
     }

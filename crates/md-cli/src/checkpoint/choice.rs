@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::CheckpointError;
 use super::layout::MAGIC;
+use crate::text_file::expect_regular;
 
 const PREFIX: &str = "checkpoint-";
 const SUFFIX: &str = ".mdc";
@@ -45,8 +46,15 @@ pub(crate) fn in_folder(folder: &Path) -> Vec<(u64, PathBuf)> {
 /// The file that `--resume` means: of a folder the newest.
 ///
 /// # Errors
-/// There is none.
+/// There is none; it is no file.
 pub(super) fn chosen(path: &Path) -> Result<PathBuf, CheckpointError> {
+    let file = file_or_newest(path)?;
+    // Whoever opens a named pipe waits for its writer.
+    expect_regular(&file).map_err(|problem| CheckpointError::new(&file, problem))?;
+    Ok(file)
+}
+
+fn file_or_newest(path: &Path) -> Result<PathBuf, CheckpointError> {
     match fs::metadata(path) {
         Err(error) => Err(CheckpointError::new(path, error.to_string())),
         Ok(there) if !there.is_dir() => Ok(path.to_owned()),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Reduction, World};
-use md_engine::{Continuation, Restored, Setup, id_of_row};
+use md_engine::{Carried, Continuation, Restored, Setup, id_of_row};
 
 use super::choice::{chosen, older};
 use super::header::{Header, ParticleWords};
@@ -23,6 +23,8 @@ pub struct Resumed {
     pub header: Header,
     /// What is not as it was, so that results agree to rounding only; empty where they are the same to the last bit.
     pub differences: Vec<String>,
+    /// Of these what makes another system of it.
+    pub of_the_system: Vec<String>,
     /// What outputs had remembered of the particles that this rank has read: id, then the words, of each.
     pub particle_rows: Vec<(String, ParticleRows)>,
 }
@@ -82,13 +84,32 @@ pub fn read(
     });
     let rows = agree(world, &path, rows)?;
     let is_same = differences.is_empty();
-    let continuation = if is_same { Continuation::Identical } else { Continuation::Anew };
+    let has_other = |keys: &[&str]| differences.iter().any(|text| is_of(text, keys));
+    let anew_if = |is_anew| if is_anew { Carried::Anew } else { Carried::Over };
     let (rows, row_words, particle_rows) = parted(&header, rows);
-    let shared = header.shared.clone();
-    Ok((
-        Resumed { path, header, differences, particle_rows },
-        Restored { shared, row_words, rows, continuation },
-    ))
+    let restored = Restored {
+        shared: header.shared.clone(),
+        row_words,
+        rows,
+        continuation: if is_same { Continuation::Identical } else { Continuation::Anew },
+        integrator_memory: anew_if(has_other(&INTEGRATOR)),
+        energy_reference: anew_if(has_other(&INTEGRATOR) || has_other(&SYSTEM)),
+    };
+    let of_the_system = differences.iter().filter(|text| is_of(text, &SYSTEM)).cloned().collect();
+    Ok((Resumed { path, header, differences, of_the_system, particle_rows }, restored))
+}
+
+/// Keys of an integrator, whose memory is not another's.
+const INTEGRATOR: [&str; 2] = ["integrator", "stage"];
+/// Keys of what is simulated.
+const SYSTEM: [&str; 4] = ["species", "interaction", "system", "simulation.timestep"];
+
+/// Whether a difference is one of these keys, or of keys in them.
+fn is_of(difference: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|key| {
+        let rest = difference.strip_prefix(key);
+        rest.is_some_and(|rest| rest.starts_with(['.', '[', ' ']))
+    })
 }
 
 /// The engine's part of the rows, its words per row, and the parts of the outputs.

@@ -1,6 +1,6 @@
 //! `md-cli check`: everything that `run` checks before it starts, and the effective scenario.
 
-use crate::commands::length_warning;
+use crate::commands::{found_from_anywhere, length_warning};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::memory::Gathers;
@@ -16,7 +16,7 @@ pub fn check(inputs: &Inputs, ranks: usize) -> Result<String, RunError> {
     let setup = setup::of_inputs(inputs, ranks)?;
     let gathers = Gathers::of_run(&inputs.scenario);
     memory::expect_here(inputs, &setup, gathers, ranks)?;
-    let effective = effective_toml(&inputs.scenario);
+    let effective = effective_toml(&found_from_anywhere(inputs)?);
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     Ok(effective + "\n" + &memory::remark(&setup, gathers))
 }

@@ -20,7 +20,7 @@ use crate::output::grid::{
     GridContext, GridFacts, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
 use crate::output::run_output::Kept;
-use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles};
+use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFiles};
 use crate::scenario::effective_toml;
 use crate::session::note;
 use md_lab::significant;
@@ -216,8 +216,7 @@ pub(super) fn output_directory<M: GridModel>(
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;
-    let going_on = resumed.map(|resumed| (resumed.header.step, &resumed.header.outputs[..]));
-    let results = ResultFiles { going_on, ..ResultFiles::default() };
+    let results = ResultFiles { going_on: resumed.map(GoingOn::from), ..ResultFiles::default() };
     let directory = OutputDirectory::for_scenario(path, &results, &[read], effective.as_bytes())?;
     note_lock(&directory);
     Ok(directory)

@@ -35,7 +35,7 @@ use crate::early_end::Ended;
 use crate::error::{BAD_INPUT, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::{Units, limited_box, unreached, warnings};
-use crate::output::{OutputDirectory, OutputError, ResultFiles, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Verbosity, holds_results_but};
 use crate::report::RunFacts;
 use crate::scenario::{Scenario, effective_toml};
 use crate::session::{note, note_particles, warn};
@@ -78,16 +78,50 @@ fn output_directory(
     results: &ResultFiles,
     verbosity: Verbosity,
 ) -> Result<OutputDirectory, OutputError> {
-    let particle_file = inputs.particle_file();
-    let beside = particle_file.iter().chain(&inputs.beside).map(PathBuf::as_path);
-    let inputs_read: Vec<&Path> = [inputs.path.as_path()].into_iter().chain(beside).collect();
+    let mut directory = prepared_directory(inputs, results, verbosity)?;
+    directory.begin()?;
+    Ok(directory)
+}
+
+/// The same with all that was in it, until it begins.
+fn prepared_directory(
+    inputs: &Inputs,
+    results: &ResultFiles,
+    verbosity: Verbosity,
+) -> Result<OutputDirectory, OutputError> {
+    let inputs_read = files_read(inputs);
+    let inputs_read: Vec<&Path> = inputs_read.iter().map(PathBuf::as_path).collect();
     let path = &inputs.scenario.output.directory;
     let effective = effective_toml(&found_from_anywhere(inputs)?);
-    let directory = OutputDirectory::for_scenario(path, results, &inputs_read, effective.as_bytes())?;
+    let directory = OutputDirectory::prepare(path, results, &inputs_read, effective.as_bytes())?;
     length_warning(effective.len() as u64).iter().for_each(|text| warn(text));
     note_lock(&directory);
     note_particles(inputs, verbosity);
     Ok(directory)
+}
+
+/// The output directory of a command that only plans: results of others stay there, with the scenario that they belong to.
+fn planning_directory(
+    inputs: &Inputs,
+    own: &[KnownFile],
+    verbosity: Verbosity,
+) -> Result<OutputDirectory, OutputError> {
+    let path = PathBuf::from(&inputs.scenario.output.directory);
+    if !holds_results_but(&path, own) {
+        return output_directory(inputs, &ResultFiles::default(), verbosity);
+    }
+    let inputs_read = files_read(inputs);
+    let inputs_read: Vec<&Path> = inputs_read.iter().map(PathBuf::as_path).collect();
+    let directory = OutputDirectory::without_scenario(path, own, &inputs_read, &[])?;
+    note_lock(&directory);
+    note_particles(inputs, verbosity);
+    Ok(directory)
+}
+
+/// The files that the inputs were read from.
+fn files_read(inputs: &Inputs) -> Vec<PathBuf> {
+    let beside = inputs.particle_file().into_iter().chain(inputs.beside.iter().cloned());
+    [inputs.path.clone()].into_iter().chain(beside).collect()
 }
 
 /// Says so if a lock was taken over.
@@ -118,7 +152,7 @@ pub(crate) fn warn_of_crowding(world: &dyn World, threads: usize) -> Result<Opti
 }
 
 /// The scenario with a particle file that is found wherever the scenario stands, and the frame that was read of it, since files grow.
-fn found_from_anywhere(inputs: &Inputs) -> Result<Scenario, OutputError> {
+pub(crate) fn found_from_anywhere(inputs: &Inputs) -> Result<Scenario, OutputError> {
     let mut scenario = inputs.scenario.clone();
     if let (Some(file), Some(path)) = (&mut scenario.system.file, inputs.particle_file()) {
         let absolute = fs::canonicalize(&path).and_then(|path| {

@@ -5,11 +5,11 @@ use md_engine::Protocol;
 use md_lab::partition::{partition_csv, picture, survey, table};
 
 use super::compare::{Selection, select};
-use super::{output_directory, refused};
+use super::{planning_directory, refused};
 use crate::args::PartitionArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
+use crate::output::{KnownFile, Screen, Verbosity};
 use crate::setup;
 
 /// The names on the command line.
@@ -43,7 +43,8 @@ pub fn partition(
         return Err(refused(survey.remarks.join("\n")));
     }
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = output_directory(inputs, &ResultFiles::default(), verbosity)?;
+    let own = [KnownFile::PARTITION, KnownFile::PARTITION_SVG];
+    let directory = planning_directory(inputs, &own, verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&survey));
     directory.write_encoded(KnownFile::PARTITION, partition_csv(&survey))?;

@@ -9,11 +9,11 @@ use md_lab::plot::Picture;
 use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
 
 use super::compare::Choices;
-use super::output_directory;
+use super::planning_directory;
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use crate::output::{KnownFile, ResultFiles, Screen, Verbosity};
+use crate::output::{KnownFile, Screen, Verbosity};
 use crate::scenario::listed;
 use crate::text_file::read_text;
 use crate::{memory, setup};
@@ -73,7 +73,8 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     };
     let forecast = md_lab::predict::predict(&config, &machine, &request)?;
     let verbosity = Verbosity::unless(args.quiet);
-    let directory = output_directory(&inputs, &ResultFiles::default(), verbosity)?;
+    let own = [KnownFile::PREDICT, KnownFile::PREDICT_SVG];
+    let directory = planning_directory(&inputs, &own, verbosity)?;
     let mut screen = Screen::stdout(verbosity);
     screen.print(&table(&forecast));
     let csv = predict_csv(&forecast, &config, &request, env!("CARGO_PKG_VERSION"));

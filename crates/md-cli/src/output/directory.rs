@@ -1,5 +1,9 @@
 //! The output directory of a run.
 
+mod earlier;
+
+pub use earlier::holds_results_but;
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,19 +16,34 @@ use super::known_file::KnownFile;
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use super::run_output::OUTPUTS;
-use super::trajectory::is_own_trajectory;
-use crate::checkpoint::{self, OutputMark, Resumed};
-use crate::text_file::read_text;
+use crate::checkpoint::{OutputMark, Resumed};
 
 /// Results of a scenario beside those with fixed names.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResultFiles<'a> {
     /// File name of the trajectory, where there is to be one.
     pub trajectory: Option<&'a str>,
-    /// Where the run goes on from a checkpoint: its step, and the outputs that go on where they are there.
-    pub going_on: Option<(u64, &'a [OutputMark])>,
+    /// Where the run goes on from a checkpoint.
+    pub going_on: Option<GoingOn<'a>>,
     /// Files at places of the user's choice ([`OutputDirectory::create_elsewhere`]).
     pub elsewhere: &'a [PathBuf],
+}
+
+/// What a run goes on from.
+#[derive(Debug, Clone, Copy)]
+pub struct GoingOn<'a> {
+    /// The checkpoint.
+    pub checkpoint: &'a Path,
+    /// Its step.
+    pub step: u64,
+    /// Outputs, which go on where they are there.
+    pub marks: &'a [OutputMark],
+}
+
+impl<'a> From<&'a Resumed> for GoingOn<'a> {
+    fn from(Resumed { path, header, .. }: &'a Resumed) -> Self {
+        Self { checkpoint: path, step: header.step, marks: &header.outputs }
+    }
 }
 
 /// A directory that exists, is writable, holds no results of an earlier run, and is locked against another one until this is
@@ -35,10 +54,14 @@ pub struct OutputDirectory {
     path: PathBuf,
     identity: Option<FileIdentity>,
     inputs: Vec<FileIdentity>,
+    /// The effective scenario, where it is still to be written.
+    effective: Option<Vec<u8>>,
     /// The effective scenario, written before the run, and its bytes where it was.
     scenario: Option<(PathBuf, FileIdentity, Option<u64>)>,
     /// Names of files that are removed at the start and written later.
     results: Vec<String>,
+    /// Checkpoints among them.
+    old_checkpoints: usize,
     /// Whose lock was taken over.
     left_by: Option<Holder>,
     lock: Option<DirectoryLock>,
@@ -53,13 +76,29 @@ impl OutputDirectory {
         Self::for_scenario(path, &ResultFiles::default(), &[], b"")
     }
 
-    /// Sets up the directory for results of a scenario, perhaps with a trajectory, removes those of an earlier time, all of them or
-    /// none, and writes the effective scenario.
+    /// Sets up the directory for results of a scenario, perhaps with a trajectory: [`Self::prepare`] and [`Self::begin`].
+    ///
+    /// # Errors
+    /// As of these.
+    pub fn for_scenario(
+        path: impl Into<PathBuf>,
+        results: &ResultFiles,
+        inputs: &[&Path],
+        scenario: &[u8],
+    ) -> Result<Self, OutputError> {
+        let mut directory = Self::prepare(path, results, inputs, scenario)?;
+        directory.begin()?;
+        Ok(directory)
+    }
+
+    /// Makes and locks the directory, and makes sure that results of a scenario can be written to it. What is there stays until
+    /// [`Self::begin`], so that nothing is lost if something else turns out to be wrong.
     ///
     /// # Errors
     /// [`OutputError::OverwritesInput`] if one of `inputs`, the files that were read, would be replaced;
-    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made, written to or cleared.
-    pub fn for_scenario(
+    /// [`OutputError::InUse`]; [`OutputError::Create`] if the directory cannot be made or written to;
+    /// [`OutputError::NotContinued`].
+    pub fn prepare(
         path: impl Into<PathBuf>,
         results: &ResultFiles,
         inputs: &[&Path],
@@ -69,11 +108,11 @@ impl OutputDirectory {
         let scenario_is_there = directory.has_scenario(scenario)?;
         let ResultFiles { trajectory, going_on, elsewhere } = *results;
         let (old_trajectories, old_checkpoints) =
-            (directory.old_trajectories(), directory.old_checkpoints(going_on));
-        let marks = going_on.map_or(&[][..], |(_, marks)| marks);
+            (directory.old_trajectories(), directory.checkpoints_to_remove(going_on));
+        let marks = going_on.map_or(&[][..], |going_on| going_on.marks);
         marks
             .iter()
-            .filter(|mark| directory.goes_on(mark))
+            .filter(|mark| directory.goes_on(mark) || directory.misses(mark, going_on, trajectory))
             .try_for_each(|mark| RecordFile::expect_mark(&directory.path.join(&mark.file), mark))?;
         let old = old_trajectories.iter().chain(&old_checkpoints).map(String::as_str);
         let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
@@ -81,15 +120,31 @@ impl OutputDirectory {
         let replaced: Vec<&str> = names
             .filter(|name| !marks.iter().any(|mark| mark.file == **name && directory.goes_on(mark)))
             .collect();
-        directory.replace(replaced, elsewhere)?;
-        let path = directory.path.join(KnownFile::SCENARIO.name());
-        if !scenario_is_there {
-            directory.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
+        directory.expect_replaceable(replaced, elsewhere)?;
+        directory.old_checkpoints = old_checkpoints.len();
+        directory.effective = (!scenario_is_there).then(|| scenario.to_owned());
+        Ok(directory)
+    }
+
+    /// Removes results of an earlier time, all of them or none, and writes the effective scenario.
+    ///
+    /// # Errors
+    /// [`OutputError::Create`].
+    pub fn begin(&mut self) -> Result<(), OutputError> {
+        self.make_room()?;
+        let effective = self.effective.take();
+        if let Some(scenario) = &effective {
+            self.write_whole(KnownFile::SCENARIO, scenario).map_err(OutputError::before_the_run)?;
         }
         // An input that says the same may stand behind a link.
-        let bytes = (!scenario_is_there).then_some(scenario.len() as u64);
-        directory.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
-        Ok(directory)
+        let (path, bytes) = (self.path.join(KnownFile::SCENARIO.name()), effective.map(|it| it.len() as u64));
+        self.scenario = FileIdentity::at(&path).map(|identity| (path, identity, bytes));
+        Ok(())
+    }
+
+    /// How many checkpoints of an earlier run go when this one begins.
+    pub fn old_checkpoints(&self) -> usize {
+        self.old_checkpoints
     }
 
     /// The same without a scenario, with files at places of the user's choice.
@@ -103,7 +158,8 @@ impl OutputDirectory {
         elsewhere: &[PathBuf],
     ) -> Result<Self, OutputError> {
         let mut directory = Self::open(path, inputs)?;
-        directory.replace(results.iter().map(|file| file.name()), elsewhere)?;
+        directory.expect_replaceable(results.iter().map(|file| file.name()), elsewhere)?;
+        directory.make_room()?;
         Ok(directory)
     }
 
@@ -116,27 +172,41 @@ impl OutputDirectory {
         })?;
         let inputs = inputs.iter().filter_map(|input| FileIdentity::behind(input)).collect();
         let identity = FileIdentity::behind(&path);
-        let (scenario, results, left_by, lock) = (None, Vec::new(), None, None);
-        let mut directory = Self { path, identity, inputs, scenario, results, left_by, lock };
+        let mut directory = Self {
+            path,
+            identity,
+            inputs,
+            effective: None,
+            scenario: None,
+            results: Vec::new(),
+            old_checkpoints: 0,
+            left_by: None,
+            lock: None,
+        };
         directory.place_of(LOCK_FILE)?;
         let (lock, left_by) = DirectoryLock::acquire(&directory.path)?;
         (directory.lock, directory.left_by) = (Some(lock), left_by);
         Ok(directory)
     }
 
-    /// Removes the results of an earlier time, all of them or none: not if a file elsewhere could not be written.
-    fn replace<'n>(
+    /// Makes sure that results of an earlier time can be removed, and files elsewhere written.
+    fn expect_replaceable<'n>(
         &mut self,
         results: impl IntoIterator<Item = &'n str>,
         elsewhere: &[PathBuf],
     ) -> Result<(), OutputError> {
         self.results = results.into_iter().flat_map(|name| [name.to_owned(), unfinished(name)]).collect();
-        let places: Result<Vec<PathBuf>, OutputError> =
-            self.results.iter().map(|name| self.place_of(name)).collect();
-        let places = places?;
-        places.iter().try_for_each(|place| expect_room(place))?;
-        elsewhere.iter().try_for_each(|place| self.expect_elsewhere(place))?;
-        places.iter().try_for_each(|place| make_room(place))
+        self.places()?.iter().try_for_each(|place| expect_room(place))?;
+        elsewhere.iter().try_for_each(|place| self.expect_elsewhere(place))
+    }
+
+    /// Removes the results of an earlier time.
+    fn make_room(&self) -> Result<(), OutputError> {
+        self.places()?.iter().try_for_each(|place| make_room(place))
+    }
+
+    fn places(&self) -> Result<Vec<PathBuf>, OutputError> {
+        self.results.iter().map(|name| self.place_of(name)).collect()
     }
 
     /// The directory.
@@ -303,43 +373,6 @@ impl OutputDirectory {
         expect_room(&self.place_of(unfinished(KnownFile::SCENARIO.name()))?)?;
         Ok(false)
     }
-
-    /// Checkpoints of an earlier run, and what killed runs have left of one; where a run goes on, those after its step.
-    fn old_checkpoints(&self, going_on: Option<(u64, &[OutputMark])>) -> Vec<String> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let is_old = |name: &String| {
-            let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
-            let step = checkpoint::step_of(unfinished.unwrap_or(name));
-            let is_after = |step| unfinished.is_some() || going_on.is_none_or(|(from, _)| step > from);
-            let path = self.path.join(name);
-            step.is_some_and(is_after) && !self.is_input(&path) && checkpoint::is_own(&path)
-        };
-        names.filter(is_old).collect()
-    }
-
-    /// The trajectory of an earlier run: what its scenario or its summary names, if it is one of our trajectories and no input.
-    fn old_trajectories(&self) -> Vec<String> {
-        let [scenario, summary] =
-            [KnownFile::SCENARIO, KnownFile::SUMMARY].map(|file| self.path.join(file.name()));
-        let is_old = |name: &String| {
-            let (old, is_name) = (self.path.join(name), Path::new(name).file_name());
-            is_name.is_some_and(|own| own == name.as_str()) && !self.is_input(&old) && is_own_trajectory(&old)
-        };
-        [trajectory_of(&scenario), trajectory_in(&summary)].into_iter().flatten().filter(is_old).collect()
-    }
-}
-
-/// What a scenario names as its trajectory.
-fn trajectory_of(scenario: &Path) -> Option<String> {
-    let scenario: toml::Table = read_text(scenario, "scenario").ok()?.parse().ok()?;
-    Some(scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?.to_owned())
-}
-
-/// What a summary names as its trajectory, should the scenario have been removed or replaced.
-fn trajectory_in(summary: &Path) -> Option<String> {
-    let summary: serde_json::Value = serde_json::from_str(&read_text(summary, "summary").ok()?).ok()?;
-    Some(summary.get("trajectory")?.as_str()?.to_owned())
 }
 
 /// Where a file is written that appears under its name once it is complete.

@@ -45,7 +45,7 @@ pub mod warnings;
 #[cfg(test)]
 mod fixtures;
 
-pub use directory::{OutputDirectory, ResultFiles};
+pub use directory::{GoingOn, OutputDirectory, ResultFiles, holds_results_but};
 pub use error::{Intact, OutputError};
 pub use known_file::KnownFile;
 pub use lock::Holder;

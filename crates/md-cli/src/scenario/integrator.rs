@@ -6,9 +6,11 @@ use md_engine::{Barostat, Integrator};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::error::ScenarioError;
 use super::finding::{Checked, Finding};
 use super::schema::lift_kind;
 use super::simulation::Simulation;
+use super::source::ScenarioSource;
 use super::system::System;
 
 /// `[integrator]`
@@ -33,10 +35,18 @@ pub(super) fn check(
     let dimension = if simulation.dimension == 2 { Dimension::Two } else { Dimension::Three };
     let of_barostat =
         || barostat.as_ref().map_or(Ok(()), |barostat| barostat.check(dimension, system.boundary, kind));
-    kind.check().and_then(|()| of_barostat()).map_err(|KeyFault { key, problem }| {
-        let path = format!("{path}.{key}");
-        Finding::new(path.as_str(), format!("`{path}` {problem}"), help(key))
-    })
+    kind.check().and_then(|()| of_barostat()).map_err(|fault| finding(path, fault))
+}
+
+/// What is wrong with a key of the table at `path`.
+fn finding(path: &str, KeyFault { key, problem }: KeyFault) -> Finding {
+    let path = format!("{path}.{key}");
+    Finding::new(path.as_str(), format!("`{path}` {problem}"), help(key))
+}
+
+/// The same of a key that cannot be for the scenario's system.
+pub(crate) fn integrator_fault(source: &ScenarioSource, path: &str, fault: KeyFault) -> ScenarioError {
+    ScenarioError::locate(source, &finding(path, fault))
 }
 
 fn help(key: &str) -> &'static str {

@@ -63,6 +63,7 @@ pub use generators::{Gas, RegionLattice, Regions};
 pub(crate) use generators::{gas, regions};
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
+pub(crate) use integrator::integrator_fault;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
 pub use lbm::{
     Boundary, CollisionKind, Initial, InitialKind, Lbm, LbmOutput, LbmScenario, Obstacle, ObstacleKind,

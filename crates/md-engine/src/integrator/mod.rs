@@ -152,12 +152,6 @@ impl KeyFault {
     }
 }
 
-impl From<KeyFault> for EngineError {
-    fn from(fault: KeyFault) -> Self {
-        Self::Config(fault.to_string())
-    }
-}
-
 /// The keys of one integrator.
 trait Keys: Copy {
     /// What they make.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use md_comm::World;
 use md_engine::{Restored, Setup, Simulation};
 
-use super::super::{interval_warning, output_directory};
+use super::super::{interval_warning, prepared_directory};
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
 use crate::checkpoint::{self, BegunStage, Resumed};
@@ -16,7 +16,9 @@ use crate::inputs::Inputs;
 use crate::memory::Gathers;
 use crate::output::run_output::{Console, SharedConsole};
 use crate::output::screen::thermo_header;
-use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity};
+use crate::output::{
+    GoingOn, OutputDirectory, OutputError, Progress, RecordFile, ResultFiles, Screen, Verbosity,
+};
 use crate::replay::Replay;
 use crate::scenario::StagePlan;
 use crate::session::{note, warn};
@@ -87,7 +89,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Makes the output directory and says how the run begins.
+    /// Makes the output directory, in which all stays as it is, and says how the run begins.
     pub(super) fn open(inputs: &Inputs, beginning: &Beginning, args: &RunArgs) -> Result<Self, OutputError> {
         let scenario = &inputs.scenario;
         let verbosity = Verbosity::unless(args.quiet);
@@ -96,16 +98,30 @@ impl Root {
         let results = ResultFiles {
             elsewhere: &elsewhere,
             trajectory: scenario.output.trajectory.as_ref().map(|it| it.path.as_str()),
-            going_on: resumed.map(|resumed| (first_step, &resumed.header.outputs[..])),
+            going_on: resumed.map(GoingOn::from),
         };
-        let directory = output_directory(inputs, &results, verbosity)?;
+        let directory = prepared_directory(inputs, &results, verbosity)?;
         resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));
         interval_warning(scenario).iter().for_each(|text| warn(text));
         let (steps, atoms) = (scenario.simulation.steps, beginning.setup.atoms());
         let progress = Progress::new(args.progress, first_step, steps, atoms);
         let console = Rc::new(RefCell::new(Console { screen: Screen::stdout(verbosity), progress }));
-        let timeline = args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?;
-        Ok(Self { directory, console, timeline })
+        Ok(Self { directory, console, timeline: None })
+    }
+
+    /// Now that the simulation stands: removes results of an earlier run.
+    pub(super) fn begin(&mut self, args: &RunArgs) -> Result<(), OutputError> {
+        let Self { directory, timeline, .. } = self;
+        directory.begin()?;
+        let old = directory.old_checkpoints();
+        if old > 0 && Verbosity::unless(args.quiet) != Verbosity::Quiet {
+            note(&format!(
+                "{old} checkpoints in `{}` were not of this run, and are gone",
+                directory.path().display()
+            ));
+        }
+        *timeline = args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?;
+        Ok(())
     }
 
     /// Once all outputs are open.
@@ -116,12 +132,25 @@ impl Root {
 
 /// Says from where a run goes on, and whether to the last bit.
 fn note_resumption(resumed: &Resumed, verbosity: Verbosity) {
+    if !resumed.of_the_system.is_empty() {
+        warn(&format!(
+            "the checkpoint is of another system: {}; the change of the energy is counted from step {}",
+            resumed.of_the_system.join("; "),
+            resumed.header.step
+        ));
+    }
     if verbosity == Verbosity::Quiet {
         return;
     }
     let (path, step) = (resumed.path.display(), resumed.header.step);
     note(&format!("going on after step {step}, from `{path}`"));
-    if !resumed.differences.is_empty() {
-        note(&format!("results agree to rounding, not to the last bit: {}", resumed.differences.join("; ")));
+    let others: Vec<&str> = resumed
+        .differences
+        .iter()
+        .filter(|text| !resumed.of_the_system.contains(text))
+        .map(String::as_str)
+        .collect();
+    if !others.is_empty() {
+        note(&format!("results agree to rounding, not to the last bit: {}", others.join("; ")));
     }
 }

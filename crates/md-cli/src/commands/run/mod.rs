@@ -37,13 +37,15 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let scenario = &inputs.scenario;
     let (beginning, start) = Beginning::of(world, inputs, args)?;
     let mut root = open_on_root(world, || Root::open(inputs, &beginning, args))?;
-    let timeline = root.as_mut().and_then(|root| root.timeline.take());
     let events = args.trace.trace.as_ref().map(|_| args.trace.trace_events as usize);
     let traced = events.map(|events| TracedWorld::new(world, events)).transpose()?;
     let world = traced.as_ref().map_or(world, |traced| traced);
+    let mut simulation = start.simulation(world, &beginning.setup)?;
+    // What may still be refused has been: from here on results of an earlier run are gone.
+    open_on_all(world, || root.as_mut().map_or(Ok(()), |root| root.begin(args)))?;
+    let timeline = root.as_mut().and_then(|root| root.timeline.take());
     let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
-    let mut simulation = start.simulation(world, &beginning.setup)?;
     early_end.listen();
     traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
     simulation.start_measuring()?;

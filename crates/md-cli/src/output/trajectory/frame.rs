@@ -137,3 +137,21 @@ pub(super) fn make_room<T>(block: &mut Vec<T>, more: usize) -> Result<(), String
         .try_reserve_exact(more)
         .map_err(|_| format!("out of memory: there is no room for a frame of the trajectory ({size})"))
 }
+
+/// Puts rows in the order of their ids, each of which comes once. Where none is missing in between, every row's place is known.
+pub(super) fn put_in_order(rows: &mut [FrameRow]) {
+    let ids = || rows.iter().map(|row| row.id);
+    let (lowest, highest) = (ids().min().unwrap_or_default(), ids().max().unwrap_or_default());
+    if highest - lowest >= rows.len() as u64 {
+        return rows.sort_unstable_by_key(|row| row.id);
+    }
+    for place in 0..rows.len() {
+        loop {
+            let own = (rows[place].id - lowest) as usize;
+            if own == place || rows[own].id == rows[place].id {
+                break;
+            }
+            rows.swap(place, own);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use bytemuck::cast_slice;
 use md_comm::World;
 use md_engine::ObserverError;
 
-use super::frame::{Frame, FrameLayout, FrameRow, make_room};
+use super::frame::{Frame, FrameLayout, FrameRow, make_room, put_in_order};
 use super::gzip::Gzip;
 use super::{Compression, FrameSink};
 use crate::checkpoint::OutputMark;
@@ -96,6 +96,6 @@ fn gather(world: &dyn World, own: Vec<FrameRow>) -> Result<Vec<FrameRow>, Observ
             rows.extend(of_rank.map(bytemuck::pod_read_unaligned::<FrameRow>));
         }
     }
-    rows.sort_unstable_by_key(|row| row.id);
+    put_in_order(&mut rows);
     Ok(rows)
 }

@@ -111,6 +111,21 @@ fn a_type_without_species_is_an_error() {
 }
 
 #[test]
+fn rows_are_put_in_the_order_of_their_ids() {
+    for ids in
+        [vec![], vec![7], vec![3, 1, 2, 5, 4], vec![12, 11, 10], vec![9, 2, 30, 4], vec![5, 1, 2, 3, 7, 6]]
+    {
+        let mut rows: Vec<_> =
+            ids.iter().map(|&id| FrameRow { id, mass: id as f64, ..FrameRow::default() }).collect();
+        frame::put_in_order(&mut rows);
+        let mut expected = ids;
+        expected.sort_unstable();
+        assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), expected);
+        assert!(rows.iter().all(|row| row.mass == row.id as f64));
+    }
+}
+
+#[test]
 fn names_give_formats() {
     let named = |path: &str| format_of(path).map(|(format, compression)| (format.extension, compression));
     assert_eq!(named("a.b.extxyz"), Some((".extxyz", Compression::None)));

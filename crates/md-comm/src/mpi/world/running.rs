@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mpi::Threading;
 use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as Communicates;
 
 use super::{Inner, MpiWorld};
@@ -43,7 +44,7 @@ pub fn start(watchdog: Duration) -> Result<MpiWorld, CommError> {
 }
 
 /// The same in a program that has initialised MPI itself, for the ranks of one of its communicators (an
-/// intracommunicator), which is duplicated twice. *Collective* over the communicator.
+/// intracommunicator), which is duplicated. *Collective* over the communicator.
 ///
 /// ```no_run
 /// use md_comm::World;
@@ -88,8 +89,10 @@ fn world_over(
     call_limit: CallLimit,
     watchdog: Duration,
 ) -> Result<MpiWorld, CommError> {
-    let [own, quiet] = [(); 2].map(|()| Communicator::duplicate_of(communicator));
-    let inner = Inner::new(Rc::new(running), own?, Rc::new(quiet?), watchdog, Some(call_limit))?;
+    let own = Communicator::duplicate_of(communicator)?;
+    // Of this rank alone: the library keeps no table over all ranks for it.
+    let quiet = Communicator::duplicate_of(&SimpleCommunicator::self_comm())?;
+    let inner = Inner::new(Rc::new(running), own, Rc::new(quiet), watchdog, Some(call_limit))?;
     let inner = Rc::new(inner);
     let (backend, between_nodes) = (Backend::P2p, Backend::P2p);
     let (options, chunk, trials) = (RmaOptions::default(), Chunk::default(), Trials::default());

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use md_comm::{Rank, Reduction, World, deliver_items};
 use md_engine::ObserverError;
 
-use super::frame::{Frame, FrameLayout, FrameRow};
+use super::frame::{Frame, FrameLayout, FrameRow, put_in_order};
 use super::{Compressible, Compression, Format, FrameSink};
 use crate::checkpoint::{OutputMark, sum_before};
 use crate::input;
@@ -188,7 +188,7 @@ impl Netcdf<'_> {
             1 => own,
             _ => deliver_items(*world, own.into_iter().map(|row| (owner(row.id), row)))?,
         };
-        rows.sort_unstable_by_key(|row| row.id);
+        put_in_order(&mut rows);
         Ok(rows)
     }
 

@@ -1,0 +1,71 @@
+//! What an earlier run has left in the directory.
+
+use std::fs;
+use std::path::Path;
+
+use super::super::identity::FileIdentity;
+use super::super::known_file::KnownFile;
+use super::super::run_output::OUTPUTS;
+use super::super::trajectory::is_own_trajectory;
+use super::{GoingOn, OutputDirectory, UNFINISHED};
+use crate::checkpoint::{self, OutputMark};
+use crate::text_file::read_text;
+
+/// Whether a folder holds results of a scenario beside these, which another command has written.
+pub fn holds_results_but(path: &Path, own: &[KnownFile]) -> bool {
+    let fixed = KnownFile::RESULTS_OF_A_SCENARIO.iter().chain(OUTPUTS.iter().flat_map(|kind| kind.files));
+    let mut others = fixed.filter(|file| !own.contains(file)).map(|file| path.join(file.name()));
+    others.any(|place| fs::symlink_metadata(place).is_ok())
+}
+
+impl OutputDirectory {
+    /// Checkpoints of an earlier run, and what killed runs have left of one; where a run goes on, those after its step.
+    pub(super) fn checkpoints_to_remove(&self, going_on: Option<GoingOn>) -> Vec<String> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_old = |name: &String| {
+            let unfinished = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
+            let step = checkpoint::step_of(unfinished.unwrap_or(name));
+            let is_after = |step| unfinished.is_some() || going_on.is_none_or(|from| step > from.step);
+            let path = self.path.join(name);
+            step.is_some_and(is_after) && !self.is_input(&path) && checkpoint::is_own(&path)
+        };
+        names.filter(is_old).collect()
+    }
+
+    /// The trajectory of an earlier run: what its scenario or its summary names, if it is one of our trajectories and no input.
+    pub(super) fn old_trajectories(&self) -> Vec<String> {
+        let [scenario, summary] =
+            [KnownFile::SCENARIO, KnownFile::SUMMARY].map(|file| self.path.join(file.name()));
+        let is_old = |name: &String| {
+            let (old, is_name) = (self.path.join(name), Path::new(name).file_name());
+            is_name.is_some_and(|own| own == name.as_str()) && !self.is_input(&old) && is_own_trajectory(&old)
+        };
+        [trajectory_of(&scenario), trajectory_in(&summary)].into_iter().flatten().filter(is_old).collect()
+    }
+
+    /// Whether an output is not where a run that goes on needs it: in the folder of its checkpoint.
+    pub(super) fn misses(
+        &self,
+        mark: &OutputMark,
+        going_on: Option<GoingOn>,
+        trajectory: Option<&str>,
+    ) -> bool {
+        let home = going_on.and_then(|going_on| FileIdentity::behind(going_on.checkpoint.parent()?));
+        let fixed = OUTPUTS.iter().flat_map(|kind| kind.files).map(|file| file.name());
+        let is_wanted = fixed.chain(trajectory).any(|name| name == mark.file);
+        is_wanted && home.is_some() && home == self.identity && !self.goes_on(mark)
+    }
+}
+
+/// What a scenario names as its trajectory.
+fn trajectory_of(scenario: &Path) -> Option<String> {
+    let scenario: toml::Table = read_text(scenario, "scenario").ok()?.parse().ok()?;
+    Some(scenario.get("output")?.get("trajectory")?.get("path")?.as_str()?.to_owned())
+}
+
+/// What a summary names as its trajectory, should the scenario have been removed or replaced.
+fn trajectory_in(summary: &Path) -> Option<String> {
+    let summary: serde_json::Value = serde_json::from_str(&read_text(summary, "summary").ok()?).ok()?;
+    Some(summary.get("trajectory")?.as_str()?.to_owned())
+}
