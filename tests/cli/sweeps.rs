@@ -158,6 +158,7 @@ fn jobs_that_cannot_be() {
     1024 ranks, 600 atoms, local half direct rect: 1024 ranks with 1024 threads each are more than 1024 threads; more threads than cores are slower than fewer; many ranks are started by `mpirun`
     ");
     let small = error("--atoms 1");
-    let begin = "error: no job is possible\n1 ranks, 1 atoms, local half direct rect: the box is 1.67";
+    let begin =
+        "error: no job is possible\n1 ranks, 1 atoms, local half direct rect: melt.toml: the box is 1.67";
     assert!(small.starts_with(begin), "{small}");
 }
