@@ -1,6 +1,6 @@
 //! How many pairs there are at each distance.
 //!
-//! Structure: points sorted into cells of half the largest distance; for each point, rows of neighbouring cells are one run of memory. A
+//! Structure: points sorted into cells as long as the largest distance, or half of it; for each point, rows of neighbouring cells are one run of memory. A
 //! first loop computes squared distances, a second keeps those that count, without a branch; when many have come together, a
 //! third takes their roots and adds them to the histogram. The first and the root are for the compiler to vectorise.
 //! Advantage: any distance, also beyond the cutoff, on any particles. Disadvantage: neighbours that the force computation knows

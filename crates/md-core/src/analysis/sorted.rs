@@ -8,8 +8,11 @@ use std::ops::Range;
 
 use crate::domain::Domain;
 
-/// Cells per search radius: with two, 125 cells around a point hold 3.7 times the points of the sphere.
+/// Cells per search radius, where points are dense: with two, 125 cells around a point hold 3.7 times the points of the sphere, with one 27
+/// cells 6.4 times as many.
 const CELLS_PER_RADIUS: f64 = 2.0;
+/// Points in a cell from which on it is worth while to have cells of half the length: loops over fewer are too short.
+const DENSE: f64 = 5.0;
 
 /// Points of one species after the other, one column per dimension.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -178,8 +181,11 @@ impl Raster {
         };
         let axes = [0, 1, 2].map(axis);
         let volume: f64 = axes.iter().map(|(_, length, ..)| length.max(f64::MIN_POSITIVE)).product();
+        let points = points.max(1) as f64;
+        let short = radius / CELLS_PER_RADIUS;
+        let length = if points / volume * short.powi(3) >= DENSE { short } else { radius };
         // Not many more cells than points, however short the radius is.
-        let least = (volume / points.max(1) as f64).cbrt().max(radius / CELLS_PER_RADIUS);
+        let least = (volume / points).cbrt().max(length);
         let axes = axes.map(|(low, length, period, is_ring)| {
             let cells = ((length / least) as i64).max(1);
             let per_length = cells as f64 / length.max(f64::MIN_POSITIVE);
