@@ -39,6 +39,14 @@ pub(super) trait Extension<A: ?Sized> {
         Vec::new()
     }
 
+    /// Measures what summary.json is to say of the machine, after the last step.
+    ///
+    /// # Errors
+    /// Communication.
+    fn measure(&mut self, _: &A) -> Result<(), RunError> {
+        Ok(())
+    }
+
     /// Further keys of summary.json, on rank 0.
     fn summary(&self, app: &A, timings: &Timings) -> Map<String, Value>;
 
@@ -129,10 +137,11 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     };
     let End { done, ended, ends } = steps.run(&mut *app)?;
     let made = done - steps.span.first;
-    let Steps { console, extension, .. } = steps;
+    let Steps { console, mut extension, .. } = steps;
     let timing = application::timing(&mut *app, made, sent_before);
     let timings = Timings::reduce(&timing, world)?;
     let ranks = timing.gather(ROOT, world)?;
+    extension.measure(&*app)?;
     let fingerprint = application::fingerprint(&*app, world, decomposition)?;
     if let Some((console, directory)) = console.zip(directory) {
         let facts = GridFacts {
@@ -247,7 +256,7 @@ fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String
     format!(
         "\n{kind} on {nodes} nodes, {fields} fields, {precision} precision: {steps} steps in {} s ({})\n\
          {} million updates of a node per second; {ranks} ranks, grid {grid}, backend {}\n\
-         Halo: {} us per step; {} messages and {} bytes sent by all ranks\n{}",
+         Halo: {} us per step; {} messages and {} bytes sent by all ranks\n{}{}",
         significant(facts.wall_s, 6),
         facts.ended,
         significant(facts.mlups(), 5),
@@ -255,6 +264,19 @@ fn report(timings: &Timings, context: &GridContext, facts: &GridFacts) -> String
         significant(halo_s(timings, *steps) * 1e6, 5),
         timings.messages,
         timings.bytes,
+        memory_line(facts),
         phase_table(&phases(timings)),
+    )
+}
+
+/// How much of what copying moves the run has moved, where that is known.
+fn memory_line(facts: &GridFacts) -> String {
+    let number = |key: &str| facts.more.get(key).and_then(Value::as_f64);
+    let [Some(one), Some(many)] = [number("share_of_copy"), number("share_of_streams_copy")] else {
+        return String::new();
+    };
+    let [one, many] = [one, many].map(|share| significant(100.0 * share, 3));
+    format!(
+        "Memory: {one} % of what copying one stream moves, {many} % of copying as many as there are populations\n"
     )
 }

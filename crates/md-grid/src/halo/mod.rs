@@ -100,7 +100,8 @@ impl<T: Real> Halo<T> {
         })
     }
 
-    /// Sends the messages of the first stage, and returns while they are in flight.
+    /// Sends the messages of the first stage, and returns while they are in flight. What this rank sends itself is copied by
+    /// [`Self::finish`], or before the next stage: until then nodes may be written that only such messages read.
     ///
     /// # Errors
     /// Communication.
@@ -129,6 +130,7 @@ impl<T: Real> Halo<T> {
             return Ok(Flight::Over);
         }
         loop {
+            let is_last = self.sent == self.stages.len();
             let Some(stage) = self.sent.checked_sub(1).and_then(|last| self.stages.get_mut(last)) else {
                 return Ok(Flight::Over);
             };
@@ -138,10 +140,11 @@ impl<T: Real> Halo<T> {
             if stage.take_arrived(field, clock)? == Flight::UnderWay {
                 return Ok(Flight::UnderWay);
             }
-            if self.sent == self.stages.len() {
+            if is_last {
                 self.book_hidden(clock);
                 return Ok(Flight::Over);
             }
+            stage.copy_local(field, clock);
             self.send_next(field, clock)?;
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Stage {
     carried: Vec<Carried>,
     /// Messages that this rank sends itself.
     local: Vec<usize>,
+    /// Those that are still to be copied.
+    left: usize,
 }
 
 impl Stage {
@@ -64,10 +66,10 @@ impl Stage {
             opened.negotiate(&carried.iter().map(need).collect::<Vec<_>>())?;
             context = Some(opened);
         }
-        Ok(Self { name: options.name, context, messages, carried, local })
+        Ok(Self { name: options.name, context, messages, carried, local, left: 0 })
     }
 
-    /// Packs and sends everything; what stays here is copied while messages travel.
+    /// Packs and sends everything but what stays here, which is to be copied.
     pub(super) fn send<T: Real>(
         &mut self,
         field: &mut Field<T>,
@@ -87,12 +89,17 @@ impl Stage {
             }
             clock.time(Phase::HaloTransfer, || context.initiate())?;
         }
-        if !self.local.is_empty() {
+        self.left = self.local.len();
+        Ok(())
+    }
+
+    /// Copies what stays here, once.
+    pub(super) fn copy_local<T: Real>(&mut self, field: &mut Field<T>, clock: &mut PhaseClock) {
+        if std::mem::take(&mut self.left) > 0 {
             clock.time(Phase::HaloPack, || {
                 self.local.iter().for_each(|&number| pack::copy(&self.messages[number].parts, field));
             });
         }
-        Ok(())
     }
 
     /// Lets the library move what is in flight.
@@ -119,12 +126,13 @@ impl Stage {
         Ok(if context.in_flight() { Flight::UnderWay } else { Flight::Over })
     }
 
-    /// Waits for what is left, writes it, and ends the exchange.
+    /// Copies what stays here, waits for what is left, writes it, and ends the exchange.
     pub(super) fn finish<T: Real>(
         &mut self,
         field: &mut Field<T>,
         clock: &mut PhaseClock,
     ) -> Result<(), GridError> {
+        self.copy_local(field, clock);
         let Self { name, context, messages, carried, .. } = self;
         let Some(context) = context else { return Ok(()) };
         while let Some(arrival) = clock.time(Phase::HaloWait, || context.next())? {

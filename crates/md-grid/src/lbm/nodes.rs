@@ -1,10 +1,11 @@
 //! The order of a rank's work: first the nodes whose populations travel, then the others.
 
+use super::crossing::Crossing;
 use super::kernel::Run;
 use super::walls::Mask;
 use crate::{Decomposition, Layout, Region};
 
-/// Nodes at either end of a row that count as boundary where rows end at other ranks: whole vectors, because a single node takes
+/// Nodes at either end of a row that count as boundary where rows end at others: whole vectors, because a single node takes
 /// as long as one.
 const ROW_END: usize = 16;
 
@@ -29,14 +30,24 @@ pub enum Overlap {
 }
 
 impl Nodes {
-    /// Fluid are the nodes that are not solid.
-    pub(super) fn of(decomposition: &Decomposition, layout: Layout, mask: &Mask, overlap: Overlap) -> Self {
+    /// Fluid are the nodes that are not solid. Where messages go in one stage, what a rank sends itself is copied after all nodes, so
+    /// nodes beside their own periodic images are inner ones; in several stages the first must be complete before the second.
+    pub(super) fn of(
+        decomposition: &Decomposition,
+        layout: Layout,
+        mask: &Mask,
+        overlap: Overlap,
+        crossing: Crossing,
+    ) -> Self {
         let mut nodes = Self::default();
         let [x_size, y_size, z_size] = layout.size();
-        let is_outer = |axis: usize, at: isize, size: usize| {
-            decomposition.has_neighbours(axis) && (at == 0 || at as usize + 1 == size)
+        let travels = |axis: usize| match crossing {
+            Crossing::Direct => decomposition.ranks()[axis] > 1,
+            Crossing::Staged => decomposition.has_neighbours(axis),
         };
-        let row_end = if decomposition.has_neighbours(2) { ROW_END.min(z_size / 2 + 1) } else { 0 };
+        let is_outer =
+            |axis: usize, at: isize, size: usize| travels(axis) && (at == 0 || at as usize + 1 == size);
+        let row_end = if travels(2) { ROW_END.min(z_size / 2 + 1) } else { 0 };
         for row in layout.resolve(Region::OWN).rows() {
             let row_is_outer = is_outer(0, row[0], x_size) || is_outer(1, row[1], y_size);
             for z in 0..z_size {

@@ -134,7 +134,7 @@ impl<T: LaneReal> Flow<T> {
         let mut flow = Self {
             block,
             layout,
-            nodes: Nodes::of(decomposition, layout, &mask, overlap),
+            nodes: Nodes::of(decomposition, layout, &mask, overlap, options.crossing),
             walls,
             sweeper,
             shifts,

@@ -1,5 +1,9 @@
 //! The memory under it all.
 
+use std::time::Instant;
+
+use md_comm::{CommError, Reduction, World};
+
 use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage, block};
 use crate::compare::Problem;
@@ -64,6 +68,32 @@ impl Benchmark for Copy {
         });
         Ok(series)
     }
+}
+
+/// Copies that are timed, after one that is not.
+const COPIES: usize = 5;
+
+/// Bytes per second that copying moves on this rank while all ranks copy, of so many streams: read, written, and read before they are
+/// written; the median of some copies. None, on all ranks, where one has no room. *Collective.*
+///
+/// # Errors
+/// Communication.
+pub fn copy_bytes_per_s(world: &dyn World, bytes: usize, streams: usize) -> Result<Option<f64>, CommError> {
+    let blocks = block(bytes, 1).and_then(|from| Ok((from, block(bytes, 0)?)));
+    let mut lacking = [u64::from(blocks.is_err())];
+    world.reduce(&mut lacking, Reduction::Highest)?;
+    let (Ok((from, mut to)), [0]) = (blocks, lacking) else { return Ok(None) };
+    let mut samples_s = Vec::new();
+    for _ in 0..=COPIES {
+        world.barrier()?;
+        let begun = Instant::now();
+        in_turn(&mut to, std::hint::black_box(&from), streams);
+        std::hint::black_box(&mut to);
+        samples_s.push(begun.elapsed().as_secs_f64());
+    }
+    samples_s.remove(0);
+    samples_s.sort_by(f64::total_cmp);
+    Ok(Some((ACCESSES * bytes) as f64 / samples_s[COPIES / 2].max(f64::MIN_POSITIVE)))
 }
 
 /// So many streams, a block of one after a block of the other.

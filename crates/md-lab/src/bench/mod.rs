@@ -43,6 +43,7 @@ use md_comm::{Backend, Blocking, CommError, Rank, RmaOptions, World};
 use crate::compare::{Exclusion, Problem, Status, agree};
 use crate::sampling::Effort;
 use crate::{Transports, in_words, name_of};
+pub use copy::copy_bytes_per_s;
 pub use machine::Machine;
 pub use picture::picture;
 pub use rows::{Row, bench_csv, samples_csv, table};

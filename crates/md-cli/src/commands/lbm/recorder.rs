@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use md_comm::World;
 use md_core::simd::SimdLevel;
 use md_engine::{Phase, Timings};
-use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, SOUND_SPEED_SQUARED};
+use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, POPULATIONS, SOUND_SPEED_SQUARED};
+use md_lab::bench::copy_bytes_per_s;
 use serde_json::{Map, Value, json};
 
 use super::super::ROOT;
@@ -22,6 +23,16 @@ use crate::session::warn;
 /// Mach number from which the flow is compressible: its errors grow with the square.
 const HIGHEST_MACH: f64 = 0.3;
 
+/// Populations of a rank, in bytes, below which caches may hold them: then memory does not count.
+const LARGE: usize = 64 << 20;
+
+/// What copying moves per second on all ranks together: one stream, and as many as there are populations.
+#[derive(Debug, Clone, Copy)]
+struct Copying {
+    one: f64,
+    streams: f64,
+}
+
 /// Looks at a flow, on all ranks.
 pub(super) struct Recorder<'w> {
     world: &'w dyn World,
@@ -33,7 +44,8 @@ pub(super) struct Recorder<'w> {
     rows: Option<ProbeWriter>,
     /// What has been warned of.
     warnings: Vec<String>,
-    /// Whether high velocities are among it.
+    copying: Option<Copying>,
+    /// Whether high velocities are among the warnings.
     is_warned: bool,
 }
 
@@ -70,6 +82,7 @@ impl<'w> Recorder<'w> {
             folder: PathBuf::from(&output.common.directory),
             rows,
             warnings,
+            copying: None,
             is_warned,
         })
     }
@@ -123,6 +136,21 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
         self.warnings.clone()
     }
 
+    fn measure(&mut self, run: &FlowRun<'_, T>) -> Result<(), RunError> {
+        let mut least = [-((run.flow().fluid_nodes() * POPULATIONS * size_of::<T>()) as f64)];
+        self.world.max(&mut least)?;
+        if least[0] > -(LARGE as f64) {
+            return Ok(());
+        }
+        let copied = |streams| copy_bytes_per_s(self.world, LARGE, streams);
+        if let (Some(one), Some(streams)) = (copied(1)?, copied(POPULATIONS)?) {
+            let mut sums = [one, streams];
+            self.world.sum(&mut sums)?;
+            self.copying = Some(Copying { one: sums[0], streams: sums[1] });
+        }
+        Ok(())
+    }
+
     fn summary(&self, run: &FlowRun<'_, T>, timings: &Timings) -> Map<String, Value> {
         let lbm = &self.lbm;
         let total = timings.phase(Phase::Total);
@@ -144,7 +172,23 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
             Collision::Bgk => None,
             Collision::Trt { magic } => Some(("magic", json!(magic))),
         };
-        entries.into_iter().chain(magic).map(|(key, value)| (key.to_owned(), value)).collect()
+        // Rows and files are no part of a step.
+        let busy_s = total.seconds.max - timings.phase(Phase::Output).seconds.max;
+        let shares = self.copying.filter(|_| busy_s > 0.0).map(|Copying { one, streams }| {
+            let moved = updates * bytes_per_update as f64 / busy_s;
+            [
+                ("copy_bytes_per_s", json!(one)),
+                ("streams_copy_bytes_per_s", json!(streams)),
+                ("share_of_copy", json!(moved / one)),
+                ("share_of_streams_copy", json!(moved / streams)),
+            ]
+        });
+        entries
+            .into_iter()
+            .chain(magic)
+            .chain(shares.into_iter().flatten())
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
     }
 
     fn kept(&self) -> Result<Vec<Kept>, OutputError> {
