@@ -39,6 +39,7 @@ mod halo;
 mod layout;
 pub mod lbm;
 mod real;
+mod schedule;
 pub mod stencil;
 pub mod total;
 
@@ -49,3 +50,4 @@ pub use field::Field;
 pub use halo::{Halo, HaloOptions, HaloPlan, Messages, Neighbours, Transfer};
 pub use layout::{Bounds, Layout, Region, Span};
 pub use real::Real;
+pub use schedule::{Beside, Exchanged, Schedule};

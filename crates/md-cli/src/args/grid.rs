@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{ScenarioArgs, wall_time};
+use super::{ScenarioArgs, TraceArgs, wall_time};
 use crate::output::ProgressMode;
 
 /// Arguments of `stencil` and `lbm`.
@@ -25,6 +25,9 @@ pub struct GridArgs {
     /// Progress bar on standard error
     #[arg(long, value_enum, default_value_t)]
     pub progress: ProgressMode,
+    /// The timeline.
+    #[command(flatten)]
+    pub trace: TraceArgs,
 }
 
 impl GridArgs {

@@ -82,6 +82,8 @@ The partition and the halo plan of every rank are those that `run` would make, s
 particles: for the mean number of particles per cell). What messages and computation cost stands in machine.toml. Some steps are then \
 played event by event: when every rank has packed, what each message takes, who waits for whom.
 
+Of a scenario with a grid messages and bytes are exact too; what its nodes cost is from the phases of a run (--measured).
+
 Files: predict.csv, predict.svg, scenario.toml.
 Exit codes: 0 all well, 2 bad input.";
 
@@ -285,6 +287,9 @@ pub struct PredictArgs {
     /// What messages and computation cost (TOML)
     #[arg(long, value_name = "FILE")]
     pub machine: PathBuf,
+    /// Of a scenario with a grid: summary.json of a run of it on 2 ranks or more, for what computing and packing cost
+    #[arg(long, value_name = "FILE")]
+    pub measured: Option<PathBuf>,
     /// Ranks on a node [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,

@@ -1,12 +1,15 @@
 //! What all applications on grids share: outputs, the step loop, ending early, the report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use md_comm::World;
 use md_engine::{Phase, RankTiming, Timings};
 use md_grid::{Application, Decomposition, GridError, Progress as Found, application};
+use md_lab::trace::TracedWorld;
 
+use super::timeline::write_timeline;
 use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
+use crate::args::GridArgs;
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
@@ -16,7 +19,8 @@ use crate::output::grid::{
     timing_csv, timing_ranks_csv,
 };
 use crate::output::{
-    KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, ResultFiles, Screen, Verbosity,
+    KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, RecordFile, ResultFiles, Screen,
+    Verbosity,
 };
 use crate::scenario::effective_toml;
 use md_lab::significant;
@@ -70,10 +74,21 @@ impl<A: ?Sized> Extension<A> for NoExtension {
 }
 
 /// How a run is to be shown.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Show {
-    pub verbosity: Verbosity,
-    pub progress: ProgressMode,
+#[derive(Clone, Copy)]
+pub(super) struct Show<'a> {
+    verbosity: Verbosity,
+    progress: ProgressMode,
+    /// Where its timeline goes, and the world that records it.
+    timeline: Option<&'a Path>,
+    traced: Option<&'a TracedWorld<'a>>,
+}
+
+impl<'a> Show<'a> {
+    /// As the arguments say.
+    pub(super) fn of(args: &'a GridArgs, traced: Option<&'a TracedWorld<'a>>) -> Self {
+        let (verbosity, timeline) = (Verbosity::unless(args.quiet), args.trace.trace.as_deref());
+        Self { verbosity, progress: args.progress, timeline, traced }
+    }
 }
 
 /// How a step loop has ended.
@@ -112,7 +127,8 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     early_end: &EarlyEnd,
     open: impl FnOnce(Option<&OutputDirectory>) -> Result<(Box<A>, E), RunError>,
 ) -> Result<(), RunError> {
-    let directory = open_on_root(world, || output_directory(inputs))?;
+    let elsewhere: Vec<PathBuf> = show.timeline.iter().map(|path| path.to_path_buf()).collect();
+    let directory = open_on_root(world, || output_directory(inputs, &elsewhere))?;
     let crowding = warn_of_crowding(world, context.threads)?;
     let (mut app, mut extension) = open(directory.as_ref())?;
     early_end.listen();
@@ -121,15 +137,21 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
         Ok::<_, RunError>(Console::open(directory, app.columns(), &context, show)?)
     };
     let mut console = open_on_root(world, files)?;
+    let timeline = console.as_mut().and_then(|console| console.timeline.take());
     let sent_before = app.traffic();
+    let watch = |traced: &TracedWorld| traced.start(|observer| app.clock().observe(observer));
+    show.traced.map_or(Ok(()), watch)?;
     let (steps, interval) = (context.steps, inputs.scenario.output().thermo.every);
     let span = Span { steps, interval };
     let Loop { done, ended, ends } =
         step_loop(world, &mut *app, &mut extension, &mut console, span, early_end)?;
+    show.traced.map_or(Ok(()), TracedWorld::stop)?;
     let timing = application::timing(&mut *app, done, sent_before);
     let timings = Timings::reduce(&timing, world)?;
     let ranks = timing.gather(ROOT, world)?;
     let fingerprint = application::fingerprint(&*app, world, decomposition)?;
+    let timeline =
+        write_timeline(show.traced, timeline, &GridContext { steps: done, ..context.clone() }, done)?;
     if let Some((mut console, directory)) = console.zip(directory) {
         let updates = timings.owned.avg * context.ranks as f64 * context.fields as f64 * done as f64;
         let facts = GridFacts {
@@ -150,7 +172,9 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
         write(&directory, &timings, &ranks, &context, &facts)?;
         console.thermo.finish()?;
         directory.finish()?;
+        let timeline = timeline?;
         console.screen.print(&report(&timings, &context, &facts));
+        console.screen.print(&timeline);
         console.screen.finish()?;
     }
     extension.finish()?;
@@ -165,13 +189,16 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     }
 }
 
-/// The directory of the scenario's results, with the effective scenario in it.
-pub(super) fn output_directory<M: GridModel>(inputs: &GridInputs<M>) -> Result<OutputDirectory, OutputError> {
+/// The directory of the scenario's results, with the effective scenario in it; other results go elsewhere.
+pub(super) fn output_directory<M: GridModel>(
+    inputs: &GridInputs<M>,
+    elsewhere: &[PathBuf],
+) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;
-    let directory =
-        OutputDirectory::for_scenario(path, &ResultFiles::default(), &[read], effective.as_bytes())?;
+    let results = ResultFiles { elsewhere, ..ResultFiles::default() };
+    let directory = OutputDirectory::for_scenario(path, &results, &[read], effective.as_bytes())?;
     note_lock(&directory);
     Ok(directory)
 }
@@ -181,6 +208,8 @@ struct Console {
     screen: Screen,
     progress: Progress,
     thermo: GridThermoWriter,
+    /// For `--trace`.
+    timeline: Option<RecordFile>,
 }
 
 impl Console {
@@ -196,11 +225,12 @@ impl Console {
             screen,
             progress: Progress::over_steps(show.progress, context.steps),
             thermo: GridThermoWriter::create(directory, columns)?,
+            timeline: show.timeline.map(|path| directory.create_elsewhere(path)).transpose()?,
         })
     }
 
     fn take(&mut self, step: u64, row: &[f64]) -> Result<(), OutputError> {
-        let Self { screen, progress, thermo } = self;
+        let Self { screen, progress, thermo, .. } = self;
         progress.suspend(|| screen.print(&row_line(step, row)));
         thermo.write(step, row)
     }

@@ -13,9 +13,11 @@ mod grid_run;
 pub mod lbm;
 pub mod partition;
 pub mod predict;
+pub mod predict_grid;
 pub mod run;
 pub mod stencil;
 pub mod sweep;
+mod timeline;
 pub mod trace_summary;
 
 use std::fs;

@@ -4,12 +4,12 @@ use md_comm::World;
 use md_grid::stencil::{self, Problem};
 
 use super::grid_run::{self, NoExtension, Show};
+use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
 use crate::memory;
-use crate::output::Verbosity;
 use crate::output::grid::GridContext;
 use crate::scenario::{ScenarioError, StencilScenario, effective_toml, name_of};
 use md_lab::in_words;
@@ -27,7 +27,9 @@ pub fn stencil(
     let problem = inputs.scenario.problem(&inputs.source, world.ranks())?;
     expect_room(inputs, &problem, memory::available_to_all(world)?)?;
     let context = context(world, &inputs.scenario, &problem);
-    let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
+    let traced = traced(world, &args.trace)?;
+    let world = traced.as_ref().map_or(world, |traced| traced);
+    let show = Show::of(args, traced.as_ref());
     grid_run::run(world, inputs, &problem.decomposition, context, show, early_end, |_| {
         Ok((stencil::open(world, &problem)?, NoExtension))
     })

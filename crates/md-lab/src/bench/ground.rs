@@ -120,12 +120,12 @@ impl Ground {
     /// Partners of rank 0: the nearest at each distance; itself if it is alone.
     pub(super) fn partners(&self) -> Vec<(Rank, Distance)> {
         let far = [Distance::Inside, Distance::Across, Distance::Between];
-        let nearest = |distance| (1..self.nodes.len()).find(|&rank| self.from_first(rank) == distance);
+        let nearest = |distance| (1..self.nodes.len()).find(|&rank| self.distance_to_first(rank) == distance);
         let found: Vec<_> = far.into_iter().filter_map(|it| Some((nearest(it)?, it))).collect();
         if found.is_empty() { vec![(0, Distance::Own)] } else { found }
     }
 
-    fn from_first(&self, rank: Rank) -> Distance {
+    fn distance_to_first(&self, rank: Rank) -> Distance {
         let complex = |rank: Rank| self.complexes.get(rank).copied().flatten();
         match (complex(0), complex(rank)) {
             _ if self.nodes[rank] != self.nodes[0] => Distance::Between,
@@ -150,6 +150,7 @@ pub struct Case {
 
 #[cfg(test)]
 mod tests {
+    use super::Distance::{Across, Between, Inside, Own};
     use super::*;
 
     #[test]
@@ -158,7 +159,6 @@ mod tests {
             let (nodes, complexes) = (nodes.to_vec(), complexes.to_vec());
             Ground { backends: Vec::new(), sizes: None, has_calls: false, nodes, complexes }.partners()
         };
-        use Distance::{Across, Between, Inside, Own};
         assert_eq!(partners(&[0], &[Some(0)]), [(0, Own)]);
         assert_eq!(partners(&[0, 0, 0], &[None, Some(0), Some(8)]), [(1, Inside)]);
         let two_sockets = [Some(0), Some(8), Some(0), Some(8)];

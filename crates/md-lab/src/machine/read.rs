@@ -64,9 +64,7 @@ impl Machine {
         // Nothing in a machine is without a form in TOML.
         let text = toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"));
         let mut mark = |line: &str| {
-            (line.starts_with("samples = ") && unjudged.next() == Some(true))
-                .then_some(MARK)
-                .unwrap_or_default()
+            if line.starts_with("samples = ") && unjudged.next() == Some(true) { MARK } else { "" }
         };
         let shortened = |line: &str| {
             let (key, value) = line.split_once(" = ").filter(|(_, value)| value.contains('.'))?;

@@ -11,6 +11,7 @@
 
 mod costs;
 mod events;
+mod grid;
 mod lattice_boltzmann;
 mod placement;
 pub(crate) mod plans;
@@ -36,13 +37,14 @@ use crate::machine::{ComputeCost, Distance, Machine, MessageCost};
 use crate::statistics::Interval;
 use crate::{Strategy, in_words, name_of};
 use costs::Costs;
+pub use grid::{GridCost, GridExchange, GridStep, predict_grid};
 pub use lattice_boltzmann::{LatticeBoltzmann, LatticeBoltzmannStep};
 use placement::Nodes;
 pub use placement::Placement;
 use plans::{Density, Plans};
 use play::{Draws, Kind, Play, Work};
 pub(crate) use protocol::has_windows;
-pub use report::{chart, predict_csv, table};
+pub use report::{chart, chart_named, predict_csv, table};
 use sample::Sample;
 
 /// What the model leaves out.

@@ -5,16 +5,16 @@ mod obstacle;
 mod recorder;
 
 use md_comm::World;
-use md_grid::Decomposition;
-use md_grid::lbm::{FlowRun, LaneReal};
+use md_grid::lbm::{FlowRun, LaneReal, Overlap};
 use md_grid::stencil::Precision;
+use md_grid::{Decomposition, Schedule};
 
 use super::grid_run::{self, Show};
+use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::output::Verbosity;
 use crate::output::grid::GridContext;
 use crate::scenario::{LbmScenario, name_of};
 use recorder::Recorder;
@@ -41,16 +41,30 @@ fn run<T: LaneReal>(
     args: &GridArgs,
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
-    let decomposition = flow::decomposition(world, inputs)?;
+    let decomposition = flow::decomposition(world.ranks(), inputs)?;
     flow::expect_memory::<T>(world, inputs, &decomposition)?;
     let mask = obstacle::mask(world, inputs, &decomposition)?;
     let context = context(world, &inputs.scenario, &decomposition);
-    let show = Show { verbosity: Verbosity::unless(args.quiet), progress: args.progress };
+    let traced = traced(world, &args.trace)?;
+    let world = traced.as_ref().map_or(world, |traced| traced);
+    let show = Show::of(args, traced.as_ref());
     grid_run::run(world, inputs, &decomposition, context, show, early_end, |directory| {
         let recorder = Recorder::open(world, inputs, directory)?;
         let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
         Ok((Box::new(FlowRun::new(world, flow)), recorder))
     })
+}
+
+/// What a step sends and computes on so many ranks.
+pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<Schedule, RunError> {
+    let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
+    let decomposition = flow::decomposition(ranks, inputs)?;
+    let overlap = if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing };
+    let number_bytes = match lbm.precision {
+        Precision::Double => size_of::<f64>(),
+        Precision::Single => size_of::<f32>(),
+    };
+    Ok(inputs.scenario.crossing().schedule(decomposition, parallel.messages, number_bytes, overlap))
 }
 
 /// What makes the rows of a flow's tables stand alone.
