@@ -57,6 +57,9 @@ def check_frame(number, atoms, entries, table, atom_count):
     check(label + "masses", atoms.get_masses(), numbers("masses", float))
     if not np.allclose(atoms.get_velocities(), numbers("velo", float), rtol=1e-14, atol=0.0):
         sys.exit(f"check_ase: {label}get_velocities() does not give the velocities of the file")
+    check(label + "forces", atoms.get_forces(), numbers("forces", float))
+    check(label + "energies", atoms.get_potential_energies(), numbers("energies", float))
+    check(label + "images", atoms.arrays["images"], numbers("images", int))
     check(label + "cells", atoms.cell.array.ravel(), [float(word) for word in entries["Lattice"].split()])
     check(label + "boundaries", atoms.pbc, [word == "T" for word in entries["pbc"].split()])
     check(label + "times", atoms.info["Time"], float(entries["Time"]))

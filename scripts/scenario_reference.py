@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints docs/reference/scenario-keys.md: every key of a scenario, from `md-cli schema`.
+"""Prints docs/reference/scenario-keys.md: every key of a scenario, from `md-cli schema` of each kind.
 
 Usage: scenario_reference.py MD_CLI
 
@@ -19,12 +19,28 @@ sigma, energies in epsilon, masses in m, times in tau = sigma sqrt(m / epsilon).
 [scenarios](../guide/scenarios.md).
 """
 
-PROBE = """[simulation]
+KINDS = {
+    "run": ("", """[simulation]
 steps = 1
 [system]
 lattice = { kind = "sc", density = 0.5, cells = [8, 8, 8] }
 temperature = 1.0
-"""
+"""),
+    "stencil": (
+        """
+# Fields on a grid
+
+Scenarios of `md-cli stencil` ([grids](../guide/grids.md)): nodes and steps are the units.""",
+        '[stencil]\nkind = "swap"\ngrid = [8, 8, 8]\n',
+    ),
+    "lbm": (
+        """
+# Flows
+
+Scenarios of `md-cli lbm` ([lattice Boltzmann](../guide/lattice-boltzmann.md)), in lattice units.""",
+        "[lbm]\ngrid = [8, 8, 8]\nviscosity = 0.1\nsteps = 1\n",
+    ),
+}
 
 TYPES = {"string": "text", "number": "number", "integer": "integer", "boolean": "`true`, `false`"}
 
@@ -32,9 +48,9 @@ TYPES = {"string": "text", "number": "number", "integer": "integer", "boolean": 
 class Schema:
     """The schema, and the program that knows which of its values are available."""
 
-    def __init__(self, program):
-        self.program = program
-        self.root = json.loads(self.run("schema").stdout)
+    def __init__(self, program, kind, probe):
+        self.program, self.probe = program, probe
+        self.root = json.loads(self.run("schema", kind).stdout)
 
     def run(self, *arguments, stdin=None):
         return subprocess.run([self.program, *arguments], input=stdin, capture_output=True, text=True, check=False)
@@ -64,7 +80,7 @@ class Schema:
 
     def is_available(self, path, value):
         """Whether the program takes the value, as far as it says that it is not available yet."""
-        answer = self.run("check", "/dev/stdin", "--set", f"{path}={value}", stdin=PROBE)
+        answer = self.run("check", "/dev/stdin", "--set", f"{path}={value}", stdin=self.probe)
         return "not available yet" not in answer.stderr
 
 
@@ -211,12 +227,14 @@ def section(schema, path, node, in_array=False):
 
 
 def main():
-    schema = Schema(sys.argv[1])
-    order = ["simulation", "system", "species", "interaction", "neighbor", "integrator", "parallel", "output"]
-    tables = schema.root["properties"]
+    order = ["simulation", "system", "species", "interaction", "neighbor", "integrator", "stencil", "lbm", "parallel", "output"]
     lines = [HEAD.rstrip()]
-    for key in sorted(tables, key=lambda key: order.index(key) if key in order else len(order)):
-        lines += section(schema, key, tables[key])
+    for kind, (head, probe) in KINDS.items():
+        schema = Schema(sys.argv[1], kind, probe)
+        tables = schema.root["properties"]
+        lines += [head] if head else []
+        for key in sorted(tables, key=lambda key: order.index(key) if key in order else len(order)):
+            lines += section(schema, key, tables[key])
     print("\n".join(lines))
 
 

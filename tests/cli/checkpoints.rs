@@ -33,7 +33,7 @@ fn at_once_and_in_parts(workdir: &Workdir, [first, second]: [Start; 2], [options
 }
 
 /// Steps of the checkpoints in a folder.
-fn checkpoints(workdir: &Workdir, folder: &str) -> Vec<u64> {
+pub(crate) fn checkpoints(workdir: &Workdir, folder: &str) -> Vec<u64> {
     let files = workdir.files(folder);
     let steps = files.iter().filter_map(|name| name.strip_prefix("checkpoint-")?.strip_suffix(".mdc"));
     let mut steps: Vec<u64> = steps.map(|step| step.parse().unwrap()).collect();
@@ -86,6 +86,29 @@ fn a_run_in_two_parts_has_the_bits_of_one_at_once() {
     ] {
         at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [options; 2]);
         expect_same_bits(&workdir, options);
+    }
+}
+
+/// Frames after the checkpoint are dropped from trajectories of every format.
+#[test]
+fn trajectories_of_every_format_go_on() {
+    let workdir = melt();
+    for (path, ranks) in [
+        ("t.extxyz.gz", 2),
+        ("t.lammpstrj", 1),
+        ("t.lammpstrj.gz", 3),
+        ("t.nc", 3),
+        ("t.nc", 1),
+        ("t.xtc", 2),
+    ] {
+        let all = "output.trajectory.columns=[\"velocity\",\"images\",\"force\",\"energy\"]";
+        let columns = if path == "t.xtc" { "output.trajectory.columns=[]" } else { all };
+        let options = format!("--set output.trajectory.path={path} --set {columns}");
+        at_once_and_in_parts(&workdir, [Start::Threads(ranks); 2], [&options; 2]);
+        let [whole, parts] =
+            ["whole", "parts"].map(|folder| fs::read(workdir.path(&format!("{folder}/{path}"))).unwrap());
+        assert!(whole == parts, "{path}");
+        clear(&workdir);
     }
 }
 
@@ -335,15 +358,30 @@ fn the_older_one_is_taken_only_when_asked_for() {
 /// end it has the bits of one that nobody has killed.
 fn survives_kills(start: Start, kills: u64, seed: u64) {
     let workdir = melt();
+    let steps = killed_again_and_again(&workdir, start, "run", kills, seed) + 3;
+    run(&workdir, start, "parts", steps, "--quiet --resume parts");
+    run(&workdir, start, "whole", steps, "--quiet");
+    expect_same_bits(&workdir, "killed");
+}
+
+/// Starts a command that writes a checkpoint after every step into `parts`, so many times, each time from where the last one was killed;
+/// returns the step of the last checkpoint.
+pub(crate) fn killed_again_and_again(
+    workdir: &Workdir,
+    start: Start,
+    command: &str,
+    kills: u64,
+    seed: u64,
+) -> u64 {
     let endless = "--steps 1000000000 --quiet --set output.checkpoint.every=1 --output parts";
     let mut resume = "";
     let mut random = seed;
     for _ in 0..kills {
-        let before = if resume.is_empty() { 0 } else { *checkpoints(&workdir, "parts").last().unwrap() };
-        let mut command = workdir.command(start, &format!("run melt.toml {endless} {resume}"));
+        let before = if resume.is_empty() { 0 } else { *checkpoints(workdir, "parts").last().unwrap() };
+        let mut command = workdir.command(start, &format!("{command} melt.toml {endless} {resume}"));
         let mut job = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let newest = || {
-            if workdir.path("parts").exists() { checkpoints(&workdir, "parts").last().copied() } else { None }
+            if workdir.path("parts").exists() { checkpoints(workdir, "parts").last().copied() } else { None }
         };
         while newest().is_none_or(|step| step <= before) {
             assert_eq!(job.try_wait().unwrap(), None, "the run goes on after step {before}");
@@ -355,10 +393,7 @@ fn survives_kills(start: Start, kills: u64, seed: u64) {
         kill_all(&mut job);
         resume = "--resume parts";
     }
-    let done = checkpoints(&workdir, "parts").last().unwrap() + 3;
-    run(&workdir, start, "parts", done, "--quiet --resume parts");
-    run(&workdir, start, "whole", done, "--quiet");
-    expect_same_bits(&workdir, "killed");
+    *checkpoints(workdir, "parts").last().unwrap()
 }
 
 /// The process that was started and, under a launcher, all ranks, at once.

@@ -44,6 +44,13 @@ fn the_schema_is_json() {
     for table in tables {
         assert!(schema["properties"].get(table).is_some(), "{table}");
     }
+    for kind in ["stencil", "lbm"] {
+        let said = Workdir::new(MELT).succeed(Start::Plain, &format!("schema {kind}"));
+        let schema: Value = serde_json::from_str(&said.stdout).unwrap();
+        let tables: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(tables.len(), 3, "{tables:?}");
+        assert!(schema["properties"].get(kind).is_some(), "{tables:?}");
+    }
 }
 
 /// What a build has need not be usable where it runs.

@@ -73,7 +73,7 @@ fn check(line: &str) -> Result<bool, String> {
         | Command::Bench(_)
         | Command::Fit(_)
         | Command::Inspect(_)
-        | Command::Schema
+        | Command::Schema(_)
         | Command::TraceSummary(_) => {
             return Ok(true);
         }

@@ -31,7 +31,7 @@ fn masses_of_a_trajectory_are_used() {
         let kinetic =
             workdir.read("out/thermo.csv").lines().nth(1).unwrap().split(',').nth(4).unwrap().to_owned();
         assert_eq!(kinetic, "0.15625", "half of 2 (0.5^2 + 0.25^2) / 2");
-        assert!(workdir.read("out/traj.extxyz").lines().nth(2).unwrap().contains(" 1 1 0 2.0 1.0 0.0 0.0"));
+        assert!(workdir.read("out/traj.extxyz").lines().nth(2).unwrap().contains(" 1 1 0 0.5 0.0 0.0 2.0"));
     }
     workdir.write(
         "start.extxyz",

@@ -11,8 +11,10 @@ mod documented;
 mod early_end;
 mod extxyz_files;
 mod fit;
+mod grid_checkpoints;
 mod hostile_lab;
 mod killed;
+mod lammps_rerun;
 mod launch;
 mod lbm;
 mod limits;
@@ -31,6 +33,7 @@ mod support;
 mod sweeps;
 mod timelines;
 mod trajectory;
+mod trajectory_formats;
 
 /// These are tests of the program.
 const STARTS_PROGRAM: bool = true;

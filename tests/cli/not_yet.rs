@@ -15,6 +15,6 @@ fn formats_not_available_yet() {
         ·                       ─────┬────
         ·                            ╰── not available yet
         ╰────
-      help: the extension gives the format; available: `.extxyz`
+      help: the extension gives the format: `.extxyz[.gz]`, `.lammpstrj[.gz]`, `.nc`, `.xtc`
     "#);
 }

@@ -11,7 +11,7 @@ const CONTEXT: &str =
     "backend,shell,exchange,partition,grid,ranks,threads,precision,atoms,steps,seed,mpi_library,host,version";
 const TIMING: &str = "phase,calls,min_s,avg_s,max_s,varavg_percent,share_percent";
 const TIMING_RANKS: &str = "rank,phase,calls,time_s,messages,bytes";
-const PHASES: [&str; 14] = [
+const PHASES: [&str; 15] = [
     "integrate",
     "migrate",
     "border",
@@ -23,6 +23,7 @@ const PHASES: [&str; 14] = [
     "halo_unpack",
     "force",
     "force_return",
+    "reduce",
     "output",
     "other",
     "total",

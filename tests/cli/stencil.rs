@@ -103,6 +103,7 @@ fn files_and_columns() {
         "halo_wait",
         "halo_hidden",
         "halo_unpack",
+        "reduce",
         "output",
         "other",
         "total",
@@ -126,6 +127,9 @@ fn a_solver_ends_when_the_solution_is_found_and_fails_where_it_is_not() {
     let workdir = Workdir::new(POISSON);
     workdir.succeed(Start::Threads(2), "stencil melt.toml --quiet");
     assert_eq!(summary(&workdir, "ended"), "converged");
+    // Two scalar products per iteration.
+    let calls = |phase: &str| summary(&workdir, "phases")[phase]["calls"].as_u64().unwrap();
+    assert_eq!(calls("reduce"), 2 * calls("total"));
     assert!(summary(&workdir, "last")["error"].as_f64().unwrap() < 1e-10);
     assert_snapshot!(error(&workdir, "stencil melt.toml --steps 5", Start::Threads(2)), @r"
     exit code 1

@@ -92,6 +92,8 @@ impl Inputs {
         let mut particles = match file.format {
             InputFormat::LammpsData => input::lammps_data::read(text)?,
             InputFormat::Extxyz => input::extxyz::read(text, &species, file.frame)?,
+            InputFormat::Lammpstrj => input::lammpstrj::read(text, &species, file.frame)?,
+            InputFormat::Netcdf => input::netcdf::read(text, &species, file.frame)?,
         };
         input::adopt(text.name(), &mut particles, source, scenario)?;
         if particles.has_velocities() && scenario.system.temperature.is_some() {

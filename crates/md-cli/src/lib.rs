@@ -32,6 +32,7 @@ pub mod grid_inputs;
 pub mod input;
 pub mod inputs;
 pub mod memory;
+mod netcdf;
 pub mod output;
 mod printable;
 pub mod replay;

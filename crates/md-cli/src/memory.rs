@@ -11,6 +11,7 @@ use md_lab::trace::EVENT_BYTES;
 use crate::args::TraceArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::trajectory::format_of;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// Variables in which launchers tell the number of ranks on this machine: Open MPI, MPICH and Intel MPI.
@@ -46,7 +47,8 @@ pub enum Gathers {
 impl Gathers {
     /// In a run.
     pub fn of_run(scenario: &Scenario) -> Self {
-        if scenario.output.trajectory.is_some() { Self::Frames } else { Self::Nothing }
+        let trajectory = scenario.output.trajectory.as_ref().and_then(|it| format_of(&it.path));
+        trajectory.map_or(Self::Nothing, |(format, _)| format.gathers)
     }
 
     /// Bytes on rank 0 beside what every rank needs, as measured: messages, rows in order, and their text.

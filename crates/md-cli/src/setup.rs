@@ -93,6 +93,7 @@ fn parallel_config(parallel: &Parallel) -> ParallelConfig {
     ParallelConfig {
         partition: parallel.partition,
         rank_grid: parallel.grid,
+        protocol: parallel.protocol,
         shell: parallel.shell,
         exchange: parallel.exchange,
         overlap: if parallel.overlap { Overlap::On } else { Overlap::Off },

@@ -1,10 +1,11 @@
 //! Files of text that somebody gives us: what they are is made sure of before they are read.
 
 use std::fs::{self, File, FileType};
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read, Seek};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use md_comm::World;
 
 use crate::error::RunError;
@@ -13,9 +14,12 @@ use crate::memory;
 /// A scenario is written by people.
 pub(crate) const LONGEST_SCENARIO: u64 = 16 << 20;
 
+/// How files compressed by gzip begin.
+const GZIP: &[u8] = b"\x1f\x8b";
+
 /// How files begin that are no text: by these bytes.
 const FOREIGN: [(&[u8], &str); 7] = [
-    (b"\x1f\x8b", "it is compressed by gzip: decompress it first"),
+    (GZIP, "it is compressed by gzip: decompress it first"),
     (b"BZh", "it is compressed by bzip2: decompress it first"),
     (b"\xfd7zXZ\0", "it is compressed by xz: decompress it first"),
     (b"\x28\xb5\x2f\xfd", "it is compressed by zstd: decompress it first"),
@@ -98,7 +102,7 @@ pub(crate) fn told(
 
 /// The text of a particle file, piece by piece; each holds whole lines.
 pub(crate) struct Blocks {
-    file: File,
+    text: Box<dyn Read>,
     /// The beginning of a line.
     rest: Vec<u8>,
 }
@@ -107,11 +111,16 @@ impl Blocks {
     pub(crate) const BYTES: u64 = 1 << 20;
     const LONGEST_LINE: usize = 64 << 20;
 
-    /// A file of particles for so many ranks.
+    /// A file of particles for so many ranks, which may be compressed by gzip.
     pub(crate) fn open(path: &Path, ranks: usize) -> Result<Self, String> {
-        let (file, size) = open(path, Kinds::Regular)?;
+        let (mut file, size) = open(path, Kinds::Regular)?;
         memory::expect_file(size, ranks)?;
-        Ok(Self { file, rest: Vec::new() })
+        let mut start = Vec::new();
+        (&file).take(GZIP.len() as u64).read_to_end(&mut start).map_err(|error| error.to_string())?;
+        file.rewind().map_err(|error| error.to_string())?;
+        let text: Box<dyn Read> =
+            if start == GZIP { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        Ok(Self { text, rest: Vec::new() })
     }
 
     /// The next piece after so many lines, or why there is none. A byte order mark is left out.
@@ -119,8 +128,8 @@ impl Blocks {
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
             let known = bytes.len();
-            let mut part = (&self.file).take(Self::BYTES);
-            part.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            let mut part = (&mut self.text).take(Self::BYTES);
+            part.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
             if bytes.len() == known {
                 break;
             }
@@ -138,6 +147,17 @@ impl Blocks {
             return Ok(None);
         }
         decoded(bytes, lines).map(Some)
+    }
+}
+
+/// Why a text cannot be read: also a compressed one that is damaged.
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it is compressed by gzip, and cut".to_owned(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            format!("it is compressed by gzip, and damaged: {error}")
+        }
+        _ => error.to_string(),
     }
 }
 

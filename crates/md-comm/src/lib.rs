@@ -58,6 +58,7 @@ pub mod launch;
 mod ledger;
 mod library;
 pub mod local;
+mod mailbox;
 pub mod monitor;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -81,6 +82,7 @@ pub use error::CommError;
 pub use exchange::{Arrival, Exchange, Growth, MessageObserver, Traffic};
 pub use known_problems::{KnownProblem, known_problems};
 pub use library::{Family, Library, Version};
+pub use mailbox::{Letter, Mailbox};
 pub use options::{
     Arrivals, Asserts, BarrierCount, EpochOpening, Notice, Operation, Polling, RingForm, RmaOptions,
     WindowCount, WindowKind,

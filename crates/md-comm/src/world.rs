@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{CommError, Exchange, ExchangeSpec, Rank, exact_sum};
+use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, exact_sum};
 
 /// Ranks that the launcher has bound to the same cores of one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,14 @@ pub trait World {
     /// [`CommError::Misuse`] if the spec breaks a rule, [`CommError::Unavailable`] if the transport cannot serve it;
     /// communication.
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError>;
+
+    /// Opens a mailbox for messages that nobody has planned. *Collective.*
+    ///
+    /// # Errors
+    /// Communication; a world that has none.
+    fn mailbox(&self, _name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
+        Err(CommError::Setup("this world carries no letters".to_owned()))
+    }
 
     /// Another world of the same ranks and the same transport, whose messages and collectives never meet this one's:
     /// what breaks in one leaves the other whole, and the ranks can still agree on what to do. *Collective.*
@@ -197,6 +205,11 @@ macro_rules! forward_to_inner {
     };
     (@ shift) => {
         fn shift(&self, by: usize, mine: &[u8]) -> Result<Vec<u8>, $crate::CommError> { self.inner.shift(by, mine) }
+    };
+    (@ mailbox) => {
+        fn mailbox(&self, name: &'static str) -> Result<Box<dyn $crate::Mailbox>, $crate::CommError> {
+            self.inner.mailbox(name)
+        }
     };
     (@ barrier) => { fn barrier(&self) -> Result<(), $crate::CommError> { self.inner.barrier() } };
     (@ abort) => { fn abort(&self, exit_code: i32) { self.inner.abort(exit_code); } };

@@ -41,6 +41,7 @@ phases! {
     HaloUnpack = "halo_unpack",
     Force = "force",
     ForceReturn = "force_return",
+    Reduce = "reduce",
     Output = "output",
     Other = "other",
     Total = "total",

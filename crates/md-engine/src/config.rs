@@ -16,6 +16,7 @@ use crate::balance::Balance;
 use crate::barostat::Barostat;
 use crate::error::{EngineError, ParticleFault};
 use crate::integrator::Integrator;
+use crate::protocol::Protocol;
 use crate::second_share::SecondShare;
 use crate::{initial, placement};
 
@@ -190,6 +191,8 @@ pub struct ParallelConfig {
     pub partition: PartitionKind,
     /// Ranks per dimension; chosen by the partition where absent.
     pub rank_grid: Option<[usize; 3]>,
+    /// How pairs of particles of different ranks get their forces.
+    pub protocol: Protocol,
     /// Which neighbouring cells are imported, and who computes a pair across ranks.
     pub shell: Shell,
     /// Direct or staged.
@@ -213,6 +216,7 @@ impl Default for ParallelConfig {
         Self {
             partition: PartitionKind::default(),
             rank_grid: None,
+            protocol: Protocol::One,
             shell: Shell::Half,
             exchange: ExchangePattern::Direct,
             overlap: Overlap::On,
@@ -221,6 +225,17 @@ impl Default for ParallelConfig {
             balance: Balance::Off,
             threads: 1,
             simd: SimdChoice::Auto,
+        }
+    }
+}
+
+impl ParallelConfig {
+    /// Ranks per dimension, where they are given or follow from the protocol: `simple` has whole rows, or layers.
+    pub(crate) fn rank_grid_for(&self, domain: &Domain, ranks: usize) -> Option<[usize; 3]> {
+        match (self.protocol, domain.dimension) {
+            (Protocol::Simple, Dimension::Two) => Some([1, ranks, 1]),
+            (Protocol::Simple, Dimension::Three) => Some([1, 1, ranks]),
+            (Protocol::One | Protocol::Dist, _) => self.rank_grid,
         }
     }
 }
@@ -350,6 +365,7 @@ impl Config {
             return wrong(format!("the second part of the inner pairs is {share} of them, not 0 to 1"));
         }
         self.parallel.balance.check()?;
+        self.parallel.protocol.check(self)?;
         match &self.particles {
             ParticleSource::List { particles, .. } => {
                 placement::check_numbers(particles, species)?;

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use md_core::force::{Method, PairWork, Part, System};
+use md_core::halo::Images;
 use md_core::potential::{PairPotential, Tail};
 use md_core::{
     CellGrid, Dimension, Domain, Evaluation, Field, HaloPlan, LocalCells, PairSums, Particles, Region,
@@ -18,6 +19,8 @@ use crate::clock::{Phase, PhaseClock};
 use crate::config::{NeighborConfig, Overlap, ParallelConfig};
 use crate::error::EngineError;
 use crate::halo::{Direction, Flight, Halo, HaloView};
+use crate::particle_energies::particle_energies;
+use crate::protocol::CellForces;
 use crate::second_share::SecondShare;
 
 const POSITIONS: &[Field] = &[Field::POSITION];
@@ -136,10 +139,24 @@ impl<'w> ForceContext<'_, 'w> {
         fields == POSITIONS && self.ghosts == GhostPositions::Fresh
     }
 
+    /// The images of this rank's own cells, where there are some.
+    pub(crate) fn with_images(&mut self, work: impl FnOnce(Images, &mut Carried)) {
+        let Self { particles, cells, plan, threads, halo, .. } = self;
+        if let (Some(stage), Some(selection)) = (plan.stages.first(), halo.images()) {
+            work(Images { stage, selection, cells }, &mut Carried { particles, threads });
+        }
+    }
+
     fn with_halo<R>(&mut self, work: impl FnOnce(&mut Halo<'w>, &mut HaloView) -> R) -> R {
         let Self { particles, cells, plan, domain, threads, halo, clock, .. } = self;
         work(halo, &mut HaloView { particles, cells, plan, domain, threads, clock })
     }
+}
+
+/// What copies to images read and write.
+pub(crate) struct Carried<'a> {
+    pub(crate) particles: &'a mut Particles,
+    pub(crate) threads: &'a Threads,
 }
 
 /// What computes forces. All ranks call it together.
@@ -169,6 +186,15 @@ pub trait Interaction {
         None
     }
 
+    /// The energy of each owned particle, so that their sum over ranks is the system's without tail correction; `None` where it is
+    /// not known. Leaves the forces as they are.
+    ///
+    /// # Errors
+    /// Communication.
+    fn particle_energies(&mut self, _context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
+        Ok(None)
+    }
+
     /// Adds the forces on all owned particles. `evaluation` says whether energy and virial are wanted: of this rank's pairs,
     /// so that the sum over ranks is the system's.
     ///
@@ -182,12 +208,14 @@ pub trait Interaction {
 }
 
 /// Forces from a pair potential.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PairForces {
     potential: Arc<dyn PairPotential>,
     method: Method,
     overlap: Overlap,
     second_share: SecondShare,
+    /// In place of the method, where forces do not come by ghosts.
+    protocol: Option<CellForces>,
 }
 
 impl PairForces {
@@ -198,8 +226,9 @@ impl PairForces {
         parallel: &ParallelConfig,
     ) -> Self {
         let NeighborConfig { method, skin, precision, .. } = neighbor;
-        let ParallelConfig { overlap, second_share, .. } = *parallel;
-        Self { potential, method: Method::new(method, skin, precision), overlap, second_share }
+        let ParallelConfig { overlap, second_share, protocol, .. } = *parallel;
+        let (method, protocol) = (Method::new(method, skin, precision), CellForces::new(protocol));
+        Self { potential, method, overlap, second_share, protocol }
     }
 
     /// Block by block as long as messages are in flight, the rest at once.
@@ -228,7 +257,7 @@ impl PairForces {
 }
 
 /// What methods read, and the particles they write to.
-fn system<'s>(
+pub(crate) fn system<'s>(
     context: &'s mut ForceContext,
     potential: &'s dyn PairPotential,
 ) -> (System<'s>, &'s mut Particles) {
@@ -246,6 +275,9 @@ impl Interaction for PairForces {
     }
 
     fn rebuild(&mut self, context: &mut ForceContext) -> Result<(), EngineError> {
+        if let Some(protocol) = &mut self.protocol {
+            return protocol.rebuild(context);
+        }
         let flights = context.halo.take_flights();
         if self.overlap == Overlap::On
             && let Some(share) = self.second_share.choose(context.pairs.second_share(), flights)
@@ -258,7 +290,14 @@ impl Interaction for PairForces {
     }
 
     fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Option<Vec<f64>> {
-        self.method.pairs_by_cell(cells, plan)
+        match &self.protocol {
+            Some(protocol) => Some(protocol.pairs_by_cell(cells, plan)),
+            None => self.method.pairs_by_cell(cells, plan),
+        }
+    }
+
+    fn particle_energies(&mut self, context: &mut ForceContext) -> Result<Option<Vec<f64>>, EngineError> {
+        particle_energies(&*self.potential, context).map(Some)
     }
 
     /// Inner pairs while positions travel, boundary pairs, the other inner pairs while forces on ghosts travel to their owners. The
@@ -268,6 +307,9 @@ impl Interaction for PairForces {
         context: &mut ForceContext,
         evaluation: Evaluation,
     ) -> Result<PairSums, EngineError> {
+        if let Some(protocol) = &mut self.protocol {
+            return protocol.add_forces(context, &*self.potential, evaluation);
+        }
         context.start_gather(POSITIONS)?;
         if self.overlap == Overlap::Off {
             context.finish_gather(POSITIONS)?;

@@ -13,7 +13,7 @@ use crate::checks::expect_room;
 use crate::clock::{Phase, PhaseObserver};
 use crate::error::EngineError;
 use crate::halo::total;
-use crate::interaction::Interaction;
+use crate::interaction::{GhostPositions, Interaction};
 use crate::observer::{Needs, Observer, RunsOn, Snapshot};
 use crate::report::{EnergyReport, ForceTotals, NeighborReport, ParticleRow, RowVector, Thermo};
 use crate::setup::Setup;
@@ -43,6 +43,7 @@ impl<I: Interaction> Simulation<'_, I> {
                 sums: seen.thermo.as_ref().map(|(sums, _)| sums),
                 thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
                 gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
+                particle_energies: seen.particle_energies.as_deref(),
                 neighborhood: self.neighborhood,
                 saved: seen.shared.as_deref().map(|shared| SavedState {
                     shared,
@@ -80,6 +81,11 @@ impl<I: Interaction> Simulation<'_, I> {
             let begun = Instant::now();
             seen.gathered = Some(self.gather_rows(RowVector::Velocity)?);
             self.clock.book_since(Phase::Output, begun);
+        }
+        if needs.contains(Needs::PARTICLE_ENERGIES) && seen.particle_energies.is_none() {
+            seen.particle_energies = self.with_forces(GhostPositions::Stale, |interaction, context| {
+                interaction.particle_energies(context)
+            })?;
         }
         if needs.contains(Needs::SAVED_STATE) && seen.shared.is_none() {
             self.complete_step()?;
@@ -307,6 +313,7 @@ struct Seen {
     thermo: Option<(SystemSums, Thermo)>,
     gathered: Option<Vec<ParticleRow>>,
     shared: Option<Vec<u64>>,
+    particle_energies: Option<Vec<f64>>,
 }
 
 fn row(particles: &Particles, index: usize, vector: RowVector, domain: &Domain) -> ParticleRow {

@@ -24,6 +24,8 @@ impl Needs {
     pub const GATHERED_PARTICLES: Self = Self(4);
     /// All that later steps depend on: [`Snapshot::saved`].
     pub const SAVED_STATE: Self = Self(8);
+    /// The energy of each particle: [`Snapshot::particle_energies`].
+    pub const PARTICLE_ENERGIES: Self = Self(16);
 
     /// Whether all of `others` are needed.
     pub fn contains(self, others: Self) -> bool {
@@ -69,6 +71,9 @@ pub struct Snapshot<'a> {
     pub sums: Option<&'a SystemSums>,
     /// All particles by id, with velocities, on rank 0; nothing elsewhere.
     pub gathered: Option<&'a [ParticleRow]>,
+    /// Of the particles of this rank, in their order: half the energy of each of their pairs, without tail correction. Nothing where the
+    /// interaction does not know it.
+    pub particle_energies: Option<&'a [f64]>,
     /// What a checkpoint is written from.
     pub saved: Option<SavedState<'a>>,
     /// How the neighbourhood has held so far.

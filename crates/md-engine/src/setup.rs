@@ -34,14 +34,16 @@ impl Setup {
     pub fn new(config: Config, ranks: usize) -> Result<Self, EngineError> {
         config.check()?;
         let NeighborConfig { method, skin, precision, .. } = config.neighbor;
-        let ParallelConfig { partition, rank_grid, simd, .. } = config.parallel;
+        let ParallelConfig { partition, simd, protocol, .. } = config.parallel;
         let (domain, cutoff) = (config.domain(), config.forces.cutoff());
+        let rank_grid = config.parallel.rank_grid_for(&domain, ranks);
         let division =
             Division::new(domain, cutoff + skin, config.particles.len(), ranks, partition, rank_grid)?;
         let simd = match simd {
             SimdChoice::Named(level) => level,
             SimdChoice::Auto | SimdChoice::Measured => method.best_simd(),
         };
+        protocol.check_rows(&division.grid, ranks)?;
         let setup = Self { domain, division, simd, config, ranks };
         setup.check_cells(&setup.division.grid, cutoff)?;
         match &setup.config.forces {
@@ -77,10 +79,13 @@ impl Setup {
     /// As [`Self::new`].
     pub(crate) fn in_box(&self, domain: Domain) -> Result<Self, EngineError> {
         let Config { forces, neighbor, parallel, particles, .. } = &self.config;
-        let ParallelConfig { partition, rank_grid, .. } = *parallel;
         let cutoff = forces.cutoff();
         let list_radius = cutoff + neighbor.skin;
-        let division = Division::new(domain, list_radius, particles.len(), self.ranks, partition, rank_grid)?;
+        let ranks = self.ranks;
+        let rank_grid = parallel.rank_grid_for(&domain, ranks);
+        let division =
+            Division::new(domain, list_radius, particles.len(), ranks, parallel.partition, rank_grid)?;
+        parallel.protocol.check_rows(&division.grid, ranks)?;
         let setup = Self { domain, division, ..self.clone() };
         setup.check_cells(&setup.division.grid, cutoff)?;
         Ok(setup)

@@ -196,7 +196,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
             pairs_step: 0,
             observed: None,
             ending: Ending::default(),
-            balancer: Balancer::new(config.parallel.balance, world.ranks()),
+            balancer: Balancer::new(&config.parallel, world.ranks()),
             time_at_start: 0.0,
             setup: own,
             threads,

@@ -8,7 +8,7 @@ use md_core::Evaluation;
 use md_core::rebuild::Due;
 
 use crate::barostat::{PressureMoment, Stretch};
-use crate::config::{NeighborConfig, ParallelConfig};
+use crate::config::NeighborConfig;
 use crate::decomposition::Division;
 use crate::error::EngineError;
 use crate::interaction::{GhostPositions, Interaction};
@@ -89,9 +89,10 @@ impl<I: Interaction> Simulation<'_, I> {
     fn division_for_box(&self, list_radius: f64) -> Result<Option<Division>, EngineError> {
         let (domain, grid) = (self.state.domain, &self.decomposition.grid);
         let is_too_thin = self.setup.check_cells(grid, self.interaction.cutoff()).is_err();
-        let ParallelConfig { partition, rank_grid, .. } = self.setup.config.parallel;
+        let (parallel, ranks) = (&self.setup.config.parallel, self.world.ranks());
+        let rank_grid = parallel.rank_grid_for(&domain, ranks);
         let divided =
-            |least: f64| Division::new(domain, least, self.atoms(), self.world.ranks(), partition, rank_grid);
+            |least: f64| Division::new(domain, least, self.atoms(), ranks, parallel.partition, rank_grid);
         if is_too_thin {
             return Ok(Some(divided(list_radius)?));
         }

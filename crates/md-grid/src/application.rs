@@ -4,7 +4,7 @@ use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
 use md_engine::{Phase, RankTiming};
 
-use crate::{Decomposition, GridError, Layout};
+use crate::{Decomposition, GridError, Layout, Resumable};
 
 /// What there is to do after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Progress {
 }
 
 /// One rank of an application. All methods that can fail are *collective*.
-pub trait Application {
+pub trait Application: Resumable {
     /// Makes one step.
     ///
     /// # Errors
@@ -113,14 +113,16 @@ pub fn timing<A: Application + ?Sized>(application: &mut A, steps: u64, sent_bef
     }
 }
 
-/// The phases that a step on a grid has, in their order; [`Phase::Integrate`] is the computation at the nodes.
-pub const PHASES: [Phase; 9] = [
+/// The phases that a step on a grid has, in their order; [`Phase::Integrate`] is the computation at the nodes,
+/// [`Phase::Reduce`] scalar products over all of them: computing and adding up over ranks.
+pub const PHASES: [Phase; 10] = [
     Phase::Integrate,
     Phase::HaloPack,
     Phase::HaloTransfer,
     Phase::HaloWait,
     Phase::HaloHidden,
     Phase::HaloUnpack,
+    Phase::Reduce,
     Phase::Output,
     Phase::Other,
     Phase::Total,

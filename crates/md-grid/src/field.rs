@@ -86,6 +86,20 @@ impl<T: Real> Field<T> {
         }
     }
 
+    /// Appends all components of an own node, by the bits of their `f64`.
+    pub fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
+        let place = self.layout.index(node.map(|index| index as isize));
+        words.extend((0..self.components).map(|number| self.component(number)[place].to_f64().to_bits()));
+    }
+
+    /// Gives an own node its components back.
+    pub fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
+        let place = self.layout.index(node.map(|index| index as isize));
+        for (number, &word) in words.iter().enumerate().take(self.components) {
+            self.component_mut(number)[place] = T::from_f64(f64::from_bits(word));
+        }
+    }
+
     /// The own nodes of a component row by row, x slowest.
     pub fn own_rows(&self, component: usize) -> impl Iterator<Item = &[T]> + Clone {
         let layout = self.layout;

@@ -2,16 +2,18 @@
 //!
 //! A floating-point sum rounds after each addition, so it changes with the order of its terms, and with it everything that is
 //! computed from it: a conjugate gradient would give other bits on every number of ranks. Here the ranks first agree on a power
-//! of two above the largest term. Each term is then cut into two integers, multiples of a coarse and of a fine unit, which are
-//! added without rounding, in any order (after Demmel and Nguyen, "Parallel Reproducible Summation", 2015). The fine unit is so small
-//! that what is cut off is below 2^-60 of the largest term.
+//! of two above the largest term. Each term is then cut into multiples of a coarse, a finer and a finest unit, so coarse that sums of
+//! each are exact, in any order (after Demmel and Nguyen, "Parallel Reproducible Summation", 2015):
+//!
+//! ```text
+//! multiple = (term + 1.5 2^52 unit) - 1.5 2^52 unit        rounded to the unit, because the last bit of the sum is one unit
+//! ```
+//!
+//! What is cut off is below 2^-60 of the largest term, up to 2^32 nodes.
 
 use md_comm::{Reduction, World};
 
 use crate::{GridError, Real};
-
-/// Bits of a term in both integers together.
-const BITS: i32 = 62;
 
 /// The sum over `a b` of all nodes of all ranks, rows given pairwise; `nodes` is their number over all ranks. *Collective.*
 ///
@@ -30,18 +32,12 @@ pub fn dot<'r, T: Real>(
     if largest == 0.0 || !largest.is_finite() {
         return Ok(largest);
     }
-    let units = Units::above(largest, nodes);
-    let mut sums = [0_i64; 2];
-    for (a, b) in rows {
-        for (&a, &b) in a.iter().zip(b) {
-            let [coarse, fine] = units.cut(a.to_f64() * b.to_f64());
-            sums[0] += coarse;
-            sums[1] += fine;
-        }
-    }
-    let mut words = sums.map(|sum| sum as u64);
+    let levels = Levels::above(largest, nodes);
+    let mut sums = [[0.0; LANES]; LEVELS];
+    rows.for_each(|(a, b)| levels.add(a, b, &mut sums));
+    let mut words = levels.units(sums).map(|sum| sum as u64);
     world.reduce(&mut words, Reduction::Sum)?;
-    Ok(units.join(words.map(|word| word as i64)))
+    Ok(levels.join(words.map(|word| word as i64)))
 }
 
 /// The sum over all nodes of all ranks. *Collective.*
@@ -60,42 +56,92 @@ pub fn sum<'r, T: Real>(
 
 /// Of the sizes of `a b`; not a number if one is none.
 fn largest_product<T: Real>(a: &[T], b: &[T]) -> f64 {
-    let products = a.iter().zip(b).map(|(&a, &b)| (a.to_f64() * b.to_f64()).abs());
-    products.fold(0.0, |largest, product| if product <= largest { largest } else { product })
+    // What is no number stays.
+    let larger = |largest: f64, product: f64| {
+        if product > largest || product.is_nan() { product } else { largest }
+    };
+    let mut lanes = [0.0; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
+    let rest = rest.map(|(&a, &b)| (a.to_f64() * b.to_f64()).abs()).fold(0.0, larger);
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for (lane, largest) in lanes.iter_mut().enumerate() {
+            *largest = larger(*largest, (a[lane].to_f64() * b[lane].to_f64()).abs());
+        }
+    }
+    lanes.into_iter().fold(rest, larger)
 }
 
-/// The units of the two integers.
+/// Terms that are added side by side, in whole vectors.
+const LANES: usize = 8;
+
+/// Units.
+const LEVELS: usize = 3;
+
+/// Bits of a term in multiples of the coarse unit, at most: so all levels together fit into 128 bits.
+const MOST_BITS: i32 = 36;
+
+/// How terms are cut.
 #[derive(Debug, Clone, Copy)]
-struct Units {
-    /// Terms per unit of the coarse integers.
-    per_coarse: f64,
-    coarse: f64,
-    /// Fine units in a coarse one, as a power of two.
-    fine_bits: i32,
+struct Levels {
+    /// Brings the largest term just below 1.
+    scale: f64,
+    exponent: i32,
+    /// Bits of a term in multiples of the coarse unit, which is 2^-bits; each other unit is 2^(bits + 1) times finer than the one before.
+    bits: i32,
 }
 
-impl Units {
-    /// So that `nodes` terms of at most `largest` fit into 63 bits.
+impl Levels {
+    /// So that sums of `nodes` terms of at most `largest` are exact.
     fn above(largest: f64, nodes: usize) -> Self {
         let node_bits = (usize::BITS - nodes.leading_zeros()) as i32;
-        let coarse_bits = BITS - node_bits;
         // Subnormal numbers have the exponent of the smallest normal one, which is above them.
         let exponent = ((largest.to_bits() >> 52) as i32 - 1022).max(-960);
-        let unit = exponent - coarse_bits;
-        Self { per_coarse: power_of_two(-unit), coarse: power_of_two(unit), fine_bits: coarse_bits.min(30) }
+        Self { scale: power_of_two(-exponent), exponent, bits: (52 - node_bits).min(MOST_BITS) }
     }
 
-    #[inline]
-    fn cut(self, term: f64) -> [i64; 2] {
-        let scaled = term * self.per_coarse;
-        let coarse = scaled.trunc();
-        let fine = ((scaled - coarse) * power_of_two(self.fine_bits)).trunc();
-        [coarse as i64, fine as i64]
+    /// Units per 1, as powers of two.
+    fn units_per_one(self) -> [i32; LEVELS] {
+        [self.bits, 2 * self.bits + 1, 3 * self.bits + 2]
     }
 
-    fn join(self, [coarse, fine]: [i64; 2]) -> f64 {
-        let all = (i128::from(coarse) << self.fine_bits) + i128::from(fine);
-        all as f64 * power_of_two(-self.fine_bits) * self.coarse
+    /// Adds the products of two rows.
+    fn add<T: Real>(self, a: &[T], b: &[T], sums: &mut [[f64; LANES]; LEVELS]) {
+        let rounders = self.units_per_one().map(|bits| 1.5 * power_of_two(52 - bits));
+        let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+        let mut rests = [[0.0; LANES]; 2];
+        for (lane, (a, b)) in a_chunks.remainder().iter().zip(b_chunks.remainder()).enumerate() {
+            (rests[0][lane], rests[1][lane]) = (a.to_f64(), b.to_f64());
+        }
+        let mut add = |terms: [f64; LANES]| {
+            let mut terms = terms;
+            for (sums, rounder) in sums.iter_mut().zip(rounders) {
+                for (sum, term) in sums.iter_mut().zip(&mut terms) {
+                    let multiple = (*term + rounder) - rounder;
+                    *sum += multiple;
+                    *term -= multiple;
+                }
+            }
+        };
+        for (a, b) in a_chunks.zip(b_chunks) {
+            add(std::array::from_fn(|lane| a[lane].to_f64() * b[lane].to_f64() * self.scale));
+        }
+        let [a, b] = rests;
+        add(std::array::from_fn(|lane| a[lane] * b[lane] * self.scale));
+    }
+
+    /// The sums in their units: whole numbers below 2^53.
+    fn units(self, sums: [[f64; LANES]; LEVELS]) -> [i64; LEVELS] {
+        let mut bits = self.units_per_one().into_iter();
+        sums.map(|lanes| {
+            let per_one = power_of_two(bits.next().unwrap_or_default());
+            lanes.into_iter().map(|sum| (sum * per_one) as i64).sum()
+        })
+    }
+
+    fn join(self, units: [i64; LEVELS]) -> f64 {
+        let all = units.into_iter().fold(0, |sum, units| (sum << (self.bits + 1)) + i128::from(units));
+        all as f64 * power_of_two(-self.units_per_one()[LEVELS - 1]) * power_of_two(self.exponent)
     }
 }
 
@@ -150,7 +196,11 @@ mod tests {
         assert_eq!(on_ranks(2, &[0.0, -0.0, 0.0]), 0.0);
         assert_eq!(on_ranks(2, &[1e300, 1e300, -1e300]), 1e300);
         assert_eq!(on_ranks(2, &[1e-300, 2e-300, -1e-300]), 2e-300);
-        assert!(on_ranks(2, &[1.0, f64::NAN, 2.0]).is_nan());
+        for place in [0, 1, 11, 17, 19] {
+            let mut numbers = [1.0; 20];
+            numbers[place] = f64::NAN;
+            assert!(on_ranks(2, &numbers).is_nan());
+        }
         assert_eq!(on_ranks(2, &[1.0, f64::INFINITY, 2.0]), f64::INFINITY);
         // What is cut off is below 2^-60 of the largest term.
         assert!((on_ranks(3, &[1.0, 1e-17, -1.0]) - 1e-17).abs() < 0.5f64.powi(60) * 1e-6);

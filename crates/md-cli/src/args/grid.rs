@@ -1,5 +1,6 @@
 //! Arguments of the applications on grids.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -28,6 +29,9 @@ pub struct GridArgs {
     /// The timeline.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Go on from a checkpoint, or from the newest in a folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub resume: Option<PathBuf>,
 }
 
 impl GridArgs {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::ProgressMode;
 pub use grid::GridArgs;
@@ -67,7 +67,7 @@ pub enum Command {
     /// List the halo backends and whether they are available here
     Backends,
     /// Print the JSON Schema of a scenario, for editors
-    Schema,
+    Schema(SchemaArgs),
 }
 
 /// A scenario and its overrides.
@@ -146,10 +146,30 @@ pub struct RunArgs {
     pub resume: Option<PathBuf>,
 }
 
+/// Arguments of `schema`.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct SchemaArgs {
+    /// Of which scenarios
+    #[arg(value_enum, default_value_t)]
+    pub kind: ScenarioKind,
+}
+
+/// Kinds of scenarios, after the commands that run them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ScenarioKind {
+    /// Particles
+    #[default]
+    Run,
+    /// Fields on a grid
+    Stencil,
+    /// A flow
+    Lbm,
+}
+
 /// Arguments of `inspect`.
 #[derive(Debug, Clone, Args)]
 pub struct InspectArgs {
-    /// A checkpoint, or a folder of which the newest is meant
+    /// A trajectory, a checkpoint, or a folder of which the newest checkpoint is meant
     #[arg(value_name = "FILE|DIR")]
     pub file: PathBuf,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::layout::{BLOCK_ROWS, ENTRY, Layout, MAGIC, PREAMBLE, WORD, read_at};
-use crate::scenario::{Scenario, effective_toml};
+use crate::scenario::{Model, effective_toml};
 
 /// The text is short, but scenarios may be long.
 const MOST_TEXT: u64 = 64 << 20;
@@ -23,13 +23,13 @@ pub struct Header {
     pub time: f64,
     /// The stage of the run.
     pub stage: BegunStage,
-    /// Particles of the whole system.
+    /// Particles of the whole system; of a grid, its nodes.
     pub atoms: u64,
     /// Number of species.
     pub species: u64,
     /// Ranks that wrote it.
     pub ranks: u64,
-    /// Words per particle.
+    /// Words per particle or node.
     pub row_words: u64,
     /// Rows of a block.
     pub block_rows: u64,
@@ -37,15 +37,29 @@ pub struct Header {
     pub bytes: u64,
     /// Box, lower corner and lengths, \[length\].
     pub domain: [[f64; 3]; 2],
+    /// Of an application on a grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<SavedNodes>,
     /// The outputs that go on, as they were.
     pub outputs: Vec<OutputMark>,
     /// What outputs that write at the end had gathered.
     #[serde(default)]
     pub memories: Vec<OutputMemory>,
-    /// [`md_engine::SavedState::shared`].
+    /// [`md_engine::SavedState::shared`], or [`md_grid::Resumable::shared_words`].
     pub shared: Vec<u64>,
     /// The scenario with all defaults filled in.
     pub scenario: String,
+}
+
+/// An application on a grid, and who had which of its nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedNodes {
+    /// What is computed, as in summary.json.
+    pub kind: String,
+    /// Nodes along x, y and z.
+    pub nodes: [usize; 3],
+    /// Ranks along x, y and z.
+    pub ranks: [usize; 3],
 }
 
 /// A stage under way.
@@ -138,16 +152,17 @@ impl Header {
         }
         if !fits || ranks == 0 || !(1..=bytes / WORD).contains(&row_words) {
             return Err(format!(
-                "it is damaged: {ranks} ranks and {row_words} words per particle do not fit into {bytes} bytes"
+                "it is damaged: {ranks} ranks and {row_words} words per row do not fit into {bytes} bytes"
             ));
         }
         Ok((self, Layout { index, ranks, row_words }))
     }
 
     /// Keys of the scenario by which results depend to the last bit, that are not as they were, and both values.
-    pub fn differences(&self, scenario: &Scenario) -> Vec<String> {
-        let then = entries(&self.scenario);
-        let now = entries(&effective_toml(scenario));
+    pub fn differences<M: Model>(&self, scenario: &M) -> Vec<String> {
+        let free = if self.nodes.is_some() { &FREE_ON_GRIDS[..] } else { &FREE };
+        let then = entries(&self.scenario, free);
+        let now = entries(&effective_toml(scenario), free);
         let mut keys: Vec<&String> = then.iter().chain(&now).map(|(key, _)| key).collect();
         keys.sort();
         keys.dedup();
@@ -173,7 +188,7 @@ fn foreign(path: &Path) -> String {
 }
 
 /// Keys that change no bit of what follows, or that the checkpoint itself decides.
-const FREE: [&str; 13] = [
+const FREE: [&str; 12] = [
     "simulation.title",
     "simulation.steps",
     "simulation.max_drift",
@@ -185,21 +200,42 @@ const FREE: [&str; 13] = [
     "parallel.between_nodes",
     "parallel.chunk",
     "parallel.overlap",
-    "parallel.watchdog_s",
     "parallel.rma",
 ];
 
-/// All keys of a scenario with their values, but for those.
-fn entries(scenario: &str) -> Vec<(String, String)> {
+/// The same on grids, whose bits depend neither on ranks nor on the way that messages take.
+const FREE_ON_GRIDS: [&str; 18] = [
+    "stencil.title",
+    "stencil.steps",
+    "stencil.grid",
+    "stencil.grid_per_rank",
+    "lbm.title",
+    "lbm.steps",
+    "lbm.initial",
+    "lbm.pattern",
+    "output",
+    "parallel.backend",
+    "parallel.between_nodes",
+    "parallel.chunk",
+    "parallel.exchange",
+    "parallel.grid",
+    "parallel.messages",
+    "parallel.overlap",
+    "parallel.threads",
+    "parallel.rma",
+];
+
+/// All keys of a scenario with their values, but for those that are free.
+fn entries(scenario: &str, free: &[&str]) -> Vec<(String, String)> {
     let table: Table = scenario.parse().unwrap_or_default();
     let mut all = Vec::new();
     flatten("", &Value::Table(table), &mut all);
     let is_free = |key: &str| {
-        FREE.iter()
+        free.iter()
             .any(|free| key.strip_prefix(free).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     };
     // Ranks that are threads are counted by the world.
-    all.retain(|(key, _)| !is_free(key) && key != "parallel.ranks");
+    all.retain(|(key, _)| !is_free(key) && key != "parallel.ranks" && key != "parallel.watchdog_s");
     all
 }
 
@@ -226,8 +262,8 @@ mod tests {
                 "[simulation]\nsteps = {steps}\n[parallel]\nthreads = {threads}\nbackend = \"{backend}\"\n[[species]]\nmass = 1.0\n"
             )
         };
-        assert_eq!(entries(&text(1, 10, "p2p")), entries(&text(1, 20, "local")));
-        let found = entries(&text(2, 10, "p2p"));
+        assert_eq!(entries(&text(1, 10, "p2p"), &FREE), entries(&text(1, 20, "local"), &FREE));
+        let found = entries(&text(2, 10, "p2p"), &FREE);
         assert_eq!(
             found,
             [("parallel.threads", "2"), ("species[0].mass", "1.0")]

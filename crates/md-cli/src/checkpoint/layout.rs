@@ -30,7 +30,7 @@ pub(super) const ENTRY: u64 = 3 * WORD;
 /// Rows of a block, whose bytes are written by one call: half a megabyte.
 pub(super) const BLOCK_ROWS: u64 = 4096;
 
-/// Sizes of a file: where its index begins, its ranks, words per particle.
+/// Sizes of a file: where its index begins, its ranks, words per row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) index: u64,
@@ -43,7 +43,7 @@ pub(super) struct Layout {
 pub(super) struct Slab {
     /// Where it begins.
     pub(super) at: u64,
-    /// Particles.
+    /// Particles or nodes.
     pub(super) rows: u64,
 }
 
@@ -107,7 +107,7 @@ impl Layout {
         // The first of the two keeps the product in the second in range.
         let fits = at >= self.slabs() && rows <= room / self.row_bytes() && self.slab_bytes(rows) <= room;
         if !fits {
-            return Err(format!("it is damaged: {rows} particles of rank {rank} do not fit at byte {at}"));
+            return Err(format!("it is damaged: {rows} rows of rank {rank} do not fit at byte {at}"));
         }
         Ok(Slab { at, rows })
     }

@@ -1,7 +1,7 @@
 //! Checkpoints: files from which a run goes on.
 //!
-//! What a checkpoint has to hold is the engine's matter ([`md_engine::SavedState`]): words that all ranks have alike, and rows of
-//! words, one per particle, in each rank's order. Here they become a file and come back:
+//! What a checkpoint has to hold is the engine's matter ([`md_engine::SavedState`], [`md_grid::Resumable`]): words that all ranks have alike, and
+//! rows of words, one per particle or node, in each rank's order. Here they become a file and come back:
 //!
 //! | file | |
 //! | --- | --- |
@@ -10,6 +10,7 @@
 //! | `observer` | when a checkpoint is written, and which older ones stay |
 //! | `write` | all ranks write into one file |
 //! | `read` | all ranks read it, whoever wrote it |
+//! | `grid` | the same for the nodes of a grid |
 //! | `choice` | which file `--resume` means |
 //!
 //! **Written in parallel.** Every rank writes its slab at its own place in one file, by positioned writes of the system, so the folder has to be on a
@@ -22,6 +23,7 @@
 //! **Checked.** Header, index and every block of particles carry a CRC-32.
 
 mod choice;
+mod grid;
 mod header;
 mod layout;
 mod observer;
@@ -30,11 +32,13 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use header::{BegunStage, Header, OutputMark, OutputMemory};
+pub use grid::read_nodes;
+pub use header::{BegunStage, Header, OutputMark, OutputMemory, SavedNodes};
 pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, inspect, read};
 
 pub(crate) use choice::{file_name, is_own, step_of};
+pub(crate) use write::sum_before;
 
 /// A checkpoint that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

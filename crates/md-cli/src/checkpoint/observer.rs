@@ -4,11 +4,13 @@ use std::fs;
 
 use md_comm::World;
 use md_engine::{Needs, ObserverError, Snapshot};
+use md_grid::Application;
 
 use super::choice::in_folder;
 use super::file_name;
-use super::header::{BegunStage, Header};
-use super::write::{Place, Sizes, WriteError, write};
+use super::header::{BegunStage, Header, SavedNodes};
+use super::write::{NodeRows, Place, Rows, Sizes, WriteError, write};
+use crate::error::RunError;
 use crate::output::run_output::Kept;
 use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Checkpoint;
@@ -32,8 +34,19 @@ pub struct Root<'a> {
     pub directory: &'a OutputDirectory,
     /// The effective scenario.
     pub scenario: String,
-    /// Number of species.
+    /// Number of species; of a grid, 0.
     pub species: u64,
+}
+
+/// What a checkpoint is made of.
+struct Moment<'s> {
+    step: u64,
+    time: f64,
+    /// Lower corner and lengths.
+    domain: [[f64; 3]; 2],
+    nodes: Option<SavedNodes>,
+    shared: Vec<u64>,
+    rows: &'s dyn Rows,
 }
 
 impl<'a> Checkpoints<'a> {
@@ -55,10 +68,15 @@ impl<'a> Checkpoints<'a> {
 
     /// Whether one is written after this step: then the state is needed.
     pub fn due(&self, step: u64) -> Option<Needs> {
+        self.is_due(step).then_some(Needs::SAVED_STATE)
+    }
+
+    /// Whether one is written after this step.
+    pub fn is_due(&self, step: u64) -> bool {
         let every = self.when.map(|checkpoint| checkpoint.every);
         let is_last = step == self.last_step && (self.ends_early || every.is_some());
         let is_due = is_last || every.is_some_and(|every| step.is_multiple_of(every));
-        (is_due && step > self.first_step).then_some(Needs::SAVED_STATE)
+        is_due && step > self.first_step
     }
 
     /// Writes one, with what it keeps of the outputs. *Collective.*
@@ -66,10 +84,49 @@ impl<'a> Checkpoints<'a> {
     /// # Errors
     /// The disk; communication.
     pub fn write(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), ObserverError> {
-        self.write_file(now, kept).map_err(|error| match error {
+        let Some(state) = &now.saved else { return Ok(()) };
+        let moment = Moment {
+            step: now.step,
+            time: now.time,
+            domain: [now.domain.origin, now.domain.lengths],
+            nodes: None,
+            shared: state.shared.to_vec(),
+            rows: state,
+        };
+        self.write_file(&moment, kept).map_err(|error| match error {
             WriteError::Output(error) => error.into(),
             WriteError::Communication(error) => error.into(),
         })
+    }
+
+    /// The same of an application on a grid. *Collective.*
+    ///
+    /// # Errors
+    /// The disk; communication.
+    pub fn write_nodes<A: Application + ?Sized>(
+        &self,
+        step: u64,
+        app: &A,
+        nodes: &SavedNodes,
+        kept: Vec<Kept>,
+    ) -> Result<(), RunError> {
+        let moment = Moment {
+            step,
+            time: step as f64,
+            domain: [[0.0; 3], nodes.nodes.map(|count| count as f64)],
+            nodes: Some(nodes.clone()),
+            shared: app.shared_words(),
+            rows: &NodeRows(app),
+        };
+        self.write_file(&moment, kept).map_err(|error| match error {
+            WriteError::Output(error) => error.into(),
+            WriteError::Communication(error) => error.into(),
+        })
+    }
+
+    /// No step follows this one, as planned or not.
+    pub fn last_is(&mut self, step: u64) {
+        self.last_step = step;
     }
 
     /// The run ends early, after this step.
@@ -77,13 +134,12 @@ impl<'a> Checkpoints<'a> {
         (self.last_step, self.ends_early) = (step, true);
     }
 
-    fn write_file(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), WriteError> {
-        let Some(state) = &now.saved else { return Ok(()) };
-        let sizes = Sizes::of(state, self.world)?;
+    fn write_file(&self, now: &Moment, kept: Vec<Kept>) -> Result<(), WriteError> {
+        let sizes = Sizes::of(now.rows, self.world)?;
         // What cannot be had on rank 0 is an error there before anything is written; the others wait for it in vain, and are ended.
         let prepare = |root: &Root| root.prepare(now, &sizes, self.stage, self.world, kept);
         let root = self.root.as_ref().map(prepare).transpose()?;
-        write(state, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
+        write(now.rows, &sizes, root.as_ref().map(|(place, header)| (place, header)), self.world)?;
         self.root.as_ref().map_or(Ok(()), |root| root.keep(self.when, now.step))?;
         Ok(())
     }
@@ -92,15 +148,13 @@ impl<'a> Checkpoints<'a> {
 impl Root<'_> {
     fn prepare(
         &self,
-        now: &Snapshot,
+        now: &Moment,
         sizes: &Sizes,
         stage: BegunStage,
         world: &dyn World,
         kept: Vec<Kept>,
     ) -> Result<(Place, Header), OutputError> {
         let [unfinished, finished] = self.directory.places_of(&file_name(now.step))?;
-        let (row_words, shared) =
-            now.saved.as_ref().map_or((0, Vec::new()), |state| (state.row_words(), state.shared.to_vec()));
         let header = Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             step: now.step,
@@ -109,13 +163,14 @@ impl Root<'_> {
             atoms: sizes.atoms,
             species: self.species,
             ranks: world.ranks() as u64,
-            row_words: row_words as u64,
+            row_words: now.rows.row_words() as u64,
             block_rows: super::layout::BLOCK_ROWS,
             bytes: 0,
-            domain: [now.domain.origin, now.domain.lengths],
+            domain: now.domain,
+            nodes: now.nodes.clone(),
             outputs: kept.iter().filter_map(|kept| kept.mark.clone()).collect(),
             memories: kept.into_iter().filter_map(|kept| kept.memory).collect(),
-            shared,
+            shared: now.shared.clone(),
             scenario: self.scenario.clone(),
         };
         Ok((Place { unfinished, finished }, header))

@@ -9,7 +9,7 @@ use md_engine::{Continuation, Restored, Setup};
 use super::choice::{chosen, older};
 use super::header::Header;
 use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, OutputMark};
+use super::{CheckpointError, OutputMark, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::printable::escaped;
@@ -44,6 +44,10 @@ pub fn read(
     setup: &Setup,
 ) -> Result<(Resumed, Restored), RunError> {
     let (path, header, index) = read_header(world, path)?;
+    if let Some(SavedNodes { kind, .. }) = &header.nodes {
+        let problem = format!("it is of `{kind}` on a grid, not of particles");
+        return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
+    }
     let (then, now) = ([header.atoms, header.species], [setup.atoms(), setup.config.masses.len() as u64]);
     if then != now {
         let ([atoms, species], [own, own_species]) = (then, now);
@@ -51,17 +55,7 @@ pub fn read(
             format!("it has {atoms} particles of {species} species, the scenario {own} of {own_species}");
         return Err(RunError::Checkpoint(CheckpointError::new(path, problem)));
     }
-    let steps = inputs.scenario.simulation.steps;
-    if header.step >= steps {
-        let done = header.step;
-        return Err(RunError::Checkpoint(CheckpointError {
-            advice: Some(format!(
-                "nothing is left to do: ask for more steps, as in --steps {}",
-                done.saturating_add(steps.max(1))
-            )),
-            ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
-        }));
-    }
+    expect_steps_left(&path, &header, inputs.scenario.simulation.steps)?;
     let (stage, stages) = (header.stage.number, inputs.scenario.stages());
     let Some(plan) = stages.get(stage) else {
         let problem = format!("it is of stage {}, and the run has {}", stage.saturating_add(1), stages.len());
@@ -91,8 +85,23 @@ pub fn read(
     Ok((Resumed { path, header, differences }, Restored { shared, row_words, rows, continuation }))
 }
 
+/// Something must be left to do of so many steps.
+pub(super) fn expect_steps_left(path: &Path, header: &Header, steps: u64) -> Result<(), RunError> {
+    let done = header.step;
+    if done < steps {
+        return Ok(());
+    }
+    Err(RunError::Checkpoint(CheckpointError {
+        advice: Some(format!(
+            "nothing is left to do: ask for more steps, as in --steps {}",
+            done.saturating_add(steps.max(1))
+        )),
+        ..CheckpointError::new(path, format!("it is of step {done}, and the run has {steps} steps"))
+    }))
+}
+
 /// The file, its header and where its index begins, on all ranks. *Collective.*
-fn read_header(world: &dyn World, path: &Path) -> Result<(PathBuf, Header, u64), RunError> {
+pub(super) fn read_header(world: &dyn World, path: &Path) -> Result<(PathBuf, Header, u64), RunError> {
     let own = (world.rank() == 0).then(|| -> Result<_, CheckpointError> {
         let path = chosen(path)?;
         let read =
@@ -155,7 +164,12 @@ fn read_rows(file: &File, layout: &Layout, blocks: &[Block]) -> Result<Vec<u64>,
 }
 
 /// Reads the rows of a block into `bytes`, and checks them.
-fn read_block(file: &File, layout: &Layout, block: Block, bytes: &mut Vec<u8>) -> Result<(), String> {
+pub(super) fn read_block(
+    file: &File,
+    layout: &Layout,
+    block: Block,
+    bytes: &mut Vec<u8>,
+) -> Result<(), String> {
     let length = layout.bytes_of(block) as usize;
     let Block { rank, number, at, .. } = block;
     bytes.resize(length + WORD as usize, 0);
@@ -173,7 +187,7 @@ fn read_block(file: &File, layout: &Layout, block: Block, bytes: &mut Vec<u8>) -
 }
 
 /// What any rank has found wrong, on all ranks; of several the last. *Collective.*
-fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) -> Result<T, RunError> {
+pub(super) fn agree<T>(world: &dyn World, path: &Path, mine: Result<T, String>) -> Result<T, RunError> {
     let mut speaker = [if mine.is_err() { world.rank() as u64 + 1 } else { 0 }];
     world.reduce(&mut speaker, Reduction::Highest)?;
     let Some(speaker) = speaker[0].checked_sub(1) else {
@@ -200,7 +214,7 @@ pub fn inspect(path: &Path) -> Result<String, CheckpointError> {
             layout.blocks(rank, slab).try_for_each(|block| read_block(&file, &layout, block, &mut bytes))?;
         }
         if rows.iter().sum::<u64>() != header.atoms {
-            return Err(format!("it is damaged: its index does not have {} particles", header.atoms));
+            return Err(format!("it is damaged: its index does not have {} rows", header.atoms));
         }
         Ok((header, rows))
     };
@@ -210,15 +224,36 @@ pub fn inspect(path: &Path) -> Result<String, CheckpointError> {
 
 fn described(path: &Path, header: &Header, rows: &[u64]) -> String {
     let Header {
-        version, step, time, atoms, ranks, bytes, domain: [origin, lengths], outputs, scenario, ..
+        version,
+        step,
+        time,
+        atoms,
+        ranks,
+        bytes,
+        domain: [origin, lengths],
+        nodes,
+        outputs,
+        scenario,
+        ..
     } = header;
     let (least, most) = (rows.iter().min().unwrap_or(&0), rows.iter().max().unwrap_or(&0));
     let outputs =
         outputs.iter().map(|OutputMark { file, bytes, .. }| format!("output        {file}, {bytes} bytes\n"));
     let outputs = outputs.collect::<String>();
+    let (system, rows) = match nodes {
+        None => {
+            let system = format!(
+                "time          {time:?}\nparticles     {atoms}\nbox           {lengths:?} from {origin:?}\n"
+            );
+            (system, "particles")
+        }
+        Some(SavedNodes { kind, nodes, ranks }) => {
+            let system = format!("kind          {kind}\nnodes         {nodes:?}\nrank grid     {ranks:?}\n");
+            (system, "nodes")
+        }
+    };
     escaped(&format!(
-        "checkpoint    {}\nwritten by    md {version}\nstep          {step}\ntime          {time:?}\nparticles     {atoms}\n\
-         box           {lengths:?} from {origin:?}\nranks         {ranks} with {least} to {most} particles\n\
+        "checkpoint    {}\nwritten by    md {version}\nstep          {step}\n{system}ranks         {ranks} with {least} to {most} {rows}\n\
          size          {bytes} bytes\nchecksums     all right\n{outputs}\n# the scenario\n\n{scenario}",
         path.display()
     ))

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use bytemuck::cast_slice;
 use md_comm::{CommError, Reduction, World};
 use md_engine::SavedState;
+use md_grid::Application;
 
 use super::header::Header;
 use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
@@ -30,6 +31,54 @@ pub(super) enum WriteError {
     Communication(#[from] CommError),
 }
 
+/// The rows of a rank: one per particle, or per node.
+pub(super) trait Rows {
+    /// Words of each.
+    fn row_words(&self) -> usize;
+
+    /// How many.
+    fn rows(&self) -> usize;
+
+    /// Appends one.
+    fn append_row(&self, index: usize, words: &mut Vec<u64>);
+}
+
+impl Rows for SavedState<'_> {
+    fn row_words(&self) -> usize {
+        self.row_words()
+    }
+
+    fn rows(&self) -> usize {
+        self.rows()
+    }
+
+    fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.append_row(index, words);
+    }
+}
+
+/// The own nodes of an application on a grid, z fastest.
+pub(super) struct NodeRows<'a, A: ?Sized>(pub(super) &'a A);
+
+impl<A: Application + ?Sized> Rows for NodeRows<'_, A> {
+    fn row_words(&self) -> usize {
+        self.0.words_per_node()
+    }
+
+    fn rows(&self) -> usize {
+        self.0.layout().own_nodes()
+    }
+
+    fn append_row(&self, index: usize, words: &mut Vec<u64>) {
+        self.0.append_node(node_of_row(index, self.0.layout().size()), words);
+    }
+}
+
+/// The node of a row, counted from the first one of its rank.
+pub(super) fn node_of_row(row: usize, [_, y, z]: [usize; 3]) -> [usize; 3] {
+    [row / (y * z), row / z % y, row % z]
+}
+
 /// Rows of all ranks, and sizes that follow from them, before it is known where the index begins.
 pub(super) struct Sizes {
     layout: Layout,
@@ -37,13 +86,13 @@ pub(super) struct Sizes {
     before: u64,
     /// Bytes of all slabs.
     all: u64,
-    /// Particles of all ranks.
+    /// Particles or nodes of all ranks.
     pub(super) atoms: u64,
 }
 
 impl Sizes {
     /// *Collective.*
-    pub(super) fn of(state: &SavedState, world: &dyn World) -> Result<Self, CommError> {
+    pub(super) fn of(state: &dyn Rows, world: &dyn World) -> Result<Self, CommError> {
         let layout = Layout { index: 0, ranks: world.ranks() as u64, row_words: state.row_words() as u64 };
         let rows = state.rows() as u64;
         let own = layout.slab_bytes(rows);
@@ -60,7 +109,7 @@ impl Sizes {
 }
 
 /// What the ranks before this one have together, with messages that grow with none of them. *Collective.*
-fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
+pub(crate) fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
     let (rank, mut sum, mut by) = (world.rank(), own, 1);
     // `sum` is that of the ranks rank - by + 1 ..= rank.
     while by < world.ranks() {
@@ -78,7 +127,7 @@ fn sum_before(own: u64, world: &dyn World) -> Result<u64, CommError> {
 /// # Errors
 /// [`OutputError::Write`] on the ranks that could not; communication.
 pub(super) fn write(
-    state: &SavedState,
+    state: &dyn Rows,
     sizes: &Sizes,
     root: Option<(&Place, &Header)>,
     world: &dyn World,
@@ -156,7 +205,7 @@ fn complete(header: &Header, sizes: &Sizes) -> io::Result<Vec<u8>> {
     }
 }
 
-fn write_slab(state: &SavedState, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
+fn write_slab(state: &dyn Rows, layout: &Layout, before: u64, rank: u64, path: &Path) -> io::Result<()> {
     let slab = Slab { at: layout.slabs() + before, rows: state.rows() as u64 };
     let file = File::options().write(true).open(path)?;
     file.write_all_at(&slab.entry(), layout.entry(rank))?;

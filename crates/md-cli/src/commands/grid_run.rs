@@ -1,33 +1,32 @@
 //! What all applications on grids share: outputs, the step loop, ending early, the report.
 
+mod steps;
+
 use std::path::{Path, PathBuf};
 
 use md_comm::World;
 use md_engine::{Phase, RankTiming, Timings};
-use md_grid::{Application, Decomposition, GridError, Progress as Found, application};
+use md_grid::{Application, Decomposition, application};
 use md_lab::trace::TracedWorld;
+use serde_json::{Map, Value};
 
 use super::timeline::write_timeline;
 use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
-use crate::early_end::{EarlyEnd, Ended};
+use crate::checkpoint::{self, Checkpoints, Resumed, SavedNodes};
+use crate::early_end::EarlyEnd;
 use crate::error::RunError;
 use crate::grid_inputs::{GridInputs, GridModel};
 use crate::output::breakdown::phase_table;
 use crate::output::grid::{
-    GridContext, GridFacts, GridThermoWriter, halo_s, header_line, phases, row_line, summary_json,
-    timing_csv, timing_ranks_csv,
+    GridContext, GridFacts, halo_s, phases, summary_json, timing_csv, timing_ranks_csv,
 };
-use crate::output::{
-    KnownFile, OutputDirectory, OutputError, Progress, ProgressMode, RecordFile, ResultFiles, Screen,
-    Verbosity,
-};
+use crate::output::run_output::Kept;
+use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles};
 use crate::scenario::effective_toml;
+use crate::session::note;
 use md_lab::significant;
-use serde_json::{Map, Value};
-
-/// After so many steps the ranks ask each other whether to end.
-const LONGEST_SILENCE: u64 = 20;
+use steps::{Console, End, Span, Steps};
 
 /// What one application writes and knows beside what all do. Everything is *collective*.
 pub(super) trait Extension<A: ?Sized> {
@@ -39,6 +38,14 @@ pub(super) trait Extension<A: ?Sized> {
 
     /// Further keys of summary.json, on rank 0.
     fn summary(&self, app: &A, timings: &Timings) -> Map<String, Value>;
+
+    /// What a checkpoint has to know of the files that grow, on rank 0.
+    ///
+    /// # Errors
+    /// The disk.
+    fn kept(&self) -> Result<Vec<Kept>, OutputError> {
+        Ok(Vec::new())
+    }
 
     /// Completes the files that grow.
     ///
@@ -73,90 +80,71 @@ impl<A: ?Sized> Extension<A> for NoExtension {
     }
 }
 
-/// How a run is to be shown.
-#[derive(Clone, Copy)]
-pub(super) struct Show<'a> {
-    verbosity: Verbosity,
-    progress: ProgressMode,
-    /// Where its timeline goes, and the world that records it.
-    timeline: Option<&'a Path>,
-    traced: Option<&'a TracedWorld<'a>>,
+/// What a run is made of, on this rank.
+pub(super) struct GridJob<'r, M> {
+    pub world: &'r dyn World,
+    /// The same, where a timeline is wanted.
+    pub traced: Option<&'r TracedWorld<'r>>,
+    pub inputs: &'r GridInputs<M>,
+    pub decomposition: &'r Decomposition,
+    /// With the steps that are wanted.
+    pub context: GridContext,
+    pub args: &'r GridArgs,
+    pub early_end: &'r EarlyEnd,
 }
 
-impl<'a> Show<'a> {
-    /// As the arguments say.
-    pub(super) fn of(args: &'a GridArgs, traced: Option<&'a TracedWorld<'a>>) -> Self {
-        let (verbosity, timeline) = (Verbosity::unless(args.quiet), args.trace.trace.as_deref());
-        Self { verbosity, progress: args.progress, timeline, traced }
-    }
-}
-
-/// How a step loop has ended.
-struct Loop {
-    done: u64,
-    ended: Reason,
-    ends: [Vec<f64>; 2],
-}
-
-/// Why.
-#[derive(Debug, Clone, Copy)]
-enum Reason {
-    Converged,
-    Other(Ended),
-}
-
-impl Reason {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Converged => "converged",
-            Self::Other(ended) => ended.name(),
-        }
-    }
-}
-
-/// Runs an application for at most so many steps, and writes its files. `context` has the steps that are wanted. *Collective.*
+/// Runs an application for at most so many steps, or goes on with it, and writes its files. *Collective.*
 ///
 /// # Errors
 /// See [`RunError`].
 pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
-    world: &dyn World,
-    inputs: &GridInputs<M>,
-    decomposition: &Decomposition,
-    context: GridContext,
-    show: Show,
-    early_end: &EarlyEnd,
-    open: impl FnOnce(Option<&OutputDirectory>) -> Result<(Box<A>, E), RunError>,
+    job: &GridJob<M>,
+    mut app: Box<A>,
+    extend: impl FnOnce(Option<&OutputDirectory>, Option<&Resumed>) -> Result<E, RunError>,
 ) -> Result<(), RunError> {
-    let elsewhere: Vec<PathBuf> = show.timeline.iter().map(|path| path.to_path_buf()).collect();
-    let directory = open_on_root(world, || output_directory(inputs, &elsewhere))?;
+    let GridJob { world, traced, inputs, decomposition, context, args, early_end } = job;
+    let world = *world;
+    // Whether a run can go on is known before the outputs of the one before it are touched.
+    let resumed = job.resume(&mut *app)?;
+    let resumed = resumed.as_ref();
+    let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
+    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere))?;
     let crowding = warn_of_crowding(world, context.threads)?;
-    let (mut app, mut extension) = open(directory.as_ref())?;
+    let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
-    let files = || {
+    let console = || {
         let directory = directory.as_ref().ok_or(RunError::OutputElsewhere)?;
-        Ok::<_, RunError>(Console::open(directory, app.columns(), &context, show)?)
+        Ok::<_, RunError>(Console::open(directory, app.columns(), context, args, resumed)?)
     };
-    let mut console = open_on_root(world, files)?;
+    let mut console = open_on_root(world, console)?;
     let timeline = console.as_mut().and_then(|console| console.timeline.take());
     let sent_before = app.traffic();
     let watch = |traced: &TracedWorld| traced.start(|observer| app.clock().observe(observer));
-    show.traced.map_or(Ok(()), watch)?;
-    let (steps, interval) = (context.steps, inputs.scenario.output().thermo.every);
-    let span = Span { steps, interval };
-    let Loop { done, ended, ends } =
-        step_loop(world, &mut *app, &mut extension, &mut console, span, early_end)?;
-    show.traced.map_or(Ok(()), TracedWorld::stop)?;
-    let timing = application::timing(&mut *app, done, sent_before);
+    traced.map_or(Ok(()), watch)?;
+    let mut steps = Steps {
+        world,
+        early_end,
+        console,
+        extension,
+        checkpoints: job.checkpoints(directory.as_ref(), resumed),
+        nodes: job.saved_nodes(),
+        span: job.span(resumed),
+    };
+    let End { done, ended, ends } = steps.run(&mut *app)?;
+    traced.map_or(Ok(()), TracedWorld::stop)?;
+    let made = done - steps.span.first;
+    let Steps { console, extension, .. } = steps;
+    let timing = application::timing(&mut *app, made, sent_before);
     let timings = Timings::reduce(&timing, world)?;
     let ranks = timing.gather(ROOT, world)?;
     let fingerprint = application::fingerprint(&*app, world, decomposition)?;
-    let timeline =
-        write_timeline(show.traced, timeline, &GridContext { steps: done, ..context.clone() }, done)?;
-    if let Some((mut console, directory)) = console.zip(directory) {
-        let updates = timings.owned.avg * context.ranks as f64 * context.fields as f64 * done as f64;
+    let made_context = GridContext { steps: made, ..context.clone() };
+    let timeline = write_timeline(*traced, timeline, &made_context, done)?;
+    if let Some((console, directory)) = console.zip(directory) {
         let facts = GridFacts {
             wall_s: timings.phase(Phase::Total).seconds.max,
-            updates,
+            updates: timings.owned.avg * context.ranks as f64 * context.fields as f64 * made as f64,
+            resumed_from_step: resumed.map(|resumed| resumed.header.step),
             ended: ended.name(),
             columns: app.columns(),
             ends,
@@ -167,142 +155,99 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
             more: extension.summary(&*app, &timings),
             git: env!("MD_GIT"),
         };
-        let context = GridContext { steps: done, ..context };
-        console.progress.finish();
-        write(&directory, &timings, &ranks, &context, &facts)?;
-        console.thermo.finish()?;
-        directory.finish()?;
-        let timeline = timeline?;
-        console.screen.print(&report(&timings, &context, &facts));
-        console.screen.print(&timeline);
-        console.screen.finish()?;
+        conclude(&directory, console, (&timings, &ranks), &made_context, &facts, timeline)?;
     }
     extension.finish()?;
     let shortfall = app.shortfall();
     app.finalise()?;
-    match ended {
-        Reason::Other(Ended::Signal(signal)) => Err(RunError::Signalled { signal, done, steps }),
-        Reason::Other(Ended::AsPlanned) => {
-            shortfall.map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem })))
-        }
-        Reason::Converged | Reason::Other(Ended::WallTime) => Ok(()),
+    ended.into_result([done, context.steps], shortfall)
+}
+
+impl<M: GridModel> GridJob<'_, M> {
+    /// Reads the checkpoint that the arguments name. *Collective.*
+    fn resume<A: Application + ?Sized>(&self, app: &mut A) -> Result<Option<Resumed>, RunError> {
+        let scenario = (&self.inputs.scenario, self.context.steps);
+        let read = |path: &PathBuf| {
+            let resumed = checkpoint::read_nodes(self.world, path, scenario, &self.saved_nodes(), app)?;
+            if self.world.rank() == ROOT && !self.args.quiet {
+                note_resumption(&resumed);
+            }
+            Ok(resumed)
+        };
+        self.args.resume.as_ref().map(read).transpose()
+    }
+
+    fn saved_nodes(&self) -> SavedNodes {
+        let decomposition = self.decomposition;
+        let kind = self.context.kind.clone();
+        SavedNodes { kind, nodes: decomposition.nodes(), ranks: decomposition.ranks() }
+    }
+
+    fn span(&self, resumed: Option<&Resumed>) -> Span {
+        let interval = self.inputs.scenario.output().thermo.every;
+        let first = resumed.map_or(0, |resumed| resumed.header.step);
+        Span { first, last: self.context.steps, interval }
+    }
+
+    fn checkpoints<'d>(
+        &'d self,
+        directory: Option<&'d OutputDirectory>,
+        resumed: Option<&Resumed>,
+    ) -> Checkpoints<'d> {
+        let Span { first, last, .. } = self.span(resumed);
+        let root = directory.map(|directory| checkpoint::Root {
+            directory,
+            scenario: effective_toml(&self.inputs.scenario),
+            species: 0,
+        });
+        Checkpoints::new(self.world, self.inputs.scenario.output().checkpoint, [first, last], root)
+    }
+}
+
+/// Says from where a run goes on, and what is not as it was.
+fn note_resumption(resumed: &Resumed) {
+    let (path, step) = (resumed.path.display(), resumed.header.step);
+    note(&format!("going on after step {step}, from `{path}`"));
+    if !resumed.differences.is_empty() {
+        note(&format!("not as it was: {}", resumed.differences.join("; ")));
     }
 }
 
 /// The directory of the scenario's results, with the effective scenario in it; other results go elsewhere.
 pub(super) fn output_directory<M: GridModel>(
     inputs: &GridInputs<M>,
+    resumed: Option<&Resumed>,
     elsewhere: &[PathBuf],
 ) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;
-    let results = ResultFiles { elsewhere, ..ResultFiles::default() };
+    let going_on = resumed.map(|resumed| (resumed.header.step, &resumed.header.outputs[..]));
+    let results = ResultFiles { going_on, elsewhere, ..ResultFiles::default() };
     let directory = OutputDirectory::for_scenario(path, &results, &[read], effective.as_bytes())?;
     note_lock(&directory);
     Ok(directory)
 }
 
-/// What rank 0 shows and writes row by row.
-struct Console {
-    screen: Screen,
-    progress: Progress,
-    thermo: GridThermoWriter,
-    /// For `--trace`.
-    timeline: Option<RecordFile>,
-}
-
-impl Console {
-    fn open(
-        directory: &OutputDirectory,
-        columns: &[&str],
-        context: &GridContext,
-        show: Show,
-    ) -> Result<Self, OutputError> {
-        let mut screen = Screen::stdout(show.verbosity);
-        screen.print(&header_line(columns));
-        Ok(Self {
-            screen,
-            progress: Progress::over_steps(show.progress, context.steps),
-            thermo: GridThermoWriter::create(directory, columns)?,
-            timeline: show.timeline.map(|path| directory.create_elsewhere(path)).transpose()?,
-        })
-    }
-
-    fn take(&mut self, step: u64, row: &[f64]) -> Result<(), OutputError> {
-        let Self { screen, progress, thermo, .. } = self;
-        progress.suspend(|| screen.print(&row_line(step, row)));
-        thermo.write(step, row)
-    }
-}
-
-/// How many steps, and after how many there is a row.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    steps: u64,
-    interval: u64,
-}
-
-/// Makes the steps; a row at the first, the last, and at intervals. *Collective.*
-fn step_loop<A: Application + ?Sized>(
-    world: &dyn World,
-    app: &mut A,
-    extension: &mut impl Extension<A>,
-    console: &mut Option<Console>,
-    Span { steps, interval }: Span,
-    early_end: &EarlyEnd,
-) -> Result<Loop, RunError> {
-    let mut show = |step: u64, row: &[f64]| match console {
-        Some(console) => console.take(step, row),
-        None => Ok(()),
-    };
-    let first = app.row()?;
-    show(0, &first)?;
-    extension.observe(app, 0)?;
-    world.barrier()?;
-    app.clock().restart();
-    let (mut done, mut last) = (0, first.clone());
-    let mut ended = Reason::Other(Ended::AsPlanned);
-    while done < steps && matches!(ended, Reason::Other(Ended::AsPlanned)) {
-        if app.step()? == Found::Converged {
-            ended = Reason::Converged;
-        }
-        done += 1;
-        if done.is_multiple_of(LONGEST_SILENCE) && wants_end(world, early_end)? {
-            ended = Reason::Other(early_end.reason(world)?);
-        }
-        if done.is_multiple_of(interval) || done == steps || !matches!(ended, Reason::Other(Ended::AsPlanned))
-        {
-            let begun = std::time::Instant::now();
-            last = app.row()?;
-            show(done, &last)?;
-            app.clock().book_since(Phase::Output, begun);
-        }
-        let begun = std::time::Instant::now();
-        if extension.observe(app, done)? == Observed::Something {
-            app.clock().book_since(Phase::Output, begun);
-        }
-    }
-    Ok(Loop { done, ended, ends: [first, last] })
-}
-
-/// Whether any rank wants the end. *Collective.*
-fn wants_end(world: &dyn World, early_end: &EarlyEnd) -> Result<bool, RunError> {
-    let mut votes = [f64::from(u8::from(early_end.is_wanted()))];
-    world.max(&mut votes)?;
-    Ok(votes[0] > 0.0)
-}
-
-fn write(
+/// Writes what is known at the end, and shows it.
+fn conclude(
     directory: &OutputDirectory,
-    timings: &Timings,
-    ranks: &[RankTiming],
+    Console { mut screen, progress, thermo, .. }: Console,
+    (timings, ranks): (&Timings, &[RankTiming]),
     context: &GridContext,
     facts: &GridFacts,
+    timeline: Result<String, OutputError>,
 ) -> Result<(), OutputError> {
+    progress.finish();
     directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
     directory.write_whole(KnownFile::TIMING_RANKS, &timing_ranks_csv(ranks, context)?)?;
-    directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts)?)
+    directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts)?)?;
+    thermo.finish()?;
+    directory.finish()?;
+    let timeline = timeline?;
+    screen.print(&report(timings, context, facts));
+    screen.print(&timeline);
+    screen.finish()
 }
 
 /// Speed, halo, and where the time went.

@@ -10,6 +10,7 @@ mod faulty;
 pub mod fit;
 pub mod forces;
 mod grid_run;
+pub mod inspect;
 pub mod lbm;
 pub mod partition;
 pub mod predict;

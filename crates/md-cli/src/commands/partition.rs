@@ -1,6 +1,7 @@
 //! `md-cli partition`: what partitions come to on any number of ranks, without running.
 
 use md_core::PartitionKind;
+use md_engine::Protocol;
 use md_lab::partition::{partition_csv, picture, survey, table};
 
 use super::compare::{Selection, select};
@@ -34,6 +35,7 @@ pub fn partition(
     let mut scenario = inputs.scenario.clone();
     scenario.parallel.partition = PartitionKind::Rect;
     scenario.parallel.grid = None;
+    scenario.parallel.protocol = Protocol::One;
     let mut config = setup::of_scenario(inputs, &scenario, 1)?.config;
     config.parallel.rank_grid = inputs.scenario.parallel.grid;
     let survey = survey(&config, ranks, &kinds)?;

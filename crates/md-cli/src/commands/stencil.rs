@@ -3,7 +3,7 @@
 use md_comm::World;
 use md_grid::stencil::{self, Problem};
 
-use super::grid_run::{self, NoExtension, Show};
+use super::grid_run::{self, GridJob, NoExtension};
 use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
@@ -29,10 +29,9 @@ pub fn stencil(
     let context = context(world, &inputs.scenario, &problem);
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
-    let show = Show::of(args, traced.as_ref());
-    grid_run::run(world, inputs, &problem.decomposition, context, show, early_end, |_| {
-        Ok((stencil::open(world, &problem)?, NoExtension))
-    })
+    let (decomposition, traced) = (&problem.decomposition, traced.as_ref());
+    let job = GridJob { world, traced, inputs, decomposition, context, args, early_end };
+    grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(NoExtension))
 }
 
 /// The effective scenario of checked inputs, for `ranks` ranks.

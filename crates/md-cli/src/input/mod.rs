@@ -7,8 +7,12 @@ mod error;
 pub mod extxyz;
 mod fields;
 pub mod lammps_data;
+pub mod lammpstrj;
 pub(crate) mod mask;
+mod masses;
+pub(crate) mod netcdf;
 mod source;
+pub(crate) mod xtc;
 
 use std::collections::BTreeMap;
 
@@ -53,6 +57,27 @@ pub struct InputParticles {
     pub notes: Vec<String>,
     /// Where each particle stands.
     pub lines: Vec<ParticleLines>,
+}
+
+/// What a trajectory holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Contents {
+    /// Name of the format.
+    pub(crate) format: &'static str,
+    /// Number of frames.
+    pub(crate) frames: u64,
+    /// Particles of the last frame.
+    pub(crate) particles: u64,
+    /// Its step, if it says.
+    pub(crate) step: Option<String>,
+    /// Its time, if it says.
+    pub(crate) time: Option<String>,
+    /// Lower corner of its box.
+    pub(crate) origin: [f64; 3],
+    /// Edges of its box.
+    pub(crate) lengths: [f64; 3],
+    /// What it has of particles, by its own names.
+    pub(crate) columns: String,
 }
 
 /// Type numbers from 1, the smaller one first.

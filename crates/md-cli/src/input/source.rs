@@ -63,6 +63,19 @@ impl<'s> Source<'s> {
         self.name
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &'s Path {
+        match self.text {
+            Text::File(path) => path,
+            Text::Given(_) => Path::new(self.name),
+        }
+    }
+
+    /// This rank.
+    pub(super) fn rank(&self) -> usize {
+        self.world.map_or(0, World::rank)
+    }
+
     /// How many ranks read it.
     pub(crate) fn ranks(&self) -> usize {
         self.world.map_or(1, World::ranks)

@@ -1,7 +1,8 @@
 //! One line of advice after a run in which ranks shared cores, waited much for each other, or had very different shares of the
 //! particles.
 
-use md_engine::{Phase, Spread, Timings};
+use md_engine::balance::DEFAULT_THRESHOLD;
+use md_engine::{BalanceReport, Phase, Spread, Timings};
 
 use super::statistics::percent;
 
@@ -15,8 +16,8 @@ const MANY_MORE_PERCENT: f64 = 5.0;
 const FAR_MORE_PERCENT: f64 = 50.0;
 
 /// What to try, if the ranks shared cores (in the words of the warning), waited for each other or were unevenly loaded by more than a tenth, or if one of them has far more
-/// particles than the average.
-pub fn advice(timings: &Timings, crowding: Option<&str>) -> Option<String> {
+/// particles than the average. What `balance` has done already is not advised.
+pub fn advice(timings: &Timings, crowding: Option<&str>, balance: &BalanceReport) -> Option<String> {
     if crowding.is_some() {
         return crowding.map(str::to_owned);
     }
@@ -29,14 +30,14 @@ pub fn advice(timings: &Timings, crowding: Option<&str>) -> Option<String> {
             "the slowest rank computes for {:.0} % longer than the average, which costs {lost_to_imbalance:.0} % of \
              the run{}",
             percent(max - avg, avg),
-            cause(timings)
+            cause(timings, balance)
         ));
     }
     let Spread { min: fewest, avg: average, max: most } = timings.owned;
     if percent(most - average, average) >= FAR_MORE_PERCENT {
         return Some(format!(
-            "one rank has {most:.0} particles, another {fewest:.0}, the average is {average:.0}; divide the work by what \
-             it costs, with parallel.balance or parallel.partition"
+            "one rank has {most:.0} particles, another {fewest:.0}, the average is {average:.0}; {}",
+            remedy(balance)
         ));
     }
     (waiting >= WORTH_MENTIONING_PERCENT).then(|| {
@@ -48,13 +49,32 @@ pub fn advice(timings: &Timings, crowding: Option<&str>) -> Option<String> {
 }
 
 /// Why the slowest rank is slow: its share of the particles, or something else.
-fn cause(timings: &Timings) -> &'static str {
+fn cause(timings: &Timings, balance: &BalanceReport) -> String {
     let average = timings.owned.avg;
+    let is_even = balance.imbalance_last.is_some_and(|last| last <= DEFAULT_THRESHOLD);
+    if is_even {
+        let what = " although parallel.balance gives it no more pairs to compute than others; look for other programs on its core, or \
+                    let parallel.balance weigh by time";
+        return what.to_owned();
+    }
     if percent(timings.owned_by_slowest - average, average) >= MANY_MORE_PERCENT {
-        "; divide the work by what it costs, with parallel.balance or parallel.partition"
-    } else {
+        return format!("; {}", remedy(balance));
+    }
+    format!(
         " although it has hardly more particles; look for other programs on its core, and where its particles are \
-         denser, divide the work by what it costs, with parallel.balance or parallel.partition"
+         denser, {}",
+        remedy(balance)
+    )
+}
+
+/// What would make the work more even. Where the balance has been looked at, more of the same would not.
+fn remedy(balance: &BalanceReport) -> String {
+    match balance.imbalance_last {
+        None => "divide the work by what it costs, with parallel.balance or parallel.partition".to_owned(),
+        Some(last) => format!(
+            "parallel.balance is on and leaves {last:.2} times the mean work on the busiest rank, because it moves whole cells or \
+             layers of them; try parallel.partition = \"rcb\" if it is another, or a number of ranks by which the cells can be divided"
+        ),
     }
 }
 
@@ -62,42 +82,64 @@ fn cause(timings: &Timings) -> &'static str {
 mod tests {
     use super::*;
     use crate::output::fixtures::{reduced, two_ranks};
+    use md_engine::RankTiming;
+
+    fn told(ranks: &[RankTiming]) -> String {
+        advice(&reduced(ranks), None, &BalanceReport::default()).unwrap()
+    }
+
+    /// Five layers of cells on three ranks: two, two and one, which no plane can mend.
+    #[test]
+    fn a_balance_that_is_on_is_not_advised() {
+        let mut ranks = two_ranks();
+        let slow = ranks.iter_mut().max_by(|a, b| a.work_s().total_cmp(&b.work_s())).unwrap();
+        slow.owned *= 2;
+        let balanced =
+            |last| BalanceReport { checks: 3, imbalance_last: Some(last), ..BalanceReport::default() };
+        let told = |last| advice(&reduced(&ranks), None, &balanced(last)).unwrap();
+        insta::assert_snapshot!(told(1.2), @r#"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; parallel.balance is on and leaves 1.20 times the mean work on the busiest rank, because it moves whole cells or layers of them; try parallel.partition = "rcb" if it is another, or a number of ranks by which the cells can be divided"#);
+        insta::assert_snapshot!(told(1.01), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although parallel.balance gives it no more pairs to compute than others; look for other programs on its core, or let parallel.balance weigh by time");
+    }
 
     #[test]
     fn imbalance_is_named_before_the_waiting_it_causes() {
         let mut ranks = two_ranks();
         let slow = ranks.iter_mut().max_by(|a, b| a.work_s().total_cmp(&b.work_s())).unwrap();
         slow.owned *= 2;
-        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work by what it costs, with parallel.balance or parallel.partition");
+        insta::assert_snapshot!(told(&ranks), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run; divide the work by what it costs, with parallel.balance or parallel.partition");
     }
 
     #[test]
     fn a_slow_rank_with_as_many_particles_may_have_a_slow_core() {
-        insta::assert_snapshot!(advice(&reduced(&two_ranks()), None).unwrap(), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work by what it costs, with parallel.balance or parallel.partition");
+        insta::assert_snapshot!(told(&two_ranks()), @"the slowest rank computes for 19 % longer than the average, which costs 15 % of the run although it has hardly more particles; look for other programs on its core, and where its particles are denser, divide the work by what it costs, with parallel.balance or parallel.partition");
     }
 
     #[test]
     fn waiting_without_imbalance_points_at_the_exchange() {
         let [rank, _] = two_ranks();
-        insta::assert_snapshot!(advice(&reduced(&[rank, rank]), None).unwrap(), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
+        insta::assert_snapshot!(told(&[rank, rank]), @"31 % of the run is spent waiting for other ranks, 0 % because some compute for longer; try another parallel.backend or parallel.shell, fewer ranks, or not more ranks than cores");
     }
 
     #[test]
     fn a_very_uneven_division_is_told_even_if_it_costs_little() {
         let mut ranks = [two_ranks()[0]; 2];
         (ranks[0].owned, ranks[1].owned) = (849, 15);
-        insta::assert_snapshot!(advice(&reduced(&ranks), None).unwrap(), @"one rank has 849 particles, another 15, the average is 432; divide the work by what it costs, with parallel.balance or parallel.partition");
+        insta::assert_snapshot!(told(&ranks), @"one rank has 849 particles, another 15, the average is 432; divide the work by what it costs, with parallel.balance or parallel.partition");
     }
 
     #[test]
     fn shared_cores_explain_everything_else() {
-        assert_eq!(advice(&reduced(&two_ranks()), Some("one core")).unwrap(), "one core");
+        assert_eq!(
+            advice(&reduced(&two_ranks()), Some("one core"), &BalanceReport::default()).unwrap(),
+            "one core"
+        );
     }
 
     #[test]
     fn a_good_run_gets_no_advice() {
         let [_, rank] = two_ranks();
-        assert_eq!(advice(&reduced(&[rank, rank]), None), None);
-        assert_eq!(advice(&Timings::default(), None), None);
+        let off = BalanceReport::default();
+        assert_eq!(advice(&reduced(&[rank, rank]), None, &off), None);
+        assert_eq!(advice(&Timings::default(), None, &off), None);
     }
 }

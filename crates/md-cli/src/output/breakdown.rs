@@ -28,7 +28,7 @@ pub fn run_report(timings: &Timings, context: &RunContext, facts: &RunFacts) -> 
         check_lines(context, facts),
         balance_lines(&facts.balance),
         choice_lines(&facts.choices),
-        advice(timings, facts.crowding.as_deref())
+        advice(timings, facts.crowding.as_deref(), &facts.balance)
             .map_or_else(String::new, |advice| format!("\nAdvice: {advice}\n")),
     ]
     .concat()
@@ -164,6 +164,7 @@ mod tests {
         halo_unpack   |        0 | 0          | 0          | 0          |   0.0 |   0.00
         force         |      101 | 0.6        | 0.75       | 0.9        |  20.0 |  75.00
         force_return  |        0 | 0          | 0          | 0          |   0.0 |   0.00
+        reduce        |        0 | 0          | 0          | 0          |   0.0 |   0.00
         output        |        2 | 3.5578e-05 | 3.5578e-05 | 3.5578e-05 |   0.0 |   0.00
         other         |        0 | 0          | 0          | 0          |   0.0 |   0.00
         total         |        1 | 1          | 1          | 1          |   0.0 | 100.00

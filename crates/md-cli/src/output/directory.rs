@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use md_lab::EncodeError;
 
 use super::error::{Intact, OutputError};
-use super::extxyz::is_own_trajectory;
 use super::identity::{FileIdentity, expect_room, make_room, remove_old};
 use super::known_file::KnownFile;
 use super::lock::{DirectoryLock, Holder, LOCK_FILE};
 use super::record_file::RecordFile;
 use super::run_output::OUTPUTS;
-use crate::checkpoint::{self, OutputMark};
+use super::trajectory::is_own_trajectory;
+use crate::checkpoint::{self, OutputMark, Resumed};
 use crate::text_file::read_text;
 
 /// Results of a scenario beside those with fixed names.
@@ -155,6 +155,26 @@ impl OutputDirectory {
     /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
     pub fn create_records(&self, name: impl AsRef<Path>, preamble: &[u8]) -> Result<RecordFile, OutputError> {
         RecordFile::create(self.place_of(name)?, preamble)
+    }
+
+    /// Goes on with a file that grows where a run goes on that had it here, or creates it.
+    ///
+    /// # Errors
+    /// As [`Self::create_records`] and [`RecordFile::go_on`]; [`OutputError::NotContinued`] if it begins with something else.
+    pub fn open_records(
+        &self,
+        file: KnownFile,
+        preamble: &[u8],
+        resumed: Option<&Resumed>,
+    ) -> Result<RecordFile, OutputError> {
+        let resumed = resumed.and_then(|resumed| Some((resumed.mark(file.name())?, resumed.header.step)));
+        match resumed.filter(|(mark, _)| self.goes_on(mark)) {
+            Some((mark, step)) => {
+                RecordFile::expect_preamble(&self.place_of(file.name())?, preamble)?;
+                self.go_on_with_records(mark, step)
+            }
+            None => self.create_records(file.name(), preamble),
+        }
     }
 
     /// Goes on with a file that grows record by record, as it was at a mark after a step.

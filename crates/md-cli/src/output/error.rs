@@ -165,6 +165,8 @@ pub enum Intact {
     Nothing,
     /// All records up to this step.
     UpToStep(u64),
+    /// The frames before the one that was being written.
+    EarlierFrames,
     /// The file is written in one piece and does not exist now; those written before it do.
     EarlierFiles,
     /// Only what was to be shown is lost.
@@ -178,6 +180,7 @@ impl fmt::Display for Intact {
             Self::UpToStep(step) => {
                 write!(formatter, "what it holds up to step {step} is intact and readable")
             }
+            Self::EarlierFrames => write!(formatter, "the frames before it are intact and readable"),
             Self::EarlierFiles => write!(formatter, "files written before it are intact and readable"),
             Self::AllFiles => write!(formatter, "all files are complete"),
         }

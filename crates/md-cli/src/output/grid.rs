@@ -17,6 +17,7 @@ use super::record_file::RecordFile;
 use super::statistics::{PhaseStatistics, phase_statistics};
 use super::summary::{Phases, key_of_null};
 use super::tables::{PHASE_COLUMNS, RANK_COLUMNS, rows, table};
+use crate::checkpoint::{OutputMark, Resumed};
 use md_lab::significant;
 
 /// What makes a row of a grid's table stand alone.
@@ -105,13 +106,17 @@ pub struct GridThermoWriter {
 }
 
 impl GridThermoWriter {
-    /// Creates the file and writes the column names: the step, and those of the application.
+    /// Creates the file and writes the column names: the step, and those of the application; or goes on with it.
     ///
     /// # Errors
-    /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
-    pub fn create(directory: &OutputDirectory, columns: &[&str]) -> Result<Self, OutputError> {
+    /// As [`OutputDirectory::open_records`].
+    pub fn open(
+        directory: &OutputDirectory,
+        columns: &[&str],
+        resumed: Option<&Resumed>,
+    ) -> Result<Self, OutputError> {
         let header = format!("step,{}\n", columns.join(","));
-        Ok(Self { file: directory.create_records(KnownFile::THERMO.name(), header.as_bytes())? })
+        Ok(Self { file: directory.open_records(KnownFile::THERMO, header.as_bytes(), resumed)? })
     }
 
     /// Appends a row.
@@ -120,6 +125,22 @@ impl GridThermoWriter {
     /// [`OutputError::Encode`], [`OutputError::Write`].
     pub fn write(&mut self, step: u64, values: &[f64]) -> Result<(), OutputError> {
         self.file.append(&rows(KnownFile::THERMO, [(step, values)])?, step)
+    }
+
+    /// Appends a row that is there because the run ends: a run that goes on drops it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_last(&mut self, step: u64, values: &[f64]) -> Result<(), OutputError> {
+        self.file.append_last(&rows(KnownFile::THERMO, [(step, values)])?, step)
+    }
+
+    /// How far it has come.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn mark(&self) -> Result<OutputMark, OutputError> {
+        self.file.mark()
     }
 
     /// Makes sure that all rows have reached the disk.
@@ -138,6 +159,8 @@ pub struct GridFacts {
     pub wall_s: f64,
     /// Updates of a node of a field, over all ranks and steps.
     pub updates: f64,
+    /// The step of the checkpoint that the run went on from.
+    pub resumed_from_step: Option<u64>,
     /// Why the run has ended.
     pub ended: &'static str,
     /// Names of the numbers in the rows.
@@ -182,6 +205,8 @@ struct Summary<'s> {
     mass_drift: f64,
     #[serde(flatten)]
     more: &'s Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed_from_step: Option<u64>,
     ended: &'static str,
     #[serde(serialize_with = "last_row")]
     last: &'s GridFacts,
@@ -217,6 +242,7 @@ pub fn summary_json(
         halo_s: halo_s(timings, context.steps),
         mass_drift: facts.mass_drift(),
         more: &facts.more,
+        resumed_from_step: facts.resumed_from_step,
         ended: facts.ended,
         last: facts,
         fingerprint: format!("{:016x}", facts.fingerprint),

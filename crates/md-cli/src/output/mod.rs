@@ -23,7 +23,6 @@ mod record_file;
 
 pub mod advice;
 pub mod breakdown;
-pub mod extxyz;
 pub mod flow;
 pub mod grid;
 pub mod progress;
@@ -42,7 +41,6 @@ mod fixtures;
 
 pub use directory::{OutputDirectory, ResultFiles};
 pub use error::{Intact, OutputError};
-pub use extxyz::{FrameBox, SpeciesLabel, TrajectoryWriter};
 pub use known_file::KnownFile;
 pub use lock::Holder;
 pub use progress::{Progress, ProgressMode};

@@ -54,9 +54,9 @@ impl Progress {
         Self::over(mode, Work { begins_at: first_step, count: steps, what: "steps", atoms: Some(atoms) })
     }
 
-    /// Progress over `steps` steps of anything else.
-    pub fn over_steps(mode: ProgressMode, steps: u64) -> Self {
-        Self::over(mode, Work { begins_at: 0, count: steps, what: "steps", atoms: None })
+    /// Progress from one step to the last of anything else.
+    pub fn over_steps(mode: ProgressMode, first_step: u64, steps: u64) -> Self {
+        Self::over(mode, Work { begins_at: first_step, count: steps, what: "steps", atoms: None })
     }
 
     /// Progress over the cases of benchmarks.

@@ -83,6 +83,20 @@ impl RecordFile {
         }
     }
 
+    /// Makes sure that a file begins with these bytes.
+    ///
+    /// # Errors
+    /// [`OutputError::NotContinued`].
+    pub fn expect_preamble(path: &Path, preamble: &[u8]) -> Result<(), OutputError> {
+        let mut begin = vec![0; preamble.len()];
+        let read = File::open(path).and_then(|file| file.read_exact_at(&mut begin, 0));
+        if read.is_ok() && begin == preamble {
+            return Ok(());
+        }
+        let reason = "it has other columns than this run".to_owned();
+        Err(OutputError::NotContinued { path: path.to_owned(), reason })
+    }
+
     /// How far it has come, without a last record of [`Self::append_last`]; from now on that is on disk.
     ///
     /// # Errors
@@ -137,6 +151,27 @@ impl RecordFile {
         Ok(())
     }
 
+    /// Appends one record in the place of what the file ends with at present.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn append_over(&mut self, end: &[u8], record: &[u8], step: u64) -> Result<(), OutputError> {
+        let before = self.intact_bytes.saturating_sub(end.len() as u64);
+        let written = self.file.set_len(before).and_then(|()| self.file.write_all(record));
+        written.map_err(|reason| {
+            // There is room for what was there.
+            self.file.set_len(before).and_then(|()| self.file.write_all(end)).ok();
+            self.write_error(reason)
+        })?;
+        self.has_grown_to(before + record.len() as u64, step);
+        Ok(())
+    }
+
+    /// Somebody else has written to it, up to this byte: it is whole up to `step`.
+    pub fn has_grown_to(&mut self, bytes: u64, step: u64) {
+        (self.intact_bytes, self.marked_bytes, self.intact) = (bytes, bytes, Intact::UpToStep(step));
+    }
+
     /// Makes sure that everything has reached the disk, where network file systems report only now that it is full, and
     /// that all of it can still be found there.
     ///
@@ -154,7 +189,8 @@ impl RecordFile {
         }
     }
 
-    fn write_error(&self, reason: io::Error) -> OutputError {
+    /// The error of a failed write to it, with what is intact.
+    pub fn write_error(&self, reason: io::Error) -> OutputError {
         OutputError::Write { path: self.path.clone(), reason, intact: self.intact }
     }
 }
@@ -202,6 +238,21 @@ mod tests {
         file.cut_off_partial_record();
         file.append(b"2\n", 2).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "step\n0\n2\n");
+    }
+
+    #[test]
+    fn a_record_takes_the_place_of_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
+        let mut file = RecordFile::create(path.clone(), b"").unwrap();
+        for (end, record, expected) in
+            [("", "0 end", "0 end"), ("end", "1 END", "0 1 END"), ("END", "2", "0 1 2")]
+        {
+            file.append_over(end.as_bytes(), record.as_bytes(), 0).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        }
+        assert_eq!(file.mark().unwrap().bytes, 5);
+        file.finish().unwrap();
     }
 
     #[test]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one};
-use super::output::Every;
+use super::output::{Checkpoint, Every, check_checkpoint};
 use super::parallel::{Parallel, Rma, check_transport};
 
 /// `[parallel]` of a grid
@@ -117,11 +117,15 @@ pub struct GridOutput {
     pub directory: String,
     /// Interval of thermo.csv and the table on screen.
     pub thermo: Every,
+    /// Files from which a run can go on (`--resume`), on any number of ranks. One is also written after the last step; and without this table,
+    /// where a signal or `--wall-time` ends the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Checkpoint>,
 }
 
 impl Default for GridOutput {
     fn default() -> Self {
-        Self { directory: "out".to_owned(), thermo: Every { every: 100 } }
+        Self { directory: "out".to_owned(), thermo: Every { every: 100 }, checkpoint: None }
     }
 }
 
@@ -147,7 +151,8 @@ pub(super) fn check_output(output: &GridOutput) -> Checked {
         let help = "give the folder of all files, for example \"out\"";
         return Err(Finding::new("output.directory", "`output.directory` is empty", help));
     }
-    at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")
+    at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
+    check_checkpoint(output.checkpoint)
 }
 
 /// An axis without nodes.

@@ -36,6 +36,7 @@ mod output;
 mod overrides;
 mod parallel;
 mod path;
+mod protocol;
 mod schema;
 mod shape;
 mod simulation;
@@ -44,6 +45,7 @@ mod species;
 mod stage;
 mod stencil;
 mod system;
+mod trajectory;
 mod wording;
 
 use schemars::JsonSchema;
@@ -60,7 +62,7 @@ pub use lbm::{
 };
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape};
-pub use output::{Checkpoint, Every, Output, Trajectory};
+pub use output::{Checkpoint, Every, Output};
 pub use parallel::{Parallel, Rma};
 pub use schema::schema;
 pub use simulation::Simulation;
@@ -71,6 +73,7 @@ pub use species::Species;
 pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
+pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub(crate) use wording::{listed, nearest};
 
 /// A whole scenario, all defaults filled in.
@@ -126,6 +129,7 @@ impl Model for Scenario {
         integrator::check("integrator", &self.integrator, &self.simulation, &self.system)?;
         stage::check(self)?;
         parallel::check(&self.parallel, &self.simulation)?;
+        protocol::check(&self.parallel, self.neighbor.method)?;
         output::check(&self.output)
     }
 }

@@ -1,11 +1,10 @@
 //! `[output]`: files and their intervals.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finding::{Checked, Finding, at_least_one, not_yet};
+use super::finding::{Checked, Finding, at_least_one};
+use super::trajectory::{self, Trajectory};
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,17 +38,6 @@ pub struct Every {
     pub every: u64,
 }
 
-/// `output.trajectory`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Trajectory {
-    /// File name in the output directory; the extension gives the format.
-    pub path: String,
-    /// Steps between two frames.
-    #[schemars(range(min = 1))]
-    pub every: u64,
-}
-
 /// `output.checkpoint`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,31 +62,13 @@ pub(super) fn check(output: &Output) -> Checked {
     }
     at_least_one("output.thermo.every", output.thermo.every, "steps between two rows of thermo.csv")?;
     if let Some(trajectory) = &output.trajectory {
-        check_path(&trajectory.path)?;
-        at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
+        trajectory::check(trajectory)?;
     }
-    if let Some(checkpoint) = &output.checkpoint {
-        at_least_one("output.checkpoint.every", checkpoint.every, "steps between two checkpoints")?;
-        at_least_one("output.checkpoint.keep", checkpoint.keep, "number of checkpoints that stay")?;
-    }
-    Ok(())
+    check_checkpoint(output.checkpoint)
 }
 
-fn check_path(path: &str) -> Checked {
-    const KEY: &str = "output.trajectory.path";
-    let plain = Path::new(path).file_name().is_some_and(|name| name == path);
-    if !plain || path.contains('\\') {
-        let message = format!("`{KEY}` must be a plain file name, found {path:?}");
-        return Err(Finding::new(KEY, message, "it is put into `output.directory`, e.g. \"traj.extxyz\""));
-    }
-    match Path::new(path).extension() {
-        Some(extension) if extension == "extxyz" => Ok(()),
-        Some(_) => {
-            Err(not_yet(KEY, &format!("{path:?}"), "the extension gives the format; available: `.extxyz`"))
-        }
-        None => {
-            let message = format!("`{KEY} = {path:?}` has no extension, which gives the format");
-            Err(Finding::new(KEY, message, "available: `.extxyz`"))
-        }
-    }
+pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {
+    let Some(Checkpoint { every, keep }) = checkpoint else { return Ok(()) };
+    at_least_one("output.checkpoint.every", every, "steps between two checkpoints")?;
+    at_least_one("output.checkpoint.keep", keep, "number of checkpoints that stay")
 }

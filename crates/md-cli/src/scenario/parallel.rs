@@ -7,7 +7,7 @@ use md_comm::{
 use md_core::halo::ExchangePattern;
 use md_core::partition::PartitionKind;
 use md_core::{Shell, Threads};
-use md_engine::{Balance, SecondShare};
+use md_engine::{Balance, Protocol, SecondShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -29,6 +29,10 @@ pub struct Parallel {
     /// For `p2p` and `p2p-persistent` (also within `hybrid` and `auto`): bytes of the pieces that each step's messages are sent in,
     /// "off" for none, or "auto": 32768 between nodes, none inside a node. Results do not depend on it.
     pub chunk: Chunk,
+    /// How pairs of particles of different ranks get their forces: "one", by ghosts that `backend` moves; "simple", by rows of cells that
+    /// go to the neighbour and back (partition `stripe`); or "dist", by cells that travel on request. The latter two send messages by
+    /// themselves, two-sided, and need the method `cells`, the half shell and one thread; of `dist` no two runs have the same last bits.
+    pub protocol: Protocol,
     /// Which neighbouring cells are imported, and who computes a pair across ranks.
     pub shell: Shell,
     /// One stage with up to 26 partners, or three stages with two each.
@@ -80,6 +84,7 @@ impl Default for Parallel {
             backend: Backend::default(),
             between_nodes: Backend::P2p,
             chunk: Chunk::default(),
+            protocol: Protocol::default(),
             shell: Shell::default(),
             exchange: ExchangePattern::default(),
             partition: PartitionKind::default(),

@@ -7,11 +7,17 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value as Json, json};
 use toml::Table;
 
-use super::Scenario;
+use super::{LbmScenario, Scenario, StencilScenario};
+use crate::args::ScenarioKind;
 
-/// The JSON Schema of a scenario, for editors.
-pub fn schema() -> String {
-    format!("{:#}\n", ModelSchema::of::<Scenario>().0)
+/// The JSON Schema of the scenarios of a kind, for editors.
+pub fn schema(kind: ScenarioKind) -> String {
+    let schema = match kind {
+        ScenarioKind::Run => ModelSchema::of::<Scenario>(),
+        ScenarioKind::Stencil => ModelSchema::of::<StencilScenario>(),
+        ScenarioKind::Lbm => ModelSchema::of::<LbmScenario>(),
+    };
+    format!("{:#}\n", schema.0)
 }
 
 /// The JSON Schema of a [`super::Model`], derived from it.

@@ -116,7 +116,7 @@ impl Vapour {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputFile {
-    /// Path, relative to the scenario file's folder.
+    /// Path, relative to the scenario file's folder. Files of text may be compressed by gzip.
     pub path: String,
     /// Format of the file.
     pub format: InputFormat,
@@ -134,6 +134,10 @@ pub enum InputFormat {
     LammpsData,
     /// Extended XYZ with a `Lattice` and a `Properties` entry.
     Extxyz,
+    /// Text dump of LAMMPS (`dump custom`).
+    Lammpstrj,
+    /// `NetCDF` by AMBER's convention, in the classic format.
+    Netcdf,
 }
 
 pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {

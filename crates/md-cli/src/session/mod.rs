@@ -24,7 +24,6 @@ use clap::Parser;
 use md_comm::{Backend, CommError, World, launch, local};
 
 use crate::args::{BenchArgs, Cli, Command, CompareArgs, FitArgs, ScenarioArgs, ThreadChoice};
-use crate::checkpoint;
 use crate::commands::bench::{Wanted, bench};
 use crate::commands::compare::{Choices, compare};
 use crate::commands::compare_grid::compare_on_grid;
@@ -74,7 +73,7 @@ pub fn main() -> u8 {
         Err(help) => return show_help(&help),
     };
     match cli.command {
-        Command::Schema => show(&schema()),
+        Command::Schema(args) => show(&schema(args.kind)),
         Command::Backends => show_backends(),
         Command::Check(args) => {
             let checked = read_alone(&args.scenario()).and_then(|inputs: AnyInputs| {
@@ -98,8 +97,7 @@ pub fn main() -> u8 {
         Command::TraceSummary(args) => commands::trace_summary::trace_summary(&args)
             .map_or_else(|error| fail_alone(&error), |text| show(&text)),
         Command::Inspect(args) => {
-            let shown = checkpoint::inspect(&args.file).map_err(RunError::Checkpoint);
-            shown.map_or_else(|error| fail_alone(&error), |text| show(&text))
+            commands::inspect::inspect(&args.file).map_or_else(|error| fail_alone(&error), |text| show(&text))
         }
         Command::Sweep(args) => {
             let swept = commands::sweep::sweep(&args, &EarlyEnd::new(None));

@@ -61,6 +61,8 @@ pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
     let what = match file.format {
         InputFormat::LammpsData => "section `Velocities`",
         InputFormat::Extxyz => "column `velo` or `momenta`",
+        InputFormat::Lammpstrj => "columns `vx vy vz`",
+        InputFormat::Netcdf => "variable `velocities`",
     };
     let expected = "give it, or `system.temperature` in the scenario, 0 for particles at rest".to_owned();
     let problem = Problem::Missing { what: what.to_owned(), expected };
@@ -83,7 +85,12 @@ pub(super) fn check_particles(inputs: &Inputs, config: &Config) -> Result<(), In
     let faults = config.particle_faults().chain(contradictions(file, config)).filter_map(located);
     faults.min_by_key(|(line, _)| *line).map_or(Ok(()), |(line, ParticleFault { id, problem, .. })| {
         let problem = Problem::Particle { id, problem };
-        Err(InputError { file: file_name(inputs), line: Some(line as usize), problem })
+        // Files that are no text have no lines.
+        Err(InputError {
+            file: file_name(inputs),
+            line: Some(line as usize).filter(|&line| line > 0),
+            problem,
+        })
     })
 }
 

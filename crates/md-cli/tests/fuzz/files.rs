@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::scenarios::damaged;
 
 /// Words that are put in the place of others.
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 24] = [
     "0",
     "1",
     "-1",
@@ -30,6 +30,8 @@ const WORDS: [&str; 22] = [
     "Lattice=\"1\"",
     "Properties=pos:R:3",
     "#",
+    "ITEM:",
+    "TIMESTEP",
     "\"",
     "\u{1b}",
     "ä",
@@ -88,7 +90,7 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
         1 => at().prop_map(Change::Cut),
         2 => (at(), at(), any::<bool>()).prop_map(|(place, piece, put)| Change::Damage(place, piece, put)),
     ];
-    let format = prop_oneof![Just("extxyz"), Just("lammps-data")];
+    let format = prop_oneof![Just("extxyz"), Just("lammps-data"), Just("lammpstrj")];
     (format, any::<[bool; 4]>().prop_map(Features::new), 1..40_usize, any::<u64>(), vec(change, 0..4))
         .prop_map(|(format, features, atoms, seed, changes)| Changed {
             format,
@@ -104,7 +106,7 @@ const SITES: usize = 7;
 
 /// Unchanged files with all combinations of features.
 pub(crate) fn valid() -> impl Iterator<Item = Changed> {
-    let formats = ["extxyz", "lammps-data"].into_iter();
+    let formats = ["extxyz", "lammps-data", "lammpstrj"].into_iter();
     formats.flat_map(|format| {
         let features = (0..16).map(|bits| Features::new([1, 2, 4, 8].map(|bit| bits & bit != 0)));
         features.map(move |features| Changed { format, features, atoms: 30, seed: 1, changes: Vec::new() })
@@ -138,7 +140,11 @@ impl Changed {
 
     fn valid(&self) -> String {
         let rows = self.rows();
-        if self.format == "extxyz" { self.extxyz(&rows) } else { self.lammps_data(&rows) }
+        match self.format {
+            "extxyz" => self.extxyz(&rows),
+            "lammpstrj" => self.lammpstrj(&rows),
+            _ => self.lammps_data(&rows),
+        }
     }
 
     /// Particles near the sites of a lattice of 1.2, in a box of 8.4.
@@ -171,6 +177,23 @@ impl Changed {
             "{}\nLattice=\"8.4 0 0 0 8.4 0 0 0 8.4\" {entries}Properties=species:S:1:pos:R:3:{columns}\n{}",
             self.atoms,
             rows.iter().map(line).collect::<String>()
+        );
+        frame.repeat(if is_long { 2 } else { 1 })
+    }
+
+    fn lammpstrj(&self, rows: &[[f64; 3]]) -> String {
+        let Features { has_walls, is_rich, is_long, .. } = self.features;
+        let (wall, length) = (if has_walls { "ff" } else { "pp" }, if is_rich { 8.4 } else { 1.0 });
+        let (names, tail) = if is_rich { ("xs ys zs mass", " 2.0") } else { ("x y z", "") };
+        let line = |(index, [x, y, z]): (usize, &[f64; 3])| {
+            let [x, y, z] = [x, y, z].map(|x| x / length);
+            format!("{} 1 {x} {y} {z}{tail} 0.1 0.0 {}\n", index + 1, self.vz())
+        };
+        let frame = format!(
+            "ITEM: TIMESTEP\n7\nITEM: NUMBER OF ATOMS\n{}\nITEM: BOX BOUNDS {wall} pp pp\n0 8.4\n0 8.4\n0 8.4\n\
+             ITEM: ATOMS id type {names} vx vy vz\n{}",
+            self.atoms,
+            rows.iter().enumerate().map(line).collect::<String>()
         );
         frame.repeat(if is_long { 2 } else { 1 })
     }

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use md_cli::args::ScenarioKind;
 use md_cli::scenario::schema;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -116,7 +117,7 @@ struct Leaf {
 }
 
 static LEAVES: LazyLock<Vec<Leaf>> = LazyLock::new(|| {
-    let schema: Json = serde_json::from_str(&schema()).expect("the schema is JSON");
+    let schema: Json = serde_json::from_str(&schema(ScenarioKind::Run)).expect("the schema is JSON");
     let mut leaves = Vec::new();
     collect(&schema, &schema, &mut Vec::new(), &mut leaves);
     leaves

@@ -58,7 +58,7 @@ fn trajectory_without_extension() {
     51 │ trajectory = { path = "traj", every = 500 }
        ·                       ──────
        ╰────
-     help: available: `.extxyz`
+     help: the extension gives the format: `.extxyz[.gz]`, `.lammpstrj[.gz]`, `.nc`, `.xtc`
     "#);
 }
 
@@ -92,14 +92,14 @@ fn no_checkpoint_is_kept() {
 
 #[test]
 fn trajectory_format_not_yet() {
-    assert_snapshot!(error_of_path("traj.lammpstrj"), @r#"
-     × `output.trajectory.path = "traj.lammpstrj"` is not available yet
+    assert_snapshot!(error_of_path("traj.vtu"), @r#"
+     × `output.trajectory.path = "traj.vtu"` is not available yet
        ╭─[melt.toml:51:23]
     50 │ thermo = { every = 100 }
-    51 │ trajectory = { path = "traj.lammpstrj", every = 500 }
-       ·                       ────────┬───────
-       ·                               ╰── not available yet
+    51 │ trajectory = { path = "traj.vtu", every = 500 }
+       ·                       ─────┬────
+       ·                            ╰── not available yet
        ╰────
-     help: the extension gives the format; available: `.extxyz`
+     help: the extension gives the format: `.extxyz[.gz]`, `.lammpstrj[.gz]`, `.nc`, `.xtc`
     "#);
 }

@@ -1,4 +1,4 @@
-//! The suite every transport must pass: it knows only [`World`] and [`crate::Exchange`].
+//! The suite every transport must pass: it knows only [`World`], [`crate::Exchange`] and [`crate::Mailbox`].
 //!
 //! Structure: a list of named checks, each a function that plays exchanges and notes flaws. Every payload is a function
 //! of (context, sender, receiver, channel, sequence number, length), so that a receiver knows each byte it must get, and
@@ -14,6 +14,7 @@ mod fault;
 mod faulty;
 mod flaws;
 mod growth;
+mod letters;
 mod misuse;
 mod order;
 mod overflow;
@@ -29,6 +30,7 @@ use crate::{CommError, World};
 pub(crate) use fault::Faulty;
 pub use fault::{Call, Delivery, Fault, Then};
 pub use flaws::Flaws;
+pub use letters::HeldBack;
 #[cfg(any(feature = "mpi", test))]
 pub(crate) use random::Random;
 
@@ -78,6 +80,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         overflow::CHECKS,
         misuse::CHECKS,
         collectives::CHECKS,
+        letters::CHECKS,
     ];
     all.into_iter().flatten().copied()
 }

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     FreeBuffer,
     /// A capacity, at opening or negotiation.
     Capacity,
+    /// Of a [`crate::Mailbox`].
+    Letter,
     GatherAll,
     Gather,
     Broadcast,

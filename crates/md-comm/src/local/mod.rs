@@ -5,6 +5,7 @@
 //! the contract in a few lines, and whole runs can be tested and debugged in one process. Disadvantage: one mutex per
 //! rank; for tests and small runs, not for speed.
 
+mod letters;
 #[cfg(loom)]
 #[cfg(test)]
 mod loom_model;

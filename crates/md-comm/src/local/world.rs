@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::letters::Letters;
 use super::mailbox::{Address, Kind, NoMessage, Shared};
 use super::transport::LocalTransport;
 use crate::buffer::AlignedBuffer;
 use crate::deliver::copied;
 use crate::ledger::Ledger;
 use crate::transport::Transport;
-use crate::{CommError, Exchange, ExchangeSpec, Rank, World};
+use crate::{CommError, Exchange, ExchangeSpec, Mailbox, Rank, World};
 
 /// Every world has this many context numbers: the first for its collectives, the others for its exchanges.
 const CONTEXTS_PER_WORLD: u64 = 1 << 32;
@@ -104,7 +105,7 @@ impl Kind {
             Self::Gather => "gather",
             Self::Broadcast => "broadcast",
             Self::Shift => "shift",
-            Self::Payload | Self::FreeBuffer | Self::Capacity => "exchange",
+            Self::Payload | Self::FreeBuffer | Self::Capacity | Self::Letter => "exchange",
         }
     }
 }
@@ -149,6 +150,10 @@ impl World for LocalWorld {
         let transport = self.transport(&mut ledger)?;
         let world = self.clone();
         Ok(Exchange::new(ledger, transport, move |spec| world.open(spec)))
+    }
+
+    fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
+        Ok(Box::new(Letters::open(self.member.clone(), name)))
     }
 
     fn gather_all(&self, mine: &[u8]) -> Result<Vec<u8>, CommError> {

@@ -50,6 +50,7 @@ pub(super) enum Call {
     MPI_Get,
     MPI_Accumulate,
     MPI_Fetch_and_op,
+    MPI_Mrecv,
 }
 
 /// One word per process, as there is one MPI per process. Only the thread that calls MPI stores.

@@ -17,6 +17,7 @@ mod edge_words;
 mod ffi;
 mod guard;
 mod hybrid;
+mod letters;
 mod machine;
 mod node;
 mod numbers;

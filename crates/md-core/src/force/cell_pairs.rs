@@ -1,6 +1,7 @@
 //! Computed pairs per cell, exactly as the method has them: the weights of a division of the work.
 
 use super::Method;
+use super::cells::{CellItem, CellSpan};
 use crate::cells::LocalCells;
 use crate::grid::Cell;
 use crate::halo::HaloPlan;
@@ -15,7 +16,36 @@ pub(super) struct CellPairCounts<'a> {
     last: usize,
 }
 
-impl CellPairCounts<'_> {
+impl<'a> CellPairCounts<'a> {
+    /// None as yet.
+    pub(super) fn new(cells: &'a LocalCells, plan: &'a HaloPlan) -> Self {
+        let mut pairs = Vec::new();
+        memory::resize(&mut pairs, plan.owned.len(), 0.0);
+        Self { cells, plan, pairs, last: 0 }
+    }
+
+    /// By owned cell.
+    pub(super) fn pairs(self) -> Vec<f64> {
+        self.pairs
+    }
+
+    /// Those of the linked-cell method.
+    pub(super) fn add_items(&mut self, items: &[CellItem], spans: &[CellSpan]) {
+        for item in items {
+            let CellSpan { first, end } = item.particles;
+            for span in &spans[item.spans.clone()] {
+                // Inside its own cell a particle meets those after itself, and what follows in memory.
+                let pairs = if span.first == first {
+                    let own = f64::from(end - first);
+                    own * f64::from(span.len()) - 0.5 * own * (own + 1.0)
+                } else {
+                    f64::from(end - first) * f64::from(span.len())
+                };
+                self.add(first as usize, span.first as usize, pairs);
+            }
+        }
+    }
+
     /// So many pairs of particles from `i` on with particles from `j` on. They count for the cell of the first ones; where that
     /// is a ghost, for the owned cell around which a shell has this rank compute them.
     pub(super) fn add(&mut self, i: usize, j: usize, pairs: f64) {
@@ -38,14 +68,12 @@ impl Method {
     /// Pairs whose distance this rank computes, by owned cell, for a method that has lists of them. They add up to
     /// [`super::PairSums::computed_pairs`].
     pub fn pairs_by_cell(&self, cells: &LocalCells, plan: &HaloPlan) -> Option<Vec<f64>> {
-        let mut pairs = Vec::new();
-        memory::resize(&mut pairs, plan.owned.len(), 0.0);
-        let mut counts = CellPairCounts { cells, plan, pairs, last: 0 };
+        let mut counts = CellPairCounts::new(cells, plan);
         match self {
             Self::Cells(work) => work.count_pairs(&mut counts),
             Self::Clusters(work) => work.count_pairs(&mut counts),
             Self::DirectSum => return None,
         }
-        Some(counts.pairs)
+        Some(counts.pairs())
     }
 }

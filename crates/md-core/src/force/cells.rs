@@ -28,12 +28,12 @@ pub struct CellSpan {
 
 impl CellSpan {
     /// The particles of a run of local cells.
-    fn of(cells: &LocalCells, run: &Range<u32>) -> Self {
+    pub(super) fn of(cells: &LocalCells, run: &Range<u32>) -> Self {
         let Range { start, end } = cells.run(run);
         Self { first: start, end }
     }
 
-    fn len(self) -> u32 {
+    pub(super) fn len(self) -> u32 {
         self.end - self.first
     }
 
@@ -180,19 +180,7 @@ impl CellWork {
 
     /// Of the linked-cell method: pairs by cell.
     pub(super) fn count_pairs(&self, counts: &mut CellPairCounts) {
-        for item in &self.items {
-            let CellSpan { first, end } = item.particles;
-            for span in &self.spans[item.spans.clone()] {
-                // Inside its own cell a particle meets those after itself, and what follows in memory.
-                let pairs = if span.first == first {
-                    let own = f64::from(end - first);
-                    own * f64::from(span.len()) - 0.5 * own * (own + 1.0)
-                } else {
-                    f64::from(end - first) * f64::from(span.len())
-                };
-                counts.add(first as usize, span.first as usize, pairs);
-            }
-        }
+        counts.add_items(&self.items, &self.spans);
     }
 
     pub(super) fn blocks(&self, region: Region) -> usize {
@@ -262,12 +250,12 @@ impl Items {
 
 /// The sweep, waiting for the potential's kernel.
 pub(super) struct Task<'a> {
-    items: &'a [CellItem],
-    spans: &'a [CellSpan],
-    columns: Columns<'a, Double>,
-    cutoff: f64,
-    simd: SimdLevel,
-    evaluation: Evaluation,
+    pub items: &'a [CellItem],
+    pub spans: &'a [CellSpan],
+    pub columns: Columns<'a, Double>,
+    pub cutoff: f64,
+    pub simd: SimdLevel,
+    pub evaluation: Evaluation,
 }
 
 impl Task<'_> {

@@ -2,6 +2,7 @@
 
 mod cell_kernel;
 mod cell_pairs;
+mod cell_tasks;
 mod cells;
 mod clusters;
 mod direct_sum;
@@ -9,6 +10,7 @@ mod pairs;
 mod shares;
 mod virial;
 
+pub use cell_tasks::CellTasks;
 pub use cells::{CellSpan, CellWork};
 pub use clusters::{ClusterWork, mixed_precision_problem};
 pub use pairs::{CellPairs, Newton, Pair, PairWork, Region};
@@ -121,7 +123,7 @@ pub struct Part {
 }
 
 /// Computed pairs of a block, at least: 10 to 50 microseconds.
-const BLOCK_PAIRS: usize = 32_768;
+pub const BLOCK_PAIRS: usize = 32_768;
 
 /// The computed pairs after which a block ends; where no message is awaited, a region is one block.
 fn block_pairs(plan: &HaloPlan) -> usize {

@@ -4,7 +4,7 @@
 //! the surface does not shrink as ranks are added, so the halo outgrows the interior.
 
 use super::weights::check_enough;
-use super::{CellLoads, DivisionRequest, Ownership, Partition, Path, Pieces, piece_of, piece_start};
+use super::{CellLoads, DivisionRequest, Ownership, Partition, Path, Pieces, Rect, piece_of, piece_start};
 use crate::grid::{Cell, CellGrid, GridError};
 use std::sync::Arc;
 
@@ -15,9 +15,12 @@ pub struct Stripe {
     pub ranks: usize,
 }
 
-/// A stripe of the cells for each rank.
+/// A stripe of the cells for each rank; where the ranks have a grid, of whole rows.
 pub(super) fn divide(request: &DivisionRequest) -> Result<(CellGrid, Partition), GridError> {
     let grid = CellGrid::new(request.domain, request.most_cells);
+    if let Some(rank_grid) = request.rank_grid {
+        return Ok((grid, Arc::new(Rect::new(rank_grid, request.most_cells, request.ranks)?)));
+    }
     check_enough(&grid, request.ranks)?;
     Ok((grid, Arc::new(Stripe { ranks: request.ranks })))
 }

@@ -20,7 +20,9 @@ pub mod replay;
 
 use std::time::Instant;
 
+use crate::config::ParallelConfig;
 use crate::error::EngineError;
+use crate::protocol::Protocol;
 
 /// Steps between two looks at the balance where nothing else is said.
 pub const DEFAULT_INTERVAL: u64 = 100;
@@ -160,9 +162,12 @@ pub(crate) struct Balancer {
 }
 
 impl Balancer {
-    pub(crate) fn new(balance: Balance, ranks: usize) -> Self {
+    /// The rows of `simple` stay where they are.
+    pub(crate) fn new(parallel: &ParallelConfig, ranks: usize) -> Self {
+        let ParallelConfig { balance, protocol, .. } = *parallel;
+        let rule = balance.rule().filter(|_| ranks > 1 && protocol != Protocol::Simple);
         Self {
-            rule: balance.rule().filter(|_| ranks > 1),
+            rule,
             is_auto: balance == Balance::Auto,
             replay: None,
             report: BalanceReport::default(),

@@ -19,14 +19,18 @@ mod migration;
 
 use std::time::Duration;
 
-use md_comm::{Arrival, Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Sizes, Traffic, World};
-use md_core::halo::{HaloEdge, HaloPlan};
+use md_comm::{
+    Arrival, Buffering, Choice, Edge, Exchange, ExchangeSpec, Flow, Mailbox, Rank, Sizes, Traffic, World,
+};
+use md_core::halo::{HaloEdge, HaloPlan, Selection};
 use md_core::shell::ForceReturn;
 use md_core::{Domain, Field, LocalCells, Particles, Threads};
 
 use crate::clock::PhaseClock;
+use crate::config::ParallelConfig;
 use crate::error::EngineError;
 use crate::frozen::FrozenExchange;
+use crate::protocol::Protocol;
 use border::Border;
 use field_exchange::FieldExchange;
 pub(crate) use migration::{Messages, Migration};
@@ -62,6 +66,8 @@ pub struct Halo<'w> {
     migration: Migration,
     border: Border,
     exchanges: Vec<FieldExchange>,
+    /// Where forces come by letters, in place of the built-in exchanges.
+    mailbox: Option<Box<dyn Mailbox>>,
     /// The exchange that has been started, and not finished.
     in_flight: Option<usize>,
     collected: Vec<Vec<u64>>,
@@ -84,14 +90,17 @@ impl<'w> Halo<'w> {
     pub(crate) fn open(
         world: &'w dyn World,
         plan: &HaloPlan,
-        force_return: ForceReturn,
-        buffering: Buffering,
+        parallel: &ParallelConfig,
         particles: &Particles,
     ) -> Result<Self, EngineError> {
+        let ParallelConfig { shell, buffering, protocol, .. } = *parallel;
+        let force_return = shell.force_return();
+        let by_letters = protocol != Protocol::One;
         let mut halo = Self {
             migration: Migration::open(world, plan.neighbours.clone(), buffering)?,
             border: Border::open(world, plan, buffering)?,
             exchanges: Vec::new(),
+            mailbox: if by_letters { Some(world.mailbox("cells")?) } else { None },
             in_flight: None,
             collected: Vec::new(),
             world,
@@ -99,12 +108,26 @@ impl<'w> Halo<'w> {
             force_return,
         };
         for (direction, fields) in BUILT_IN {
-            if direction == Direction::Gather || force_return == ForceReturn::Needed {
+            let is_used = direction == Direction::Gather || force_return == ForceReturn::Needed;
+            if is_used && !by_letters {
                 halo.exchanges
                     .push(FieldExchange::open(world, plan, direction, fields, particles, buffering)?);
             }
         }
         Ok(halo)
+    }
+
+    pub(crate) fn rank(&self) -> Rank {
+        self.world.rank()
+    }
+
+    pub(crate) fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        self.mailbox.as_mut().map(|mailbox| &mut **mailbox as &mut dyn Mailbox)
+    }
+
+    /// The particles of this rank that have images here, of the first stage.
+    pub(crate) fn images(&self) -> Option<&Selection> {
+        self.border.selections().first().map(|stage| &stage.images)
     }
 
     /// The box has been stretched: until the next border images are displaced by its new lengths.
@@ -218,7 +241,8 @@ impl<'w> Halo<'w> {
     pub fn traffic(&self) -> Traffic {
         let contexts = self.exchanges.iter().flat_map(FieldExchange::contexts);
         let contexts = contexts.chain(self.border.contexts()).chain([self.migration.context()]);
-        total(contexts.map(Exchange::traffic))
+        let letters = self.mailbox.as_ref().map(|mailbox| mailbox.traffic());
+        total(contexts.map(Exchange::traffic).chain(letters))
     }
 
     /// What the contexts that choose their transports by themselves have chosen.
@@ -240,6 +264,7 @@ impl<'w> Halo<'w> {
     pub(crate) fn finalise(self) -> Result<(), EngineError> {
         self.migration.finalise()?;
         self.border.finalise()?;
+        self.mailbox.map_or(Ok(()), Mailbox::finalise)?;
         self.exchanges.into_iter().try_for_each(FieldExchange::finalise)
     }
 }

@@ -5,6 +5,7 @@ mod balancing;
 #[path = "../common/mod.rs"]
 mod common;
 mod partitions;
+mod protocols;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::common::on_ranks;
 /// A droplet off centre in its vapour, displaced from the lattice so that there are forces: 6 cells a side.
 pub(crate) fn droplet(dimension: Dimension) -> Config {
     let (kind, cells) = match dimension {
-        Dimension::Two => (LatticeKind::Sq, [16, 15, 1]),
+        Dimension::Two => (LatticeKind::Sq, [16, 17, 1]),
         Dimension::Three => (LatticeKind::Fcc, [10, 10, 11]),
     };
     let lattice = Lattice::with_density(kind, 0.8, cells);

@@ -1,13 +1,14 @@
 //! A flow as the program runs it.
 
-use md_comm::{Choice, Traffic, World};
+use md_comm::{Choice, Reduction, Traffic, World};
 use md_engine::clock::PhaseClock;
 
-use super::d3q19::SOUND_SPEED_SQUARED;
+use super::d3q19::{POPULATIONS, SOUND_SPEED_SQUARED};
 use super::lanes::LaneReal;
 use super::solver::{Flow, Totals};
 use crate::application::{Application, Progress};
-use crate::{GridError, Layout};
+use crate::resume::expect_words;
+use crate::{GridError, Layout, Resumable};
 
 /// A flow, its world and its clock.
 pub struct FlowRun<'w, T> {
@@ -49,6 +50,41 @@ impl<'w, T: LaneReal> FlowRun<'w, T> {
         let advice = "take a lower velocity or force, a higher viscosity, or collision \"trt\"";
         let problem = format!("the flow is unstable: {what}; {advice}");
         Err(GridError::Failed { step: self.steps_done, problem })
+    }
+}
+
+/// Populations are those after a step, whatever their places in memory: a flow goes on with either pattern.
+impl<T: LaneReal> Resumable for FlowRun<'_, T> {
+    fn words_per_node(&self) -> usize {
+        POPULATIONS
+    }
+
+    fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
+        let is_fluid = self.flow.state(node).is_some();
+        let populations = if is_fluid { self.flow.populations(node) } else { [T::ZERO; POPULATIONS] };
+        words.extend(populations.map(|value| value.to_f64().to_bits()));
+    }
+
+    fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
+        let mut words = words.iter().map(|&word| T::from_f64(f64::from_bits(word)));
+        self.flow.set_populations(node, std::array::from_fn(|_| words.next().unwrap_or(T::ZERO)));
+    }
+
+    fn shared_words(&self) -> Vec<u64> {
+        let fluid_nodes = self.last_totals.map_or(0.0, |totals| totals.fluid_nodes);
+        vec![self.steps_done, fluid_nodes as u64]
+    }
+
+    fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError> {
+        let then;
+        [self.steps_done, then] = expect_words(words)?;
+        let mut now = [self.flow.fluid_nodes() as u64];
+        self.world.reduce(&mut now, Reduction::Sum)?;
+        let [now] = now;
+        if now == then {
+            return Ok(());
+        }
+        Err(GridError::Shape(format!("it has {then} nodes of fluid, the scenario {now}")))
     }
 }
 

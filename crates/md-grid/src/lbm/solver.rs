@@ -251,6 +251,15 @@ impl<T: LaneReal> Flow<T> {
         })
     }
 
+    /// Gives a fluid node of a flow at its start other populations.
+    pub(super) fn set_populations(&mut self, node: [usize; 3], populations: [T; POPULATIONS]) {
+        let place = self.layout.index(node.map(|index| index as isize));
+        if !self.mask.is_solid(node.map(|index| index as isize)) {
+            let components = components(&mut self.grid).into_iter();
+            components.zip(populations).for_each(|(component, value)| component[place] = value);
+        }
+    }
+
     /// Density and velocity of a node of this rank; none of a solid one.
     pub fn state(&self, node: [usize; 3]) -> Option<(f64, [f64; 3])> {
         if self.mask.is_solid(node.map(|index| index as isize)) {

@@ -18,7 +18,8 @@ use super::problem::{Precision, Problem};
 use super::swap::{extremes, visit};
 use crate::application::{Application, Progress};
 use crate::layout::{Bounds, Region};
-use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, total};
+use crate::resume::expect_words;
+use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Resumable, total};
 
 /// Waves along each axis.
 const WAVES: usize = 4;
@@ -213,6 +214,37 @@ fn each_row(to: &mut Field<f64>, from: &Field<f64>, change: impl Fn(&mut f64, f6
     }
 }
 
+/// The image of the direction is made anew in every step.
+impl Resumable for Poisson<'_> {
+    fn words_per_node(&self) -> usize {
+        3
+    }
+
+    fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
+        let fields = [&self.solution, &self.residual, &self.direction];
+        fields.into_iter().for_each(|field| field.append_node(node, words));
+    }
+
+    fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
+        let fields = [&mut self.solution, &mut self.residual, &mut self.direction];
+        fields.into_iter().zip(words.chunks(1)).for_each(|(field, word)| field.restore_node(node, word));
+    }
+
+    fn shared_words(&self) -> Vec<u64> {
+        vec![self.step, self.residual2.to_bits()]
+    }
+
+    fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError> {
+        let residual2;
+        [self.step, residual2] = expect_words(words)?;
+        self.residual2 = f64::from_bits(residual2);
+        if self.is_found() {
+            return Err(GridError::Shape("the solution is found: nothing is left to do".to_owned()));
+        }
+        Ok(())
+    }
+}
+
 impl Application for Poisson<'_> {
     fn step(&mut self) -> Result<Progress, GridError> {
         if self.is_found() {
@@ -220,13 +252,14 @@ impl Application for Poisson<'_> {
         }
         self.apply()?;
         let Self { world, nodes, solution, residual, direction, image, clock, .. } = self;
-        let curvature = total::dot(*world, *nodes, pairs(direction, image))?;
+        let curvature = clock.time(Phase::Reduce, || total::dot(*world, *nodes, pairs(direction, image)))?;
         let length = self.residual2 / curvature;
         clock.time(Phase::Integrate, || {
             add(solution, length, direction);
             add(residual, -length, image);
         });
-        let residual2 = total::dot(*world, *nodes, pairs(residual, residual))?;
+        let residual2 =
+            clock.time(Phase::Reduce, || total::dot(*world, *nodes, pairs(residual, residual)))?;
         self.step += 1;
         if !residual2.is_finite() {
             let problem = "the residual is not a finite number".to_owned();

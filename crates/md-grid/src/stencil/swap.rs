@@ -10,7 +10,8 @@ use super::problem::{Compute, Problem};
 use crate::application::{Application, Progress, mixed};
 use crate::decomposition::Offset;
 use crate::layout::Region;
-use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, total};
+use crate::resume::expect_words;
+use crate::{Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Neighbours, Real, Resumable, total};
 
 /// Weight of all neighbours together in the average of a node.
 const NEIGHBOURS_WEIGHT: f64 = 0.5;
@@ -122,6 +123,29 @@ fn reach(layout: &Layout, neighbours: Neighbours) -> Vec<isize> {
         places.extend((1..=farthest as isize).map(|distance| place(offset, distance)));
     }
     places
+}
+
+impl<T: Real> Resumable for Swap<'_, T> {
+    fn words_per_node(&self) -> usize {
+        self.field.components()
+    }
+
+    fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
+        self.field.append_node(node, words);
+    }
+
+    fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
+        self.field.restore_node(node, words);
+    }
+
+    fn shared_words(&self) -> Vec<u64> {
+        vec![self.step]
+    }
+
+    fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError> {
+        [self.step] = expect_words(words)?;
+        Ok(())
+    }
 }
 
 impl<T: Real> Application for Swap<'_, T> {

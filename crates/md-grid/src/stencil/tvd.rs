@@ -23,8 +23,10 @@ use super::swap::{extremes, visit};
 use crate::application::{Application, Progress};
 use crate::decomposition::{AXES, Block, Offset};
 use crate::layout::{Bounds, Region, Span};
+use crate::resume::expect_words;
 use crate::{
-    Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Real, Transfer, total,
+    Decomposition, Edges, Field, GridError, Halo, HaloOptions, HaloPlan, Layout, Real, Resumable, Transfer,
+    total,
 };
 
 /// Cells on each side of a face that its flux needs.
@@ -297,6 +299,29 @@ fn apply_fluxes<T: Real>(tracers: &mut Field<T>, fluxes: &Field<T>, axis: usize)
                 *cell = *cell - high + low;
             }
         }
+    }
+}
+
+impl<T: Real> Resumable for Tvd<'_, T> {
+    fn words_per_node(&self) -> usize {
+        self.tracers.components()
+    }
+
+    fn append_node(&self, node: [usize; 3], words: &mut Vec<u64>) {
+        self.tracers.append_node(node, words);
+    }
+
+    fn restore_node(&mut self, node: [usize; 3], words: &[u64]) {
+        self.tracers.restore_node(node, words);
+    }
+
+    fn shared_words(&self) -> Vec<u64> {
+        vec![self.step]
+    }
+
+    fn restore_shared(&mut self, words: &[u64]) -> Result<(), GridError> {
+        [self.step] = expect_words(words)?;
+        Ok(())
     }
 }
 

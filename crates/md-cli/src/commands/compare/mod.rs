@@ -16,7 +16,7 @@ use md_comm::World;
 use md_comm::monitor::{Heartbeat, Monitor};
 use md_core::force::Precision;
 use md_core::partition::PartitionKind;
-use md_engine::{NeighborReport, Setup};
+use md_engine::{NeighborReport, Protocol, Setup};
 use md_lab::compare::{
     Comparison, Plan, Prepared, Problem, Reference, Results, Sampling, Status, Terms, Trials, chart,
     compare_csv, recommendation, table,
@@ -31,7 +31,7 @@ use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
 use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
-use crate::scenario::{Neighbor, Parallel};
+use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::warn;
 use crate::{cores, memory, setup};
 pub(super) use adapt::{adapt, adapt_variant};
@@ -56,7 +56,7 @@ pub fn compare(
     choices: &Choices,
     end_job: fn(u8),
 ) -> Result<(), RunError> {
-    let (agreement, scenario) = (transports.agreement(), &inputs.scenario);
+    let (agreement, scenario) = (transports.agreement(), &by_ghosts(&inputs.scenario));
     let variants = choices.variants(scenario, &transports.backends()).map_err(super::refused)?;
     let timeout = Duration::from_secs_f64(args.timeout);
     agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
@@ -74,7 +74,8 @@ pub fn compare(
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
     let timelines = Timelines::new(&args.trace);
-    let plan = ScenarioPlan { inputs, agreement, available, steps, warned: Cell::new(false), timelines };
+    let plan =
+        ScenarioPlan { inputs, scenario, agreement, available, steps, warned: Cell::new(false), timelines };
     let is_own =
         |variant: &Variant| adapt_variant(variant, scenario).is_ok_and(|it| it.scenario == *scenario);
     let frame = Comparison {
@@ -108,6 +109,7 @@ pub fn compare(
 /// What strategies become in the inputs' scenario.
 struct ScenarioPlan<'c> {
     inputs: &'c Inputs,
+    scenario: &'c Scenario,
     agreement: &'c dyn World,
     /// Bytes that each rank can have; `None` where nothing tells.
     available: Option<f64>,
@@ -120,7 +122,7 @@ struct ScenarioPlan<'c> {
 
 impl Plan for ScenarioPlan<'_> {
     fn prepare(&self, variant: &Variant) -> Result<Prepared, Problem> {
-        let adapted = adapt_variant(variant, &self.inputs.scenario).map_err(Problem::unavailable)?;
+        let adapted = adapt_variant(variant, self.scenario).map_err(Problem::unavailable)?;
         let (note, scenario) = (adapted.note(), adapted.scenario);
         variant.strategy.backend.availability().map_err(Problem::unavailable)?;
         let setup = setup::of_scenario(self.inputs, &scenario, self.agreement.ranks())?;
@@ -130,7 +132,7 @@ impl Plan for ScenarioPlan<'_> {
     }
 
     fn context(&self, strategy: Strategy) -> RunContext {
-        RunContext { strategy, ..context_without_setup(self.agreement, &self.inputs.scenario, self.steps) }
+        RunContext { strategy, ..context_without_setup(self.agreement, self.scenario, self.steps) }
     }
 
     fn look_at(&self, report: &NeighborReport) {
@@ -214,6 +216,12 @@ fn watch(
             end_job(COMMUNICATION_FAILED);
         },
     )
+}
+
+/// Strategies move ghosts, whatever the scenario's protocol.
+fn by_ghosts(scenario: &Scenario) -> Scenario {
+    let parallel = Parallel { protocol: Protocol::One, ..scenario.parallel.clone() };
+    Scenario { parallel, ..scenario.clone() }
 }
 
 /// The initial state, divided as any number of ranks can divide it.

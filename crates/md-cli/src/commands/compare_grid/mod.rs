@@ -296,7 +296,7 @@ impl Outputs {
         variants: &[Variant],
     ) -> Result<Self, OutputError> {
         let elsewhere: Vec<PathBuf> = Timelines::files(&args.trace, variants.iter().map(names_of)).collect();
-        let directory = grid_run::output_directory(inputs, &elsewhere)?;
+        let directory = grid_run::output_directory(inputs, None, &elsewhere)?;
         let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
         screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
         Ok(Self { directory, screen })

@@ -9,7 +9,7 @@ use md_grid::lbm::{FlowRun, LaneReal, Overlap};
 use md_grid::stencil::Precision;
 use md_grid::{Decomposition, Schedule};
 
-use super::grid_run::{self, Show};
+use super::grid_run::{self, GridJob};
 use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
@@ -47,11 +47,11 @@ fn run<T: LaneReal>(
     let context = context(world, &inputs.scenario, &decomposition);
     let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
-    let show = Show::of(args, traced.as_ref());
-    grid_run::run(world, inputs, &decomposition, context, show, early_end, |directory| {
-        let recorder = Recorder::open(world, inputs, directory)?;
-        let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
-        Ok((Box::new(FlowRun::new(world, flow)), recorder))
+    let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
+    let (decomposition, traced) = (&decomposition, traced.as_ref());
+    let job = GridJob { world, traced, inputs, decomposition, context, args, early_end };
+    grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
+        Recorder::open(world, inputs, directory, resumed)
     })
 }
 

@@ -10,10 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
+use crate::checkpoint::Resumed;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
-use crate::output::OutputDirectory;
 use crate::output::flow::{ProbeWriter, images};
+use crate::output::run_output::Kept;
+use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::{Lbm, LbmScenario, Probe};
 use crate::session::warn;
 
@@ -39,13 +41,15 @@ impl<'w> Recorder<'w> {
         world: &'w dyn World,
         inputs: &GridInputs<LbmScenario>,
         directory: Option<&OutputDirectory>,
+        resumed: Option<&Resumed>,
     ) -> Result<Self, RunError> {
         let scenario = &inputs.scenario;
         let output = &scenario.output;
         let open = || {
             let Some(directory) = directory else { return Ok(None) };
-            images::remove_old(directory.path())?;
-            output.probe.as_ref().map(|probe| ProbeWriter::create(directory, &probe.nodes)).transpose()
+            images::remove_old(directory.path(), resumed.map(|resumed| resumed.header.step))?;
+            let open = |probe: &Probe| ProbeWriter::open(directory, &probe.nodes, resumed);
+            output.probe.as_ref().map(open).transpose()
         };
         let rows = super::super::open_on_root(world, open)?.flatten();
         let warning = mach_warning(scenario.greatest_speed());
@@ -129,6 +133,11 @@ impl<T: LaneReal> Extension<FlowRun<'_, T>> for Recorder<'_> {
             Collision::Trt { magic } => Some(("magic", json!(magic))),
         };
         entries.into_iter().chain(magic).map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn kept(&self) -> Result<Vec<Kept>, OutputError> {
+        let mark = self.rows.as_ref().map(ProbeWriter::mark).transpose()?;
+        Ok(vec![Kept { mark, memory: None }])
     }
 
     fn finish(self) -> Result<(), RunError> {

@@ -12,10 +12,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::InputParticles;
 use super::error::{Here, InputError, Problem};
 use super::fields::{self, Line, Record};
+use super::masses::Masses;
 use super::source::{Overview, Source};
+use super::{Contents, InputParticles};
 use crate::error::RunError;
 use columns::Columns;
 use comment::Comment;
@@ -91,6 +92,30 @@ pub(crate) fn read(
         overview.check_end(source.name, otherwise)?;
     }
     Ok(particles)
+}
+
+/// What a file holds, for `inspect`.
+///
+/// # Errors
+/// What is wrong with it, or with its last frame.
+pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
+    let frames = Frames::find(source, None)?;
+    let (text, second) = frames.check(source.name, None)?;
+    let second = Line { here: second, text };
+    let comment = Comment::parse(second)?;
+    frames.frame.check_rows(source.name)?;
+    let (origin, lengths) = comment.region(second)?;
+    let entry = |key: &str| comment.get(key).map(str::to_owned);
+    Ok(Contents {
+        format: "extended XYZ",
+        frames: frames.count,
+        particles: frames.frame.promised,
+        step: entry("Step"),
+        time: entry("Time"),
+        origin,
+        lengths,
+        columns: entry("Properties").unwrap_or_default(),
+    })
 }
 
 /// One frame, as far as its lines have been looked at.
@@ -245,7 +270,7 @@ struct Rows<'r> {
 
 impl<'r> Rows<'r> {
     fn new(source: &'r Source<'r>, columns: &'r Columns, species: &'r [String], room: usize) -> Self {
-        let (records, masses) = (Vec::with_capacity(room), Masses(vec![Seen::default(); species.len()]));
+        let (records, masses) = (Vec::with_capacity(room), Masses::new(species.len()));
         Self { source, columns, species, records, masses, fault: None }
     }
 
@@ -280,64 +305,6 @@ impl<'r> Rows<'r> {
         let momenta = columns.momentum.is_some().then(|| vectors(|record| record.momentum));
         let particles = fields::particles(source, &records, atoms)?;
         Ok(InputParticles { velocities, momenta, masses, ..particles })
-    }
-}
-
-/// Per type, the masses that this rank has read.
-struct Masses(Vec<Seen>);
-
-/// A mass and its line; without any, 0.
-type MassAt = (f64, usize);
-
-/// The first mass of a type, and the first that is another one.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    first: MassAt,
-    other: Option<MassAt>,
-}
-
-impl Masses {
-    fn note(&mut self, line: Line<'_>, mass: Option<f64>, kind: u32) {
-        let (Some(mass), Some(seen)) = (mass, self.0.get_mut(kind as usize - 1)) else { return };
-        let here = (mass, line.here.line.unwrap_or_default());
-        if seen.first.1 == 0 {
-            seen.first = here;
-        } else if seen.first.0 != mass {
-            seen.other.get_or_insert(here);
-        }
-    }
-
-    /// Per type the first mass of the file, and this rank's first row that has another. *Collective.*
-    fn of_all(
-        self,
-        source: &Source<'_>,
-        species: &[String],
-    ) -> Result<(Vec<Option<f64>>, Option<InputError>), RunError> {
-        // The lowest line is the highest complement.
-        let complement = |line: usize| if line == 0 { 0 } else { !(line as u64) };
-        let mut lines: Vec<u64> = self.0.iter().map(|seen| complement(seen.first.1)).collect();
-        source.highest(&mut lines)?;
-        let bits = |(seen, &line): (&Seen, &u64)| {
-            if complement(seen.first.1) == line { seen.first.0.to_bits() } else { 0 }
-        };
-        let mut masses: Vec<u64> = self.0.iter().zip(&lines).map(bits).collect();
-        source.highest(&mut masses)?;
-        let masses: Vec<f64> = masses.into_iter().map(f64::from_bits).collect();
-        let faults = self.0.iter().enumerate().filter_map(|(index, seen)| {
-            let (first, is_read) = (masses[index], seen.first.1 > 0);
-            let other = if is_read && seen.first.0 != first { Some(seen.first) } else { seen.other };
-            other.map(|(mass, line)| {
-                let problem = Problem::Masses {
-                    name: species[index].clone(),
-                    mass,
-                    first,
-                    line: !lines[index] as usize,
-                };
-                Here { file: source.name, line: Some(line) }.error(problem)
-            })
-        });
-        let fault = faults.min_by_key(|error| error.line);
-        Ok((masses.into_iter().map(|mass| Some(mass).filter(|mass| *mass > 0.0)).collect(), fault))
     }
 }
 

@@ -33,7 +33,10 @@ pub(super) const KEYWORDS: [&str; 5] = ["atoms", "types", "xhi", "yhi", "zhi"];
 const FORMS: &str = "the header has `N atoms`, `N atom types`, `LO HI xlo xhi`, the same for y and z";
 
 /// What a file may say that it has none of.
-const ABSENT: [&str; 17] = [
+const ABSENT: [&str; 4] = ["ellipsoids", "lines", "triangles", "bodies"];
+
+/// What is left out, however many there are.
+const LEFT_OUT: [&str; 13] = [
     "bonds",
     "angles",
     "dihedrals",
@@ -47,10 +50,6 @@ const ABSENT: [&str; 17] = [
     "extra dihedral per atom",
     "extra improper per atom",
     "extra special per atom",
-    "ellipsoids",
-    "lines",
-    "triangles",
-    "bodies",
 ];
 
 impl Draft {
@@ -95,6 +94,9 @@ impl Draft {
             [low, high, "ylo", "yhi"] => self.bound(1, line, low, high),
             [low, high, "zlo", "zhi"] => self.bound(2, line, low, high),
             [xy, xz, yz, "xy", "xz", "yz"] => refuse_tilt(line, &[xy, xz, yz]),
+            [count, what @ ..] if LEFT_OUT.contains(&what.join(" ").as_str()) => {
+                line.integer(count, "a count of the header").map(drop)
+            }
             ["0", what @ ..] if ABSENT.contains(&what.join(" ").as_str()) => Ok(()),
             _ => Err(line.unexpected(FORMS)),
         }

@@ -1,10 +1,12 @@
-//! LAMMPS data files, `atom_style atomic`, optionally with velocities and the coefficients of `pair_style lj/cut`.
+//! LAMMPS data files, optionally with velocities and the coefficients of `pair_style lj/cut`. Of the atom styles `charge`, `molecular` and `full`
+//! charges, molecules and bonds are left out, with a note; others than these and `atomic` are refused.
 //!
 //! The first line is a title. Image flags are dropped: positions are taken as they stand. `xy xz yz` is accepted when
-//! zero. Header counts that `atom_style atomic` has no use for (`bonds`, ...) are accepted when zero.
+//! zero. Header counts of particles that are no points (`ellipsoids`, ...) are accepted when zero.
 
 mod header;
 mod sections;
+mod style;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +18,7 @@ use super::fields::{self, Line};
 use super::source::{Overview, Source};
 use crate::error::RunError;
 use header::{Draft, Header};
+use style::AtomStyle;
 
 /// The sections that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::VariantArray)]
@@ -158,6 +161,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<InputParticles, RunError> {
         }
     }
     layout.overview.check_end(file, String::new())?;
+    particles.notes.extend(style::note(AtomStyle::of(&atoms.style), &layout.left_out));
     Ok(InputParticles { origin: header.origin, lengths: header.lengths, masses, ..particles })
 }
 
@@ -166,13 +170,15 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
     let section = |section: Section| layout.sections.get(&section);
     let lines_of = |content: Option<&Content>| content.map_or(0..0, |it| it.heading + 1..it.last + 1);
     let [of_atoms, of_velocities] = [Section::Atoms, Section::Velocities].map(|it| lines_of(section(it)));
+    let style =
+        section(Section::Atoms).and_then(|atoms| AtomStyle::of(&atoms.style)).unwrap_or(AtomStyle::Atomic);
     let room = source.expect_room(header.atoms, &layout.overview)?;
     let (mut records, mut velocities, mut fault) = (Vec::with_capacity(room), Vec::new(), None);
     source.lines_again(layout.overview.text, &[of_atoms.clone(), of_velocities], |number, raw| {
         let line = Line::new(source.name, number, uncommented(raw).0);
         if fault.is_none() && !line.text.is_empty() {
             fault = match of_atoms.contains(&number) {
-                true => sections::atom(line, header.types).map(|atom| records.push(atom)).err(),
+                true => sections::atom(line, header.types, style).map(|atom| records.push(atom)).err(),
                 false => sections::velocity(line).map(|velocity| velocities.push(velocity)).err(),
             };
         }
@@ -191,11 +197,14 @@ fn particles(source: &Source<'_>, header: &Header, layout: &Layout) -> Result<In
 #[derive(Default, Serialize, Deserialize)]
 struct Layout {
     overview: Overview,
+    /// Sections that are left out.
+    left_out: Vec<String>,
     draft: Draft,
     /// From the first section on.
     header: Option<Header>,
     sections: BTreeMap<Section, Content>,
     current: Option<Section>,
+    is_in_left_out: bool,
 }
 
 impl Layout {
@@ -220,14 +229,22 @@ impl Layout {
             return Ok(());
         }
         let (content, comment) = if number == 1 { ("", raw) } else { uncommented(raw) };
-        if self.current.is_none() {
+        if self.current.is_none() && !self.is_in_left_out {
             fields::check_units(here, comment)?;
         }
         let line = Line { here, text: content.trim() };
         if line.text.is_empty() {
             return Ok(());
         }
-        if line.text.starts_with(char::is_alphabetic) && !is_damaged_row(line, self.current) {
+        if line.text.starts_with(char::is_alphabetic)
+            && (self.is_in_left_out || !is_damaged_row(line, self.current))
+        {
+            if style::LEFT_OUT.contains(&line.text) {
+                (self.current, self.is_in_left_out) = (None, true);
+                self.left_out.push(line.text.to_owned());
+                return Ok(());
+            }
+            self.is_in_left_out = false;
             let section = heading(line, comment.trim())?;
             let header = self.header.map_or_else(|| self.draft.finished(Here { line: None, ..here }), Ok)?;
             let content = Content::new(section, number, comment.trim(), section.promised(&header));
@@ -239,6 +256,7 @@ impl Layout {
         }
         match self.current.and_then(|section| self.sections.get_mut(&section)) {
             Some(content) => content.note(number, line.text),
+            None if self.is_in_left_out => (),
             None => self.draft.read(line)?,
         }
         Ok(())
@@ -263,16 +281,16 @@ fn is_damaged_row(line: Line<'_>, current: Option<Section>) -> bool {
 fn heading(line: Line<'_>, comment: &str) -> Result<Section, InputError> {
     let Some(section) = Section::ALL.iter().copied().find(|section| section.name() == line.text) else {
         let supported =
-            "the sections are `Masses`, `Pair Coeffs`, `PairIJ Coeffs`, `Atoms # atomic`, `Velocities`"
+            "the sections are `Masses`, `Pair Coeffs`, `PairIJ Coeffs`, `Atoms # atomic`, `Velocities`; those of bonds and angles are left out"
                 .to_owned();
         return Err(line
             .here
             .error(Problem::Unsupported { what: format!("section `{}`", line.text), supported }));
     };
-    let style = comment.split_whitespace().next().unwrap_or("atomic");
-    if section == Section::Atoms && style != "atomic" {
+    if section == Section::Atoms && AtomStyle::of(comment).is_none() {
         let what = format!("`Atoms # {comment}`");
-        let supported = "the atom style must be `atomic` (id type x y z)".to_owned();
+        let supported =
+            "the atom style must be `atomic` (id type x y z), `charge`, `molecular` or `full`".to_owned();
         return Err(line.here.error(Problem::Unsupported { what, supported }));
     }
     Ok(section)

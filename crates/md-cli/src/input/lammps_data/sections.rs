@@ -2,12 +2,12 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::style::AtomStyle;
 use super::{Content, Section};
 use crate::input::error::{Here, InputError, Problem};
 use crate::input::fields::{Line, Record};
 use crate::input::{InputParticles, PairCoefficients, TypePair};
 
-const ATOM: &str = "an atom: id type x y z [ix iy iz]";
 const VELOCITY: &str = "a velocity: id vx vy vz";
 const MASS: &str = "a mass: type mass";
 
@@ -33,21 +33,27 @@ pub(super) fn masses(content: &Content, file: &str, types: u32) -> Result<Vec<Op
 }
 
 /// One atom.
-pub(super) fn atom(line: Line<'_>, types: u32) -> Result<Record, InputError> {
-    let fields = line.fields();
-    let (id, kind, position, images) = match fields.as_slice() {
-        [id, kind, x, y, z] => (id, kind, [*x, *y, *z], None),
-        [id, kind, x, y, z, ix, iy, iz] => (id, kind, [*x, *y, *z], Some([ix, iy, iz])),
-        _ => return Err(line.columns(fields.len(), ATOM)),
+pub(super) fn atom(line: Line<'_>, types: u32, style: AtomStyle) -> Result<Record, InputError> {
+    let (fields, form) = (line.fields(), style.form());
+    let wrong = || line.columns(fields.len(), form);
+    let (others, rest) = fields.split_at_checked(style.columns()).ok_or_else(wrong)?;
+    let (position, images) = match rest {
+        [x, y, z] => ([*x, *y, *z], None),
+        [x, y, z, ix, iy, iz] => ([*x, *y, *z], Some([ix, iy, iz])),
+        _ => return Err(wrong()),
     };
     for image in images.into_iter().flatten() {
-        line.integer(image, ATOM)?;
+        line.integer(image, form)?;
+    }
+    let (id, kind) = style.id_and_kind(others).ok_or_else(wrong)?;
+    if let Some(charge) = style.charge(others) {
+        line.number(charge, form)?;
     }
     Ok(Record {
         line: line.number_kept(),
-        id: line.id(id, ATOM)?,
-        kind: line.kind(kind, types, ATOM)?,
-        position: line.vector(&position, ATOM)?,
+        id: line.id(id, form)?,
+        kind: line.kind(kind, types, form)?,
+        position: line.vector(&position, form)?,
         ..Record::default()
     })
 }

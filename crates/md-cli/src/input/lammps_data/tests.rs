@@ -109,7 +109,7 @@ fn every_fault_of_the_header_is_named() {
         ("3 atoms   # of which\n", "", "data.lammps: header line `N atoms` is missing: "),
         ("2 atom types\n", "", "data.lammps: header line `N atom types` is missing: "),
         ("0 2.5 zlo zhi\n", "", "data.lammps: header line `LO HI zlo zhi` is missing: "),
-        ("0 bonds", "7 bonds", "data.lammps:5: cannot make sense of `7 bonds`: the header has `N atoms`"),
+        ("0 bonds", "7 lines", "data.lammps:5: cannot make sense of `7 lines`: the header has `N atoms`"),
         ("0 bonds", "0 bounds", "data.lammps:5: cannot make sense of `0 bounds`: the header has `N atoms`"),
         ("0 bonds", "0 bonds 7", "data.lammps:5: cannot make sense of `0 bonds 7`: the header has `N atoms`"),
         (
@@ -132,8 +132,12 @@ fn every_fault_of_the_header_is_named() {
 #[test]
 fn every_fault_of_headings_and_masses_is_named() {
     assert_faults(&[
-        ("Masses", "Bond Coeffs", "data.lammps:12: section `Bond Coeffs` is not supported: the sections are"),
-        ("Atoms # atomic", "Atoms # full", "data.lammps:17: `Atoms # full` is not supported: the atom style"),
+        ("Masses", "Ellipsoids", "data.lammps:12: section `Ellipsoids` is not supported: the sections are"),
+        (
+            "Atoms # atomic",
+            "Atoms # sphere",
+            "data.lammps:17: `Atoms # sphere` is not supported: the atom style",
+        ),
         ("Velocities", "Atoms", "data.lammps:23: section `Atoms` is given twice"),
         ("2 4.0", "2 -4.0", "data.lammps:14: the mass of type 2 must be above 0, found `-4.0`"),
         ("2 4.0", "2 0", "data.lammps:14: the mass of type 2 must be above 0, found `0`"),
@@ -227,4 +231,33 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
         assert_eq!(said(again), format!("{begins}{}", size(again)));
     }
     assert_eq!(said(&SMALL.replace("3 0 -1.5e-3", "3 0 -2.5e-3")), format!("{begins}as many others"));
+}
+
+/// What LAMMPS writes for other atom styles, with the particles of [`SMALL`].
+#[test]
+fn charges_molecules_and_bonds_are_left_out() {
+    let expected = parse("a", SMALL).unwrap();
+    let other = |style: &str, insert: fn(&[&str]) -> String| {
+        let (before, rest) = SMALL.split_once("Atoms # atomic\n\n").unwrap();
+        let (rows, after) = rest.split_once("\n\n").unwrap();
+        let row = |row: &str| insert(&row.split_whitespace().collect::<Vec<_>>());
+        let rows: Vec<String> = rows.lines().map(row).collect();
+        let bonds = "Bonds\n\n1 1 1 2\n\nBond Coeffs # harmonic\n\n1 10.0 1.0\n\n";
+        let before = before.replace("0 bonds", "1 bonds\n1 bond types");
+        parse("a", &format!("{before}{bonds}Atoms # {style}\n\n{}\n\n{after}", rows.join("\n"))).unwrap()
+    };
+    let left_out = "what has nothing to do with pair forces is left out of the file:";
+    let charge = |row: &[&str]| format!("{} {} -0.5 {}", row[0], row[1], row[2..].join(" "));
+    let full = |row: &[&str]| format!("{} 7 {} 0.5 {}", row[0], row[1], row[2..].join(" "));
+    for (read, what) in [
+        (other("charge", charge), "charges, section `Bonds`, section `Bond Coeffs`"),
+        (other("full", full), "molecules, charges, section `Bonds`, section `Bond Coeffs`"),
+    ] {
+        assert_eq!(
+            (&read.ids, &read.types, &read.positions),
+            (&expected.ids, &expected.types, &expected.positions)
+        );
+        assert_eq!(read.velocities, expected.velocities);
+        assert_eq!(read.notes.last(), Some(&format!("{left_out} {what}")));
+    }
 }

@@ -40,20 +40,25 @@ pub fn write<T: LaneReal>(
     Ok(())
 }
 
-/// Removes the images of an earlier run.
+/// Removes the images of an earlier run; where a run goes on after a step, those of later ones.
 ///
 /// # Errors
 /// [`OutputError::Create`].
-pub fn remove_old(folder: &Path) -> Result<(), OutputError> {
+pub fn remove_old(folder: &Path, going_on: Option<u64>) -> Result<(), OutputError> {
     let failed =
         |path: &Path, reason| OutputError::Create { action: "replace", path: path.to_owned(), reason };
     for entry in fs::read_dir(folder).map_err(|reason| failed(folder, reason))? {
         let path = entry.map_err(|reason| failed(folder, reason))?.path();
-        if path.file_name().and_then(|name| name.to_str()).is_some_and(is_own) {
+        if path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_old(name, going_on)) {
             fs::remove_file(&path).map_err(|reason| failed(&path, reason))?;
         }
     }
     Ok(())
+}
+
+fn is_old(name: &str, going_on: Option<u64>) -> bool {
+    let step = || name.split(['_', '.']).nth(1)?.parse::<u64>().ok();
+    is_own(name) && going_on.is_none_or(|from| step().is_some_and(|step| step > from))
 }
 
 fn is_own(name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! `probe.csv`: the state of some nodes of a flow over time.
 
+use crate::checkpoint::{OutputMark, Resumed};
 use crate::output::directory::OutputDirectory;
 use crate::output::error::OutputError;
 use crate::output::known_file::KnownFile;
@@ -16,14 +17,18 @@ pub struct ProbeWriter {
 }
 
 impl ProbeWriter {
-    /// Creates the file and writes the column names: four for each probed node.
+    /// Creates the file and writes the column names: four for each probed node; or goes on with it.
     ///
     /// # Errors
-    /// [`OutputError::OverwritesInput`], [`OutputError::Create`].
-    pub fn create(directory: &OutputDirectory, nodes: &[[usize; 3]]) -> Result<Self, OutputError> {
+    /// As [`OutputDirectory::open_records`].
+    pub fn open(
+        directory: &OutputDirectory,
+        nodes: &[[usize; 3]],
+        resumed: Option<&Resumed>,
+    ) -> Result<Self, OutputError> {
         let of_node = |[x, y, z]: &[usize; 3]| COLUMNS.map(|what| format!(",{what}_{x}_{y}_{z}")).concat();
         let header = format!("step{}\n", nodes.iter().map(of_node).collect::<String>());
-        Ok(Self { file: directory.create_records(KnownFile::PROBE.name(), header.as_bytes())? })
+        Ok(Self { file: directory.open_records(KnownFile::PROBE, header.as_bytes(), resumed)? })
     }
 
     /// Appends a row; `values` are density and velocity of the nodes, one after the other.
@@ -32,6 +37,14 @@ impl ProbeWriter {
     /// [`OutputError::Encode`], [`OutputError::Write`].
     pub fn write(&mut self, step: u64, values: &[f64]) -> Result<(), OutputError> {
         self.file.append(&rows(KnownFile::PROBE, [(step, values)])?, step)
+    }
+
+    /// How far it has come.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn mark(&self) -> Result<OutputMark, OutputError> {
+        self.file.mark()
     }
 
     /// Makes sure that all rows have reached the disk.

@@ -20,6 +20,7 @@
 mod communicator;
 mod constants;
 mod neighbours;
+mod probe;
 mod transfers;
 mod window;
 

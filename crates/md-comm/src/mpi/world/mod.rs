@@ -21,6 +21,7 @@ use crate::mpi::adversity::Adversity;
 use crate::mpi::collective::Collective;
 use crate::mpi::ffi;
 use crate::mpi::hybrid::Hybrid;
+use crate::mpi::letters::Letters;
 use crate::mpi::p2p::{P2p, Requests};
 #[cfg(feature = "conformance")]
 use crate::mpi::rma::FlagFirst;
@@ -31,8 +32,8 @@ use crate::mpi::rma::{
 use crate::transport::Transport;
 use crate::world::{from_ordered, ordered};
 use crate::{
-    Backend, BarrierCount, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Notice,
-    Polling, Rank, Reduction, RingForm, RmaOptions, Sizes, World, auto,
+    Backend, BarrierCount, Buffering, Chunk, CommError, CrowdedCores, Exchange, ExchangeSpec, Mailbox,
+    Notice, Polling, Rank, Reduction, RingForm, RmaOptions, Sizes, World, auto,
 };
 pub(crate) use inner::Inner;
 pub use running::{abort, start, start_with};
@@ -149,6 +150,10 @@ impl World for MpiWorld {
 
     fn open(&self, spec: ExchangeSpec) -> Result<Exchange, CommError> {
         self.open_with(self.backend, spec)
+    }
+
+    fn mailbox(&self, name: &'static str) -> Result<Box<dyn Mailbox>, CommError> {
+        Ok(Box::new(Letters::open(Rc::clone(&self.inner), name)?))
     }
 
     fn needs_same_order(&self) -> bool {

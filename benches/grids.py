@@ -1,0 +1,141 @@
+"""Halos of grids, measured: grids.py MD_CLI [PART...] [--short] [--output DIR]
+
+| part | what | file |
+| --- | --- | --- |
+| monc | MONC's weak shape (29 fields, depth 2, 16 x 16 x 256 nodes a rank) on 2 ranks: every backend against two-sided messages, fields together and one by one | monc.csv |
+| divisions | a flow on 2 ranks, cut along x, y and z, with one buffer a message (slots 1) and two | divisions.csv |
+| strong | a flow of one size on 1 and 2 ranks | strong.csv |
+| weak | a flow of one size a rank on 1 and 2 ranks | weak.csv |
+
+Without parts, all of them. Times are medians with 95 % intervals; runs take turns, so that what slows the machine for a while slows all of them. PREFIX in
+the environment stands before every command, for instance "chrt -f 20".
+"""
+
+import argparse
+import csv
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+MPIRUN = REPOSITORY / "scripts" / "mpirun.sh"
+FLOW = """[lbm]
+grid = {grid}
+viscosity = 0.05
+steps = {steps}
+initial = {{ kind = "taylor-green", velocity = 0.01 }}
+[parallel]
+backend = "{backend}"
+grid = {ranks}
+[parallel.rma]
+slots = {slots}
+[output]
+thermo = {{ every = {steps} }}
+"""
+
+
+def call(program, ranks, *arguments):
+    prefix = os.environ.get("PREFIX", "").split()
+    subprocess.run([MPIRUN, str(ranks), *prefix, program, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def monc(program, folder, given):
+    """The rows of compare.csv, with how fields share messages."""
+    rows = []
+    effort = ["--steps", "20", "--repeat", "5" if given.short else "15"]
+    for messages in ["aggregated", "per-field"]:
+        out = folder / messages
+        scenario = REPOSITORY / "configs" / "monc-weak.toml"
+        keys = ["--set", f"parallel.messages={messages}", "--backends", given.backends, "--quiet", "--output", out]
+        call(program, 2, "compare", scenario, *effort, *keys)
+        with open(out / "compare.csv", newline="") as file:
+            rows += list(csv.DictReader(file))
+    kept = ["messages", "backend", "messages_per_exchange", "bytes_per_exchange", "exchange_median_s", "exchange_low_s"]
+    kept += ["exchange_high_s", "status", "ranks", "nodes", "fields", "host"]
+    return [{key: row[key] for key in kept} for row in rows]
+
+
+def flow(program, folder, grid, ranks, steps, backend="p2p", slots=2):
+    """Million updates of a node per second, without the rows of totals at both ends, and seconds of a step's halo."""
+    scenario, out = folder / "flow.toml", folder / "flow"
+    scenario.write_text(FLOW.format(grid=list(grid), steps=steps, backend=backend, ranks=list(ranks), slots=slots))
+    call(program, ranks[0] * ranks[1] * ranks[2], "lbm", scenario, "--quiet", "--output", out)
+    summary = json.loads((out / "summary.json").read_text())
+    busy_s = summary["wall_s"] - summary["phases"]["output"]["max_s"]
+    return summary["fluid_nodes"] * steps / busy_s / 1e6, summary["halo_s"]
+
+
+def interval(values):
+    """Median, and the 95 % interval of the median by ranks of a binomial distribution; of few values, all of them."""
+    values = sorted(values)
+    skipped = max(0, int((len(values) - 1.96 * len(values) ** 0.5) / 2))
+    return statistics.median(values), values[skipped], values[-1 - skipped]
+
+
+def measured(program, folder, given, cases):
+    """One row per case, whose runs take turns."""
+    found = {case: [] for case in cases}
+    for _ in range(3 if given.short else 11):
+        for case in cases:
+            found[case].append(flow(program, folder, *case))
+    rows = []
+    for (grid, ranks, steps, backend, slots), samples in found.items():
+        speed = interval([speed for speed, _ in samples])
+        halo = interval([seconds for _, seconds in samples])
+        row = {"nodes": "x".join(map(str, grid)), "grid": "x".join(map(str, ranks)), "backend": backend, "slots": slots, "steps": steps}
+        row |= dict(zip(["mlups_median", "mlups_low", "mlups_high"], (f"{value:.2f}" for value in speed)))
+        row |= dict(zip(["halo_median_s", "halo_low_s", "halo_high_s"], (f"{value:.3e}" for value in halo)))
+        rows.append(row | {"samples": len(samples)})
+    return rows
+
+
+def divisions(program, folder, given):
+    nodes, steps = (64, 20) if given.short else (128, 50)
+    cuts = [(2, 1, 1), (1, 2, 1), (1, 1, 2)]
+    backends = ["p2p", "shm", "rma-fence"]
+    cases = [((nodes,) * 3, cut, steps, backend, slots) for cut in cuts for backend in backends for slots in [1, 2]]
+    return measured(program, folder, given, cases)
+
+
+def scaling(program, folder, given, is_weak):
+    nodes, steps = (64, 20) if given.short else (96 if is_weak else 200, 30)
+    double = (2 * nodes, nodes, nodes) if is_weak else (nodes,) * 3
+    cases = [((nodes,) * 3, (1, 1, 1), steps, "p2p", 2)]
+    cases += [(double, (2, 1, 1), steps, backend, 2) for backend in ["p2p", "shm"]]
+    kind = "weak" if is_weak else "strong"
+    return [{"kind": kind} | row for row in measured(program, folder, given, cases)]
+
+
+PARTS = {
+    "monc": ("monc.csv", monc),
+    "divisions": ("divisions.csv", divisions),
+    "strong": ("strong.csv", lambda *given: scaling(*given, is_weak=False)),
+    "weak": ("weak.csv", lambda *given: scaling(*given, is_weak=True)),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--short", action="store_true", help="small grids and few samples: whether it works, and a first look")
+    parser.add_argument("--backends", default="p2p,p2p-persistent,rma-fence,rma-pscw,rma-lock,rma-notify,shm", help="of monc")
+    parser.add_argument("--output", type=Path, default=Path("out/grids"))
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    for part in given.parts or PARTS:
+        name, measure = PARTS[part]
+        with tempfile.TemporaryDirectory() as folder:
+            rows = measure(given.program.absolute(), Path(folder), given)
+        with open(given.output / name, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+        print(given.output / name)
+
+
+if __name__ == "__main__":
+    main()

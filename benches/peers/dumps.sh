@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Bytes and time per particle and frame of trajectories, beside LAMMPS's dumps of the same columns (id, type, position, velocity).
+#
+# usage: benches/peers/dumps.sh [RANKS...]        (1 2)
+#   MD=target/release/md-cli  LMP=lmp  CELLS=20 (32,000 atoms)  STEPS=100  EVERY=5  MPIRUN=scripts/mpirun.sh
+#
+# Time is that of the output phase (md) or of `Output` (LAMMPS): the slowest rank's, over all frames.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+md=$(realpath "${MD:-target/release/md-cli}") lmp=${LMP:-lmp} mpirun=${MPIRUN:-scripts/mpirun.sh}
+cells=${CELLS:-20} steps=${STEPS:-100} every=${EVERY:-5}
+ranks=("${@:-1}")
+[ $# -eq 0 ] && ranks=(1 2)
+atoms=$((4 * cells * cells * cells)) frames=$((steps / every + 1))
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+cat > "$folder/melt.toml" <<END
+[simulation]
+steps = $steps
+[system]
+lattice = { kind = "fcc", density = 0.8442, cells = [$cells, $cells, $cells] }
+temperature = 1.44
+[output]
+trajectory = { path = "t.extxyz", every = $every }
+END
+
+row() { # ranks, program, what, bytes, seconds
+    python3 - "$@" "$atoms" "$frames" <<'END'
+import sys
+ranks, program, what, size, seconds, atoms, frames = sys.argv[1:]
+each = int(atoms) * int(frames)
+print(f"{ranks:>5}  {program:7} {what:24} {int(size) / each:10.1f} {float(seconds) / each * 1e9:12.0f}")
+END
+}
+
+run_md() { # ranks, what, file name, further options
+    local ranks=$1 what=$2 name=$3; shift 3
+    "$mpirun" "$ranks" "$md" run "$folder/melt.toml" --quiet --output "$folder/out" \
+        --set "output.trajectory.path=$name" "$@" >/dev/null
+    local seconds
+    seconds=$(awk -F, '$1 == "output" { print $5 }' "$folder/out/timing.csv")
+    row "$ranks" md "$what" "$(stat -c %s "$folder/out/$name")" "$seconds"
+}
+
+run_lmp() { # ranks, what, style, file name
+    local ranks=$1 what=$2 style=$3 name=$4
+    cat > "$folder/in.melt" <<END
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 $cells 0 $cells 0 $cells
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+thermo $steps
+dump 1 all $style $every $folder/$name id type x y z vx vy vz
+${5:-}
+run $steps
+END
+    "$mpirun" "$ranks" "$lmp" -in "$folder/in.melt" -log none > "$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+    local seconds
+    seconds=$(awk -F'|' '/^Output/ { print $(NF > 4 ? 4 : 3) }' "$folder/log" | tr -d ' ')
+    row "$ranks" LAMMPS "$what" "$(stat -c %s "$folder/$name")" "$seconds"
+    rm -f "$folder/$name"
+}
+
+echo "$atoms particles, $frames frames"
+echo "ranks  program format                   bytes/p/f      ns/p/f"
+for count in "${ranks[@]}"; do
+    for name in t.extxyz t.extxyz.gz t.lammpstrj t.lammpstrj.gz t.nc t.xtc; do run_md "$count" "$name" "$name"; done
+    run_md "$count" "t.nc (double)" t.nc --set output.trajectory.precision=double
+    if command -v "$lmp" >/dev/null; then
+        run_lmp "$count" "dump custom (6 digits)" custom d.lammpstrj
+        run_lmp "$count" "dump custom (17 digits)" custom d17.lammpstrj "dump_modify 1 format float %.17g"
+        run_lmp "$count" "dump custom (binary)" custom d.bin
+        run_lmp "$count" "dump custom (gzip)" custom/gz d.gz || true
+    fi
+done

@@ -1,0 +1,149 @@
+//! Going on with an application on a grid: every rank reads the nodes that are its own now, from the slabs of whoever had them.
+
+use std::fs::File;
+use std::path::Path;
+
+use md_comm::World;
+use md_grid::{Application, Block, Decomposition, Edges, GridError};
+
+use super::CheckpointError;
+use super::header::{Header, SavedNodes};
+use super::layout::{BLOCK_ROWS, Layout, WORD};
+use super::read::{Resumed, agree, expect_steps_left, read_block, read_header};
+use super::write::node_of_row;
+use crate::error::RunError;
+use crate::scenario::Model;
+
+/// Reads the checkpoint that `--resume` means into an application at its start, which `now` is the kind, the nodes and the ranks of.
+/// `steps` is how many the run has. *Collective.*
+///
+/// # Errors
+/// [`CheckpointError`], the same on all ranks; communication.
+pub fn read_nodes<M: Model, A: Application + ?Sized>(
+    world: &dyn World,
+    path: &Path,
+    (scenario, steps): (&M, u64),
+    now: &SavedNodes,
+    app: &mut A,
+) -> Result<Resumed, RunError> {
+    let (path, header, index) = read_header(world, path)?;
+    let wrong = |problem: String| RunError::Checkpoint(CheckpointError::new(path.clone(), problem));
+    let then = expect_kind(&header, now, app.words_per_node()).map_err(&wrong)?;
+    expect_steps_left(&path, &header, steps)?;
+    let layout = Layout { index, ranks: header.ranks, row_words: header.row_words };
+    let read = torus(then, header.ranks)
+        .and_then(|owners| torus(now, world.ranks() as u64).map(|own| [owners, own]))
+        .and_then(|[owners, own]| {
+            let file = File::open(&path).map_err(|error| error.to_string())?;
+            restore(&file, &layout, [&owners, &own], world.rank(), app)
+        });
+    agree(world, &path, read)?;
+    app.restore_shared(&header.shared).map_err(|error| match error {
+        GridError::Shape(problem) => wrong(problem),
+        error => error.into(),
+    })?;
+    let differences = header.differences(scenario);
+    Ok(Resumed { path, header, differences })
+}
+
+/// Whether it is of this application.
+fn expect_kind<'h>(header: &'h Header, now: &SavedNodes, words: usize) -> Result<&'h SavedNodes, String> {
+    let Some(then) = &header.nodes else {
+        return Err(format!("it is of particles, not of `{}` on a grid", now.kind));
+    };
+    if then.kind != now.kind {
+        return Err(format!("it is of `{}`, the scenario of `{}`", then.kind, now.kind));
+    }
+    let text = |nodes: [usize; 3]| nodes.map(|count| count.to_string()).join(" x ");
+    if then.nodes != now.nodes {
+        return Err(format!("it has {} nodes, the scenario {}", text(then.nodes), text(now.nodes)));
+    }
+    if header.row_words != words as u64 {
+        let found = header.row_words;
+        return Err(format!("it has {found} numbers per node, the scenario {words}"));
+    }
+    Ok(then)
+}
+
+/// Who owns which nodes; faces do not matter.
+fn torus(saved: &SavedNodes, ranks: u64) -> Result<Decomposition, String> {
+    let ranks = usize::try_from(ranks).unwrap_or(usize::MAX);
+    Decomposition::new(saved.nodes, ranks, Some(saved.ranks), [Edges::Periodic; 3])
+        .map_err(|error| format!("it is damaged: {error}"))
+}
+
+/// Gives the nodes of `rank` their numbers back.
+fn restore<A: Application + ?Sized>(
+    file: &File,
+    layout: &Layout,
+    [then, now]: [&Decomposition; 2],
+    rank: usize,
+    app: &mut A,
+) -> Result<(), String> {
+    let own = now.block(rank);
+    for writer in 0..layout.ranks {
+        let theirs = then.block(writer as usize);
+        let overlaps = |axis: usize| {
+            theirs.origin[axis] < own.origin[axis] + own.size[axis]
+                && own.origin[axis] < theirs.origin[axis] + theirs.size[axis]
+        };
+        if (0..3).all(overlaps) {
+            restore_shared_part(file, layout, writer, &Places { theirs, own }, app)?;
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of two ranks, then and now.
+struct Places {
+    theirs: Block,
+    own: Block,
+}
+
+impl Places {
+    /// The own node of a row of theirs, counted from the first own one.
+    fn own_node(&self, row: usize) -> Option<[usize; 3]> {
+        let node = node_of_row(row, self.theirs.size);
+        let from_first = |axis: usize| {
+            let place = (node[axis] + self.theirs.origin[axis]).checked_sub(self.own.origin[axis])?;
+            (place < self.own.size[axis]).then_some(place)
+        };
+        Some([from_first(0)?, from_first(1)?, from_first(2)?])
+    }
+}
+
+/// Reads the blocks of a writer in which there are own nodes.
+fn restore_shared_part<A: Application + ?Sized>(
+    file: &File,
+    layout: &Layout,
+    writer: u64,
+    places: &Places,
+    app: &mut A,
+) -> Result<(), String> {
+    let slab = layout.read_slab(file, writer)?;
+    let expected: usize = places.theirs.size.iter().product();
+    if slab.rows != expected as u64 {
+        return Err(format!("it is damaged: its index does not have {expected} nodes of rank {writer}"));
+    }
+    let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
+    for block in layout.blocks(writer, slab) {
+        let first = (block.number * BLOCK_ROWS) as usize;
+        let rows = first..first + block.rows as usize;
+        if !rows.clone().any(|row| places.own_node(row).is_some()) {
+            continue;
+        }
+        read_block(file, layout, block, &mut bytes)?;
+        let stored = bytes.chunks_exact((layout.row_words * WORD) as usize);
+        for (row, stored) in rows.zip(stored) {
+            let Some(node) = places.own_node(row) else { continue };
+            numbers.clear();
+            let words = stored.chunks_exact(WORD as usize);
+            numbers.extend(words.map(|word| u64::from_le(bytemuck::pod_read_unaligned(word))));
+            if numbers.iter().any(|&number| !f64::from_bits(number).is_finite()) {
+                return Err("it has numbers of a node that no run has".to_owned());
+            }
+            app.restore_node(node, &numbers);
+        }
+    }
+    Ok(())
+}

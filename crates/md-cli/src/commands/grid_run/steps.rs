@@ -1,0 +1,206 @@
+//! The step loop of an application on a grid, and what happens between two steps: rows, files, checkpoints, the end.
+
+use std::time::Instant;
+
+use md_comm::World;
+use md_engine::Phase;
+use md_grid::{Application, GridError, Progress as Found};
+
+use super::{Extension, Observed};
+use crate::args::GridArgs;
+use crate::checkpoint::{Checkpoints, Resumed, SavedNodes};
+use crate::early_end::{EarlyEnd, Ended};
+use crate::error::RunError;
+use crate::output::grid::{GridContext, GridThermoWriter, header_line, row_line};
+use crate::output::run_output::Kept;
+use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
+
+/// After so many steps the ranks ask each other whether to end.
+const LONGEST_SILENCE: u64 = 20;
+
+/// How a step loop has ended.
+pub(super) struct End {
+    /// The last step.
+    pub(super) done: u64,
+    pub(super) ended: Reason,
+    /// The first row and the last one.
+    pub(super) ends: [Vec<f64>; 2],
+}
+
+/// Why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Converged,
+    Other(Ended),
+}
+
+impl Reason {
+    /// In summary.json.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::Other(ended) => ended.name(),
+        }
+    }
+
+    /// What the program ends with after so many of all steps. A run that has made them all may fall short of what was asked for.
+    pub(super) fn into_result(
+        self,
+        [done, steps]: [u64; 2],
+        shortfall: Option<String>,
+    ) -> Result<(), RunError> {
+        match self {
+            Self::Other(Ended::Signal(signal)) => Err(RunError::Signalled { signal, done, steps }),
+            Self::Other(Ended::AsPlanned) => shortfall
+                .map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem }))),
+            Self::Converged | Self::Other(Ended::WallTime) => Ok(()),
+        }
+    }
+}
+
+/// Which steps, and after how many there is a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// Made before.
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) interval: u64,
+}
+
+/// What rank 0 shows and writes row by row.
+pub(super) struct Console {
+    pub(super) screen: Screen,
+    pub(super) progress: Progress,
+    pub(super) thermo: GridThermoWriter,
+    /// For `--trace`.
+    pub(super) timeline: Option<RecordFile>,
+}
+
+impl Console {
+    pub(super) fn open(
+        directory: &OutputDirectory,
+        columns: &[&str],
+        context: &GridContext,
+        args: &GridArgs,
+        resumed: Option<&Resumed>,
+    ) -> Result<Self, OutputError> {
+        let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
+        screen.print(&header_line(columns));
+        let first = resumed.map_or(0, |resumed| resumed.header.step);
+        Ok(Self {
+            screen,
+            progress: Progress::over_steps(args.progress, first, context.steps),
+            thermo: GridThermoWriter::open(directory, columns, resumed)?,
+            timeline: args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?,
+        })
+    }
+
+    fn take(&mut self, step: u64, row: &[f64], interval: u64) -> Result<(), OutputError> {
+        let Self { screen, progress, thermo, .. } = self;
+        progress.suspend(|| screen.print(&row_line(step, row)));
+        if step.is_multiple_of(interval) { thermo.write(step, row) } else { thermo.write_last(step, row) }
+    }
+}
+
+/// Makes the steps. Everything is *collective*.
+pub(super) struct Steps<'r, E> {
+    pub(super) world: &'r dyn World,
+    pub(super) early_end: &'r EarlyEnd,
+    /// On rank 0.
+    pub(super) console: Option<Console>,
+    pub(super) extension: E,
+    pub(super) checkpoints: Checkpoints<'r>,
+    pub(super) nodes: SavedNodes,
+    pub(super) span: Span,
+}
+
+impl<E> Steps<'_, E> {
+    /// A row at the first step, the last, and at intervals. A run that goes on has had its first row.
+    pub(super) fn run<A: Application + ?Sized>(&mut self, app: &mut A) -> Result<End, RunError>
+    where
+        E: Extension<A>,
+    {
+        let Span { first, last, .. } = self.span;
+        let begin = app.row()?;
+        if first == 0 {
+            self.show(0, &begin)?;
+            self.extension.observe(app, 0)?;
+        }
+        self.world.barrier()?;
+        app.clock().restart();
+        let (mut done, mut end) = (first, begin.clone());
+        let mut ended = Reason::Other(Ended::AsPlanned);
+        while done < last && ended == Reason::Other(Ended::AsPlanned) {
+            let found = app.step()?;
+            done += 1;
+            if found == Found::Converged {
+                ended = Reason::Converged;
+                self.checkpoints.last_is(done);
+            } else if done.is_multiple_of(LONGEST_SILENCE) && self.wants_end()? {
+                ended = Reason::Other(self.early_end.reason(self.world)?);
+                self.checkpoints.ends_at(done);
+            }
+            let is_last = done == last || ended != Reason::Other(Ended::AsPlanned);
+            self.look(app, done, is_last, &mut end)?;
+        }
+        Ok(End { done, ended, ends: [begin, end] })
+    }
+
+    /// Rows, files and a checkpoint of this step, where they are due.
+    fn look<A: Application + ?Sized>(
+        &mut self,
+        app: &mut A,
+        step: u64,
+        is_last: bool,
+        row: &mut Vec<f64>,
+    ) -> Result<(), RunError>
+    where
+        E: Extension<A>,
+    {
+        let begun = Instant::now();
+        let mut observed = Observed::Nothing;
+        if is_last || step.is_multiple_of(self.span.interval) {
+            *row = app.row()?;
+            self.show(step, row)?;
+            observed = Observed::Something;
+        }
+        if self.extension.observe(app, step)? == Observed::Something {
+            observed = Observed::Something;
+        }
+        if self.checkpoints.is_due(step) {
+            let kept = self.kept::<A>()?;
+            self.checkpoints.write_nodes(step, &*app, &self.nodes, kept)?;
+            observed = Observed::Something;
+        }
+        if let Some(console) = &mut self.console {
+            console.progress.tick(step);
+        }
+        if observed == Observed::Something {
+            app.clock().book_since(Phase::Output, begun);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, step: u64, row: &[f64]) -> Result<(), OutputError> {
+        let interval = self.span.interval;
+        self.console.as_mut().map_or(Ok(()), |console| console.take(step, row, interval))
+    }
+
+    /// How far the files that grow have come.
+    fn kept<A: ?Sized>(&self) -> Result<Vec<Kept>, OutputError>
+    where
+        E: Extension<A>,
+    {
+        let mark = self.console.as_ref().map(|console| console.thermo.mark()).transpose()?;
+        let mut kept = vec![Kept { mark, memory: None }];
+        kept.append(&mut self.extension.kept()?);
+        Ok(kept)
+    }
+
+    /// Whether any rank wants the end.
+    fn wants_end(&self) -> Result<bool, RunError> {
+        let mut votes = [f64::from(u8::from(self.early_end.is_wanted()))];
+        self.world.max(&mut votes)?;
+        Ok(votes[0] > 0.0)
+    }
+}

@@ -1,0 +1,121 @@
+//! Text dumps of LAMMPS (`dump custom`): frames of sections that begin with `ITEM:`.
+//!
+//! Of several frames the last is read unless another is asked for. The box must be orthogonal; its boundaries must agree with the
+//! scenario. Needed columns are `id`, `type` and positions: `x y z`, scaled `xs ys zs`, unwrapped `xu yu zu` or both, `xsu ysu zsu`. `vx vy vz` are
+//! velocities, `mass` that of the species; further columns are skipped, with a note.
+
+mod columns;
+mod frames;
+
+use super::error::InputError;
+use super::fields::{self, Line, Record};
+use super::masses::Masses;
+use super::source::Source;
+use super::{Contents, InputParticles};
+use crate::error::RunError;
+use columns::Columns;
+use frames::Frames;
+
+const PARTICLES: &str = "particles";
+
+/// Reads a frame, counted from 1, or the last one. `name` is for messages; `species` are the scenario's names.
+///
+/// # Errors
+/// The first fault, with its line and text; there is no such frame.
+pub fn parse_frame(
+    name: &str,
+    text: &str,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<InputParticles, RunError> {
+    read(&Source::given(name, text), species, wanted)
+}
+
+/// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
+///
+/// # Errors
+/// As [`parse_frame`], the same on all ranks; a file that cannot be read; communication.
+pub(crate) fn read(
+    source: &Source<'_>,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<InputParticles, RunError> {
+    let frames = Frames::find(source, wanted)?;
+    let frame = frames.checked(source.name, wanted)?;
+    let (region, columns) = (frame.region(source.name)?, frame.columns(source.name)?);
+    let mut records = Vec::with_capacity(source.expect_room(frame.promised, &frames.overview)?);
+    let (mut masses, mut fault) = (Masses::new(species.len()), None);
+    source.lines_again(frames.overview.text, &[frame.rows()], |number, raw| {
+        let line = Line::new(source.name, number, raw);
+        if fault.is_none() {
+            fault = row(line, &columns, &region, species.len())
+                .map(|(record, mass)| {
+                    masses.note(line, mass, record.kind);
+                    records.push(record);
+                })
+                .err();
+        }
+    })?;
+    let (masses, contradiction) = masses.of_all(source, species)?;
+    let fault = contradiction.into_iter().chain(fault).min_by_key(|error| error.line);
+    let records = fields::sorted_by_id(source, records, fault)?;
+    let velocities = columns.velocity.map(|_| records.iter().map(|record| record.velocity).collect());
+    let mut particles = fields::particles(source, &records, frame.promised)?;
+    (particles.origin, particles.lengths, particles.periodic) =
+        (region.origin, region.lengths, region.periodic);
+    (particles.velocities, particles.masses) = (velocities, masses);
+    columns.note_unknown(&mut particles);
+    if frames.count > 1 {
+        particles.frame = Some(frame.number);
+        let (number, count, step) = (frame.number, frames.count, &frame.step);
+        particles.notes.push(format!("the particles are those of frame {number} of {count} (step {step})"));
+    }
+    frames.check_end(source.name, frame)?;
+    Ok(particles)
+}
+
+/// What a file holds, for `inspect`.
+///
+/// # Errors
+/// What is wrong with it, or with its last frame.
+pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
+    let frames = Frames::find(source, None)?;
+    let frame = frames.checked(source.name, None)?;
+    let region = frame.region(source.name)?;
+    Ok(Contents {
+        format: "LAMMPS text dump",
+        frames: frames.count,
+        particles: frame.promised,
+        step: Some(frame.step.clone()),
+        time: None,
+        origin: region.origin,
+        lengths: region.lengths,
+        columns: frame.names().to_owned(),
+    })
+}
+
+/// A particle, and its mass if the file has it.
+fn row(
+    line: Line<'_>,
+    columns: &Columns,
+    region: &frames::Region,
+    species: usize,
+) -> Result<(Record, Option<f64>), InputError> {
+    let fields = line.fields();
+    if fields.len() != columns.width {
+        return Err(line.columns(fields.len(), &format!("{} as `ITEM: ATOMS` says", columns.width)));
+    }
+    let kind = line.kind(fields[columns.kind], u32::try_from(species).unwrap_or(u32::MAX), "column type")?;
+    let record = Record {
+        line: line.number_kept(),
+        id: line.id(fields[columns.id], "column id")?,
+        kind,
+        position: columns.position(line, &fields, region)?,
+        velocity: columns.velocity(line, &fields)?,
+        ..Record::default()
+    };
+    Ok((record, columns.mass(line, &fields, kind)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,394 @@
+//! AMBER's `NetCDF` convention, in the classic format: every rank reads its part of a frame where it stands.
+//!
+//! Of several frames the last is read unless another is asked for. Needed are `coordinates` and `cell_lengths`; `cell_origin` defaults to
+//! zero, `identifier` (or `id`) to the order of the particles, `atom_types` (or `type`) to 1; `velocities` and `mass` are read where they are there. Numbers are taken as reduced
+//! units, whatever the names of units in the file: the convention leaves no choice of these.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::os::unix::fs::FileExt;
+
+use super::error::{Here, Problem};
+use super::fields::{self, AXES, Record};
+use super::masses::Masses;
+use super::source::Source;
+use super::{Contents, InputParticles};
+use crate::error::RunError;
+use crate::netcdf::{Header, Kind, Variable};
+
+/// Values that are read by one call.
+const BLOCK: u64 = 1 << 17;
+
+/// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
+///
+/// # Errors
+/// A file that is damaged, or says what cannot be; the same on all ranks; communication.
+pub(crate) fn read(
+    source: &Source<'_>,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<InputParticles, RunError> {
+    let whole = Here { file: source.name, line: None };
+    let open = || Frames::open(source, wanted).map_err(|problem| whole.error(problem));
+    let frames = source.agree(open())?;
+    let part = frames.part(source.rank(), source.ranks());
+    let mut masses = Masses::new(species.len());
+    let read = frames.records(part, species.len(), &mut masses).map_err(|problem| whole.error(problem));
+    let records = source.agree(read)?;
+    let mut records = source.kept(records, |record| record.id)?;
+    records.sort_unstable_by_key(|record| record.id);
+    let twice = records.windows(2).find(|pair| pair[0].id == pair[1].id);
+    let twice = twice.map(|pair| whole.error(Problem::Told(format!("id {} is given twice", pair[0].id))));
+    source.agree(twice.map_or(Ok(()), Err))?;
+    let (masses, contradiction) = masses.of_all(source, species)?;
+    source.agree(contradiction.map_or(Ok(()), Err))?;
+    let mut particles = fields::particles(source, &records, frames.atoms)?;
+    (particles.origin, particles.lengths, particles.masses) = (frames.origin, frames.lengths, masses);
+    if frames.header.variable("velocities").is_some() {
+        particles.velocities = Some(records.iter().map(|record| record.velocity).collect());
+    }
+    if frames.header.records > 1 {
+        let (number, count) = (frames.frame + 1, frames.header.records);
+        particles.frame = Some(number);
+        particles.notes.push(format!("the particles are those of frame {number} of {count}"));
+    }
+    Ok(particles)
+}
+
+/// What a file holds, for `inspect`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
+    let whole = |problem| Here { file: source.name, line: None }.error(problem);
+    let frames = Frames::open(source, None).map_err(whole)?;
+    let number = |name: &str| {
+        let (mut found, variable) = (None, frames.header.variable(name)?);
+        frames.values(variable, 0..1, |value| found = Some(value)).ok()?;
+        found
+    };
+    let header = &frames.header;
+    let of_atoms = |variable: &&Variable| header.dimensions_of(variable).any(|name| name == "atom");
+    let names = header.variables.iter().filter(of_atoms).map(|variable| variable.name.as_str());
+    Ok(Contents {
+        format: "NetCDF, AMBER's convention",
+        frames: header.records,
+        particles: frames.atoms,
+        step: number("step").map(|step| step.to_string()),
+        time: number("time").map(|time| format!("{time:?}")),
+        origin: frames.origin,
+        lengths: frames.lengths,
+        columns: names.collect::<Vec<_>>().join(" "),
+    })
+}
+
+/// An open file, and the wanted frame of it.
+struct Frames {
+    file: File,
+    header: Header,
+    /// From 0.
+    frame: u64,
+    atoms: u64,
+    origin: [f64; 3],
+    lengths: [f64; 3],
+}
+
+impl Frames {
+    fn open(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, Problem> {
+        let told = |error: std::io::Error| Problem::Told(error.to_string());
+        let file = File::open(source.path()).map_err(told)?;
+        let there = file.metadata().map_err(told)?;
+        if !there.is_file() {
+            return Err(Problem::Told("it is not a regular file".to_owned()));
+        }
+        let header = Header::read(BufReader::new(&file), there.len()).map_err(Problem::Told)?;
+        let (count, number) = (header.records, wanted.unwrap_or(header.records));
+        if number == 0 || number > count {
+            return Err(Problem::NoFrame { number, count });
+        }
+        let atoms = header.length("atom").filter(|&atoms| atoms > 0);
+        let atoms = atoms.ok_or_else(|| missing("dimension `atom`"))?;
+        let mut frames = Self { file, header, frame: number - 1, atoms, origin: [0.0; 3], lengths: [0.0; 3] };
+        frames.lengths = frames.cell("cell_lengths")?.ok_or_else(|| missing("variable `cell_lengths`"))?;
+        frames.origin = frames.cell("cell_origin")?.unwrap_or_default();
+        if frames.cell("cell_angles")?.is_some_and(|angles| angles != [90.0; 3]) {
+            let supported = "all `cell_angles` must be 90".to_owned();
+            return Err(Problem::Unsupported { what: "the triclinic box".to_owned(), supported });
+        }
+        match AXES.into_iter().zip(frames.lengths).find(|(_, length)| *length <= 0.0) {
+            Some((axis, length)) => Err(Problem::Box { axis, length }),
+            None => Ok(frames),
+        }
+    }
+
+    /// The particles that this rank reads.
+    fn part(&self, rank: usize, ranks: usize) -> std::ops::Range<u64> {
+        let cut = |rank: usize| (u128::from(self.atoms) * rank as u128 / ranks as u128) as u64;
+        cut(rank)..cut(rank + 1)
+    }
+
+    /// Three finite numbers of the frame, if the file has them.
+    fn cell(&self, name: &str) -> Result<Option<[f64; 3]>, Problem> {
+        let Some(variable) = self.header.variable(name) else { return Ok(None) };
+        let mut found = Vec::new();
+        self.values(variable, 0..3, |value| found.push(value))?;
+        let found = <[f64; 3]>::try_from(found).map_err(|_| shape(name))?;
+        match found.iter().find(|value| !value.is_finite()) {
+            Some(value) => Err(Problem::NotFinite { text: value.to_string(), place: "the box of the frame" }),
+            None => Ok(Some(found)),
+        }
+    }
+
+    /// The particles of a part.
+    fn records(
+        &self,
+        part: std::ops::Range<u64>,
+        species: usize,
+        masses: &mut Masses,
+    ) -> Result<Vec<Record>, Problem> {
+        let count = (part.end - part.start) as usize;
+        let mut records = Vec::new();
+        records
+            .try_reserve_exact(count)
+            .map_err(|_| Problem::Told("there is no room for its particles".to_owned()))?;
+        records.extend((part.start + 1..).take(count).map(|id| Record { id, kind: 1, ..Record::default() }));
+        if let Some(variable) = self.of_atoms(&["identifier", "id"], 1)? {
+            let mut rows = records.iter_mut();
+            self.values(variable, part.clone(), |value| {
+                rows.next().into_iter().for_each(|row| row.id = value.max(0.0) as u64);
+            })?;
+        }
+        if let Some(row) = records.iter().find(|row| row.id == 0) {
+            return Err(Problem::IdRange { id: row.id as i64 });
+        }
+        self.kinds(&part, species, &mut records)?;
+        let coordinates =
+            self.of_atoms(&["coordinates"], 3)?.ok_or_else(|| missing("variable `coordinates`"))?;
+        self.vectors(coordinates, &part, &mut records, |row| &mut row.position)?;
+        if let Some(variable) = self.of_atoms(&["velocities"], 3)? {
+            self.vectors(variable, &part, &mut records, |row| &mut row.velocity)?;
+        }
+        if let Some(variable) = self.of_atoms(&["mass"], 1)? {
+            let (mut rows, mut fault) = (records.iter(), None);
+            self.values(variable, part, |mass| {
+                let Some(row) = rows.next() else { return };
+                if mass > 0.0 && mass.is_finite() {
+                    masses.note_at(mass, row.kind, row.id as usize);
+                } else {
+                    fault.get_or_insert(Problem::Mass { kind: row.kind, text: mass.to_string() });
+                }
+            })?;
+            fault.map_or(Ok(()), Err)?;
+        }
+        Ok(records)
+    }
+
+    fn kinds(
+        &self,
+        part: &std::ops::Range<u64>,
+        species: usize,
+        records: &mut [Record],
+    ) -> Result<(), Problem> {
+        let Some(variable) = self.of_atoms(&["atom_types", "type"], 1)? else { return Ok(()) };
+        let largest = u32::try_from(species).unwrap_or(u32::MAX);
+        let (mut rows, mut fault) = (records.iter_mut(), None);
+        self.values(variable, part.clone(), |value| {
+            let Some(row) = rows.next() else { return };
+            if value >= 1.0 && value <= f64::from(largest) {
+                row.kind = value as u32;
+            } else {
+                fault.get_or_insert(Problem::TypeRange { kind: value as i64, largest });
+            }
+        })?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// The first variable there is of these names, with so many values per particle.
+    fn of_atoms(&self, names: &[&str], values: u64) -> Result<Option<&Variable>, Problem> {
+        let Some(variable) = names.iter().find_map(|name| self.header.variable(name)) else {
+            return Ok(None);
+        };
+        let is_right = self.header.values(variable) == self.atoms.checked_mul(values)
+            && self.header.dimensions_of(variable).find(|name| *name != "frame") == Some("atom");
+        if is_right { Ok(Some(variable)) } else { Err(shape(&variable.name)) }
+    }
+
+    /// Finite vectors of a part.
+    fn vectors(
+        &self,
+        variable: &Variable,
+        part: &std::ops::Range<u64>,
+        records: &mut [Record],
+        place: impl Fn(&mut Record) -> &mut [f64; 3],
+    ) -> Result<(), Problem> {
+        let (mut next, mut fault) = (0, None);
+        self.values(variable, 3 * part.start..3 * part.end, |value| {
+            if let Some(row) = records.get_mut(next / 3) {
+                if !value.is_finite() {
+                    let problem = format!("a number of `{}` is {value}", variable.name);
+                    fault.get_or_insert(Problem::Particle { id: row.id, problem });
+                }
+                place(row)[next % 3] = value;
+            }
+            next += 1;
+        })?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// Shows values of the frame, block by block.
+    fn values(
+        &self,
+        variable: &Variable,
+        wanted: std::ops::Range<u64>,
+        mut show: impl FnMut(f64),
+    ) -> Result<(), Problem> {
+        let Self { file, header, frame, .. } = self;
+        let width = variable.kind.bytes();
+        if header.values(variable).is_none_or(|values| values < wanted.end) {
+            return Err(shape(&variable.name));
+        }
+        let mut bytes = Vec::new();
+        let mut first = wanted.start;
+        while first < wanted.end {
+            let count = BLOCK.min(wanted.end - first);
+            let place = header.place(variable, *frame, first).ok_or_else(|| shape(&variable.name))?;
+            bytes.resize((count * width) as usize, 0);
+            file.read_exact_at(&mut bytes, place).map_err(|error| Problem::Told(error.to_string()))?;
+            bytes.chunks_exact(width as usize).for_each(|value| show(number(variable.kind, value)));
+            first += count;
+        }
+        Ok(())
+    }
+}
+
+/// A big-endian number.
+fn number(kind: Kind, bytes: &[u8]) -> f64 {
+    match (kind, bytes) {
+        (Kind::Int, &[a, b, c, d]) => i32::from_be_bytes([a, b, c, d]).into(),
+        (Kind::Float, &[a, b, c, d]) => f32::from_be_bytes([a, b, c, d]).into(),
+        (Kind::Double, bytes) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
+        _ => f64::NAN,
+    }
+}
+
+fn missing(what: &str) -> Problem {
+    Problem::Missing { what: what.to_owned(), expected: "AMBER's convention for trajectories".to_owned() }
+}
+
+fn shape(name: &str) -> Problem {
+    Problem::Told(format!(
+        "it is damaged: variable `{name}` has not the shape that AMBER's convention gives it"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::netcdf::{Dimension, Kind, Variable};
+
+    const ATOMS: usize = 4;
+
+    /// A file of two frames.
+    fn file() -> Vec<u8> {
+        let dimension = |(name, length): (&str, u64)| Dimension { name: name.to_owned(), length };
+        let variable = |(name, dimensions, kind): (&str, &[usize], Kind)| Variable {
+            name: name.to_owned(),
+            dimensions: dimensions.to_vec(),
+            attributes: Vec::new(),
+            kind,
+            begin: 0,
+        };
+        let mut header = Header {
+            records: 2,
+            dimensions: [("frame", 0), ("atom", ATOMS as u64), ("spatial", 3)].map(dimension).into(),
+            attributes: Vec::new(),
+            variables: [
+                ("id", &[0, 1][..], Kind::Int),
+                ("type", &[1], Kind::Int),
+                ("cell_lengths", &[0, 2], Kind::Double),
+                ("cell_angles", &[0, 2], Kind::Float),
+                ("coordinates", &[0, 1, 2], Kind::Double),
+                ("velocities", &[0, 1, 2], Kind::Float),
+            ]
+            .map(variable)
+            .into(),
+        };
+        let mut bytes = header.laid_out().unwrap();
+        bytes.extend([1_i32, 2, 1, 2].into_iter().flat_map(i32::to_be_bytes));
+        for frame in [0.0, 1.0] {
+            bytes.extend([9_i32, 3, 5, 7].into_iter().flat_map(i32::to_be_bytes));
+            bytes.extend([10.0_f64, 8.0, 6.0].into_iter().flat_map(f64::to_be_bytes));
+            bytes.extend([90.0_f32; 3].into_iter().flat_map(f32::to_be_bytes));
+            bytes.extend((0..12).map(|index| 0.1 * f64::from(index) + frame).flat_map(f64::to_be_bytes));
+            bytes.extend((0..12).map(|index| 0.5 * index as f32 - frame as f32).flat_map(f32::to_be_bytes));
+        }
+        bytes
+    }
+
+    fn read_bytes(bytes: &[u8], wanted: Option<u64>) -> Result<InputParticles, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.nc");
+        std::fs::write(&path, bytes).unwrap();
+        let source = Source::file("t.nc", Path::new(&path), None);
+        read(&source, &["A".to_owned(), "B".to_owned()], wanted).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn any_frame_is_read() {
+        let last = read_bytes(&file(), None).unwrap();
+        assert_eq!((last.ids, last.types), (vec![3, 5, 7, 9], vec![2, 1, 2, 1]));
+        assert_eq!((last.positions[3], last.lengths), ([1.0, 1.1, 1.2], [10.0, 8.0, 6.0]));
+        assert_eq!(last.velocities.unwrap()[0], [0.5, 1.0, 1.5]);
+        assert_eq!(
+            (last.frame, &*last.notes),
+            (Some(2), &["the particles are those of frame 2 of 2".to_owned()][..])
+        );
+        assert_eq!(read_bytes(&file(), Some(1)).unwrap().positions[3], [0.0, 0.1, 0.2]);
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let fault = |bytes: &[u8], wanted| read_bytes(bytes, wanted).unwrap_err();
+        let whole = file();
+        assert_eq!(fault(&whole, Some(3)), "t.nc: `system.file.frame` is 3, but the frames are 1 to 2");
+        let size = whole.len();
+        let cut = format!(
+            "t.nc: it is cut: it has {} bytes, but variable `velocities` ends at byte {size}",
+            size - 1
+        );
+        assert_eq!(fault(&whole[..size - 1], None), cut);
+        let changed = |from_end: usize, with: &[u8]| {
+            let mut bytes = file();
+            bytes[size - from_end..][..with.len()].copy_from_slice(with);
+            fault(&bytes, None)
+        };
+        // From the end: velocities 48, coordinates 96, angles 12, lengths 24, ids 16; then the first frame and types.
+        assert_eq!(changed(48, &[0x7f, 0xc0, 0, 0]), "t.nc: particle 9: a number of `velocities` is NaN");
+        assert_eq!(
+            changed(48 + 96 + 12 + 24, &[0; 8]),
+            "t.nc: the box must have a positive edge along x, found 0.0"
+        );
+        assert_eq!(changed(48 + 96 + 12 + 24 + 16, &[0, 0, 0, 3]), "t.nc: id 3 is given twice");
+        assert_eq!(changed(48 + 96 + 12 + 24 + 16, &[0; 4]), "t.nc: id 0 cannot be: ids start at 1");
+        let angle = "t.nc: the triclinic box is not supported: all `cell_angles` must be 90";
+        assert_eq!(changed(48 + 96 + 12, &[0x42, 0xb5, 0, 0]), angle);
+        assert_eq!(changed(2 * 196 + 16, &[0, 0, 0, 3]), "t.nc: type 3 does not exist: the types are 1 to 2");
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_makes_it_panic(places in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..4), cut: usize) {
+            let mut bytes = file();
+            let all = bytes.len();
+            places.iter().for_each(|&(place, byte)| bytes[place % all] = byte);
+            bytes.truncate(if cut.is_multiple_of(3) { cut % all } else { all });
+            if let Ok(read) = read_bytes(&bytes, None) {
+                prop_assert!(read.ids.is_sorted() && read.positions.iter().flatten().all(|x| x.is_finite()));
+            }
+        }
+    }
+}

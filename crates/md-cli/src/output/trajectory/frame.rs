@@ -1,0 +1,139 @@
+//! What a frame says, whatever its format.
+
+use bytemuck::{Pod, Zeroable};
+use md_engine::{Needs, ObserverError, Snapshot};
+
+use super::super::run_output::Opening;
+use super::columns::{columns_of, precision_of};
+use crate::scenario::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
+
+/// What is the same in all frames.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FrameLayout {
+    /// File name.
+    pub(super) path: String,
+    /// Which dimensions are periodic.
+    pub(super) periodic: [bool; 3],
+    /// In the order of the type numbers.
+    pub(super) species: Vec<SpeciesLabel>,
+    /// What is written of each particle beside id, type and position.
+    pub(super) columns: Vec<TrajectoryColumn>,
+    /// Whether positions are inside the box.
+    pub(super) positions: Positions,
+    /// Of real numbers, where the format leaves a choice.
+    pub(super) precision: TrajectoryPrecision,
+}
+
+/// What a trajectory says about a species.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SpeciesLabel {
+    pub(super) name: String,
+    pub(super) mass: f64,
+}
+
+impl FrameLayout {
+    pub(super) fn new(opening: &Opening, trajectory: &Trajectory) -> Self {
+        let domain = &opening.setup.domain;
+        let names = opening.scenario.species.iter().map(|species| species.name.clone());
+        let labels = names.zip(&opening.setup.config.masses).map(|(name, &mass)| SpeciesLabel { name, mass });
+        Self {
+            path: trajectory.path.clone(),
+            periodic: [0, 1, 2].map(|dim| domain.is_periodic(dim)),
+            species: labels.collect(),
+            columns: columns_of(trajectory),
+            positions: trajectory.positions,
+            precision: precision_of(trajectory),
+        }
+    }
+
+    /// Where a particle is written: inside the box, or where it would be without having been wrapped.
+    pub(super) fn position(&self, frame: &Frame, row: &FrameRow) -> [f64; 3] {
+        match self.positions {
+            Positions::Wrapped => row.position,
+            Positions::Unwrapped => {
+                [0, 1, 2].map(|dim| row.position[dim] + f64::from(row.images[dim]) * frame.lengths[dim])
+            }
+        }
+    }
+}
+
+/// When and in which box a frame was taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Frame {
+    pub(super) step: u64,
+    /// \[time\].
+    pub(super) time: f64,
+    /// Lower corner of the box.
+    pub(super) origin: [f64; 3],
+    /// Its edges.
+    pub(super) lengths: [f64; 3],
+}
+
+/// A particle of a frame.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct FrameRow {
+    pub(super) id: u64,
+    /// Type number, from 1.
+    pub(super) kind: u32,
+    pub(super) images: [i32; 3],
+    /// Inside the box.
+    pub(super) position: [f64; 3],
+    pub(super) velocity: [f64; 3],
+    pub(super) force: [f64; 3],
+    pub(super) mass: f64,
+    /// Half of that of its pairs.
+    pub(super) energy: f64,
+}
+
+impl FrameRow {
+    pub(super) fn momentum(&self) -> [f64; 3] {
+        self.velocity.map(|velocity| self.mass * velocity)
+    }
+}
+
+/// What has to be there for a column.
+pub(super) fn needs(column: TrajectoryColumn) -> Needs {
+    match column {
+        TrajectoryColumn::Velocity | TrajectoryColumn::Momentum => Needs::VELOCITIES,
+        TrajectoryColumn::Energy => Needs::PARTICLE_ENERGIES,
+        TrajectoryColumn::Mass | TrajectoryColumn::Force | TrajectoryColumn::Images => Needs::NOTHING,
+    }
+}
+
+/// This rank's particles.
+///
+/// # Errors
+/// No memory for them.
+pub(super) fn rows(now: &Snapshot, masses: &[f64]) -> Result<Vec<FrameRow>, ObserverError> {
+    let Snapshot { particles, domain, particle_energies, .. } = now;
+    let mut rows = Vec::new();
+    make_room(&mut rows, particles.owned())?;
+    rows.extend((0..particles.owned()).map(|index| {
+        let (position, images) =
+            domain.wrap_counting(particles.position_of(index), particles.images_of(index));
+        let particle = particles.get(index);
+        FrameRow {
+            id: particle.id,
+            kind: particle.species + 1,
+            images: images.0,
+            position,
+            velocity: particle.velocity,
+            force: particles.force_of(index),
+            mass: masses.get(particle.species as usize).copied().unwrap_or_default(),
+            energy: particle_energies.and_then(|energies| energies.get(index)).copied().unwrap_or_default(),
+        }
+    }));
+    Ok(rows)
+}
+
+/// Asks for memory, so that none is an error and not a signal.
+///
+/// # Errors
+/// There is none.
+pub(super) fn make_room<T>(block: &mut Vec<T>, more: usize) -> Result<(), String> {
+    let size = md_lab::in_words((more * size_of::<T>()) as f64);
+    block
+        .try_reserve_exact(more)
+        .map_err(|_| format!("out of memory: there is no room for a frame of the trajectory ({size})"))
+}

@@ -1,0 +1,112 @@
+//! Text dumps of LAMMPS (`dump custom`), readable by its `rerun` and `read_dump`, OVITO, ASE, `MDAnalysis` and VMD.
+//!
+//! ```text
+//! ITEM: TIMESTEP
+//! 100
+//! ITEM: NUMBER OF ATOMS
+//! 2
+//! ITEM: BOX BOUNDS pp pp pp
+//! 0.0 10.0
+//! 0.0 10.0
+//! 0.0 10.0
+//! ITEM: ATOMS id type x y z vx vy vz
+//! 1 1 0.1 0.2 0.3 1.0 0.0 0.0
+//! 2 ...
+//! ```
+//!
+//! The sections `UNITS` and `TIME`, which LAMMPS can write too, are left out: not all readers know them. Numbers have the fewest digits
+//! that read back, and not the six of LAMMPS.
+
+use super::frame::{Frame, FrameLayout, FrameRow, make_room};
+use super::records::{self, Encode};
+use super::text::{Line, TYPICAL_NUMBER_BYTES};
+use super::{Compressible, Format};
+use crate::input;
+use crate::memory::Gathers;
+use crate::scenario::{Positions, TrajectoryColumn};
+
+/// `.lammpstrj`
+pub(super) const FORMAT: Format = Format {
+    extension: ".lammpstrj",
+    compression: Compressible::Yes,
+    columns: &[
+        TrajectoryColumn::Velocity,
+        TrajectoryColumn::Mass,
+        TrajectoryColumn::Images,
+        TrajectoryColumn::Force,
+        TrajectoryColumn::Energy,
+    ],
+    default_columns: &[TrajectoryColumn::Velocity],
+    default_precision: None,
+    contents: input::lammpstrj::contents,
+    gathers: Gathers::Frames,
+    is_own: |head| head.starts_with(b"ITEM: TIMESTEP\n"),
+    open: |opening, layout, compression| {
+        let encoder = Lammpstrj::new(layout.clone());
+        records::open(opening, &layout, compression, encoder)
+    },
+};
+
+pub(super) struct Lammpstrj {
+    layout: FrameLayout,
+    boundary: String,
+    names: String,
+}
+
+impl Lammpstrj {
+    pub(super) fn new(layout: FrameLayout) -> Self {
+        let boundary = layout.periodic.map(|is_periodic| if is_periodic { "pp" } else { "ff" }).join(" ");
+        let position = match layout.positions {
+            Positions::Wrapped => "x y z",
+            Positions::Unwrapped => "xu yu zu",
+        };
+        let names =
+            ["id type", position].into_iter().chain(layout.columns.iter().map(|&column| name(column)));
+        let names = names.collect::<Vec<_>>().join(" ");
+        Self { layout, boundary, names }
+    }
+
+    fn push(&self, bytes: &mut Vec<u8>, frame: &Frame, row: &FrameRow) {
+        let mut line = Line::new(bytes);
+        line.integer(row.id);
+        line.integer(row.kind);
+        line.vector(self.layout.position(frame, row));
+        line.columns(&self.layout.columns, row);
+        line.end();
+    }
+}
+
+/// Names of columns as LAMMPS has them; OVITO takes `c_epot` for the potential energy.
+fn name(column: TrajectoryColumn) -> &'static str {
+    match column {
+        TrajectoryColumn::Velocity => "vx vy vz",
+        TrajectoryColumn::Mass => "mass",
+        TrajectoryColumn::Momentum => "px py pz",
+        TrajectoryColumn::Images => "ix iy iz",
+        TrajectoryColumn::Force => "fx fy fz",
+        TrajectoryColumn::Energy => "c_epot",
+    }
+}
+
+impl Encode for Lammpstrj {
+    fn encode(&mut self, frame: &Frame, rows: &[FrameRow], bytes: &mut Vec<u8>) -> Result<(), String> {
+        let Self { boundary, names, .. } = self;
+        let words = names.split(' ').count();
+        make_room(bytes, TYPICAL_NUMBER_BYTES * words * (rows.len() + 2))?;
+        let head = format!(
+            "ITEM: TIMESTEP\n{}\nITEM: NUMBER OF ATOMS\n{}\nITEM: BOX BOUNDS {boundary}\n",
+            frame.step,
+            rows.len()
+        );
+        bytes.extend_from_slice(head.as_bytes());
+        for dim in 0..3 {
+            let mut line = Line::new(bytes);
+            line.number(frame.origin[dim]);
+            line.number(frame.origin[dim] + frame.lengths[dim]);
+            line.end();
+        }
+        bytes.extend_from_slice(format!("ITEM: ATOMS {names}\n").as_bytes());
+        rows.iter().for_each(|row| self.push(bytes, frame, row));
+        Ok(())
+    }
+}

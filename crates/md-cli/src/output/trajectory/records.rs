@@ -1,0 +1,101 @@
+//! Frames that come together on rank 0 and are appended to its file one by one.
+
+use bytemuck::cast_slice;
+use md_comm::World;
+use md_engine::ObserverError;
+
+use super::frame::{Frame, FrameLayout, FrameRow, make_room};
+use super::gzip::Gzip;
+use super::{Compression, FrameSink};
+use crate::checkpoint::OutputMark;
+use crate::output::run_output::Opening;
+use crate::output::{OutputError, RecordFile};
+
+/// Makes the bytes of frames.
+pub(super) trait Encode {
+    /// Appends those of a frame of these particles, sorted by id.
+    ///
+    /// # Errors
+    /// What does not fit the format.
+    fn encode(&mut self, frame: &Frame, rows: &[FrameRow], bytes: &mut Vec<u8>) -> Result<(), String>;
+}
+
+/// A file that grows by whole frames; each is on disk when it has been written.
+struct Records<'a, E> {
+    world: &'a dyn World,
+    /// Where the file is compressed.
+    gzip: Option<Gzip>,
+    encoder: E,
+    /// On rank 0.
+    file: Option<RecordFile>,
+    bytes: Vec<u8>,
+}
+
+/// Begins the file, or goes on with it.
+pub(super) fn open<'a, E: Encode + 'a>(
+    opening: &Opening<'a>,
+    layout: &FrameLayout,
+    compression: Compression,
+    encoder: E,
+) -> Result<Box<dyn FrameSink + 'a>, OutputError> {
+    let file = opening.root.as_ref().map(|root| match opening.mark(&layout.path) {
+        Some((mark, step)) => root.directory.go_on_with_records(mark, step),
+        None => root.directory.create_records(&layout.path, b""),
+    });
+    let file = file.transpose()?;
+    let gzip = match (compression, &file) {
+        (Compression::None, _) => None,
+        (Compression::Gzip, None) => Some(Gzip::default()),
+        (Compression::Gzip, Some(file)) => {
+            let gzip = Gzip::go_on(file.path());
+            Some(gzip.map_err(|reason| OutputError::NotContinued {
+                path: file.path().to_owned(),
+                reason: reason.to_string(),
+            })?)
+        }
+    };
+    Ok(Box::new(Records { world: opening.world, gzip, encoder, file, bytes: Vec::new() }))
+}
+
+impl<E: Encode> FrameSink for Records<'_, E> {
+    fn write(&mut self, frame: &Frame, own: Vec<FrameRow>) -> Result<(), ObserverError> {
+        let Self { world, gzip, encoder, file, bytes } = self;
+        let rows = gather(*world, own)?;
+        let Some(file) = file else { return Ok(()) };
+        bytes.clear();
+        let failed = |reason| OutputError::Encode { file: "trajectory".to_owned(), reason };
+        encoder.encode(frame, &rows, bytes).map_err(failed)?;
+        Ok(match gzip {
+            None => file.append(bytes, frame.step),
+            Some(gzip) => {
+                let (end, record) = gzip.record(bytes)?;
+                file.append_over(&end, &record, frame.step)
+            }
+        }?)
+    }
+
+    fn mark(&self) -> Result<Option<OutputMark>, ObserverError> {
+        Ok(self.file.as_ref().map(RecordFile::mark).transpose()?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), OutputError> {
+        self.file.map_or(Ok(()), RecordFile::finish)
+    }
+}
+
+/// All rows on rank 0, by id; nothing elsewhere. *Collective.*
+fn gather(world: &dyn World, own: Vec<FrameRow>) -> Result<Vec<FrameRow>, ObserverError> {
+    let mut rows = own;
+    if world.ranks() > 1 {
+        let all = world.gather(0, cast_slice(&rows))?;
+        rows.clear();
+        make_room(&mut rows, all.iter().map(|bytes| bytes.len() / size_of::<FrameRow>()).sum())?;
+        // Of a rank, its bytes are given back before those of the next are copied.
+        for bytes in all {
+            let of_rank = bytes.chunks_exact(size_of::<FrameRow>());
+            rows.extend(of_rank.map(bytemuck::pod_read_unaligned::<FrameRow>));
+        }
+    }
+    rows.sort_unstable_by_key(|row| row.id);
+    Ok(rows)
+}

@@ -1,0 +1,135 @@
+//! `output.trajectory`: what is written of the particles over time, and in which format.
+
+use std::path::Path;
+
+use md_lab::name_of;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, not_yet};
+use crate::output::trajectory::{Format, format_of};
+
+/// `output.trajectory`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trajectory {
+    /// File name in the output directory; the extension gives the format: `.extxyz`, `.lammpstrj` (each
+    /// with `.gz` behind it compressed), `.nc`, `.xtc`.
+    pub path: String,
+    /// Steps between two frames.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// What is written of each particle beside id, type and position; where it is left out, `velocity`, in `.extxyz` also `mass`, in
+    /// `.xtc` nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<TrajectoryColumn>>,
+    /// Whether positions are wrapped into the box.
+    #[serde(default)]
+    pub positions: Positions,
+    /// Of real numbers in `.nc`: `single` where it is left out, as the format's convention has it. Formats of text have all digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<TrajectoryPrecision>,
+}
+
+/// A quantity of each particle in a trajectory.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrajectoryColumn {
+    /// Velocity at the full step.
+    Velocity,
+    /// Mass of the species.
+    Mass,
+    /// Mass times velocity, from which ASE has its velocities.
+    Momentum,
+    /// How often the particle has crossed each periodic face.
+    Images,
+    /// Force.
+    Force,
+    /// Potential energy: half of that of each of its pairs, without tail correction.
+    Energy,
+}
+
+impl TrajectoryColumn {
+    /// All, in the order in which they are written.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+}
+
+/// Where particles are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Positions {
+    /// Inside the box.
+    #[default]
+    Wrapped,
+    /// Where they would be without having been wrapped at periodic faces.
+    Unwrapped,
+}
+
+/// How real numbers are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrajectoryPrecision {
+    /// f32.
+    Single,
+    /// f64: they read back to the same bits.
+    #[default]
+    Double,
+}
+
+pub(super) fn check(trajectory: &Trajectory) -> Checked {
+    check_path(&trajectory.path)?;
+    at_least_one("output.trajectory.every", trajectory.every, "steps between two frames")?;
+    let Some((format, _)) = format_of(&trajectory.path) else { return Ok(()) };
+    if trajectory.precision.is_some() && format.default_precision.is_none() {
+        let message = format!("the precision of a trajectory `{}` cannot be chosen", format.extension);
+        return Err(Finding::new(
+            "output.trajectory.precision",
+            message,
+            "leave `precision` out; `.nc` has one",
+        )
+        .at_key());
+    }
+    for (index, column) in trajectory.columns.iter().flatten().enumerate() {
+        if !format.columns.contains(column) {
+            let path = format!("output.trajectory.columns[{index}]");
+            let message = format!("a trajectory `{}` has no column `{}`", format.extension, name_of(column));
+            let all: Vec<_> = format.columns.iter().map(|column| format!("`{}`", name_of(column))).collect();
+            let help = match all.as_slice() {
+                [] => "leave `columns` out: this format has positions alone".to_owned(),
+                all => format!("columns of this format: {}", all.join(", ")),
+            };
+            return Err(Finding::new(path, message, help));
+        }
+    }
+    Ok(())
+}
+
+fn check_path(path: &str) -> Checked {
+    const KEY: &str = "output.trajectory.path";
+    let plain = Path::new(path).file_name().is_some_and(|name| name == path);
+    if !plain || path.contains('\\') {
+        let message = format!("`{KEY}` must be a plain file name, found {path:?}");
+        return Err(Finding::new(KEY, message, "it is put into `output.directory`, e.g. \"traj.extxyz\""));
+    }
+    if format_of(path).is_some() {
+        return Ok(());
+    }
+    let help = format!("the extension gives the format: {}", Format::extensions());
+    if Path::new(path).extension().is_some() {
+        return Err(not_yet(KEY, &format!("{path:?}"), &help));
+    }
+    let message = format!("`{KEY} = {path:?}` has no extension, which gives the format");
+    Err(Finding::new(KEY, message, help))
+}

@@ -1,0 +1,96 @@
+//! Letters over MPI: `MPI_Isend`, and on the other side `MPI_Improbe` for any source, then `MPI_Mrecv`.
+
+use std::rc::Rc;
+
+use super::adversity::Jitter;
+use super::ffi::Transfers;
+use super::numbers::ContextNumber;
+use super::world::Inner;
+use crate::mailbox::{Letter, Mailbox, left_over};
+use crate::spin_wait::{SpinWait, wait_until};
+use crate::{CommError, Rank, Traffic};
+
+/// This rank's letters in one context.
+#[derive(Debug)]
+pub(super) struct Letters {
+    name: &'static str,
+    number: ContextNumber,
+    /// One for each letter that has been under way at the same time as others.
+    outgoing: Vec<Transfers>,
+    traffic: Traffic,
+    jitter: Jitter,
+    /// Last, so that MPI is finalised after the requests are gone.
+    world: Rc<Inner>,
+}
+
+impl Letters {
+    /// *Collective.*
+    pub(super) fn open(world: Rc<Inner>, name: &'static str) -> Result<Self, CommError> {
+        let [number] = world.numbers.borrow_mut().take()?;
+        let jitter = Jitter::new(world.adversity.get(), world.rank, number.tag(0) as u64);
+        Ok(Self { name, number, outgoing: Vec::new(), traffic: Traffic::default(), jitter, world })
+    }
+
+    fn timeout(&self, waited_s: f64, awaited: String) -> CommError {
+        CommError::Timeout { context: self.name, rank: self.world.rank, waited_s, awaited }
+    }
+
+    /// Lets the library move letters that are under way.
+    fn drive(&mut self) -> Result<bool, CommError> {
+        self.outgoing.iter_mut().try_for_each(|letter| letter.poll(|_| ()))?;
+        Ok(!self.outgoing.iter().any(Transfers::any_active))
+    }
+}
+
+impl Mailbox for Letters {
+    fn send(&mut self, to: Rank, bytes: &[u8]) -> Result<(), CommError> {
+        self.jitter.pause();
+        self.traffic.messages += 1;
+        self.traffic.bytes += bytes.len() as u64;
+        let free = self.outgoing.iter().position(|letter| !letter.any_active());
+        let free = free.unwrap_or(self.outgoing.len());
+        if free == self.outgoing.len() {
+            self.drive()?;
+            self.outgoing.push(Transfers::outgoing(1));
+        }
+        let letter = &mut self.outgoing[free];
+        letter.bytes_mut(0, bytes.len())?.copy_from_slice(bytes);
+        letter.send(0, &self.world.communicator, to, self.number.tag(0))
+    }
+
+    fn take(&mut self) -> Result<Option<Letter>, CommError> {
+        self.jitter.pause();
+        let found = self.world.communicator.take_any(self.number.tag(0))?;
+        if found.is_none() {
+            self.drive()?;
+        }
+        Ok(found.map(|(from, bytes)| Letter { from, bytes }))
+    }
+
+    fn wait(&mut self, awaited: &dyn Fn() -> String) -> Result<Letter, CommError> {
+        let mut wait = SpinWait::new(self.world.watchdog());
+        loop {
+            if let Some(letter) = self.take()? {
+                return Ok(letter);
+            }
+            wait.pause().map_err(|expired| self.timeout(expired.waited_s, awaited()))?;
+        }
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// What has not been taken is seen where it has come by then.
+    fn finalise(mut self: Box<Self>) -> Result<(), CommError> {
+        let late = |letters: &Self, waited_s| letters.timeout(waited_s, "the letters it has sent".to_owned());
+        wait_until(self.world.watchdog(), &mut *self, late, Self::drive)?;
+        self.world.barrier()?;
+        if let Some(letter) = self.take()? {
+            return Err(left_over(self.name, letter.from));
+        }
+        self.world.barrier()?;
+        self.world.numbers.borrow_mut().release(&[self.number]);
+        Ok(())
+    }
+}
