@@ -1,5 +1,6 @@
 //! The program as its users meet it: commands, files, errors, exit codes.
 
+mod analysis;
 mod auto;
 mod bench;
 mod broken_runs;
@@ -12,6 +13,7 @@ mod early_end;
 mod extxyz_files;
 mod fit;
 mod grid_checkpoints;
+mod guide;
 mod hostile_lab;
 mod killed;
 mod lammps_rerun;

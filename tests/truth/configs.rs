@@ -1,4 +1,4 @@
-//! Every scenario of particles in configs/ runs as it is, but for the number of steps. (Those of grids: `tests/cli/stencil.rs`, `lbm.rs`.)
+//! Every scenario of particles in configs/ runs as it is, but for the number of steps, and those of millions of particles on a smaller lattice. (Those of grids: `tests/cli/stencil.rs`, `lbm.rs`.)
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,17 @@ fn configs() -> Vec<PathBuf> {
     paths
 }
 
+/// The scenario, on a lattice that takes no time where its own has millions of sites.
+fn in_short(command: &str, path: &Path, text: &str) -> Run {
+    const LARGE: [&str; 2] = ["alloy-2d-medium.toml", "alloy-2d-large.toml"];
+    let run = Run::new(command, text);
+    let is_large = LARGE.iter().any(|name| path.ends_with(name));
+    if is_large { run.set("system.lattice.cells=[60, 35, 1]") } else { run }
+}
+
 fn two_steps(path: &Path, backend: Backend, ranks: usize) {
     let text = text_of(path);
-    let mut run = Run::new("run", &text).on(backend, ranks).argument("--steps").argument("2");
+    let mut run = in_short("run", path, &text).on(backend, ranks).argument("--steps").argument("2");
     if text.contains("\ntrajectory =") {
         // A trajectory without a frame after step 0 is refused.
         run = run.set("output.trajectory.every=1");
@@ -48,7 +56,7 @@ fn every_config_runs_on_two_ranks_over_mpi() {
 #[test]
 fn every_config_passes_check_unchanged() {
     for path in configs() {
-        let check = |text: String| Run::new("check", text).on(Backend::Local, 1).succeed();
+        let check = |text: String| in_short("check", &path, &text).on(Backend::Local, 1).succeed();
         let first = check(text_of(&path)).finished().stdout.clone();
         let second = check(first.clone()).finished().stdout.clone();
         assert_eq!(first, second, "{}", path.display());

@@ -19,6 +19,7 @@ mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod threads;
+mod transport;
 
 /// Calls go through the library.
 const STARTS_PROGRAM: bool = false;

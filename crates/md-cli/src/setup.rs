@@ -14,6 +14,7 @@ use md_engine::{
 
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::analysis::longest_distance;
 use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, name_of};
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
@@ -43,7 +44,25 @@ pub fn of_scenario(inputs: &Inputs, scenario: &Scenario, ranks: usize) -> Result
     if matches!(made, Ok(_) | Err(EngineError::Particle(_))) {
         file::check_particles(inputs, &config)?;
     }
-    made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))
+    let made =
+        made.map_err(|error| located(source, scenario, &error).map_or_else(|| error.into(), RunError::from))?;
+    check_distances(source, scenario, &made)?;
+    Ok(made)
+}
+
+/// Whether no pair is counted twice.
+fn check_distances(source: &ScenarioSource, scenario: &Scenario, setup: &Setup) -> Result<(), ScenarioError> {
+    let Some(rdf) = scenario.output.rdf else { return Ok(()) };
+    let (max, longest) = (rdf.max.unwrap_or(scenario.interaction.cutoff), longest_distance(&setup.domain));
+    if max <= longest {
+        return Ok(());
+    }
+    let (key, what) = match rdf.max {
+        Some(_) => ("output.rdf.max", "`output.rdf.max`"),
+        None => ("output.rdf", "`output.rdf.max`, the cutoff,"),
+    };
+    let message = format!("{what} is {max:?}, more than half the shortest periodic side of the box");
+    Err(ScenarioError::at(source, key, message, format!("at most {longest:?}")))
 }
 
 fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {

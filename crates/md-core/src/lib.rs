@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aligned;
+pub mod analysis;
 pub mod cells;
 mod curve;
 pub mod diagnose;

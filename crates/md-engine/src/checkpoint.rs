@@ -64,6 +64,11 @@ impl SavedState<'_> {
     }
 }
 
+/// The id of a particle in its row.
+pub fn id_of_row(row: &[u64]) -> u64 {
+    row.get(ID).copied().unwrap_or_default()
+}
+
 /// How a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuation {

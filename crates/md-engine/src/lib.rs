@@ -38,6 +38,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod balance;
 pub mod barostat;
 mod checkpoint;
@@ -71,7 +72,7 @@ mod timing;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use barostat::Barostat;
-pub use checkpoint::{Continuation, Restored, SavedState};
+pub use checkpoint::{Continuation, Restored, SavedState, id_of_row};
 pub use checks::for_each_rank;
 pub use clock::Phase;
 pub use config::{

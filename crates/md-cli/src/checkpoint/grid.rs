@@ -43,7 +43,7 @@ pub fn read_nodes<M: Model, A: Application + ?Sized>(
         error => error.into(),
     })?;
     let differences = header.differences(scenario);
-    Ok(Resumed { path, header, differences })
+    Ok(Resumed { path, header, differences, particle_rows: Vec::new() })
 }
 
 /// Whether it is of this application.

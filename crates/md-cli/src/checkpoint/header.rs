@@ -45,6 +45,9 @@ pub struct Header {
     /// What outputs that write at the end had gathered.
     #[serde(default)]
     pub memories: Vec<OutputMemory>,
+    /// What outputs have at the end of every row, in its order.
+    #[serde(default)]
+    pub particle_words: Vec<ParticleWords>,
     /// [`md_engine::SavedState::shared`], or [`md_grid::Resumable::shared_words`].
     pub shared: Vec<u64>,
     /// The scenario with all defaults filled in.
@@ -91,7 +94,22 @@ pub struct OutputMemory {
     pub words: Vec<u64>,
 }
 
+/// What an output remembers of every particle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParticleWords {
+    /// Of the output.
+    pub name: String,
+    /// Words at the end of every row.
+    pub words: u64,
+}
+
 impl Header {
+    /// Words of a row that are the engine's; none where there are fewer than outputs have.
+    pub(super) fn engine_words(&self) -> Option<u64> {
+        let of_outputs = self.particle_words.iter().try_fold(0_u64, |sum, own| sum.checked_add(own.words))?;
+        self.row_words.checked_sub(of_outputs).filter(|&words| words > 0)
+    }
+
     /// The first bytes of the file: preamble, text and checksum.
     pub(super) fn bytes_of_file(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut text = serde_json::to_vec(self)?;
@@ -154,6 +172,9 @@ impl Header {
             return Err(format!(
                 "it is damaged: {ranks} ranks and {row_words} words per row do not fit into {bytes} bytes"
             ));
+        }
+        if self.engine_words().is_none() {
+            return Err(format!("it is damaged: outputs have more than the {row_words} words of a row"));
         }
         Ok((self, Layout { index, ranks, row_words }))
     }

@@ -22,6 +22,8 @@
 //!
 //! **Checked.** Header, index and every block of particles carry a CRC-32.
 
+pub use md_engine::analysis::Rows as ParticleRows;
+
 mod choice;
 mod grid;
 mod header;
@@ -33,7 +35,7 @@ mod write;
 use std::path::PathBuf;
 
 pub use grid::read_nodes;
-pub use header::{BegunStage, Header, OutputMark, OutputMemory, SavedNodes};
+pub use header::{BegunStage, Header, OutputMark, OutputMemory, ParticleWords, SavedNodes};
 pub use observer::{Checkpoints, Root};
 pub use read::{Resumed, inspect, read};
 

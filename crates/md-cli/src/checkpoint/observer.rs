@@ -9,9 +9,9 @@ use md_grid::Application;
 use super::choice::in_folder;
 use super::file_name;
 use super::header::{BegunStage, Header, SavedNodes};
-use super::write::{NodeRows, Place, Rows, Sizes, WriteError, write};
+use super::write::{NodeRows, ParticleRows, Place, Rows, Sizes, WriteError, write};
 use crate::error::RunError;
-use crate::output::run_output::Kept;
+use crate::output::run_output::{Kept, ParticleMemory};
 use crate::output::{OutputDirectory, OutputError};
 use crate::scenario::Checkpoint;
 
@@ -83,7 +83,12 @@ impl<'a> Checkpoints<'a> {
     ///
     /// # Errors
     /// The disk; communication.
-    pub fn write(&self, now: &Snapshot, kept: Vec<Kept>) -> Result<(), ObserverError> {
+    pub fn write(
+        &self,
+        now: &Snapshot,
+        kept: Vec<Kept>,
+        memories: &[ParticleMemory],
+    ) -> Result<(), ObserverError> {
         let Some(state) = &now.saved else { return Ok(()) };
         let moment = Moment {
             step: now.step,
@@ -91,7 +96,7 @@ impl<'a> Checkpoints<'a> {
             domain: [now.domain.origin, now.domain.lengths],
             nodes: None,
             shared: state.shared.to_vec(),
-            rows: state,
+            rows: &ParticleRows { state, memories },
         };
         self.write_file(&moment, kept).map_err(|error| match error {
             WriteError::Output(error) => error.into(),
@@ -170,6 +175,7 @@ impl Root<'_> {
             nodes: now.nodes.clone(),
             outputs: kept.iter().filter_map(|kept| kept.mark.clone()).collect(),
             memories: kept.into_iter().filter_map(|kept| kept.memory).collect(),
+            particle_words: now.rows.particle_words(),
             shared: now.shared.clone(),
             scenario: self.scenario.clone(),
         };

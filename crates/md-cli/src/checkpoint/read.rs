@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use md_comm::{Reduction, World};
-use md_engine::{Continuation, Restored, Setup};
+use md_engine::{Continuation, Restored, Setup, id_of_row};
 
 use super::choice::{chosen, older};
-use super::header::Header;
+use super::header::{Header, ParticleWords};
 use super::layout::{Block, Layout, WORD, read_at};
-use super::{CheckpointError, OutputMark, SavedNodes};
+use super::{CheckpointError, OutputMark, ParticleRows, SavedNodes};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::printable::escaped;
@@ -23,6 +23,8 @@ pub struct Resumed {
     pub header: Header,
     /// What is not as it was, so that results agree to rounding only; empty where they are the same to the last bit.
     pub differences: Vec<String>,
+    /// What outputs had remembered of the particles that this rank has read: id, then the words, of each.
+    pub particle_rows: Vec<(String, ParticleRows)>,
 }
 
 impl Resumed {
@@ -81,8 +83,31 @@ pub fn read(
     let rows = agree(world, &path, rows)?;
     let is_same = differences.is_empty();
     let continuation = if is_same { Continuation::Identical } else { Continuation::Anew };
-    let (shared, row_words) = (header.shared.clone(), header.row_words as usize);
-    Ok((Resumed { path, header, differences }, Restored { shared, row_words, rows, continuation }))
+    let (rows, row_words, particle_rows) = parted(&header, rows);
+    let shared = header.shared.clone();
+    Ok((
+        Resumed { path, header, differences, particle_rows },
+        Restored { shared, row_words, rows, continuation },
+    ))
+}
+
+/// The engine's part of the rows, its words per row, and the parts of the outputs.
+fn parted(header: &Header, rows: Vec<u64>) -> (Vec<u64>, usize, Vec<(String, ParticleRows)>) {
+    let (row_words, own) = (header.row_words as usize, header.engine_words().unwrap_or_default() as usize);
+    let mut at = own;
+    let mut part = |ParticleWords { name, words }: &ParticleWords| {
+        let range = at..at + *words as usize;
+        at = range.end;
+        let row = |row: &[u64]| std::iter::once(id_of_row(row)).chain(row[range.clone()].to_vec());
+        let words = rows.chunks_exact(row_words).flat_map(row).collect();
+        (name.clone(), ParticleRows { width: 1 + range.len(), words })
+    };
+    let parts: Vec<_> = header.particle_words.iter().map(&mut part).collect();
+    if parts.is_empty() {
+        return (rows, own, parts);
+    }
+    let engine = rows.chunks_exact(row_words).flat_map(|row| &row[..own]).copied().collect();
+    (engine, own, parts)
 }
 
 /// Something must be left to do of so many steps.

@@ -10,8 +10,9 @@ use md_comm::{CommError, Reduction, World};
 use md_engine::SavedState;
 use md_grid::Application;
 
-use super::header::Header;
+use super::header::{Header, ParticleWords};
 use super::layout::{BLOCK_ROWS, Block, Layout, Slab};
+use crate::output::run_output::ParticleMemory;
 use crate::output::{Intact, OutputError};
 
 /// Where a checkpoint goes, on the rank that makes the file.
@@ -41,19 +42,41 @@ pub(super) trait Rows {
 
     /// Appends one.
     fn append_row(&self, index: usize, words: &mut Vec<u64>);
+
+    /// What of it is outputs', at the end.
+    fn particle_words(&self) -> Vec<ParticleWords> {
+        Vec::new()
+    }
 }
 
-impl Rows for SavedState<'_> {
+/// The particles of a rank, and what outputs remember of them: the same outputs on all ranks.
+pub(super) struct ParticleRows<'a> {
+    pub(super) state: &'a SavedState<'a>,
+    pub(super) memories: &'a [ParticleMemory],
+}
+
+impl Rows for ParticleRows<'_> {
     fn row_words(&self) -> usize {
-        self.row_words()
+        self.state.row_words() + self.memories.iter().map(|memory| memory.width).sum::<usize>()
     }
 
     fn rows(&self) -> usize {
-        self.rows()
+        self.state.rows()
     }
 
     fn append_row(&self, index: usize, words: &mut Vec<u64>) {
-        self.append_row(index, words);
+        self.state.append_row(index, words);
+        for ParticleMemory { width, words: all, .. } in self.memories {
+            words.extend(&all[index * width..(index + 1) * width]);
+        }
+    }
+
+    fn particle_words(&self) -> Vec<ParticleWords> {
+        let of = |memory: &ParticleMemory| ParticleWords {
+            name: memory.name.to_owned(),
+            words: memory.width as u64,
+        };
+        self.memories.iter().map(of).collect()
     }
 }
 

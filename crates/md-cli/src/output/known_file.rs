@@ -7,6 +7,12 @@ pub struct KnownFile(&'static str);
 impl KnownFile {
     /// Thermodynamic state over time.
     pub const THERMO: Self = Self("thermo.csv");
+    /// Radial distribution functions.
+    pub const RDF: Self = Self("rdf.csv");
+    /// Mean squared displacements.
+    pub const MSD: Self = Self("msd.csv");
+    /// Shear viscosity over the time that is integrated.
+    pub const VISCOSITY: Self = Self("viscosity.csv");
     /// Time per phase over all ranks.
     pub const TIMING: Self = Self("timing.csv");
     /// Time per phase and rank.

@@ -9,10 +9,12 @@
 //! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
 //! | `thermo.csv` | row by row | `thermo` |
 //! | trajectory | frame by frame | `trajectory` |
+//! | `rdf.csv`, `msd.csv`, `viscosity.csv` | whole, at the end | `rdf`, `msd`, `viscosity` |
 //! | all that a run writes as it goes | | [`run_output::OUTPUTS`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
 
+mod averages;
 mod choices;
 mod directory;
 mod error;
@@ -22,10 +24,13 @@ mod lock;
 mod record_file;
 
 pub mod advice;
+pub mod analysis;
 pub mod breakdown;
 pub mod flow;
 pub mod grid;
+pub mod msd;
 pub mod progress;
+pub mod rdf;
 pub mod run_output;
 pub mod screen;
 pub mod statistics;
@@ -34,6 +39,7 @@ pub mod tables;
 pub mod thermo;
 pub mod timeline;
 pub mod trajectory;
+pub mod viscosity;
 pub mod warnings;
 
 #[cfg(test)]

@@ -11,16 +11,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use md_comm::World;
-use md_engine::{Observer, ObserverError, Setup};
+use md_engine::{Observer, ObserverError, Setup, Snapshot};
 use serde_json::{Map, Value};
 
-use super::{KnownFile, OutputDirectory, OutputError, Progress, Screen, thermo, trajectory};
-use crate::checkpoint::{OutputMark, OutputMemory, Resumed};
+use super::{
+    KnownFile, OutputDirectory, OutputError, Progress, Screen, msd, rdf, thermo, trajectory, viscosity,
+};
+use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
 use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
 
 /// Everything that a run may write as it goes, in the order in which it looks.
-pub const OUTPUTS: [OutputKind; 2] = [thermo::KIND, trajectory::KIND];
+pub const OUTPUTS: [OutputKind; 5] = [thermo::KIND, trajectory::KIND, rdf::KIND, msd::KIND, viscosity::KIND];
 
 /// A kind of output.
 #[derive(Clone, Copy)]
@@ -47,6 +49,14 @@ pub trait RunOutput: Observer {
         Ok(Kept::default())
     }
 
+    /// What a checkpoint after the present step has to know of every particle: it goes with the particles' rows. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    fn particle_memory(&mut self, _now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {
+        Ok(None)
+    }
+
     /// Completes its file, and tells rank 0 what it has to say in summary.json. *Collective.*
     ///
     /// # Errors
@@ -61,6 +71,17 @@ pub struct Kept {
     pub mark: Option<OutputMark>,
     /// What an output that writes at the end has gathered.
     pub memory: Option<OutputMemory>,
+}
+
+/// What an output remembers of the particles of this rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParticleMemory {
+    /// Of the output.
+    pub name: &'static str,
+    /// Words per particle.
+    pub width: usize,
+    /// Those of all owned particles, in their order.
+    pub words: Vec<u64>,
 }
 
 /// The beginning of a stage, or where a run goes on in one.
@@ -128,6 +149,11 @@ impl<'a> Opening<'a> {
     /// What an output had gathered at the checkpoint that the run goes on from.
     pub fn memory(&self, name: &str) -> Option<&'a OutputMemory> {
         self.resumed?.header.memories.iter().find(|memory| memory.name == name)
+    }
+
+    /// What an output had remembered of particles at the checkpoint: some of them on each rank.
+    pub fn particle_rows(&self, name: &str) -> Option<&'a ParticleRows> {
+        self.resumed?.particle_rows.iter().find_map(|(other, rows)| (other == name).then_some(rows))
     }
 }
 

@@ -5,6 +5,7 @@ use md_engine::{Needs, Observer, ObserverError, RunsOn, Snapshot, Thermo};
 use crate::checkpoint::OutputMark;
 use crate::error::RunError;
 
+use super::averages::Averages;
 use super::directory::OutputDirectory;
 use super::error::OutputError;
 use super::known_file::KnownFile;
@@ -19,8 +20,15 @@ pub const KIND: OutputKind = OutputKind { files: &[KnownFile::THERMO], open };
 struct ThermoTable {
     interval: u64,
     last_step: u64,
+    timestep: f64,
     /// On rank 0.
-    rows: Option<(ThermoWriter, SharedConsole)>,
+    rows: Option<Rows>,
+}
+
+struct Rows {
+    writer: ThermoWriter,
+    console: SharedConsole,
+    averages: Averages,
 }
 
 fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
@@ -30,10 +38,11 @@ fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
             Some((mark, step)) => ThermoWriter::go_on(root.directory, mark, step),
             None => ThermoWriter::create(root.directory),
         };
-        Ok((writer?, root.console.clone()))
+        Ok(Rows { writer: writer?, console: root.console.clone(), averages: Averages::open(opening) })
     });
-    let (interval, last_step) = (scenario.output.thermo.every, scenario.simulation.steps);
-    Ok(vec![Box::new(ThermoTable { interval, last_step, rows: rows.transpose()? })])
+    let (interval, timestep) = (scenario.output.thermo.every, scenario.simulation.timestep);
+    let last_step = scenario.simulation.steps;
+    Ok(vec![Box::new(ThermoTable { interval, last_step, timestep, rows: rows.transpose()? })])
 }
 
 impl Observer for ThermoTable {
@@ -43,7 +52,10 @@ impl Observer for ThermoTable {
     }
 
     fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
-        let (Some((writer, console)), Some(thermo)) = (&mut self.rows, now.thermo) else { return Ok(()) };
+        let (Some(Rows { writer, console, averages }), Some(thermo)) = (&mut self.rows, now.thermo) else {
+            return Ok(());
+        };
+        averages.add(thermo);
         console.borrow_mut().print(&thermo_row(thermo));
         Ok(match now.step.is_multiple_of(self.interval) {
             true => writer.write(thermo),
@@ -64,15 +76,18 @@ impl RunOutput for ThermoTable {
     fn begin_stage(&mut self, stage: &StageBegin) {
         self.interval = stage.plan.thermo;
         self.last_step = stage.first_step + stage.plan.steps;
+        self.rows.iter_mut().for_each(|rows| rows.averages.begin_stage(stage));
     }
 
     fn kept(&mut self) -> Result<Kept, ObserverError> {
-        let mark = self.rows.as_ref().map(|(writer, _)| writer.mark()).transpose()?;
-        Ok(Kept { mark, ..Kept::default() })
+        let mark = self.rows.as_ref().map(|rows| rows.writer.mark()).transpose()?;
+        Ok(Kept { mark, memory: self.rows.as_ref().map(|rows| rows.averages.memory()) })
     }
 
-    fn finish(self: Box<Self>, _: &mut Closing) -> Result<(), RunError> {
-        Ok(self.rows.map_or(Ok(()), |(writer, _)| writer.finish())?)
+    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
+        let Some(Rows { writer, averages, .. }) = self.rows else { return Ok(()) };
+        closing.summary.extend(averages.summary(self.timestep));
+        Ok(writer.finish()?)
     }
 }
 
@@ -80,6 +95,19 @@ impl RunOutput for ThermoTable {
 const HEADER: &str = "step,time,temperature,potential_per_atom,kinetic_per_atom,total_per_atom,pressure,\
                       pressure_xx,pressure_yy,pressure_zz,pressure_xy,pressure_xz,pressure_yz,\
                       volume,conserved_per_atom,box_x,box_y,box_z,density\n";
+
+/// Names of the columns behind step and time.
+pub(super) fn columns() -> impl Iterator<Item = &'static str> {
+    HEADER.trim_end().split(',').skip(2)
+}
+
+/// The numbers in them.
+pub(super) fn values(row: &Thermo) -> impl Iterator<Item = f64> {
+    let Thermo { temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure, .. } = *row;
+    let first = [temperature, potential_per_atom, kinetic_per_atom, total_per_atom, pressure];
+    let first = first.into_iter().chain(row.pressure_tensor.0).chain([row.volume, row.conserved_per_atom]);
+    first.chain(row.lengths).chain([row.density])
+}
 
 /// Writes one row per [`Thermo`]; each is on disk when [`ThermoWriter::write`] returns.
 #[derive(Debug)]
@@ -138,10 +166,7 @@ impl ThermoWriter {
 }
 
 fn thermo_line(row: &Thermo) -> Result<Vec<u8>, OutputError> {
-    let energies = (row.potential_per_atom, row.kinetic_per_atom, row.total_per_atom);
-    let state = (row.step, row.time, row.temperature, energies, row.pressure);
-    let more = (row.pressure_tensor.0, row.volume, row.conserved_per_atom, row.lengths, row.density);
-    rows(KnownFile::THERMO, [(state, more)])
+    rows(KnownFile::THERMO, [(row.step, row.time, values(row).collect::<Vec<_>>())])
 }
 
 #[cfg(test)]

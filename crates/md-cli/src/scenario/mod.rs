@@ -16,13 +16,14 @@
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
 //! | `[neighbor]` | `neighbor` | how pairs are found, and how often anew |
 //! | `[parallel]`, `[parallel.rma]` | `parallel` | ranks, partition, halo exchange; options of the one-sided backends |
-//! | `[output]` | `output` | files and their intervals |
+//! | `[output]` | `output`, `analysis` | files and their intervals |
 //!
 //! Applications on grids have scenarios of their own kinds ([`Model`]): `[stencil]` in `stencil`, `[lbm]` in `lbm`, with `[parallel]` and `[output]`
 //! in `grid`.
 //!
 //! Names that a later version brings are refused with "not available yet" instead of "unknown": see `shape`.
 
+mod analysis;
 mod error;
 mod excerpt;
 mod finding;
@@ -52,6 +53,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Viscosity};
 pub use error::ScenarioError;
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
@@ -130,6 +132,6 @@ impl Model for Scenario {
         stage::check(self)?;
         parallel::check(&self.parallel, &self.simulation)?;
         protocol::check(&self.parallel, self.neighbor.method)?;
-        output::check(&self.output)
+        output::check(&self.output, self.species.len(), &self.simulation)
     }
 }

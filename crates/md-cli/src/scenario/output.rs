@@ -3,7 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::analysis::{
+    Averages, Msd, Rdf, SurfaceTension, Viscosity, check_msd, check_rdf, check_surface_tension,
+    check_viscosity,
+};
 use super::finding::{Checked, Finding, at_least_one};
+use super::simulation::Simulation;
 use super::trajectory::{self, Trajectory};
 
 /// `[output]`
@@ -21,11 +26,36 @@ pub struct Output {
     /// `--wall-time` ends the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
+    /// Means of the columns of thermo.csv, in summary.json; they begin with the last stage where this is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub averages: Option<Averages>,
+    /// Radial distribution functions g(r) of all pairs of species: rdf.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rdf: Option<Rdf>,
+    /// Mean squared displacements by species, with diffusion coefficients: msd.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub msd: Option<Msd>,
+    /// Shear viscosity by Green and Kubo's relation: viscosity.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub viscosity: Option<Viscosity>,
+    /// Surface tension from the pressure tensor, of the rows of thermo.csv that `averages` takes: in summary.json.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface_tension: Option<SurfaceTension>,
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Self { directory: "out".to_owned(), thermo: Every { every: 100 }, trajectory: None, checkpoint: None }
+        Self {
+            directory: "out".to_owned(),
+            thermo: Every { every: 100 },
+            trajectory: None,
+            checkpoint: None,
+            averages: None,
+            rdf: None,
+            msd: None,
+            viscosity: None,
+            surface_tension: None,
+        }
     }
 }
 
@@ -55,7 +85,7 @@ fn default_keep() -> u64 {
     2
 }
 
-pub(super) fn check(output: &Output) -> Checked {
+pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) -> Checked {
     if output.directory.trim().is_empty() {
         let help = "give the folder of all files, for example \"out\"";
         return Err(Finding::new("output.directory", "`output.directory` is empty", help));
@@ -64,7 +94,12 @@ pub(super) fn check(output: &Output) -> Checked {
     if let Some(trajectory) = &output.trajectory {
         trajectory::check(trajectory)?;
     }
-    check_checkpoint(output.checkpoint)
+    check_checkpoint(output.checkpoint)?;
+    output.rdf.as_ref().map_or(Ok(()), |rdf| check_rdf(rdf, species))?;
+    output.msd.as_ref().map_or(Ok(()), check_msd)?;
+    let Simulation { timestep, dimension, .. } = simulation;
+    output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
+    output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
 }
 
 pub(super) fn check_checkpoint(checkpoint: Option<Checkpoint>) -> Checked {

@@ -1,6 +1,7 @@
 //! Parts of a graph of cells by METIS (Karypis & Kumar 1998), as in Matthey & Hansen: a vertex weighs as much as the cell's work, an
 //! edge as much as the particles of both cells, and the edges that are cut weigh as little as can be. Where a part has but a handful of heavy cells,
-//! METIS gets smaller weights for these: else it fails.
+//! METIS may fail, or leave parts with many times the mean: then it is tried by bisection and with smaller weights, and the most even parts are taken.
+//! In the end the heaviest parts give cells to lighter ones beside them.
 //!
 //! Advantage: of all partitions it sends the least where the system is irregular. Disadvantage: a table of all cells on every rank, some
 //! hundred nanoseconds per cell and a little imbalance; parts may be disconnected and have many neighbours.
@@ -27,7 +28,7 @@ pub(super) use graph::of_loads;
 #[cfg(feature = "metis")]
 mod graph {
     use super::super::table::Table;
-    use super::super::weights::{CellLoads, check_enough};
+    use super::super::weights::{CellLoads, check_enough, imbalance};
     use super::super::{Ownership, Partition};
     use crate::grid::{Cell, CellGrid, GridError, add};
     use crate::memory;
@@ -38,6 +39,8 @@ mod graph {
     /// Imbalance that METIS may leave, in thousandths.
     const IMBALANCE: metis::Idx = 30;
     const SEED: metis::Idx = 1;
+    /// Imbalance at which no other way is tried and no cell is moved.
+    const GOOD_ENOUGH: f64 = 1.03;
     /// So many of the heaviest cells a part should have: METIS fails where it is to share out a handful of heavy vertices.
     const LEAST_CELLS: f64 = 8.0;
     /// What the weights of all vertices add up to: METIS adds them in 32 bits.
@@ -82,19 +85,78 @@ mod graph {
     fn parts(grid: &CellGrid, ranks: usize, loads: &CellLoads) -> Result<Vec<u32>, GridError> {
         check_enough(grid, ranks)?;
         loads.check()?;
-        let mut found = Vec::new();
-        memory::resize(&mut found, grid.len(), 0);
-        if ranks > 1 {
-            let edges = edges(grid, loads);
-            // Where METIS fails all the same, it shares out cells.
-            let even = CellLoads::uniform(grid).work;
-            divide(&edges, &capped(&loads.work, ranks), ranks, &mut found)
-                .or_else(|_| divide(&edges, &even, ranks, &mut found))?;
+        if ranks == 1 {
+            let mut owners = Vec::new();
+            memory::resize(&mut owners, grid.len(), 0);
+            return Ok(owners);
         }
-        let mut owners = memory::with_capacity(grid.len());
-        owners.extend(found.iter().map(|&part| part as u32));
-        fill_empty(&mut owners, ranks);
-        Ok(owners)
+        let edges = edges(grid, loads);
+        let (capped, even) = (capped(&loads.work, ranks), CellLoads::uniform(grid).work);
+        let attempts = [
+            (Way::KWay, &loads.work),
+            (Way::Bisection, &loads.work),
+            (Way::KWay, &capped),
+            (Way::Bisection, &capped),
+            (Way::KWay, &even),
+        ];
+        let mut best: Option<(f64, Vec<u32>)> = None;
+        let mut failed = Ok(());
+        for (way, work) in attempts {
+            let mut owners = match divide(&edges, way, work, ranks) {
+                Ok(owners) => owners,
+                Err(error) => {
+                    failed = Err(error);
+                    continue;
+                }
+            };
+            fill_empty(&mut owners, ranks);
+            let imbalance = level(&mut owners, &edges, &loads.work, ranks);
+            if best.as_ref().is_none_or(|(least, _)| imbalance < *least) {
+                best = Some((imbalance, owners));
+            }
+            if imbalance <= GOOD_ENOUGH {
+                break;
+            }
+        }
+        match (best, failed) {
+            (Some((_, owners)), _) => Ok(owners),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Err(GridError::Metis("there are no parts".to_owned())),
+        }
+    }
+
+    /// Gives cells of the heaviest part to lighter parts beside it, as long as it is too heavy and that makes it lighter; the imbalance in the end.
+    fn level(owners: &mut [u32], edges: &Edges, work: &[f64], ranks: usize) -> f64 {
+        let mut of_parts = vec![0.0; ranks];
+        let mut cells: Vec<Vec<usize>> = vec![Vec::new(); ranks];
+        for (cell, &owner) in owners.iter().enumerate() {
+            of_parts[owner as usize] += work[cell];
+            cells[owner as usize].push(cell);
+        }
+        let heaviest =
+            |of_parts: &[f64]| (0..ranks).max_by(|&a, &b| of_parts[a].total_cmp(&of_parts[b])).unwrap_or(0);
+        for _ in 0..owners.len() {
+            if imbalance(&of_parts) <= GOOD_ENOUGH {
+                break;
+            }
+            let part = heaviest(&of_parts);
+            let mut best: Option<(f64, usize, usize)> = None;
+            for (place, &cell) in cells[part].iter().enumerate().filter(|_| cells[part].len() > 1) {
+                for &beside in &edges.to[edges.first[cell] as usize..edges.first[cell + 1] as usize] {
+                    let to = owners[beside as usize] as usize;
+                    let after = (of_parts[part] - work[cell]).max(of_parts[to] + work[cell]);
+                    if to != part && after < of_parts[part] && best.is_none_or(|(least, ..)| after < least) {
+                        best = Some((after, place, to));
+                    }
+                }
+            }
+            let Some((_, place, to)) = best else { break };
+            let cell = cells[part].swap_remove(place);
+            (of_parts[part], of_parts[to]) = (of_parts[part] - work[cell], of_parts[to] + work[cell]);
+            cells[to].push(cell);
+            owners[cell] = to as u32;
+        }
+        imbalance(&of_parts)
     }
 
     /// Weights of which the heaviest is no more than a part of a part.
@@ -111,17 +173,35 @@ mod graph {
         capped
     }
 
-    fn divide(edges: &Edges, work: &[f64], ranks: usize, parts: &mut [metis::Idx]) -> Result<(), GridError> {
+    /// How METIS goes about it.
+    #[derive(Debug, Clone, Copy)]
+    enum Way {
+        /// All parts at once: fewer edges are cut.
+        KWay,
+        /// In two, and each part again: more even where a part has few vertices.
+        Bisection,
+    }
+
+    fn divide(edges: &Edges, way: Way, work: &[f64], ranks: usize) -> Result<Vec<u32>, GridError> {
         let failed = |error: &dyn std::fmt::Display| GridError::Metis(error.to_string());
         let Edges { first, to, weights } = edges;
         let scale = TOTAL / work.iter().sum::<f64>();
         let mut scaled = memory::with_capacity(work.len());
         scaled.extend(work.iter().map(|work| (work * scale).round().max(1.0) as metis::Idx));
+        let mut parts = Vec::new();
+        memory::resize(&mut parts, work.len(), 0);
         let graph = metis::Graph::new(1, ranks as metis::Idx, first, to);
         let graph = graph.map_err(|error| failed(&error))?.set_vwgt(&scaled).set_adjwgt(weights);
         let graph = graph.set_option(UFactor(IMBALANCE)).set_option(Seed(SEED));
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        graph.part_kway(parts).map(|_| ()).map_err(|error| failed(&error))
+        let divided = match way {
+            Way::KWay => graph.part_kway(&mut parts),
+            Way::Bisection => graph.part_recursive(&mut parts),
+        };
+        divided.map_err(|error| failed(&error))?;
+        let mut owners = memory::with_capacity(work.len());
+        owners.extend(parts.into_iter().map(|part| part as u32));
+        Ok(owners)
     }
 
     /// The graph in compressed rows.

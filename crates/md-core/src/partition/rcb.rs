@@ -10,7 +10,8 @@
 //! +--------+--------+
 //! ```
 //!
-//! Advantage: balanced to a cell or two on any number of ranks, parts are compact, and a rank remembers the cuts alone. Disadvantage: cuts do
+//! Advantage: balanced to a cell or two on any number of ranks, parts are compact, and a rank remembers the cuts alone. (Where a part has a handful
+//! of heavy cells, no cuts can do better than half of one: the last cuts are tried in all combinations.) Disadvantage: cuts do
 //! not meet, so a part has more neighbours than a block; a small change of the weights can turn a cut.
 
 use super::weights::{CellLoads, check_enough};
@@ -24,6 +25,12 @@ const ORDERS: [[usize; 3]; 6] = [[2, 1, 0], [2, 0, 1], [1, 2, 0], [1, 0, 2], [0,
 
 /// Work that the heavier side may have too much to save half of the area of a cut.
 const EXCESS_FOR_HALF_THE_AREA: f64 = 0.05;
+
+/// For so many ranks all cuts are tried with all cuts of their sides: there a cell more or less is a good part of a part's work.
+const LOOK_AHEAD: usize = 4;
+
+/// Of the mean work of a part: what the heaviest may have more to save half of the area of a cut, where all cuts are tried.
+const EXCESS_AT_THE_LAST_CUTS: f64 = 0.005;
 
 /// Of the mean work of a cell: makes even empty cells count, so that they are shared out too.
 const LEAST_WORK: f64 = 1e-6;
@@ -139,6 +146,12 @@ struct Weighted {
     work: f64,
 }
 
+/// Cuts, and what they come to: the work of the heaviest part over the mean, and a little for their area.
+struct Tree {
+    cost: f64,
+    cuts: Vec<Cut>,
+}
+
 /// The tree in the making.
 struct Bisection<'a> {
     grid: &'a CellGrid,
@@ -152,6 +165,11 @@ impl Bisection<'_> {
             return;
         }
         let like = self.like.map(|cuts| cuts[self.cuts.len()].order);
+        if like.is_none() && ranks <= LOOK_AHEAD {
+            let mean = cells.iter().map(|weighted| weighted.work).sum::<f64>() / ranks as f64;
+            let tree = self.best_tree(cells, ranks, mean);
+            return self.cuts.extend(tree.cuts);
+        }
         let (cut, below) = self.best_cut(cells, ranks, like);
         self.cuts.push(cut);
         partition_in_place(cells, |weighted| cut.is_before(weighted.cell));
@@ -175,6 +193,32 @@ impl Bisection<'_> {
             }
         }
         (best.1, best.2)
+    }
+
+    /// Of all cuts in all orders, a cell earlier or later too, and of all that can follow, those that leave the heaviest part lightest.
+    fn best_tree(&self, cells: &[Weighted], ranks: usize, mean: f64) -> Tree {
+        let total: f64 = cells.iter().map(|weighted| weighted.work).sum();
+        if ranks == 1 {
+            return Tree { cost: total / mean, cuts: Vec::new() };
+        }
+        let mut best = Tree { cost: f64::INFINITY, cuts: Vec::new() };
+        let (fewest, most) = (lower_half(ranks), cells.len() - (ranks - lower_half(ranks)));
+        for order in ORDERS {
+            let nearest = cut_in_order(cells, order, total, ranks).count;
+            let area = EXCESS_AT_THE_LAST_CUTS * self.area(cells, order[0]).log2();
+            for count in nearest.saturating_sub(1).max(fewest)..=(nearest + 1).min(most) {
+                let cut = Cut { order, first: nth(cells, order, count).first };
+                let (lower, upper): (Vec<Weighted>, Vec<Weighted>) =
+                    cells.iter().partition(|weighted| cut.is_before(weighted.cell));
+                let lower = self.best_tree(&lower, lower_half(ranks), mean);
+                let upper = self.best_tree(&upper, ranks - lower_half(ranks), mean);
+                let cost = lower.cost.max(upper.cost) + area;
+                if cost < best.cost {
+                    best = Tree { cost, cuts: [vec![cut], lower.cuts, upper.cuts].concat() };
+                }
+            }
+        }
+        best
     }
 
     /// Area of a cut across a dimension through the box around these cells.

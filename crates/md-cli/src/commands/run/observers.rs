@@ -52,7 +52,10 @@ impl Observer for RunObservers<'_> {
         }
         if self.checkpoints.due(now.step).is_some() {
             let kept = self.outputs.iter_mut().map(|output| output.kept());
-            self.checkpoints.write(now, kept.collect::<Result<_, _>>()?)?;
+            let kept = kept.collect::<Result<_, _>>()?;
+            let of_particles = self.outputs.iter_mut().map(|output| output.particle_memory(now));
+            let of_particles: Vec<_> = of_particles.collect::<Result<_, _>>()?;
+            self.checkpoints.write(now, kept, &of_particles.into_iter().flatten().collect::<Vec<_>>())?;
         }
         self.ticks.tick(now);
         Ok(())

@@ -1,0 +1,203 @@
+//! `msd.csv`: mean squared displacements by species, as LAMMPS's `compute msd` defines them, and diffusion coefficients.
+
+use md_comm::World;
+use md_core::analysis::{Origins, error_of_mean, mean};
+use md_engine::analysis::{Quantity, Tracks};
+use md_engine::{Needs, Observer, ObserverError, Snapshot};
+use serde_json::{Map, Value, json};
+
+use super::analysis::{Looks, recalled};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, ParticleMemory, RunOutput, StageBegin};
+use super::tables::table;
+use super::{KnownFile, OutputError};
+use crate::checkpoint::{OutputMemory, ParticleRows};
+use crate::error::RunError;
+use crate::scenario::CentreOfMass;
+
+/// Distances that particles have gone.
+pub const KIND: OutputKind = OutputKind { files: &[KnownFile::MSD], open };
+
+const NAME: &str = "msd";
+
+struct Msd<'a> {
+    world: &'a dyn World,
+    looks: Looks,
+    names: Vec<String>,
+    masses: Vec<f64>,
+    centre_of_mass: CentreOfMass,
+    dimensions: usize,
+    /// Time between two looks, \[time\].
+    interval: f64,
+    tracks: Tracks,
+    /// Rows of a checkpoint, which have not come to their ranks yet.
+    restored: Option<&'a ParticleRows>,
+    /// The same on all ranks: a value per species.
+    origins: Origins,
+}
+
+fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
+    let Opening { world, scenario, setup, .. } = *opening;
+    let Some(keys) = scenario.output.msd else { return Ok(Vec::new()) };
+    let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
+    let most = keys.origins as usize;
+    let read = |words: &[u64]| {
+        let (&[every, removed], words) = words.split_first_chunk()?;
+        let is_same = every == keys.every && removed == keys.centre_of_mass as u64;
+        let origins = Origins::from_words(words, most, names.len()).filter(|_| is_same)?;
+        let restored = opening.particle_rows(NAME)?;
+        (restored.width == 1 + 3 * origins.count()).then_some((origins, restored))
+    };
+    let (origins, restored) = match recalled(opening, NAME, read) {
+        Some((origins, restored)) => (origins, Some(restored)),
+        None => (Origins::new(most, names.len()), None),
+    };
+    Ok(vec![Box::new(Msd {
+        world,
+        looks: Looks::new(keys.every, keys.start),
+        names,
+        masses: setup.config.masses.clone(),
+        centre_of_mass: keys.centre_of_mass,
+        dimensions: setup.domain.dimension.count(),
+        interval: keys.every as f64 * scenario.simulation.timestep,
+        tracks: Tracks::default(),
+        restored,
+        origins,
+    })])
+}
+
+impl Observer for Msd<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.looks.are_due(step).then_some(Needs::NOTHING)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        self.recall()?;
+        let look = self.origins.advance();
+        look.dropped.iter().for_each(|&place| drop(self.tracks.then.remove(place)));
+        if !look.is_sample {
+            return Ok(());
+        }
+        self.tracks.look(Quantity::UnwrappedPosition, now.particles, now.domain, self.world)?;
+        if look.begins {
+            self.tracks.remember();
+        }
+        let mut sums: Vec<f64> = self.tracks.then.iter().flat_map(|then| self.sums(then)).collect();
+        self.world.sum(&mut sums)?;
+        let width = SUMS * self.names.len();
+        self.origins
+            .record(sums.chunks_exact(width).flat_map(|sums| self.mean_squares(sums)).collect::<Vec<_>>());
+        Ok(())
+    }
+}
+
+/// Sums of a species: particles, squares of displacements, displacements.
+const SUMS: usize = 5;
+
+impl Msd<'_> {
+    /// Brings the origins of a checkpoint to their ranks, the first time. *Collective.*
+    fn recall(&mut self) -> Result<(), ObserverError> {
+        match self.restored.take() {
+            Some(rows) => self.tracks.recall(rows, self.world),
+            None => Ok(()),
+        }
+    }
+
+    /// Sums of all species since an origin, on this rank.
+    fn sums(&self, then: &[[f64; 3]]) -> Vec<f64> {
+        let Tracks { species, now, .. } = &self.tracks;
+        let mut sums = vec![0.0; SUMS * self.names.len()];
+        for ((now, then), &species) in now.iter().zip(then).zip(species) {
+            let [x, y, z] = [0, 1, 2].map(|dim: usize| now[dim] - then[dim]);
+            let terms = [1.0, x * x + y * y + z * z, x, y, z];
+            sums[SUMS * species as usize..].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        }
+        sums
+    }
+
+    /// Mean squared displacements by species, from sums over all ranks.
+    fn mean_squares(&self, sums: &[f64]) -> Vec<f64> {
+        let mass: f64 = sums.chunks_exact(SUMS).zip(&self.masses).map(|(sums, mass)| sums[0] * mass).sum();
+        let centre = [2, 3, 4].map(|at: usize| match self.centre_of_mass {
+            CentreOfMass::Kept => 0.0,
+            CentreOfMass::Removed => {
+                sums.chunks_exact(SUMS).zip(&self.masses).map(|(sums, mass)| sums[at] * mass).sum::<f64>()
+                    / mass
+            }
+        });
+        let of_species = |sums: &[f64]| {
+            let count = sums[0].max(1.0);
+            let mean = [2, 3, 4].map(|at: usize| sums[at] / count);
+            // The mean of (d - c)^2.
+            let shifted = |(c, mean): (f64, f64)| c * (c - 2.0 * mean);
+            sums[1] / count + centre.into_iter().zip(mean).map(shifted).sum::<f64>()
+        };
+        sums.chunks_exact(SUMS).map(of_species).collect()
+    }
+
+    /// One row per lag.
+    fn csv(&self) -> Result<Vec<u8>, OutputError> {
+        let columns =
+            |kind: &str| self.names.iter().map(move |name| format!(",{kind}_{name}")).collect::<String>();
+        let header = format!("time{}{},origins", columns("msd"), columns("error"));
+        let species = 0..self.names.len();
+        let row = |lag: usize| {
+            let found: Vec<_> = species.clone().map(|species| self.origins.at(lag, species)).collect();
+            let means: Vec<f64> = found.iter().map(|found| found.mean).collect();
+            let errors: Vec<f64> = found.iter().map(|found| found.error).collect();
+            let origins = found.first().map_or(0, |found| found.origins);
+            (self.time(lag), means, errors, origins)
+        };
+        table(KnownFile::MSD, &[&header], (0..self.origins.lags()).map(row))
+    }
+
+    /// Time of a lag, \[time\].
+    fn time(&self, lag: usize) -> f64 {
+        lag as f64 * (self.origins.thinning() as f64 * self.interval)
+    }
+
+    /// Diffusion coefficients by Einstein's relation: a straight line through the mean squared displacements of each block.
+    fn diffusion(&self) -> Option<Value> {
+        let of_species = |(species, name): (usize, &String)| {
+            let (lags, slopes) = self.origins.slopes(species)?;
+            let per_slope = 1.0 / (2.0 * self.dimensions as f64 * self.time(1));
+            let coefficients: Vec<f64> = slopes.iter().map(|slope| slope * per_slope).collect();
+            let mut entry = json!({
+                "coefficient": mean(&coefficients),
+                "blocks": coefficients.len(),
+                "fit_from": self.time(*lags.start()),
+                "fit_to": self.time(*lags.end()),
+            });
+            if coefficients.len() > 1 {
+                entry["error"] = error_of_mean(&coefficients).into();
+            }
+            Some((name.clone(), entry))
+        };
+        let entries: Map<String, Value> = self.names.iter().enumerate().filter_map(of_species).collect();
+        (!entries.is_empty()).then_some(Value::Object(entries))
+    }
+}
+
+impl RunOutput for Msd<'_> {
+    fn begin_stage(&mut self, stage: &StageBegin) {
+        self.looks.begin_stage(stage);
+    }
+
+    fn kept(&mut self) -> Result<Kept, ObserverError> {
+        let keys = [self.looks.every, self.centre_of_mass as u64];
+        let words = keys.into_iter().chain(self.origins.words()).collect();
+        Ok(Kept { memory: Some(OutputMemory { name: NAME.to_owned(), words }), ..Kept::default() })
+    }
+
+    fn particle_memory(&mut self, now: &Snapshot) -> Result<Option<ParticleMemory>, ObserverError> {
+        self.recall()?;
+        let words = self.tracks.rows(now.particles, self.world)?;
+        Ok(Some(ParticleMemory { name: NAME, width: 3 * self.tracks.then.len(), words }))
+    }
+
+    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
+        if let Some(diffusion) = self.diffusion() {
+            closing.summary.insert("diffusion".to_owned(), diffusion);
+        }
+        Ok(closing.write_whole(KnownFile::MSD, || self.csv())?)
+    }
+}

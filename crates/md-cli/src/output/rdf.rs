@@ -1,0 +1,148 @@
+//! `rdf.csv`: radial distribution functions of all pairs of species, as LAMMPS's `compute rdf` defines them.
+
+use md_comm::World;
+use md_core::analysis::{Batches, DistanceBins, PairCounts, neighbours, radial_distribution};
+use md_core::{SimdLevel, Threads};
+use md_engine::analysis::{DistanceCount, PairsByDistance};
+use md_engine::{Needs, Observer, ObserverError, Snapshot};
+
+use super::analysis::{Looks, check_distance, recalled};
+use super::run_output::{Closing, Kept, Opened, Opening, OutputKind, RunOutput, StageBegin};
+use super::tables::table;
+use super::{KnownFile, OutputError};
+use crate::checkpoint::OutputMemory;
+use crate::error::RunError;
+
+/// Distances of pairs.
+pub const KIND: OutputKind = OutputKind { files: &[KnownFile::RDF], open };
+
+const NAME: &str = "rdf";
+
+struct Rdf<'a> {
+    world: &'a dyn World,
+    looks: Looks,
+    bins: DistanceBins,
+    names: Vec<String>,
+    simd: SimdLevel,
+    threads: Threads,
+    /// The same on all ranks.
+    averages: RdfAverages,
+}
+
+fn open<'a>(opening: &Opening<'a>) -> Result<Opened<'a>, OutputError> {
+    let Opening { world, scenario, setup, .. } = *opening;
+    let Some(keys) = scenario.output.rdf else { return Ok(Vec::new()) };
+    let max = keys.max.unwrap_or(scenario.interaction.cutoff);
+    let bins = DistanceBins { max, bins: keys.bins as usize };
+    let names: Vec<String> = scenario.species.iter().map(|species| species.name.clone()).collect();
+    let read = |words: &[u64]| RdfAverages::from_words(words, names.len(), bins);
+    let averages = recalled(opening, NAME, read).unwrap_or_else(|| RdfAverages::new(names.len(), bins));
+    Ok(vec![Box::new(Rdf {
+        world,
+        looks: Looks::new(keys.every, keys.start),
+        bins,
+        names,
+        simd: setup.simd,
+        // Where they cannot be had, the simulation says so.
+        threads: Threads::new(scenario.parallel.threads).unwrap_or_default(),
+        averages,
+    })])
+}
+
+impl Observer for Rdf<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        self.looks.are_due(step).then_some(Needs::NOTHING)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        let Self { world, bins, names, simd, threads, .. } = self;
+        check_distance(bins.max, now.domain, now.step)?;
+        let count = DistanceCount { bins: *bins, species: names.len(), simd: *simd, threads };
+        let found = count.count(now.particles, now.domain, *world)?;
+        self.averages.add(&found, now.domain);
+        Ok(())
+    }
+}
+
+impl RunOutput for Rdf<'_> {
+    fn begin_stage(&mut self, stage: &StageBegin) {
+        self.looks.begin_stage(stage);
+    }
+
+    fn kept(&mut self) -> Result<Kept, ObserverError> {
+        let memory = OutputMemory { name: NAME.to_owned(), words: self.averages.words() };
+        Ok(Kept { memory: Some(memory), ..Kept::default() })
+    }
+
+    fn finish(self: Box<Self>, closing: &mut Closing) -> Result<(), RunError> {
+        Ok(closing.write_whole(KnownFile::RDF, || self.averages.csv(&self.names))?)
+    }
+}
+
+/// Averages over frames.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RdfAverages {
+    bins: DistanceBins,
+    /// Particles by species.
+    counts: Vec<u64>,
+    /// g of all pairs of species, then numbers of pairs.
+    batches: Batches,
+}
+
+impl RdfAverages {
+    pub(super) fn new(species: usize, bins: DistanceBins) -> Self {
+        let width = 2 * PairCounts::pairs(species).count() * bins.bins;
+        Self { bins, counts: vec![0; species], batches: Batches::new(width) }
+    }
+
+    pub(super) fn add(&mut self, found: &PairsByDistance, domain: &md_core::Domain) {
+        let g = radial_distribution(&found.pairs, &found.counts, domain, self.bins);
+        self.batches.add(g.into_iter().chain(found.pairs.counts.iter().map(|&count| count as f64)));
+        self.counts.clone_from(&found.counts);
+    }
+
+    /// One row per class of distances: its middle, then by pairs of species g, neighbours within the end of the class, and the error of g.
+    pub(super) fn csv(&self, names: &[String]) -> Result<Vec<u8>, OutputError> {
+        let (means, errors) = (self.batches.means(), self.batches.errors());
+        let classes = self.bins.bins;
+        let pairs: Vec<[usize; 2]> = PairCounts::pairs(names.len()).collect();
+        let (g, numbers) = means.split_at(pairs.len() * classes);
+        let mut columns = vec!["r".to_owned()];
+        let mut values: Vec<Vec<f64>> = Vec::new();
+        let mut push = |kind: &str, [a, b]: [usize; 2], column: Vec<f64>| {
+            columns.push(format!("{kind}_{}_{}", names[a], names[b]));
+            values.push(column);
+        };
+        for (&pair, g) in pairs.iter().zip(g.chunks_exact(classes)) {
+            push("g", pair, g.to_vec());
+        }
+        for (&[a, b], numbers) in pairs.iter().zip(numbers.chunks_exact(classes)) {
+            push("n", [a, b], neighbours(numbers, [a, b], &self.counts));
+            if a != b {
+                push("n", [b, a], neighbours(numbers, [b, a], &self.counts));
+            }
+        }
+        for (&pair, errors) in pairs.iter().zip(errors.chunks_exact(classes)) {
+            push("error", pair, errors.to_vec());
+        }
+        let row = |class: usize| {
+            let middle = (class as f64 + 0.5) * self.bins.width();
+            (middle, values.iter().map(|column| column[class]).collect::<Vec<_>>())
+        };
+        table(KnownFile::RDF, &[&columns.join(",")], (0..classes).map(row))
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let bins = [self.bins.bins as u64, self.bins.max.to_bits(), self.counts.len() as u64];
+        bins.into_iter().chain(self.counts.iter().copied()).chain(self.batches.words()).collect()
+    }
+
+    fn from_words(words: &[u64], species: usize, bins: DistanceBins) -> Option<Self> {
+        let (shape, words) = words.split_first_chunk::<3>()?;
+        let (counts, words) = words.split_at_checked(species)?;
+        let is_same = *shape == [bins.bins as u64, bins.max.to_bits(), species as u64];
+        let width = 2 * PairCounts::pairs(species).count() * bins.bins;
+        let batches = Batches::from_words(words, width)?;
+        is_same.then(|| Self { bins, counts: counts.to_vec(), batches })
+    }
+}

@@ -1,0 +1,179 @@
+//! `[output]`: what is computed of the particles while they move.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, at_least_one, positive};
+
+/// `output.averages`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Averages {
+    /// The step at which they begin.
+    pub start: u64,
+}
+
+/// `output.rdf`
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rdf {
+    /// Steps between two looks.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// Number of classes of distances.
+    #[serde(default = "default_bins")]
+    #[schemars(range(min = 1))]
+    pub bins: u64,
+    /// Largest distance, at most half of each periodic side of the box; the cutoff where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// The step at which it begins; with the last stage where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+}
+
+/// `output.msd`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Msd {
+    /// Steps between two looks. In long runs they become rarer, so that msd.csv has at most 2048 rows.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// Most time origins at a time. Each needs 24 bytes per particle.
+    #[serde(default = "default_origins")]
+    #[schemars(range(min = 1, max = 100))]
+    pub origins: u64,
+    /// Whether the motion of the centre of mass of all particles counts.
+    #[serde(default)]
+    pub centre_of_mass: CentreOfMass,
+    /// The step at which it begins; with the last stage where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+}
+
+/// `output.viscosity`
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Viscosity {
+    /// Steps between two looks at the pressure tensor, each of which takes a step of energy and virial.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// Time up to which the stress is correlated and the correlation integrated, at most 10,000 looks.
+    pub length: f64,
+    /// The step at which it begins; with the last stage where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+}
+
+impl Viscosity {
+    /// Looks up to `length`.
+    pub fn lags(&self, timestep: f64) -> usize {
+        ((self.length / (self.every as f64 * timestep)).round() as usize).clamp(1, MOST_LAGS)
+    }
+}
+
+/// `output.surface_tension`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SurfaceTension {
+    /// The axis across the surfaces.
+    pub axis: Axis,
+    /// Number of surfaces: two of a slab in a periodic box.
+    #[serde(default = "default_surfaces")]
+    #[schemars(range(min = 1))]
+    pub surfaces: u64,
+}
+
+/// An axis of the box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axis {
+    /// The first.
+    X,
+    /// The second.
+    Y,
+    /// The third.
+    Z,
+}
+
+fn default_surfaces() -> u64 {
+    2
+}
+
+/// Most looks that are correlated: what a checkpoint can hold.
+const MOST_LAGS: usize = 10_000;
+
+/// What becomes of the motion of all particles together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CentreOfMass {
+    /// It is a part of the motion of each.
+    #[default]
+    Kept,
+    /// It is taken off.
+    Removed,
+}
+
+fn default_bins() -> u64 {
+    200
+}
+
+fn default_origins() -> u64 {
+    10
+}
+
+/// Most origins: memory grows with them.
+const MOST_ORIGINS: u64 = 100;
+/// Classes of all pairs of species together: what a checkpoint can hold of them.
+const MOST_CLASSES: u64 = 40_000;
+
+const LOOKS: &str = "steps between two looks";
+
+pub(super) fn check_rdf(rdf: &Rdf, species: usize) -> Checked {
+    at_least_one("output.rdf.every", rdf.every, LOOKS)?;
+    at_least_one("output.rdf.bins", rdf.bins, "number of classes of distances")?;
+    let pairs = (species * (species + 1) / 2).max(1) as u64;
+    if rdf.bins > MOST_CLASSES / pairs {
+        let message = format!(
+            "`output.rdf.bins` is {}, for each of {pairs} pairs of species: more than {MOST_CLASSES} classes",
+            rdf.bins
+        );
+        let help = format!("at most {}", MOST_CLASSES / pairs);
+        return Err(Finding::new("output.rdf.bins", message, help));
+    }
+    rdf.max.map_or(Ok(()), |max| positive("output.rdf.max", max, "a distance, for example 5.0"))
+}
+
+pub(super) fn check_msd(msd: &Msd) -> Checked {
+    at_least_one("output.msd.every", msd.every, LOOKS)?;
+    if (1..=MOST_ORIGINS).contains(&msd.origins) {
+        return Ok(());
+    }
+    let message = format!("`output.msd.origins` must be from 1 to {MOST_ORIGINS}, found {}", msd.origins);
+    Err(Finding::new("output.msd.origins", message, "each of them needs 24 bytes per particle"))
+}
+
+pub(super) fn check_viscosity(viscosity: &Viscosity, timestep: f64) -> Checked {
+    const LENGTH: &str = "output.viscosity.length";
+    at_least_one("output.viscosity.every", viscosity.every, LOOKS)?;
+    positive(
+        LENGTH,
+        viscosity.length,
+        "a time after which the stress has forgotten itself, for example 2.0",
+    )?;
+    let looks = viscosity.length / (viscosity.every as f64 * timestep);
+    if (0.5..=MOST_LAGS as f64).contains(&looks) {
+        return Ok(());
+    }
+    let message = format!("`{LENGTH}` is {looks:.1} looks, but must be from 1 to {MOST_LAGS}");
+    let help = "a time step times `every` is the time between two looks";
+    Err(Finding::new(LENGTH, message, help))
+}
+
+pub(super) fn check_surface_tension(tension: &SurfaceTension, dimension: u8) -> Checked {
+    if dimension == 2 {
+        let message = "`output.surface_tension` is for three dimensions";
+        return Err(Finding::new("output.surface_tension", message, "leave it out").at_key());
+    }
+    at_least_one("output.surface_tension.surfaces", tension.surfaces, "two of a slab in a periodic box")
+}

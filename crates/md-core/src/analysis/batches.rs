@@ -1,0 +1,131 @@
+//! Means of many quantities at a time, with errors from batches of samples that follow each other.
+
+/// Batches there are at least, once there are twice as many samples.
+const LEAST: usize = 16;
+
+/// Means of a fixed number of quantities.
+///
+/// Samples are added up in batches of equal length; when there are 32, each two become one. The spread of the batches' means gives
+/// the error, correlations between neighbouring samples included as far as they are shorter than a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batches {
+    width: usize,
+    /// Samples per batch.
+    length: u64,
+    /// Samples in the last batch, which is not full.
+    begun: u64,
+    /// Sums of the batches, and of the one begun.
+    sums: Vec<Vec<f64>>,
+}
+
+impl Batches {
+    /// Of so many quantities, without samples.
+    pub fn new(width: usize) -> Self {
+        Self { width, length: 1, begun: 0, sums: vec![vec![0.0; width]] }
+    }
+
+    /// Adds a sample: one value of each quantity.
+    pub fn add(&mut self, sample: impl IntoIterator<Item = f64>) {
+        if let Some(sum) = self.sums.last_mut() {
+            sum.iter_mut().zip(sample).for_each(|(sum, value)| *sum += value);
+        }
+        self.begun += 1;
+        if self.begun < self.length {
+            return;
+        }
+        self.begun = 0;
+        if self.sums.len() == 2 * LEAST {
+            self.length *= 2;
+            let joined =
+                self.sums.chunks_exact(2).map(|two| two[0].iter().zip(&two[1]).map(|(a, b)| a + b).collect());
+            self.sums = joined.collect();
+        }
+        self.sums.push(vec![0.0; self.width]);
+    }
+
+    /// Number of samples.
+    pub fn samples(&self) -> u64 {
+        (self.sums.len() as u64 - 1) * self.length + self.begun
+    }
+
+    /// Means of all samples; zero where there are none.
+    pub fn means(&self) -> Vec<f64> {
+        let samples = self.samples().max(1) as f64;
+        (0..self.width).map(|at| self.sums.iter().map(|sum| sum[at]).sum::<f64>() / samples).collect()
+    }
+
+    /// Standard errors of the means; no numbers where there are fewer than two batches.
+    pub fn errors(&self) -> Vec<f64> {
+        let full = &self.sums[..self.sums.len() - 1];
+        let count = full.len() as f64;
+        let error = |at: usize| {
+            let mean = full.iter().map(|sum| sum[at]).sum::<f64>() / count;
+            let squares: f64 = full.iter().map(|sum| (sum[at] - mean).powi(2)).sum();
+            (squares / (count - 1.0) / count).sqrt() / self.length as f64
+        };
+        (0..self.width).map(|at| if count < 2.0 { f64::NAN } else { error(at) }).collect()
+    }
+
+    /// As words, for a checkpoint.
+    pub fn words(&self) -> Vec<u64> {
+        let sums = self.sums.iter().flatten().map(|sum| sum.to_bits());
+        [self.width as u64, self.length, self.begun].into_iter().chain(sums).collect()
+    }
+
+    /// From [`Self::words`]; none if these are not the words of so many quantities.
+    pub fn from_words(words: &[u64], width: usize) -> Option<Self> {
+        let (&[found, length, begun], sums) = words.split_first_chunk()?;
+        let batches = sums.len().checked_div(width)?;
+        let is_sound = found == width as u64
+            && sums.len() == batches * width
+            && (1..=2 * LEAST).contains(&batches)
+            && begun < length
+            && length < 1 << 62;
+        let sums = sums.chunks_exact(width).map(|sum| sum.iter().copied().map(f64::from_bits).collect());
+        is_sound.then(|| Self { width, length, begun, sums: sums.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random;
+
+    #[test]
+    fn means_and_errors_of_independent_numbers() {
+        let mut batches = Batches::new(2);
+        let count = 4000;
+        for id in 0..count {
+            let [x, ..] = random::normal_vector(3, id);
+            batches.add([x, 5.0]);
+        }
+        assert_eq!(batches.samples(), count);
+        let (means, errors) = (batches.means(), batches.errors());
+        let expected = 1.0 / (count as f64).sqrt();
+        assert!(means[0].abs() < 3.0 * expected && (means[1] - 5.0).abs() < 1e-12, "{means:?}");
+        assert!((0.6..1.6).contains(&(errors[0] / expected)) && errors[1] == 0.0, "{errors:?}");
+    }
+
+    #[test]
+    fn few_samples_have_a_mean_but_no_error() {
+        let mut batches = Batches::new(1);
+        assert_eq!(batches.means(), [0.0]);
+        batches.add([3.0]);
+        assert!(batches.means() == [3.0] && batches.errors()[0].is_nan());
+        batches.add([5.0]);
+        assert_eq!((batches.means(), batches.errors()), (vec![4.0], vec![1.0]));
+    }
+
+    #[test]
+    fn words_come_back() {
+        let mut batches = Batches::new(3);
+        for step in 0..77 {
+            batches.add([0.1, f64::from(step), -1.0]);
+            let words = batches.words();
+            assert_eq!(Batches::from_words(&words, 3), Some(batches.clone()));
+            assert!(
+                Batches::from_words(&words, 2).is_none() && Batches::from_words(&words[..4], 3).is_none()
+            );
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What simulations are run for: structure and motion of particles, from their positions and velocities alone, on one rank.
+//!
+//! Nothing here needs forces, cells or ghosts of a run: it serves frames of a trajectory as well.
+
+mod batches;
+mod blocking;
+mod correlation;
+mod distances;
+mod origins;
+mod radial;
+mod sorted;
+
+pub use batches::Batches;
+pub use blocking::{Blocking, Estimate};
+pub use correlation::{Correlated, Correlation};
+pub use distances::{DistanceBins, PairCounts, count_across, count_within};
+pub use origins::{AtLag, Look, MOST_LAGS, Origins, error_of_mean, mean};
+pub use radial::{neighbours, radial_distribution};
+pub use sorted::{Extent, Points, Raster};

@@ -1,0 +1,301 @@
+//! Time correlations with several origins, in bounded memory, whatever the length of a run turns out to be.
+//!
+//! Every so many samples a new origin begins. When there are as many as are wanted, every second one is dropped and new ones begin half
+//! as often; when there are [`MOST_LAGS`] samples, every second sample is dropped, and later ones are taken half as often. So origins are
+//! spread evenly over the run at any time, the first sample is always one, and nothing depends on when the run will end.
+
+use std::ops::RangeInclusive;
+
+/// Samples after which every second one is dropped: rows of a table.
+pub const MOST_LAGS: u64 = 2048;
+
+/// Origins, and the series of values since each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origins {
+    /// Origins at most.
+    most: usize,
+    /// Values per origin and sample.
+    width: usize,
+    /// How often [`Self::advance`] has been called.
+    calls: u64,
+    /// Calls per sample.
+    thinning: u64,
+    /// Samples between two origins.
+    spacing: u64,
+    /// The samples at which the origins began, ascending.
+    begun: Vec<u64>,
+    /// Values since then, all of a sample after each other.
+    series: Vec<Vec<f64>>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// Origins to be forgotten, by their places, descending.
+    pub dropped: Vec<usize>,
+    /// Whether this is a sample.
+    pub is_sample: bool,
+    /// Whether it is a new origin, the last one.
+    pub begins: bool,
+}
+
+/// Mean and spread over the origins of one value at one lag.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtLag {
+    /// Mean.
+    pub mean: f64,
+    /// Standard error, as if origins were independent; no number for a single one.
+    pub error: f64,
+    /// Origins that have come so far.
+    pub origins: usize,
+}
+
+impl Origins {
+    /// At most so many origins, with so many values per sample each.
+    pub fn new(most: usize, width: usize) -> Self {
+        let (begun, series) = (Vec::new(), Vec::new());
+        Self { most: most.max(1), width, calls: 0, thinning: 1, spacing: 1, begun, series }
+    }
+
+    /// Begins the next look; if it is a sample, [`Self::record`] follows.
+    pub fn advance(&mut self) -> Look {
+        let mut look = Look { dropped: Vec::new(), is_sample: false, begins: false };
+        let call = self.calls;
+        self.calls += 1;
+        if !call.is_multiple_of(self.thinning) {
+            return look;
+        }
+        let mut sample = call / self.thinning;
+        if sample == MOST_LAGS {
+            if !self.spacing.is_multiple_of(2) {
+                look.dropped = self.thin_origins();
+            }
+            self.thin_samples();
+            sample /= 2;
+        }
+        if sample.is_multiple_of(self.spacing) && self.begun.len() == self.most {
+            let dropped = self.thin_origins();
+            // Places of the first are those before any of this call.
+            look.dropped.extend(dropped);
+        }
+        look.is_sample = true;
+        look.begins = sample.is_multiple_of(self.spacing) && self.begun.len() < self.most;
+        if look.begins {
+            self.begun.push(sample);
+            self.series.push(Vec::new());
+        }
+        look
+    }
+
+    /// Adds the values of a sample: those of each origin in turn.
+    pub fn record(&mut self, values: impl IntoIterator<Item = f64>) {
+        let mut values = values.into_iter();
+        self.series.iter_mut().for_each(|series| series.extend(values.by_ref().take(self.width)));
+    }
+
+    /// Keeps every second origin; returns the places of the others.
+    fn thin_origins(&mut self) -> Vec<usize> {
+        self.spacing *= 2;
+        let mut dropped = Vec::new();
+        for place in (0..self.begun.len()).rev() {
+            if !self.begun[place].is_multiple_of(self.spacing) {
+                self.begun.remove(place);
+                self.series.remove(place);
+                dropped.push(place);
+            }
+        }
+        dropped
+    }
+
+    /// Keeps every second sample; all origins are among them.
+    fn thin_samples(&mut self) {
+        self.thinning *= 2;
+        self.spacing /= 2;
+        self.begun.iter_mut().for_each(|sample| *sample /= 2);
+        for series in &mut self.series {
+            let kept = series.chunks_exact(self.width).step_by(2);
+            *series = kept.flatten().copied().collect();
+        }
+    }
+
+    /// Origins that there are.
+    pub fn count(&self) -> usize {
+        self.begun.len()
+    }
+
+    /// Looks between two samples.
+    pub fn thinning(&self) -> u64 {
+        self.thinning
+    }
+
+    /// Number of lags, 0 included.
+    pub fn lags(&self) -> usize {
+        self.series.first().map_or(0, |series| series.len() / self.width)
+    }
+
+    /// One of the values at a lag, over all origins that have come so far.
+    pub fn at(&self, lag: usize, value: usize) -> AtLag {
+        let found = self.series.iter().filter_map(|series| series.get(lag * self.width + value));
+        let found: Vec<f64> = found.copied().collect();
+        AtLag { origins: found.len(), mean: mean(&found), error: error_of_mean(&found) }
+    }
+
+    /// Lags of a straight line, and its slope per lag for every origin that has come to the last of them: blocks that do not overlap, where there
+    /// are enough; else the first origin alone. The first fifth is left out. None where there are too few samples.
+    pub fn slopes(&self, value: usize) -> Option<(RangeInclusive<usize>, Vec<f64>)> {
+        const LEAST: usize = 5;
+        let spacing = self.spacing as usize;
+        let are_blocks = spacing >= LEAST && self.lags() > spacing && self.most > 1;
+        let last = if are_blocks { spacing } else { self.lags().checked_sub(1)? };
+        if last < LEAST {
+            return None;
+        }
+        let lags = last.div_ceil(5)..=last;
+        let complete = self.series.iter().filter(|series| series.len() / self.width > last);
+        let slope = |series: &Vec<f64>| {
+            let points = lags.clone().map(|lag| (lag as f64, series[lag * self.width + value]));
+            slope(&points.collect::<Vec<_>>())
+        };
+        let slopes = complete.take(if are_blocks { usize::MAX } else { 1 }).map(slope).collect();
+        Some((lags, slopes))
+    }
+
+    /// As words, for a checkpoint.
+    pub fn words(&self) -> Vec<u64> {
+        let Self { most, width, calls, thinning, spacing, begun, series } = self;
+        let mut words = vec![*most as u64, *width as u64, *calls, *thinning, *spacing, begun.len() as u64];
+        words.extend(begun);
+        words.extend(series.iter().map(|series| series.len() as u64));
+        words.extend(series.iter().flatten().map(|value| value.to_bits()));
+        words
+    }
+
+    /// From [`Self::words`]; none if these are not the words of so many origins and values.
+    pub fn from_words(words: &[u64], most: usize, width: usize) -> Option<Self> {
+        let (&[found, found_width, calls, thinning, spacing, count], words) = words.split_first_chunk()?;
+        let count = usize::try_from(count).ok().filter(|&count| count <= most)?;
+        let is_sound = found == most as u64
+            && found_width == width as u64
+            && calls < 1 << 62
+            && (1..1 << 62).contains(&thinning)
+            && (1..1 << 62).contains(&spacing);
+        let (begun, words) = words.split_at_checked(count)?;
+        let (lengths, mut values) = words.split_at_checked(count)?;
+        let mut series = Vec::new();
+        for &length in lengths {
+            let (own, rest) = values.split_at_checked(usize::try_from(length).ok()?)?;
+            series.push(own.iter().copied().map(f64::from_bits).collect::<Vec<_>>());
+            values = rest;
+        }
+        let is_sound = is_sound
+            && values.is_empty()
+            && series
+                .iter()
+                .all(|series| series.len().is_multiple_of(width) && series.len() <= series_most(width));
+        is_sound.then(|| Self { most, width, calls, thinning, spacing, begun: begun.to_vec(), series })
+    }
+}
+
+fn series_most(width: usize) -> usize {
+    width.saturating_mul(MOST_LAGS as usize)
+}
+
+/// Mean of some numbers.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard error of the mean of independent numbers; no number for fewer than two.
+pub fn error_of_mean(values: &[f64]) -> f64 {
+    let (mean, count) = (mean(values), values.len() as f64);
+    if values.len() < 2 {
+        return f64::NAN;
+    }
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0) / count).sqrt()
+}
+
+/// Of the straight line with the least squares.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let count = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
+    let (above, below) = points.iter().fold((0.0, 0.0), |(above, below), point| {
+        (above + (point.0 - x) * (point.1 - y), below + (point.0 - x).powi(2))
+    });
+    above / below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at a clock: the value of each origin is the time since it began.
+    fn clock(most: usize, calls: u64) -> (Origins, Vec<u64>) {
+        let (mut origins, mut then) = (Origins::new(most, 1), Vec::new());
+        for now in 0..calls {
+            let look = origins.advance();
+            for place in look.dropped {
+                then.remove(place);
+            }
+            if look.begins {
+                then.push(now);
+            }
+            if look.is_sample {
+                origins.record(then.iter().map(|&then| (now - then) as f64));
+            }
+            assert_eq!(origins.count(), then.len());
+        }
+        (origins, then)
+    }
+
+    #[test]
+    fn origins_are_spread_over_the_run() {
+        for (most, calls, expected) in [
+            (1, 100, vec![0]),
+            (4, 4, vec![0, 1, 2, 3]),
+            (4, 5, vec![0, 2, 4]),
+            (4, 17, vec![0, 8, 16]),
+            (5, 6, vec![0, 2, 4]),
+            (10, 10_000, vec![0, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192, 9216]),
+        ] {
+            assert_eq!(clock(most, calls).1, expected, "{most} {calls}");
+        }
+    }
+
+    #[test]
+    fn every_lag_has_the_values_of_its_time() {
+        for (most, calls) in [(1, 50), (10, 777), (3, 2049), (10, 10_000), (100, 5000)] {
+            let (origins, _) = clock(most, calls);
+            assert!(
+                origins.lags() as u64 <= MOST_LAGS
+                    && origins.lags() as u64 == (calls - 1) / origins.thinning() + 1
+            );
+            for lag in 0..origins.lags() {
+                let found = origins.at(lag, 0);
+                assert_eq!(found.mean, (lag as u64 * origins.thinning()) as f64, "{most} {calls} {lag}");
+                assert!(found.origins >= 1 && (found.origins == 1) == found.error.is_nan());
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_are_of_blocks_or_of_the_first_origin() {
+        let (lags, slopes) = clock(10, 1000).0.slopes(0).unwrap();
+        assert_eq!(lags, 26..=128);
+        assert!(slopes.len() == 7 && slopes.iter().all(|slope| (slope - 1.0).abs() < 1e-12), "{slopes:?}");
+        let (lags, slopes) = clock(1, 11).0.slopes(0).unwrap();
+        assert!(lags == (2..=10) && slopes.len() == 1);
+        assert_eq!(clock(10, 5).0.slopes(0), None);
+        assert_eq!(Origins::new(10, 1).slopes(0), None);
+    }
+
+    #[test]
+    fn words_come_back() {
+        for (most, calls) in [(3, 0), (1, 50), (10, 3000)] {
+            let (origins, _) = clock(most, calls);
+            let words = origins.words();
+            assert_eq!(Origins::from_words(&words, most, 1), Some(origins));
+            assert_eq!(Origins::from_words(&words, most + 1, 1), None);
+            assert_eq!(Origins::from_words(&words[..words.len() - 1], most, 1), None);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Pairs by distance over all ranks, up to any distance.
+//!
+//! Structure: every rank tells the others the box around its particles. Of two ranks one sends the other those of its particles that are near
+//! that box; the other counts the pairs across. Which of the two alternates with their distance, so that each rank counts for half of its
+//! partners.
+//! Advantage: right for any partition, also one whose ranks own scattered cells, and for any distance; no ghosts are needed.
+//! Disadvantage: boxes of ranks that own scattered cells overlap, and much is sent.
+
+use md_comm::{CommError, Message, Rank, Reduction, World, deliver};
+use md_core::analysis::{DistanceBins, Extent, PairCounts, Points, Raster, count_across, count_within};
+use md_core::{Domain, Particles, SimdLevel, Threads};
+
+/// How pairs are counted.
+pub struct DistanceCount<'a> {
+    /// Classes of distances; the largest is at most half of every periodic length.
+    pub bins: DistanceBins,
+    /// Number of species.
+    pub species: usize,
+    /// Instruction set.
+    pub simd: SimdLevel,
+    /// Threads of this rank.
+    pub threads: &'a Threads,
+}
+
+/// What was found, the same on all ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairsByDistance {
+    /// Pairs by species and distance.
+    pub pairs: PairCounts,
+    /// Particles by species.
+    pub counts: Vec<u64>,
+}
+
+/// A particle in a message: its species and the bits of its coordinates.
+type Row = [u64; 4];
+
+impl DistanceCount<'_> {
+    /// Counts the pairs of the owned particles of all ranks. *Collective.*
+    ///
+    /// # Errors
+    /// Communication.
+    pub fn count(
+        &self,
+        particles: &Particles,
+        domain: &Domain,
+        world: &dyn World,
+    ) -> Result<PairsByDistance, CommError> {
+        let Self { bins, species, simd, threads } = *self;
+        let points = self.points(particles, domain);
+        let extent = Extent::of(&points);
+        let near = self.near_points(&points, &extent, domain, world)?;
+        let raster = (!extent.is_empty()).then(|| Raster::new(domain, &extent, points.len(), bins.max));
+        let mut pairs = PairCounts::none(species, bins.bins);
+        if let Some(raster) = &raster {
+            pairs = count_within(&points, raster, bins, simd, threads);
+            if !near.is_empty() {
+                let across = count_across(&points, &near, raster, bins, simd, threads);
+                pairs.counts.iter_mut().zip(across.counts).for_each(|(sum, count)| *sum += count);
+            }
+        }
+        let mut words = [pairs.counts, points.counts()].concat();
+        world.reduce(&mut words, Reduction::Sum)?;
+        let counts = words.split_off(words.len() - species);
+        pairs.counts = words;
+        Ok(PairsByDistance { pairs, counts })
+    }
+
+    fn points(&self, particles: &Particles, domain: &Domain) -> Points {
+        let mut points = Points::none(self.species);
+        for index in 0..particles.owned() {
+            let position = domain.wrap_position(particles.position_of(index));
+            points.push(particles.species[index] as usize, position);
+        }
+        points
+    }
+
+    /// Particles of other ranks with which this rank counts the pairs. *Collective.*
+    fn near_points(
+        &self,
+        points: &Points,
+        extent: &Extent,
+        domain: &Domain,
+        world: &dyn World,
+    ) -> Result<Points, CommError> {
+        let mut near = Points::none(self.species);
+        if world.ranks() == 1 {
+            return Ok(near);
+        }
+        let extents: Vec<Extent> =
+            bytemuck::pod_collect_to_vec(&world.gather_all(bytemuck::bytes_of(extent))?);
+        let messages =
+            extents.iter().enumerate().filter(|&(to, _)| sends(world, to)).filter_map(|(to, extent)| {
+                let rows = self.rows_near(points, extent, domain);
+                (!rows.is_empty()).then(|| Message { to, bytes: bytemuck::cast_slice(&rows).to_vec() })
+            });
+        for bytes in deliver(world, messages.collect())? {
+            for row in bytes.chunks_exact(size_of::<Row>()) {
+                let [species, position @ ..] = bytemuck::pod_read_unaligned::<Row>(row);
+                near.push(species as usize, position.map(f64::from_bits));
+            }
+        }
+        Ok(near)
+    }
+
+    fn rows_near(&self, points: &Points, extent: &Extent, domain: &Domain) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if extent.is_empty() {
+            return rows;
+        }
+        for (species, [x, y, z]) in (0_u64..).zip(&points.by_species) {
+            for ((&x, &y), &z) in x.iter().zip(y).zip(z) {
+                if extent.is_near(domain, [x, y, z], self.bins.max) {
+                    rows.push([species, x.to_bits(), y.to_bits(), z.to_bits()]);
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// Whether this rank sends to the other, which does not send back.
+fn sends(world: &dyn World, to: Rank) -> bool {
+    let (rank, ranks) = (world.rank(), world.ranks());
+    let places = (to + ranks - rank) % ranks;
+    match (2 * places).cmp(&ranks) {
+        _ if places == 0 => false,
+        std::cmp::Ordering::Less => true,
+        std::cmp::Ordering::Equal => rank < to,
+        std::cmp::Ordering::Greater => false,
+    }
+}

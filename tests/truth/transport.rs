@@ -1,0 +1,109 @@
+//! Transport and surfaces of Lennard-Jones fluids against the literature. Long: `make test-all`.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use serde_json::Value;
+
+use crate::support::{Backend, Outcome, Run};
+
+fn summary(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.text("summary.json")).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+/// The liquid at T 0.722 and density 0.8442: brought to its temperature, then measured at constant energy.
+fn liquid(cells: u32, steps: u64, outputs: &str) -> Value {
+    let run = Run::new(
+        "run",
+        format!(
+            "[simulation]\ntimestep = 0.004\nseed = 9\n\
+             [system]\nlattice = {{ kind = \"fcc\", density = 0.8442, cells = [{cells}, {cells}, {cells}] }}\n\
+             temperature = 1.45\n\
+             [interaction]\ncutoff = 3.0\ntail_correction = true\n\
+             [[stage]]\nname = \"melt\"\nsteps = 10000\nthermo = {{ every = 1000 }}\n\
+             integrator = {{ kind = \"csvr\", temperature = 0.722, relaxation = 0.2 }}\n\
+             [[stage]]\nname = \"produce\"\nsteps = {steps}\n\
+             [output]\nthermo = {{ every = 50 }}\n{outputs}\n"
+        ),
+    );
+    let summary = summary(&run.on(Backend::Local, 1).succeed());
+    // One draw of the energy from the canonical ensemble: its temperature is that of the bath within some per cent.
+    let temperature = number(&summary["averages"]["temperature"]["mean"]);
+    assert!((temperature - 0.722).abs() < 0.03, "{temperature}");
+    summary
+}
+
+/// About 0.0325 for 1372 atoms; it grows with the temperature by about 0.07 per unit of T near there.
+#[test]
+#[ignore = "minutes"]
+fn self_diffusion_of_the_liquid() {
+    let summary = liquid(7, 60_000, "msd = { every = 20, origins = 20 }");
+    let found = &summary["diffusion"]["A"];
+    let temperature = number(&summary["averages"]["temperature"]["mean"]);
+    let (coefficient, error) = (number(&found["coefficient"]), number(&found["error"]));
+    let expected = 0.0325 + 0.07 * (temperature - 0.722);
+    assert!(error < 0.002, "{found}");
+    assert!(
+        (coefficient - expected).abs() < 0.0015 + 2.0 * error,
+        "{found}, expected {expected} at T {temperature}"
+    );
+}
+
+/// 3.258 (Meier, Laesecke, Kabelac, J. Chem. Phys. 121, 3671 (2004)).
+#[test]
+#[ignore = "minutes"]
+fn viscosity_of_the_liquid() {
+    let summary = liquid(5, 600_000, "viscosity = { every = 5, length = 4.0 }");
+    let found = &summary["viscosity"];
+    let (value, error) = (number(&found["value"]), number(&found["error"]));
+    assert!(error < 0.3, "{found}");
+    assert!((value - 3.258).abs() < 0.1 + 2.5 * error, "{found}");
+}
+
+/// 2.08 (1 - T / 1.0779)^1.21 for the potential that is cut off and shifted at 2.5 (Vrabec et al., Mol. Phys. 104, 1509 (2006)).
+#[test]
+#[ignore = "minutes"]
+fn surface_tension_of_a_slab() {
+    for (temperature, density, vapour) in [(0.7, 0.81, 0.008), (0.8, 0.75, 0.02)] {
+        let run = Run::new(
+            "run",
+            format!(
+                "[simulation]\ntimestep = 0.005\nsteps = 500000\nseed = 3\n\
+                 [system]\nlattice = {{ kind = \"fcc\", density = {density}, cells = [7, 7, 24], \
+                 vapour = {{ density = {vapour}, slabs = [{{ axis = \"z\", centre = 0.5, thickness = 16.0 }}] }} }}\n\
+                 temperature = {temperature}\n\
+                 [interaction]\ncutoff = 2.5\nshift = \"energy\"\n\
+                 [integrator]\nkind = \"csvr\"\ntemperature = {temperature}\nrelaxation = 0.5\n\
+                 [output]\nthermo = {{ every = 5 }}\naverages = {{ start = 25000 }}\nsurface_tension = {{ axis = \"z\" }}\n"
+            ),
+        );
+        let summary = summary(&run.on(Backend::Local, 1).succeed());
+        let found = &summary["surface_tension"];
+        let expected = 2.08 * (1.0_f64 - temperature / 1.0779).powf(1.21);
+        let (mean, error) = (number(&found["mean"]), number(&found["standard_error"]));
+        assert!(error < 0.03, "{found}");
+        assert!(
+            (mean - expected).abs() < 0.05 * expected + 2.0 * error,
+            "T {temperature}: {found}, expected {expected}"
+        );
+    }
+}
+
+/// In short: the liquid flows and diffuses, with the right order of magnitude.
+#[test]
+fn a_short_run_has_transport_of_the_right_size() {
+    let run = Run::new(
+        "run",
+        "[simulation]\ntimestep = 0.005\nsteps = 4000\nseed = 9\n\
+         [system]\nlattice = { kind = \"fcc\", density = 0.8442, cells = [3, 3, 3] }\ntemperature = 1.5\n\
+         [interaction]\ncutoff = 2.2\n\
+         [output]\nthermo = { every = 20 }\naverages = { start = 1000 }\n\
+         msd = { every = 10, origins = 12, start = 1000 }\nviscosity = { every = 5, length = 1.0, start = 1000 }\n",
+    );
+    let summary = summary(&run.on(Backend::Local, 1).succeed());
+    let (diffusion, viscosity) = (&summary["diffusion"]["A"]["coefficient"], &summary["viscosity"]["value"]);
+    assert!((0.015..0.06).contains(&number(diffusion)), "{diffusion}");
+    assert!((0.5..6.0).contains(&number(viscosity)), "{viscosity}");
+}
