@@ -46,11 +46,14 @@ pub(super) fn write_timeline(
     }))
 }
 
+/// The names of a strategy, and its file.
+type Present = (Vec<String>, RecordFile);
+
 /// A file per strategy, written one after the other, on rank 0.
 pub(super) struct Timelines<'c> {
     wanted: &'c TraceArgs,
     /// That of the present strategy, or what went wrong first.
-    file: RefCell<Result<Option<(Vec<String>, RecordFile)>, OutputError>>,
+    file: RefCell<Result<Option<Present>, OutputError>>,
 }
 
 impl<'c> Timelines<'c> {
