@@ -6,6 +6,7 @@ mod configs;
 mod energy;
 mod ensembles;
 mod equilibrium;
+mod generators;
 mod identity;
 mod lammps_runs;
 mod lattice;
@@ -20,6 +21,7 @@ mod structure;
 mod support;
 mod threads;
 mod transport;
+mod walls;
 
 /// Calls go through the library.
 const STARTS_PROGRAM: bool = false;

@@ -112,7 +112,7 @@ pub fn expect(inputs: &Inputs, setup: &Setup, available: Option<f64>) -> Result<
 
 fn expect_room(inputs: &Inputs, setup: &Setup, needed: f64, available: Option<f64>) -> Result<(), RunError> {
     let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
-    let key = if inputs.scenario.system.file.is_some() { "system.file" } else { "system.lattice.cells" };
+    let key = inputs.scenario.system.size_key();
     let here = format!("there are {} of memory per rank here", in_words(available));
     let (message, help) = match setup.atoms() {
         u64::MAX => ("more particles than can be counted".to_owned(), here),

@@ -15,7 +15,9 @@ use md_engine::{
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::output::analysis::longest_distance;
-use crate::scenario::{Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, name_of};
+use crate::scenario::{
+    self, Neighbor, Parallel, Scenario, ScenarioError, ScenarioSource, Shape, Species, WallPair, name_of,
+};
 
 /// Chooses another instruction set than the method's best on this CPU, e.g. `MD_SIMD=avx2+fma`.
 const SIMD_VARIABLE: &str = "MD_SIMD";
@@ -78,6 +80,7 @@ fn config(inputs: &Inputs, scenario: &Scenario) -> Result<Config, RunError> {
     Ok(Config {
         dimension: if simulation.dimension == 2 { Dimension::Two } else { Dimension::Three },
         boundary: system.boundary,
+        walls: system.walls.iter().flat_map(WallPair::walls).collect(),
         shares: shares(&scenario.species),
         temperature: system.temperature,
         displacement: 0.0,
@@ -148,8 +151,14 @@ fn simd_choice(source: &ScenarioSource, shape: Shape) -> Result<SimdChoice, RunE
     }
 }
 
-/// All sites of the lattice, or a liquid and its vapour.
+/// A gas, lattices in parts of the box, all sites of one lattice, or a liquid and its vapour.
 fn sites(source: &ScenarioSource, scenario: &Scenario) -> Result<ParticleSource, ScenarioError> {
+    if let Some(gas) = scenario::gas(scenario) {
+        return Ok(ParticleSource::Gas(gas));
+    }
+    if let Some(regions) = scenario::regions(source, scenario)? {
+        return Ok(ParticleSource::Regions(regions));
+    }
     let made = lattice(source, scenario)?;
     let of_scenario = scenario.system.lattice.as_ref();
     let Some((lattice, vapour)) = of_scenario.and_then(|lattice| Some((lattice, lattice.vapour.as_ref()?)))
@@ -206,8 +215,7 @@ fn located(source: &ScenarioSource, scenario: &Scenario, error: &EngineError) ->
             "units in which its parameters are not far from 1, or precision `double`",
         ),
         EngineError::BoxTooLarge(message) => {
-            let key = if scenario.system.lattice.is_some() { "system.lattice.cells" } else { "system.file" };
-            at(key, message.clone(), "a smaller box, nearer to the origin")
+            at(scenario.system.size_key(), message.clone(), "a smaller box, nearer to the origin")
         }
         EngineError::Mass { species, mass, problem } => {
             let key = format!("species[{species}].mass");
@@ -272,7 +280,7 @@ mod tests {
         let inputs = Inputs::from_text(&name.to_string_lossy(), text, Vec::new()).unwrap();
         let list = |ranks| match of_inputs(&inputs, ranks).unwrap().config.particles {
             ParticleSource::List { particles, .. } => particles,
-            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => unreachable!("a file has a list"),
+            _ => unreachable!("a file has a list"),
         };
         assert!(Arc::ptr_eq(&list(1), &list(2)));
         assert_eq!(list(1)[1].velocity, [0.0, 0.0, -1.0]);

@@ -15,9 +15,11 @@ use md_core::{
 use crate::balance::Balance;
 use crate::barostat::Barostat;
 use crate::error::{EngineError, ParticleFault};
+use crate::generate::{LatticeRegions, RandomGas};
 use crate::integrator::Integrator;
 use crate::protocol::Protocol;
 use crate::second_share::SecondShare;
+use crate::wall::SolidWall;
 use crate::{initial, placement};
 
 /// Where the particles come from.
@@ -27,6 +29,10 @@ pub enum ParticleSource {
     Lattice(Lattice),
     /// Some sites of a lattice: a liquid in some regions, vapour elsewhere.
     Thinned(ThinnedLattice),
+    /// Lattices in parts of the box.
+    Regions(LatticeRegions),
+    /// A gas, placed at random.
+    Gas(RandomGas),
     /// Given one by one.
     List {
         /// Lower corner of the box, \[length\].
@@ -64,7 +70,7 @@ impl ParticleSource {
         match self {
             Self::Lattice(lattice) => Some(lattice),
             Self::Thinned(thinned) => Some(thinned.lattice()),
-            Self::List { .. } => None,
+            Self::Regions(_) | Self::Gas(_) | Self::List { .. } => None,
         }
     }
 
@@ -72,14 +78,18 @@ impl ParticleSource {
     pub(crate) fn is_taken(&self, id: u64, position: [f64; 3]) -> bool {
         match self {
             Self::Thinned(thinned) => thinned.is_taken(id, position),
-            Self::Lattice(_) | Self::List { .. } => true,
+            Self::Lattice(_) | Self::Regions(_) | Self::Gas(_) | Self::List { .. } => true,
         }
     }
 
     /// Calls `visit` with the position of every particle that this source has here.
     pub fn for_each_position(&self, mut visit: impl FnMut([f64; 3])) {
-        if let Self::List { particles, .. } = self {
-            particles.iter().for_each(|particle| visit(particle.position));
+        match self {
+            Self::List { particles, .. } => particles.iter().for_each(|particle| visit(particle.position)),
+            Self::Regions(regions) => regions.sites().for_each(|site| visit(site.position)),
+            // One that finds no place for a particle ends the run that would need it.
+            Self::Gas(gas) => gas.sites().into_iter().flatten().for_each(|site| visit(site.position)),
+            Self::Lattice(_) | Self::Thinned(_) => (),
         }
         let sites = self.lattice().into_iter().flat_map(Lattice::sites);
         let taken = sites.filter(|&(id, position)| self.is_taken(id, position));
@@ -90,6 +100,8 @@ impl ParticleSource {
         match self {
             Self::Lattice(lattice) => lattice.len(),
             Self::Thinned(thinned) => thinned.len(),
+            Self::Regions(regions) => regions.len(),
+            Self::Gas(gas) => gas.len(),
             Self::List { particles, share, .. } => share.map_or(particles.len() as u64, |share| share.atoms),
         }
     }
@@ -249,6 +261,8 @@ pub struct Config {
     pub dimension: Dimension,
     /// What happens at the faces of the box.
     pub boundary: [Boundary; 3],
+    /// Solid walls, at faces where particles are reflected; they end on none of them.
+    pub walls: Vec<SolidWall>,
     /// Mass per species, \[mass\].
     pub masses: Vec<f64>,
     /// Share of the lattice sites per species, adding up to 1; particles from a list have their species.
@@ -289,6 +303,7 @@ impl Config {
             particles: particles.into(),
             dimension: Dimension::Three,
             boundary: [Boundary::Periodic; 3],
+            walls: Vec::new(),
             masses: vec![1.0],
             shares: vec![1.0],
             drift: [0.0; 3],
@@ -324,6 +339,8 @@ impl Config {
         let (origin, lengths) = match &self.particles {
             ParticleSource::Lattice(lattice) => ([0.0; 3], lattice.lengths()),
             ParticleSource::Thinned(thinned) => ([0.0; 3], thinned.lattice().lengths()),
+            ParticleSource::Regions(regions) => ([0.0; 3], regions.lengths),
+            ParticleSource::Gas(gas) => ([0.0; 3], gas.lengths),
             ParticleSource::List { origin, lengths, .. } => (*origin, *lengths),
         };
         Domain { dimension: self.dimension, origin, lengths, boundary: self.boundary }
@@ -359,6 +376,7 @@ impl Config {
         if let Some(barostat) = &self.barostat {
             barostat.check(self.dimension, self.boundary, &self.integrator)?;
         }
+        placement::check_walls(&self.walls, &self.domain())?;
         check_neighbor(self.neighbor)?;
         let share = self.parallel.second_share.at_first();
         if !(0.0..=1.0).contains(&share) {
@@ -371,7 +389,18 @@ impl Config {
                 placement::check_numbers(particles, species)?;
                 self.particle_faults().next().map_or(Ok(()), |fault| Err(fault.into()))
             }
-            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => placement::check_shares(&self.shares),
+            ParticleSource::Regions(regions) => {
+                let highest = regions.highest_species().map_or(0, |species| species as usize);
+                if highest >= species {
+                    return wrong(format!(
+                        "a region has particles of species {highest} of {species}, counted from 0"
+                    ));
+                }
+                if regions.draws_species() { placement::check_shares(&self.shares) } else { Ok(()) }
+            }
+            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) | ParticleSource::Gas(_) => {
+                placement::check_shares(&self.shares)
+            }
         }
     }
 
@@ -380,7 +409,7 @@ impl Config {
     pub fn particle_faults(&self) -> impl Iterator<Item = ParticleFault> {
         let (listed, shared) = match &self.particles {
             ParticleSource::List { particles, share, .. } => (&particles[..], share.as_ref()),
-            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => (&[][..], None),
+            _ => (&[][..], None),
         };
         let own = || listed.first().map(|first| FirstOfAll { id: first.id, z: first.position[2] });
         let first = shared.map_or_else(own, |share| Some(share.first));

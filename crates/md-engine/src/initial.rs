@@ -1,7 +1,9 @@
 //! The initial state, bit-identical on any number of ranks: everything random is keyed by (seed, id), and global sums
 //! are exact.
 
-use md_comm::{Rank, World, deliver_items};
+use std::ops::Range;
+
+use md_comm::{Rank, Reduction, World, deliver_items};
 use md_core::exact_sum::ExactSum;
 use md_core::grid::add;
 use md_core::lattice::Lattice;
@@ -12,6 +14,7 @@ use md_core::{Particle, Particles, random};
 use crate::config::{Config, ParticleSource};
 use crate::decomposition::Division;
 use crate::error::EngineError;
+use crate::generate::Site;
 use crate::setup::Setup;
 
 /// The particles that this rank owns.
@@ -23,18 +26,25 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
     let owner = |position: &[f64; 3]| partition.owner(grid, grid.cell_of(*position));
     let owned = |position: &[f64; 3]| owner(position) == rank;
     let seed = setup.config.seed;
+    let limits = share_limits(&setup.config.shares);
+    let made = |Site { id, position, species }: Site| {
+        let species = species.unwrap_or_else(|| species_of(&limits, seed, id));
+        Particle { id, species, position, velocity: [0.0; 3] }
+    };
+    let here = |site: &Site| owned(&site.position);
     let mut particles: Particles = match &setup.config.particles {
         source @ (ParticleSource::Lattice(_) | ParticleSource::Thinned(_)) => {
-            let limits = share_limits(&setup.config.shares);
             let sites = source.lattice().into_iter().flat_map(|lattice| sites_near(lattice, setup, rank));
             let taken = sites.filter(|&(id, position)| source.is_taken(id, position));
-            let sites = taken.map(|(id, position)| (id, displace(position, id, setup)));
-            let here = sites.filter(|(_, position)| owned(position));
-            let particle = |(id, position)| {
-                let species = species_of(&limits, seed, id);
-                Particle { id, species, position, velocity: [0.0; 3] }
-            };
-            here.map(particle).collect()
+            let site = |(id, position)| Site { id, position: displace(position, id, setup), species: None };
+            taken.map(site).filter(here).map(made).collect()
+        }
+        ParticleSource::Regions(regions) => {
+            regions.sites_near(parts_of(setup, rank, 0.0)).filter(here).map(made).collect()
+        }
+        ParticleSource::Gas(gas) => {
+            let sites = placed(gas.sites_near(&parts_of(setup, rank, 0.0)), world)?;
+            sites.into_iter().filter(here).map(made).collect()
         }
         ParticleSource::List { particles, share, .. } => {
             let wrapped = particles.iter().map(|particle| {
@@ -83,12 +93,28 @@ fn sites_near<'a>(
     setup: &'a Setup,
     rank: Rank,
 ) -> impl Iterator<Item = (u64, [f64; 3])> + 'a {
-    let (Division { grid, partition }, displacement) = (&setup.division, setup.config.displacement);
+    lattice.sites_near(parts_of(setup, rank, setup.config.displacement))
+}
+
+/// The parts of the box that a rank has, each wider by this much.
+fn parts_of(setup: &Setup, rank: Rank, margin: f64) -> Vec<[Range<f64>; 3]> {
+    let Division { grid, partition } = &setup.division;
     let cells = partition.cells_of(grid, rank);
     let rows = cells.chunk_by(|&cell, &next| add(cell, [1, 0, 0]) == next);
     let regions = rows.filter_map(|row| Some(grid.region(*row.first()?, *row.last()?)));
-    let widened = regions.map(|region| region.map(|side| side.start - displacement..side.end + displacement));
-    lattice.sites_near(widened.collect::<Vec<_>>())
+    regions.map(|region| region.map(|side| side.start - margin..side.end + margin)).collect()
+}
+
+/// What this rank has made of a gas, unless one of the ranks has found no place for a particle. *Collective.*
+fn placed(mine: Result<Vec<Site>, u64>, world: &dyn World) -> Result<Vec<Site>, EngineError> {
+    let mut without_place = [mine.as_ref().err().copied().unwrap_or_default()];
+    world.reduce(&mut without_place, Reduction::Highest)?;
+    match (mine, without_place) {
+        (Ok(sites), [0]) => Ok(sites),
+        (_, [id]) => Err(EngineError::Config(format!(
+            "particle {id} of the gas finds no place far enough from the others: fewer particles, or a smaller distance"
+        ))),
+    }
 }
 
 /// A lattice site, moved by the configured displacement; not towards walls.

@@ -49,6 +49,7 @@ mod decomposition;
 mod ending;
 mod error;
 mod frozen;
+mod generate;
 mod halo;
 mod initial;
 pub mod integrator;
@@ -69,6 +70,7 @@ mod simulation;
 mod state;
 mod stretch;
 mod timing;
+mod wall;
 
 pub use balance::{Balance, BalanceReport, BalanceRule, BalanceWeights, Balancing};
 pub use barostat::Barostat;
@@ -82,6 +84,7 @@ pub use config::{
 pub use decomposition::{Decomposition, Division};
 pub use error::{Attribute, EngineError, ParticleFault, Scope};
 pub use frozen::FrozenHalo;
+pub use generate::{GasKeys, LatticeRegion, LatticeRegions, RandomGas};
 pub use halo::{Flight, Halo};
 pub use integrator::{Integrate, Integrator};
 pub use interaction::{ForceContext, Interaction, PairForces};
@@ -94,3 +97,4 @@ pub use setup::Setup;
 pub use simulation::Simulation;
 pub use state::State;
 pub use timing::{PhaseSpread, RankTiming, Spread, Timings};
+pub use wall::{Side, SolidWall};

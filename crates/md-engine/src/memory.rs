@@ -29,7 +29,7 @@ impl Setup {
         let threads = self.config.parallel.threads.saturating_sub(1) as f64;
         let listed = match self.config.particles {
             ParticleSource::List { .. } => LISTED,
-            ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => 0.0,
+            _ => 0.0,
         };
         let per_particle = PARTICLE + self.bytes_of_lists() + THREAD * threads + listed;
         let cells = (own + ghosts) * CELL;

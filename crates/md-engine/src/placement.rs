@@ -1,10 +1,13 @@
 //! Whether particles can be where they are, and move as they do.
 
+use md_comm::World;
 use md_core::grid::axis;
-use md_core::{Boundary, Dimension, Domain, Particle};
+use md_core::{Boundary, Dimension, Domain, Particle, Particles};
 
+use crate::checks::gather_all;
 use crate::config::FirstOfAll;
 use crate::error::{Attribute, EngineError, ParticleFault};
+use crate::wall::SolidWall;
 
 /// So many boxes away from the box, wrapping loses half of a coordinate's digits.
 const FARTHEST_BOXES: f64 = 1e6;
@@ -107,6 +110,51 @@ pub(crate) fn check_digits(domain: &Domain, cutoff: f64) -> Result<(), EngineErr
             reach(dim)
         ))),
     }
+}
+
+/// Solid walls stand where nothing is periodic, and their numbers are some.
+pub(crate) fn check_walls(walls: &[SolidWall], domain: &Domain) -> Result<(), EngineError> {
+    for &SolidWall { axis: dim, epsilon, sigma, cutoff, .. } in walls {
+        if dim >= domain.dimension.count() || domain.is_periodic(dim) {
+            let what =
+                format!("a solid wall stands across {}, where the box has no reflecting faces", axis(dim));
+            return Err(EngineError::Config(what));
+        }
+        let numbers = [epsilon, sigma, cutoff];
+        if !numbers.iter().all(|number| *number > 0.0 && number.is_finite()) {
+            let what = format!("epsilon, sigma and cutoff of a wall are {numbers:?}, not positive numbers");
+            return Err(EngineError::Config(what));
+        }
+    }
+    Ok(())
+}
+
+/// Whether all particles are inside of the solid walls. *Collective.*
+pub(crate) fn check_inside(
+    particles: &Particles,
+    walls: &[SolidWall],
+    domain: &Domain,
+    world: &dyn World,
+) -> Result<(), EngineError> {
+    if walls.is_empty() {
+        return Ok(());
+    }
+    let outside = |index: &usize| {
+        let position = particles.position_of(*index);
+        walls.iter().any(|wall| wall.distance(position[wall.axis], domain) <= 0.0)
+    };
+    let mine = (0..particles.owned()).find(outside).map_or([0; 4], |index| {
+        let [x, y, z] = particles.position_of(index).map(f64::to_bits);
+        [particles.id[index], x, y, z]
+    });
+    let found = gather_all(&[mine], world)?.into_iter().filter(|[id, ..]| *id > 0).min();
+    found.map_or(Ok(()), |[id, x, y, z]| {
+        let problem = format!(
+            "it is at {:?}, on a solid wall or behind it, where its energy is infinite",
+            [x, y, z].map(f64::from_bits)
+        );
+        Err(ParticleFault { id, attribute: Attribute::Position, problem }.into())
+    })
 }
 
 /// Shares of the lattice sites are parts of 1.

@@ -108,6 +108,12 @@ fn sum_pairs(
         });
     };
     for_each_rank(&own.iter().map(words), world, |words| add_forces(particle(&words)))?;
+    for wall in &setup.config.walls {
+        let across = wall.axis;
+        for (particle, force) in own.iter().zip(&mut forces) {
+            force[across] += wall.force_at(particle.position[across], &setup.domain);
+        }
+    }
     let row = |(&Particle { id, species, position, .. }, vector): (&Particle, [f64; 3])| ParticleRow {
         id,
         kind: species + 1,

@@ -20,6 +20,7 @@ use crate::initial;
 use crate::integrator::{Completion, Integrate, Integrator, Motion};
 use crate::interaction::{ForceContext, GhostPositions, Interaction, PairForces};
 use crate::observer::{Needs, Observer};
+use crate::placement;
 use crate::rebuild::RebuildAnswer;
 use crate::report::{EnergyReport, NeighborReport};
 use crate::setup::Setup;
@@ -209,6 +210,8 @@ impl<'w, I: Interaction> Simulation<'w, I> {
 
     /// Makes the neighbourhood and the forces of the present positions.
     fn begin(&mut self) -> Result<(), EngineError> {
+        let Setup { config, domain, .. } = &self.setup;
+        placement::check_inside(&self.state.particles, &config.walls, domain, self.world)?;
         self.move_and_rebuild()?;
         self.measure_levels()?;
         self.cells.make_room(&self.state.particles);
@@ -316,8 +319,14 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         evaluation: Evaluation,
     ) -> Result<(), EngineError> {
         debug_assert!(self.state.particles.owned_forces_are_zero());
-        let pairs =
+        let mut pairs =
             self.with_forces(ghosts, |interaction, context| interaction.add_forces(context, evaluation))?;
+        let Self { state: State { particles, domain, .. }, setup, clock, .. } = self;
+        if !setup.config.walls.is_empty() {
+            clock.time(Phase::Force, || {
+                setup.config.walls.iter().for_each(|wall| pairs += wall.add_forces(particles, domain));
+            });
+        }
         if evaluation == Evaluation::WithEnergyAndVirial {
             (self.pairs, self.pairs_step) = (pairs, self.state.step);
         }

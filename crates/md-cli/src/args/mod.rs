@@ -39,6 +39,12 @@ pub enum Command {
     Check(CheckArgs),
     /// Evaluate the forces of the initial state, without motion: forces.csv and summary.json
     Forces(ForcesArgs),
+    /// Minimise the energy by FIRE: minimised.extxyz and summary.json
+    Minimise(MinimiseArgs),
+    /// Make a scenario from a LAMMPS script, and tell what of it could not be taken
+    FromLammps(FromLammpsArgs),
+    /// Draw what a run wrote into one page: plot.html
+    Plot(PlotArgs),
     /// Run a stencil application on the same halo exchange: fields on a grid
     Stencil(GridArgs),
     /// Run a flow by the lattice Boltzmann method on the same halo exchange
@@ -194,6 +200,51 @@ pub struct ForcesArgs {
     /// Print nothing but errors and warnings
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `minimise`.
+#[derive(Debug, Clone, Args)]
+pub struct MinimiseArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Largest number of steps
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// Largest force on a particle with which it ends; that of the scenario's integrator `fire`, if it has one, else 1e-6
+    #[arg(long, value_name = "FORCE", value_parser = positive_force)]
+    pub force_tolerance: Option<f64>,
+    /// Print nothing but errors and warnings
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `plot`.
+#[derive(Debug, Clone, Args)]
+pub struct PlotArgs {
+    /// Output directory of a run
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// Arguments of `from-lammps`.
+#[derive(Debug, Clone, Args)]
+pub struct FromLammpsArgs {
+    /// LAMMPS input script
+    pub script: PathBuf,
+    /// A variable of the script, as LAMMPS's `-var NAME VALUE`; may be repeated
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    pub variables: Vec<(String, String)>,
+}
+
+fn positive_force(text: &str) -> Result<f64, &'static str> {
+    let force: Option<f64> = text.parse().ok();
+    force.filter(|force| *force > 0.0 && force.is_finite()).ok_or("must be a number above 0")
+}
+
+fn variable(text: &str) -> Result<(String, String), &'static str> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or("give NAME=VALUE")
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {

@@ -209,12 +209,14 @@ fn foreign(path: &Path) -> String {
 }
 
 /// Keys that change no bit of what follows, or that the checkpoint itself decides.
-const FREE: [&str; 12] = [
+const FREE: [&str; 14] = [
     "simulation.title",
     "simulation.steps",
     "simulation.max_drift",
     "system.lattice",
     "system.file",
+    "system.regions",
+    "system.gas",
     "system.temperature",
     "output",
     "parallel.backend",

@@ -150,7 +150,7 @@ fn job(
     match &mut scenario.system.lattice {
         Some(lattice) => lattice.cells = scaled_cells(lattice.kind, lattice.cells, own, wanted),
         None if wanted != own => {
-            return Err("the particles of a file cannot be made more or fewer".to_owned());
+            return Err("only the particles of a lattice can be made more or fewer".to_owned());
         }
         None => (),
     }

@@ -67,10 +67,13 @@ impl KnownFile {
     pub const MACHINE: Self = Self("machine.toml");
     /// The same beside its data.
     pub const FIT_SVG: Self = Self("fit.svg");
+    /// What a run wrote, as pictures in one page.
+    pub const PLOT: Self = Self("plot.html");
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, and those of
     /// [`super::run_output::OUTPUTS`], so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 14] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 15] = [
+        Self::PLOT,
         Self::PROBE,
         Self::TIMING,
         Self::TIMING_RANKS,

@@ -12,6 +12,8 @@
 //! | `[integrator]` | `integrator`, [`md_engine::integrator`], [`md_engine::barostat`] | the equations of motion |
 //! | `[[stage]]` | `stage` | parts of the run, each with its own length and integrator |
 //! | `[system]` | `system` | lattice or particle file, temperature, faces of the box |
+//! | `system.regions`, `system.gas` | `generators` | lattices in parts of the box, a random gas |
+//! | `system.walls` | `wall` | solid walls at faces of the box |
 //! | `[[species]]` | `species` | masses and wells |
 //! | `[interaction]`, `[[interaction.pair]]` | `interaction` | the pair potential |
 //! | `[neighbor]` | `neighbor` | how pairs are found, and how often anew |
@@ -27,6 +29,7 @@ mod analysis;
 mod error;
 mod excerpt;
 mod finding;
+mod generators;
 mod grid;
 mod integrator;
 mod interaction;
@@ -47,6 +50,7 @@ mod stage;
 mod stencil;
 mod system;
 mod trajectory;
+mod wall;
 mod wording;
 
 use schemars::JsonSchema;
@@ -55,6 +59,8 @@ use serde::{Deserialize, Serialize};
 
 pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Viscosity};
 pub use error::ScenarioError;
+pub use generators::{Gas, RegionLattice, Regions};
+pub(crate) use generators::{gas, regions};
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
 pub use interaction::{Interaction, LennardJonesPair, MorsePair, PotentialKind};
@@ -76,6 +82,7 @@ pub use stage::{Stage, StagePlan};
 pub use stencil::{Stencil, StencilScenario};
 pub use system::{InputFile, InputFormat, Lattice, System};
 pub use trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
+pub use wall::WallPair;
 pub(crate) use wording::{listed, nearest};
 
 /// A whole scenario, all defaults filled in.

@@ -78,7 +78,7 @@ fn check_fractions(species: &[Species], system: &System) -> Checked {
         check_fraction(index, fraction, system)?;
     }
     let left_out = species.len() - given().count();
-    if system.lattice.is_none() || (species.len() == 1 && left_out == 1) {
+    if !system.draws_species() || (species.len() == 1 && left_out == 1) {
         return Ok(());
     }
     if left_out > 1 {
@@ -93,8 +93,10 @@ fn check_fractions(species: &[Species], system: &System) -> Checked {
 
 fn check_fraction(index: usize, fraction: f64, system: &System) -> Checked {
     let path = format!("species[{index}].fraction");
-    if system.lattice.is_none() {
-        let message = format!("`{path}` has no meaning: the file of [system] says which particle is what");
+    if !system.draws_species() {
+        let source = if system.file.is_some() { "file" } else { "regions" };
+        let message =
+            format!("`{path}` has no meaning: the {source} of [system] says which particle is what");
         return Err(Finding::new(path, message, "leave it out, or use a lattice").at_key());
     }
     if !(0.0..=1.0).contains(&fraction) {

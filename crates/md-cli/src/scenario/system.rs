@@ -7,16 +7,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Checked, Finding, at_least_one, not_negative, positive};
+use super::generators::{Gas, Regions, check_gas, check_regions};
 use super::simulation::Simulation;
+use super::wall::{self, WallPair};
 use md_lab::name_of;
 
-/// `[system]`: exactly one of `lattice` and `file`.
+/// `[system]`: exactly one of `lattice`, `regions`, `gas` and `file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Particles on a lattice that fills the box.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lattice: Option<Lattice>,
+    /// Lattices in parts of a box.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regions: Option<Regions>,
+    /// A gas of particles at random places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gas: Option<Gas>,
     /// Particles from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<InputFile>,
@@ -29,6 +37,9 @@ pub struct System {
     /// Boundary per dimension.
     #[serde(default)]
     pub boundary: [Boundary; 3],
+    /// Solid walls at faces where the boundary is `reflecting`: they attract and repel by a 9-3 potential.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walls: Vec<WallPair>,
 }
 
 /// `system.lattice`
@@ -80,7 +91,7 @@ pub struct Droplet {
 #[serde(deny_unknown_fields)]
 pub struct Slab {
     /// Across the layer.
-    pub axis: SlabAxis,
+    pub axis: Axis,
     /// Of its middle, in box lengths from 0 to 1.
     pub centre: f64,
     /// Thickness in sigma.
@@ -90,13 +101,42 @@ pub struct Slab {
 /// Axes of the box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SlabAxis {
+pub enum Axis {
     /// Along x.
     X,
     /// Along y.
     Y,
     /// Along z.
     Z,
+}
+
+impl System {
+    /// The keys of the sources that are given.
+    fn sources(&self) -> Vec<&'static str> {
+        let Self { lattice, regions, gas, file, .. } = self;
+        let given = [
+            (lattice.is_some(), "system.lattice"),
+            (regions.is_some(), "system.regions"),
+            (gas.is_some(), "system.gas"),
+            (file.is_some(), "system.file"),
+        ];
+        given.into_iter().filter_map(|(is_given, key)| is_given.then_some(key)).collect()
+    }
+
+    /// The key that says how large the system is.
+    pub(crate) fn size_key(&self) -> &'static str {
+        match self.sources()[..] {
+            ["system.lattice", ..] => "system.lattice.cells",
+            [key, ..] => key,
+            [] => "system",
+        }
+    }
+
+    /// Whether species are drawn by their fractions.
+    pub(super) fn draws_species(&self) -> bool {
+        let region = |regions: &Regions| regions.lattices.iter().any(|lattice| lattice.species.is_none());
+        self.lattice.is_some() || self.gas.is_some() || self.regions.as_ref().is_some_and(region)
+    }
 }
 
 impl Vapour {
@@ -124,6 +164,11 @@ pub struct InputFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub frame: Option<u64>,
+    /// So many copies of the box and its particles side by side along x, y and z, with the velocities of the file unless there is
+    /// a temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)))]
+    pub replicate: Option<[u32; 3]>,
 }
 
 /// Formats of particle files.
@@ -141,15 +186,14 @@ pub enum InputFormat {
 }
 
 pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
-    match (&system.lattice, &system.file) {
-        (Some(lattice), None) => check_lattice(lattice, simulation)?,
-        (None, Some(file)) => check_file(file)?,
-        (Some(_), Some(_)) => {
-            let message = "both `system.lattice` and `system.file` are given";
-            let finding = Finding::new("system.file", message, "keep one source of particles");
-            return Err(finding.at_key().or_at("system.lattice"));
+    match system.sources()[..] {
+        [_] => check_source(system, simulation)?,
+        [first, second, ..] => {
+            let message = format!("both `{first}` and `{second}` are given");
+            let finding = Finding::new(second, message, "keep one source of particles");
+            return Err(finding.at_key().or_at(first));
         }
-        (None, None) => {
+        [] => {
             let help = "give `lattice = { kind = \"fcc\", density = 0.8442, cells = [20, 20, 20] }` \
                         or `file = { path = \"data.lammps\", format = \"lammps-data\" }`";
             return Err(Finding::new("system", "[system] has no source of particles", help));
@@ -159,7 +203,16 @@ pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
         not_negative("system.temperature", temperature, "leave the key out for particles at rest")?;
     }
     check_drift(system.drift, simulation)?;
-    check_boundary(&system.boundary, simulation)
+    check_boundary(&system.boundary, simulation)?;
+    wall::check(system, simulation)
+}
+
+fn check_source(system: &System, simulation: &Simulation) -> Checked {
+    let System { lattice, regions, gas, file, .. } = system;
+    lattice.as_ref().map_or(Ok(()), |lattice| check_lattice(lattice, simulation))?;
+    regions.as_ref().map_or(Ok(()), |regions| check_regions(regions, simulation))?;
+    gas.as_ref().map_or(Ok(()), |gas| check_gas(gas, system, simulation))?;
+    file.as_ref().map_or(Ok(()), |file| check_file(file, simulation))
 }
 
 fn check_drift(drift: Option<[f64; 3]>, simulation: &Simulation) -> Checked {
@@ -215,7 +268,17 @@ fn check_place(path: String, place: f64) -> Checked {
     Err(Finding::new(path, message, "in box lengths: 0.5 is the middle"))
 }
 
-fn check_file(file: &InputFile) -> Checked {
+fn check_file(file: &InputFile, simulation: &Simulation) -> Checked {
+    let copies = file.replicate.unwrap_or([1; 3]);
+    for (axis, copies) in copies.into_iter().enumerate() {
+        at_least_one(&format!("system.file.replicate[{axis}]"), copies, "copies along x, y and z")?;
+    }
+    if simulation.dimension == 2 && copies[2] != 1 {
+        let message = "a 2D simulation has one layer";
+        return Err(
+            Finding::new("system.file.replicate[2]", message, "write 1").or_at("simulation.dimension")
+        );
+    }
     if file.path.trim().is_empty() {
         let help = "give a path, relative to the scenario's folder";
         return Err(Finding::new("system.file.path", "`system.file.path` is empty", help));
@@ -231,25 +294,8 @@ fn check_file(file: &InputFile) -> Checked {
 }
 
 fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {
-    check_kind(lattice.kind, simulation)?;
-    match (lattice.density, lattice.spacing) {
-        (Some(density), None) => {
-            positive("system.lattice.density", density, "particles per volume, for example 0.8442")?;
-        }
-        (None, Some(spacing)) => {
-            positive("system.lattice.spacing", spacing, "the edge of the unit cell, for example 1.68")?;
-        }
-        (Some(_), Some(_)) => {
-            let message = "both `density` and `spacing` of the lattice are given";
-            let finding =
-                Finding::new("system.lattice.spacing", message, "keep one: each follows from the other");
-            return Err(finding.at_key().or_at("system.lattice.density"));
-        }
-        (None, None) => {
-            let message = "the lattice has neither `density` nor `spacing`";
-            return Err(Finding::new("system.lattice", message, "give one, for example `density = 0.8442`"));
-        }
-    }
+    check_kind("system.lattice", lattice.kind, simulation)?;
+    check_spacing("system.lattice", lattice.density, lattice.spacing)?;
     for (axis, cells) in lattice.cells.into_iter().enumerate() {
         let path = format!("system.lattice.cells[{axis}]");
         at_least_one(&path, cells, "unit cells along x, y and z, for example [20, 20, 20]")?;
@@ -265,7 +311,26 @@ fn check_lattice(lattice: &Lattice, simulation: &Simulation) -> Checked {
     Ok(())
 }
 
-fn check_kind(kind: LatticeKind, simulation: &Simulation) -> Checked {
+pub(super) fn check_spacing(table: &str, density: Option<f64>, spacing: Option<f64>) -> Checked {
+    let [density_key, spacing_key] = ["density", "spacing"].map(|key| format!("{table}.{key}"));
+    match (density, spacing) {
+        (Some(density), None) => positive(&density_key, density, "particles per volume, for example 0.8442"),
+        (None, Some(spacing)) => {
+            positive(&spacing_key, spacing, "the edge of the unit cell, for example 1.68")
+        }
+        (Some(_), Some(_)) => {
+            let message = "both `density` and `spacing` of the lattice are given";
+            let finding = Finding::new(spacing_key, message, "keep one: each follows from the other");
+            Err(finding.at_key().or_at(density_key))
+        }
+        (None, None) => {
+            let message = "the lattice has neither `density` nor `spacing`";
+            Err(Finding::new(table, message, "give one, for example `density = 0.8442`"))
+        }
+    }
+}
+
+pub(super) fn check_kind(table: &str, kind: LatticeKind, simulation: &Simulation) -> Checked {
     let (own_dimension, others) = match kind {
         LatticeKind::Hex | LatticeKind::Sq => (2, "`fcc`, `bcc`, `sc`"),
         LatticeKind::Fcc | LatticeKind::Bcc | LatticeKind::Sc => (3, "`hex`, `sq`"),
@@ -277,7 +342,7 @@ fn check_kind(kind: LatticeKind, simulation: &Simulation) -> Checked {
     let message =
         format!("lattice `{}` is {own_dimension}D, but the simulation is {dimension}D", name_of(kind));
     let help = format!("lattices in {dimension}D: {others}; or set `simulation.dimension = {own_dimension}`");
-    Err(Finding::new("system.lattice.kind", message, help).or_at("simulation.dimension"))
+    Err(Finding::new(format!("{table}.kind"), message, help).or_at("simulation.dimension"))
 }
 
 fn check_boundary(boundary: &[Boundary; 3], simulation: &Simulation) -> Checked {

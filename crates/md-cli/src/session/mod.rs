@@ -129,6 +129,17 @@ pub fn main() -> u8 {
         Command::Forces(args) => compute(&args.scenario, |world, inputs: &Inputs| {
             commands::forces::forces(world, inputs, Verbosity::unless(args.quiet))
         }),
+        Command::Minimise(args) => compute(&args.scenario, |world, inputs: &Inputs| {
+            commands::minimise::minimise(world, inputs, &args)
+        }),
+        Command::FromLammps(args) => {
+            let made = commands::from_lammps::from_lammps(&args);
+            made.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
+        Command::Plot(args) => {
+            let drawn = commands::plot::plot(&args);
+            drawn.map_or_else(|error| fail_alone(&error), |text| show(&text))
+        }
         Command::Lbm(args) => {
             let early_end = EarlyEnd::new(args.wall_time);
             compute(&args.scenario(), |world, inputs| commands::lbm::lbm(world, inputs, &args, &early_end))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use md_core::{Boundary, Particle};
-use md_engine::{Attribute, Config, ParticleFault, ParticleSource};
+use md_engine::{Attribute, Config, FirstOfAll, ParticleFault, ParticleSource, Share};
 
 use super::DEFAULT_MASS;
 use crate::error::RunError;
@@ -28,7 +28,13 @@ pub(super) fn particles(
         Some(particles) => particles,
         None => inputs.list.get_or_init(|| list(scenario, file, &masses)).clone(),
     };
-    let &InputParticles { origin, lengths, share, .. } = file;
+    let copies = copies(scenario);
+    let lengths = [0, 1, 2].map(|dim| f64::from(copies[dim]) * file.lengths[dim]);
+    let share = file.share.map(|share| Share {
+        atoms: share.atoms.saturating_mul(number(copies)),
+        first: FirstOfAll { id: copied_id(share.first.id, 0, number(copies)), ..share.first },
+    });
+    let origin = file.origin;
     Ok((ParticleSource::List { origin, lengths, particles, share }, masses))
 }
 
@@ -44,7 +50,33 @@ fn list(scenario: &Scenario, file: &InputParticles, masses: &[f64]) -> Arc<[Part
         position: file.positions[index],
         velocity: velocities.as_ref().map_or([0.0; 3], |velocities| velocities[index]),
     };
-    (0..file.ids.len()).map(particle).collect()
+    let (copies, number) = (copies(scenario), number(copies(scenario)));
+    let places = || {
+        let [nx, ny, nz] = copies;
+        (0..nz).flat_map(move |z| (0..ny).flat_map(move |y| (0..nx).map(move |x| [x, y, z])))
+    };
+    let copied = |particle: Particle| {
+        places().zip(0..).map(move |(place, copy)| Particle {
+            id: copied_id(particle.id, copy, number),
+            position: [0, 1, 2].map(|dim| particle.position[dim] + f64::from(place[dim]) * file.lengths[dim]),
+            ..particle
+        })
+    };
+    (0..file.ids.len()).map(particle).flat_map(copied).collect()
+}
+
+/// Copies of the file's box along x, y and z.
+fn copies(scenario: &Scenario) -> [u32; 3] {
+    scenario.system.file.as_ref().and_then(|file| file.replicate).unwrap_or([1; 3])
+}
+
+fn number(copies: [u32; 3]) -> u64 {
+    copies.into_iter().map(u64::from).fold(1, u64::saturating_mul)
+}
+
+/// Copies of a particle have ids in a row: one needs to know of no other particle. Ids of that many copies stay below 2^64.
+fn copied_id(id: u64, copy: u64, copies: u64) -> u64 {
+    id.saturating_sub(1).wrapping_mul(copies).wrapping_add(copy + 1)
 }
 
 /// Whether something says how the particles move.
@@ -75,6 +107,9 @@ pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
 /// What is wrong in the first line of the file in which anything is.
 pub(super) fn check_particles(inputs: &Inputs, config: &Config) -> Result<(), InputError> {
     let Some(file) = &inputs.particles else { return Ok(()) };
+    let copies = number(copies(&inputs.scenario));
+    let of_file =
+        |fault: ParticleFault| ParticleFault { id: fault.id.saturating_sub(1) / copies + 1, ..fault };
     let located = |fault: ParticleFault| {
         let lines = file.lines.get(file.ids.binary_search(&fault.id).ok()?)?;
         Some(match fault.attribute {
@@ -82,7 +117,8 @@ pub(super) fn check_particles(inputs: &Inputs, config: &Config) -> Result<(), In
             Attribute::Velocity => (lines.velocity, fault),
         })
     };
-    let faults = config.particle_faults().chain(contradictions(file, config)).filter_map(located);
+    let faults =
+        config.particle_faults().map(of_file).chain(contradictions(file, config)).filter_map(located);
     faults.min_by_key(|(line, _)| *line).map_or(Ok(()), |(line, ParticleFault { id, problem, .. })| {
         let problem = Problem::Particle { id, problem };
         // Files that are no text have no lines.

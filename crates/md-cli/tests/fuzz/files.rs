@@ -298,6 +298,6 @@ impl Trajectory {
 pub(crate) fn particles(case: &Case) -> Result<Vec<Particle>, String> {
     match case.accepted()?.config.particles {
         ParticleSource::List { particles, .. } => Ok(particles.to_vec()),
-        ParticleSource::Lattice(_) | ParticleSource::Thinned(_) => Err("a lattice".to_owned()),
+        _ => Err("a lattice".to_owned()),
     }
 }

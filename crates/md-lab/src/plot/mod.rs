@@ -3,8 +3,10 @@
 //! The font comes with the program, so that a picture looks the same on a machine without any.
 
 mod bars;
+mod curves;
 mod lines;
 mod matrix;
+mod stacked;
 
 use std::sync::Once;
 
@@ -14,8 +16,10 @@ use plotters::style::register_font;
 
 use crate::EncodeError;
 pub use bars::{Bars, Stacks};
+pub use curves::{Curve, Curves};
 pub use lines::{Line, Panel, Panels};
 pub use matrix::Matrix;
+pub use stacked::Stacked;
 
 const MARGIN: u32 = 14;
 const FONT: &str = "sans-serif";

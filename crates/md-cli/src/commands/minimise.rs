@@ -1,0 +1,149 @@
+//! `md-cli minimise`: FIRE to a force tolerance, and the state that it ends in.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use md_comm::World;
+use md_engine::integrator::FireKeys;
+use md_engine::{
+    Integrator, Needs, Observer, ObserverError, ParticleRow, RowVector, Simulation, Snapshot, Timings, every,
+};
+use serde_json::{Map, Value, json};
+
+use super::{RunSummary, context, facts, open_on_all, open_on_root, output_directory};
+use crate::args::MinimiseArgs;
+use crate::early_end::Ended;
+use crate::error::{RUN_FAILED, Remains, RunError};
+use crate::inputs::Inputs;
+use crate::memory::Gathers;
+use crate::output::run_output::{Closing, Console, Opened, Opening, RootOpening};
+use crate::output::screen::{thermo_header, thermo_row};
+use crate::output::summary::summary_json;
+use crate::output::{KnownFile, Progress, ProgressMode, ResultFiles, Screen, Verbosity, trajectory};
+use crate::report::RunFacts;
+use crate::scenario::{IntegratorTable, Positions, Scenario, Trajectory};
+use crate::{memory, setup};
+
+/// The state that a minimisation ends in.
+pub const FINAL_STATE: &str = "minimised.extxyz";
+
+/// Minimises the energy of the scenario's initial state on this rank, from rest. *Collective.*
+///
+/// # Errors
+/// See [`RunError`]; forces above the tolerance after the last step, when everything has been written.
+pub fn minimise(world: &dyn World, inputs: &Inputs, args: &MinimiseArgs) -> Result<(), RunError> {
+    let verbosity = Verbosity::unless(args.quiet);
+    let (scenario, keys) = from_rest(&inputs.scenario, args);
+    let setup = setup::of_scenario(inputs, &scenario, world.ranks())?;
+    memory::expect_on_all(world, inputs, &setup, Gathers::Forces)?;
+    let results = ResultFiles { trajectory: Some(FINAL_STATE), ..ResultFiles::default() };
+    let directory = open_on_root(world, || output_directory(inputs, &results, verbosity))?;
+    let console = Rc::new(RefCell::new(Console {
+        screen: Screen::stdout(verbosity),
+        progress: Progress::new(ProgressMode::Never, 0, args.steps, setup.atoms()),
+    }));
+    let root = directory.as_ref().map(|directory| RootOpening { directory, console: console.clone() });
+    let opening = Opening { world, scenario: &scenario, setup: &setup, resumed: None, root };
+    let frames = open_on_all(world, || (trajectory::KIND.open)(&opening))?;
+    let mut simulation = Simulation::new(world, &setup)?;
+    let before = simulation.system_sums()?;
+    simulation.start_measuring()?;
+    if world.rank() == 0 {
+        console.borrow_mut().print(&thermo_header());
+    }
+    let rows = every(scenario.output.thermo.every, Needs::ENERGY_AND_VIRIAL, |now| {
+        now.thermo.iter().for_each(|row| console.borrow_mut().print(&thermo_row(row)));
+        Ok(())
+    });
+    let mut state = AtEnd { frames, last: args.steps };
+    simulation.run(args.steps, &mut [&mut rows.on_first_rank(), &mut state])?;
+    let mut closing = Closing::new(world, directory.as_ref());
+    state.frames.into_iter().try_for_each(|frames| frames.finish(&mut closing))?;
+    let is_converged = simulation.state().integrator.is_finished();
+    let sums = simulation.system_sums()?;
+    let timings = Timings::reduce(&simulation.timing()?, world)?;
+    let forces = simulation.gather_rows(RowVector::Force)?;
+    let steps = simulation.state().step;
+    if let Some(directory) = &directory {
+        let totals = simulation.force_totals(&sums);
+        let largest = forces.iter().map(largest_of).fold(0.0, f64::max);
+        let wall_s = timings.phase(md_engine::Phase::Total).seconds.max;
+        let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended: Ended::AsPlanned };
+        let entries = [
+            ("converged", json!(is_converged)),
+            ("force_tolerance", json!(keys.force_tolerance)),
+            ("largest_force", json!(largest)),
+        ];
+        let analyses: Map<String, Value> =
+            entries.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+        let facts = RunFacts { analyses, ..facts(world, &simulation, &scenario, &summary) };
+        let context = context(world, &scenario, &setup, steps);
+        directory
+            .write_whole(KnownFile::SUMMARY, &summary_json(&timings, &context, &facts, Some(&totals))?)?;
+        directory.finish()?;
+        let [before, after] = [before.pairs.energy, sums.pairs.energy].map(|energy| energy / sums.atoms);
+        console.borrow_mut().print(&format!(
+            "\n{} after {steps} steps\npotential energy {} ({before} per atom before, {after} after)\nlargest force {largest:.3e}\n{FINAL_STATE}\n",
+            if is_converged { "Minimised" } else { "Not minimised" },
+            totals.potential_energy
+        ));
+        console.borrow_mut().screen.finish()?;
+    }
+    simulation.finalise()?;
+    if is_converged {
+        return Ok(());
+    }
+    let tolerance = keys.force_tolerance;
+    let summary = format!(
+        "after {steps} steps there are forces above {tolerance:e}; more `--steps`, or another `--force-tolerance`"
+    );
+    Err(RunError::Compared { summary, exit_code: RUN_FAILED, remains: Remains::Nothing })
+}
+
+/// The scenario with particles at rest, and with FIRE in the place of its integrators: with the tolerance of the arguments, or else
+/// of a minimisation that is its integrator or first stage.
+fn from_rest(scenario: &Scenario, args: &MinimiseArgs) -> (Scenario, FireKeys) {
+    let own = match scenario.stages().first().map(|stage| stage.integrator.kind) {
+        Some(Integrator::Fire(keys)) => keys,
+        _ => FireKeys::default(),
+    };
+    let keys = FireKeys { force_tolerance: args.force_tolerance.unwrap_or(own.force_tolerance) };
+    let mut scenario = scenario.clone();
+    scenario.stage.clear();
+    scenario.integrator = IntegratorTable { kind: Integrator::Fire(keys), barostat: None };
+    (scenario.system.temperature, scenario.system.drift) = (Some(0.0), None);
+    (scenario.simulation.steps, scenario.simulation.max_drift) = (args.steps, None);
+    scenario.output.trajectory = Some(Trajectory {
+        path: FINAL_STATE.to_owned(),
+        every: 1,
+        columns: None,
+        positions: Positions::default(),
+        precision: None,
+    });
+    (scenario, keys)
+}
+
+/// Writes the last frame alone.
+struct AtEnd<'a> {
+    frames: Opened<'a>,
+    last: u64,
+}
+
+impl Observer for AtEnd<'_> {
+    fn due(&self, step: u64) -> Option<Needs> {
+        let needs = self.frames.iter().filter_map(|frames| frames.due(step));
+        needs.reduce(|all, one| all | one).filter(|_| step == self.last)
+    }
+
+    fn observe(&mut self, now: &Snapshot) -> Result<(), ObserverError> {
+        self.frames.iter_mut().try_for_each(|frames| frames.observe(now))
+    }
+
+    fn ends_at(&mut self, step: u64) {
+        self.last = step;
+    }
+}
+
+fn largest_of(row: &ParticleRow) -> f64 {
+    row.vector.iter().map(|component| component * component).sum::<f64>().sqrt()
+}

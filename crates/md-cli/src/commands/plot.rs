@@ -1,0 +1,26 @@
+//! `md-cli plot`: one page of what a run wrote.
+
+use super::{note_lock, refused};
+use crate::args::PlotArgs;
+use crate::error::RunError;
+use crate::output::{KnownFile, OutputDirectory};
+use crate::plot::page;
+
+/// Draws the tables in a folder of outputs, and writes plot.html beside them. Gives what is to be said of it.
+///
+/// # Errors
+/// See [`RunError`]; a folder without a table that can be drawn.
+pub fn plot(args: &PlotArgs) -> Result<String, RunError> {
+    let folder = &args.directory;
+    let Some(page) = page(folder)? else {
+        return Err(refused(format!(
+            "there is nothing to draw in `{}`: no thermo.csv, timing.csv, rdf.csv, msd.csv, vacf.csv or profile_*.csv",
+            folder.display()
+        )));
+    };
+    let directory = OutputDirectory::without_scenario(folder.clone(), &[KnownFile::PLOT], &[], &[])?;
+    note_lock(&directory);
+    directory.write_whole(KnownFile::PLOT, page.as_bytes())?;
+    directory.finish()?;
+    Ok(format!("{}\n", folder.join(KnownFile::PLOT.name()).display()))
+}

@@ -1,0 +1,377 @@
+//! The commands that have an equivalent, one by one. Each takes its words, or says why it cannot.
+
+use std::ops::RangeInclusive;
+
+use md_core::lattice::LatticeKind;
+
+use super::motion::{Fix, Ramp};
+use super::system::{Block, ScriptLattice};
+use super::{Script, Taken};
+
+/// Of what only concerns how LAMMPS itself runs or speaks.
+const NEEDLESS: [&str; 17] = [
+    "atom_modify",
+    "comm_modify",
+    "comm_style",
+    "clear",
+    "echo",
+    "info",
+    "log",
+    "newton",
+    "package",
+    "print",
+    "processors",
+    "reset_timestep",
+    "run_style",
+    "shell",
+    "suffix",
+    "thermo_style",
+    "timer",
+];
+
+impl Script<'_> {
+    pub(super) fn carry_out(&mut self, command: &str, words: &[&str]) -> Taken {
+        match (command, words) {
+            (command, _) if NEEDLESS.contains(&command) => Ok(None),
+            ("units", ["lj"])
+            | ("atom_style", ["atomic"])
+            | ("thermo_modify", ["norm", "yes"])
+            | ("restart", ["0"]) => Ok(None),
+            ("units", _) => Err("only reduced units (lj) can be taken".to_owned()),
+            ("atom_style", _) => Err("only `atomic` particles can be taken".to_owned()),
+            ("dimension", [dimension]) => self.dimension(dimension),
+            ("boundary", [x, y, z]) => self.boundary([x, y, z]),
+            ("lattice", [style, scale, rest @ ..]) => self.lattice(style, scale, rest),
+            ("region", [name, "block", ends @ ..]) => self.region(name, ends),
+            ("create_box", [types, name]) => self.create_box(types, name),
+            ("create_atoms", [kind, "box"]) => self.system.create(count(kind)?, None).map(|()| None),
+            ("create_atoms", [kind, "region", name]) => {
+                self.system.create(count(kind)?, Some(name)).map(|()| None)
+            }
+            ("read_data", [path]) => {
+                (self.system.file, self.system.types) =
+                    (Some((*path).to_owned()), (self.types_of)(path).unwrap_or(1));
+                Ok(None)
+            }
+            ("replicate", [x, y, z]) => self.replicate([x, y, z]),
+            ("mass", [kind, mass]) => self.mass(kind, mass),
+            ("velocity", ["all", "create", temperature, seed, rest @ ..]) => {
+                self.velocities(temperature, seed, rest)
+            }
+            ("velocity", ["all", "set", x, y, z, rest @ ..]) => self.drift([x, y, z], rest),
+            ("pair_style", [style, cutoff]) if is_lennard_jones(style) => {
+                self.pairs.cutoff = Some(number(cutoff)?);
+                Ok(None)
+            }
+            ("pair_style", _) => Err("only lj/cut and its accelerated variants can be taken".to_owned()),
+            ("pair_coeff", [first, second, numbers @ ..]) => self.pair(first, second, numbers),
+            ("pair_modify", options) => self.pair_options(options),
+            ("neighbor", [skin, "bin" | "nsq" | "multi"]) => {
+                self.motion.skin = number(skin)?;
+                Ok(None)
+            }
+            ("neigh_modify", options) => self.neighbors(options),
+            ("fix", [id, "all", style, rest @ ..]) => self.fix(id, style, rest),
+            ("fix", [_, group, ..]) => Err(format!("it acts on the group `{group}`, not on all particles")),
+            ("fix_modify", [_, options @ ..])
+                if options.chunks(2).all(|pair| matches!(pair, ["energy" | "virial", "yes"])) =>
+            {
+                Ok(None)
+            }
+            ("unfix", [id]) => {
+                let known = self.motion.fixes.remove(*id).map(|_| None);
+                known.ok_or_else(|| "that fix was not taken either".to_owned())
+            }
+            ("timestep", [timestep]) => {
+                self.motion.timestep = number(timestep)?;
+                Ok(None)
+            }
+            ("thermo", [every]) => self.thermo(every),
+            ("dump", [_, "all", _, every, ..]) => {
+                self.motion.dump = Some(whole(every)?.max(1));
+                Ok(Some("a trajectory as extended XYZ with positions, velocities, ids and types".to_owned()))
+            }
+            ("dump_modify" | "undump", _) => Ok(Some("`output.trajectory` says all of it".to_owned())),
+            ("restart", [every, ..]) => {
+                self.motion.restart = Some(whole(every)?);
+                Ok(Some("checkpoints of md".to_owned()))
+            }
+            ("run", [steps]) => self.motion.run(whole(steps)?).map(|()| None),
+            ("minimize", [_, force_tolerance, steps, _]) => self.minimise(force_tolerance, steps),
+            ("min_style" | "min_modify", _) => Ok(Some("minimised by FIRE".to_owned())),
+            _ => Err("it has no equivalent here, or not in this form".to_owned()),
+        }
+    }
+
+    fn dimension(&mut self, dimension: &str) -> Taken {
+        let dimensions = count(dimension)?;
+        if !matches!(dimensions, 2 | 3) {
+            return Err("2 or 3 was expected".to_owned());
+        }
+        self.system.dimensions = Some(dimensions);
+        Ok(None)
+    }
+
+    fn boundary(&mut self, words: [&&str; 3]) -> Taken {
+        self.system.is_periodic = words.map(|word| *word == "p");
+        match words.iter().all(|word| **word == "p") {
+            true => Ok(None),
+            false => {
+                Ok(Some("faces that are not periodic reflect here, and the box keeps its size".to_owned()))
+            }
+        }
+    }
+
+    fn lattice(&mut self, style: &str, scale: &str, rest: &[&str]) -> Taken {
+        let is_plain = matches!(rest, [] | ["origin", "0" | "0.0", "0" | "0.0", "0" | "0.0"]);
+        let kind = match style {
+            "fcc" => LatticeKind::Fcc,
+            "bcc" => LatticeKind::Bcc,
+            "sc" => LatticeKind::Sc,
+            "hex" => LatticeKind::Hex,
+            "sq" => LatticeKind::Sq,
+            _ => return Err("only fcc, bcc, sc, hex and sq can be taken".to_owned()),
+        };
+        if !is_plain {
+            return Err("a lattice that is turned or shifted cannot be taken".to_owned());
+        }
+        let density = number(scale)?;
+        if density <= 0.0 {
+            return Err("the density is not above 0".to_owned());
+        }
+        self.system.lattice = Some(ScriptLattice { kind, density });
+        Ok(None)
+    }
+
+    fn region(&mut self, name: &str, words: &[&str]) -> Taken {
+        let (ends, options) = words.split_at_checked(6).ok_or("six ends were expected")?;
+        let cell = match (options, self.system.lattice) {
+            (["units", "box"], _) => [1.0; 3],
+            ([] | ["units", "lattice"], Some(lattice)) => lattice.cell(),
+            ([] | ["units", "lattice"], None) => return Err("there is no lattice before it".to_owned()),
+            _ => return Err(format!("its `{}`", options.join(" "))),
+        };
+        let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
+        for (dim, ends) in ends.chunks(2).enumerate() {
+            let [first, last] = ends else { continue };
+            low[dim] = end(first, f64::NEG_INFINITY)? * cell[dim];
+            high[dim] = end(last, f64::INFINITY)? * cell[dim];
+        }
+        self.system.regions.insert(name.to_owned(), Block { low, high });
+        Ok(None)
+    }
+
+    fn create_box(&mut self, types: &str, name: &str) -> Taken {
+        let block = *self.system.regions.get(name).ok_or_else(|| format!("there is no block `{name}`"))?;
+        if !block.low.iter().chain(&block.high).all(|end| end.is_finite()) {
+            return Err("the box has no ends".to_owned());
+        }
+        (self.system.box_block, self.system.types) = (Some(block), count(types)?);
+        Ok(None)
+    }
+
+    fn replicate(&mut self, words: [&&str; 3]) -> Taken {
+        if self.system.file.is_none() {
+            return Err("only particles of a file can be copied".to_owned());
+        }
+        let mut copies = [1; 3];
+        for (copies, word) in copies.iter_mut().zip(words) {
+            *copies = u32::try_from(whole(word)?).map_err(|_| "too many copies".to_owned())?;
+        }
+        self.system.copies = Some(copies);
+        Ok(None)
+    }
+
+    fn mass(&mut self, kinds: &str, mass: &str) -> Taken {
+        let mass = number(mass)?;
+        for kind in self.types(kinds)? {
+            self.pairs.masses.insert(kind, mass);
+        }
+        Ok(None)
+    }
+
+    fn velocities(&mut self, temperature: &str, seed: &str, rest: &[&str]) -> Taken {
+        let has = |option: [&str; 2]| rest.chunks(2).any(|pair| pair == option);
+        if has(["sum", "yes"]) || rest.contains(&"temp") || rest.contains(&"bias") {
+            return Err("velocities that are added, or of another temperature, cannot be taken".to_owned());
+        }
+        (self.system.temperature, self.motion.seed) = (Some(number(temperature)?), whole(seed)?);
+        Ok(Some("the temperature is the same, the velocities are drawn in another way".to_owned()))
+    }
+
+    fn drift(&mut self, words: [&&str; 3], rest: &[&str]) -> Taken {
+        if rest != ["sum", "yes"] {
+            return Err("velocities can only be added (`sum yes`)".to_owned());
+        }
+        let mut drift = [0.0; 3];
+        for (component, word) in drift.iter_mut().zip(words) {
+            *component = number(word)?;
+        }
+        self.system.drift = Some(drift);
+        Ok(None)
+    }
+
+    fn pair(&mut self, first: &str, second: &str, numbers: &[&str]) -> Taken {
+        let types = [self.types(first)?, self.types(second)?];
+        let numbers = numbers.iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;
+        self.pairs.set(types, &numbers).map(|()| None)
+    }
+
+    fn pair_options(&mut self, options: &[&str]) -> Taken {
+        for pair in options.chunks(2) {
+            match pair {
+                ["shift", shift] => self.pairs.is_shifted = yes(shift)?,
+                ["tail", tail] => self.pairs.has_tail = yes(tail)?,
+                ["mix", "geometric"] => self.pairs.mixes_arithmetically = false,
+                ["mix", "arithmetic"] => self.pairs.mixes_arithmetically = true,
+                _ => return Err(format!("its `{}`", pair.join(" "))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn neighbors(&mut self, options: &[&str]) -> Taken {
+        for pair in options.chunks(2) {
+            match pair {
+                ["every", every] => self.motion.every = whole(every)?,
+                ["check", check] => self.motion.checks = yes(check)?,
+                ["delay" | "page" | "one" | "binsize" | "cluster" | "once", _] => (),
+                _ => return Err(format!("its `{}`", pair.join(" "))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn thermo(&mut self, every: &str) -> Taken {
+        match whole(every)? {
+            0 => Ok(Some("the first and the last step are always written".to_owned())),
+            every => {
+                self.motion.thermo = every;
+                Ok(None)
+            }
+        }
+    }
+
+    fn minimise(&mut self, force_tolerance: &str, steps: &str) -> Taken {
+        /// Where a script ends by the change of the energy alone.
+        const USUAL: f64 = 1e-6;
+        let tolerance = Some(number(force_tolerance)?).filter(|tolerance| *tolerance > 0.0);
+        self.motion.minimise(tolerance.unwrap_or(USUAL), whole(steps)?);
+        Ok(Some(
+            "FIRE, until no force on a particle is above the tolerance; the first one is of all components"
+                .to_owned(),
+        ))
+    }
+
+    fn fix(&mut self, id: &str, style: &str, words: &[&str]) -> Taken {
+        let fix = match (style, words) {
+            ("nve", []) => Fix::Plain,
+            ("enforce2d" | "momentum" | "recenter" | "balance", _) => Fix::Nothing,
+            ("langevin", [from, to, damp, _]) => Fix::Langevin(ramp(from, to)?, number(damp)?),
+            ("temp/berendsen", [from, to, damp]) => Fix::Berendsen(ramp(from, to)?, number(damp)?),
+            ("temp/csvr", [from, to, damp, _]) => Fix::Csvr(ramp(from, to)?, number(damp)?),
+            ("temp/rescale", [every, from, to, _, _]) => Fix::Rescale(ramp(from, to)?, whole(every)?.max(1)),
+            ("nvt", ["temp", from, to, damp]) => Fix::NoseHoover(ramp(from, to)?, number(damp)?),
+            ("npt", ["temp", from, to, damp, "iso", first, last, time]) if first == last => {
+                Fix::Isobaric(ramp(from, to)?, number(damp)?, number(first)?, number(time)?)
+            }
+            ("wall/lj93" | "wall/reflect", _) => return self.walls(style == "wall/lj93", words),
+            _ => return Err(format!("a fix `{style}` of this form has no equivalent here")),
+        };
+        let difference = match (&fix, style) {
+            (Fix::Isobaric(..), _) => {
+                Some("the same ensemble by Bussi's thermostat and stochastic cell rescaling")
+            }
+            (Fix::Rescale(..), _) => Some("the temperature is made exact, however far it is off"),
+            (Fix::Langevin(..), _) => Some("BAOAB, with other random numbers"),
+            (Fix::Nothing, "momentum" | "recenter") => Some("the total momentum is conserved"),
+            _ => None,
+        };
+        self.motion.fixes.insert(id.to_owned(), fix);
+        Ok(difference.map(str::to_owned))
+    }
+
+    /// `FACE PLACE [EPSILON SIGMA CUTOFF]`, several times.
+    fn walls(&mut self, is_solid: bool, words: &[&str]) -> Taken {
+        for wall in words.chunks(if is_solid { 5 } else { 2 }) {
+            let (face, place) = match wall {
+                [face, place, ..] if wall.len() == if is_solid { 5 } else { 2 } => (*face, *place),
+                _ => return Err("walls of this form cannot be taken".to_owned()),
+            };
+            let (dim, is_upper) = match face {
+                "xlo" | "ylo" | "zlo" => (usize::from(face.as_bytes()[0] - b'x'), false),
+                "xhi" | "yhi" | "zhi" => (usize::from(face.as_bytes()[0] - b'x'), true),
+                _ => return Err(format!("a wall `{face}`")),
+            };
+            let cell = self.system.lattice.map_or(1.0, |lattice| lattice.cell()[dim]);
+            if place != "EDGE" && !self.system.is_face(dim, is_upper, number(place)? * cell) {
+                return Err(format!("a wall at {place}, which is no face of the box (in lattice units)"));
+            }
+            if self.system.is_periodic[dim] {
+                return Err("a wall across a periodic direction".to_owned());
+            }
+            let numbers = wall[2..].iter().map(|word| number(word)).collect::<Result<Vec<_>, _>>()?;
+            let solid = match numbers[..] {
+                [epsilon, sigma, cutoff] => Some([epsilon, sigma, cutoff]),
+                _ => None,
+            };
+            self.system.walls.insert((dim, is_upper), solid);
+        }
+        Ok(is_solid
+            .then(|| "their energy and virial count, as after `fix_modify energy yes virial yes`".to_owned()))
+    }
+
+    /// A type, `*`, or a range `A*B` of types.
+    fn types(&self, word: &str) -> Result<RangeInclusive<usize>, String> {
+        let all = self.system.types.max(1);
+        let Some((first, last)) = word.split_once('*') else {
+            let kind = count(word)?;
+            return Ok(kind..=kind);
+        };
+        let bound = |word: &str, otherwise: usize| if word.is_empty() { Ok(otherwise) } else { count(word) };
+        Ok(bound(first, 1)?..=bound(last, all)?)
+    }
+}
+
+fn is_lennard_jones(style: &str) -> bool {
+    let suffix = style.strip_prefix("lj/cut");
+    matches!(suffix, Some("" | "/opt" | "/omp" | "/intel" | "/gpu" | "/kk" | "/kk/host" | "/kk/device"))
+}
+
+fn number(word: &str) -> Result<f64, String> {
+    let value: Option<f64> = word.parse().ok();
+    value.filter(|value| value.is_finite()).ok_or_else(|| format!("`{word}` is not a number"))
+}
+
+/// A whole number, which a formula may have made `20.0`.
+fn whole(word: &str) -> Result<u64, String> {
+    /// Beyond that not every whole number is one.
+    const MOST: f64 = 9e15;
+    let value = number(word)?;
+    let is_whole = (0.0..MOST).contains(&value) && value.fract() == 0.0;
+    if is_whole { Ok(value as u64) } else { Err(format!("`{word}` is not a whole number")) }
+}
+
+/// A number of types or a type.
+fn count(word: &str) -> Result<usize, String> {
+    match whole(word)? {
+        count @ 1..=1000 => Ok(count as usize),
+        _ => Err(format!("`{word}` is not from 1 to 1000")),
+    }
+}
+
+fn end(word: &str, infinite: f64) -> Result<f64, String> {
+    if matches!(word, "INF" | "EDGE") { Ok(infinite) } else { number(word) }
+}
+
+fn yes(word: &str) -> Result<bool, String> {
+    match word {
+        "yes" | "on" => Ok(true),
+        "no" | "off" => Ok(false),
+        _ => Err(format!("`{word}` is neither yes nor no")),
+    }
+}
+
+fn ramp(from: &str, to: &str) -> Result<Ramp, String> {
+    Ok([number(from)?, number(to)?])
+}

@@ -1,0 +1,158 @@
+//! LAMMPS scripts as scenarios: commands that have an equivalent are taken, and of the others is said, line by line, why not.
+//!
+//! What a script is: <https://docs.lammps.org/Commands_input.html>. Read here are those of `units lj` and `atom_style atomic` with
+//! Lennard-Jones pairs; commands are carried out in order, as LAMMPS does, and the scenario is what they have come to.
+
+mod commands;
+mod expression;
+mod lines;
+mod motion;
+mod pairs;
+mod system;
+
+use lines::{Variables, commands as lines_of, words};
+use motion::Motion;
+use pairs::Pairs;
+use system::System;
+
+use crate::scenario::{ScenarioSource, load};
+
+/// What has become of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remark {
+    /// Line of the script, from 1.
+    pub(crate) line: usize,
+    /// The command as it is written.
+    pub(crate) text: String,
+    /// Whether the scenario does without it.
+    pub(crate) fate: Fate,
+    /// Why, or how it differs.
+    pub(crate) reason: String,
+}
+
+/// Whether a command was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is not in the scenario.
+    NotTaken,
+    /// It is, but not to the letter.
+    Differs,
+}
+
+/// A scenario and what is to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Translation {
+    /// TOML that can be run.
+    pub(crate) scenario: String,
+    /// In the order of the lines.
+    pub(crate) remarks: Vec<Remark>,
+}
+
+impl Remark {
+    /// For the screen, with the script's name.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        let Self { line, text, fate, reason } = self;
+        let fate = match fate {
+            Fate::NotTaken => "not taken",
+            Fate::Differs => "differs",
+        };
+        format!("{name}:{line}: {fate}: `{text}`: {reason}")
+    }
+}
+
+/// Finds out how many types of particles a data file has.
+pub(crate) type TypesOf<'f> = &'f dyn Fn(&str) -> Option<usize>;
+
+/// All that the commands have said so far.
+struct Script<'f> {
+    types_of: TypesOf<'f>,
+    variables: Variables,
+    system: System,
+    pairs: Pairs,
+    motion: Motion,
+}
+
+/// What becomes of a command that is known here; an error says why it was not taken.
+type Taken = Result<Option<String>, String>;
+
+/// Translates a script, with variables of its command line (`-var NAME VALUE`).
+///
+/// # Errors
+/// What is missing for a scenario, or wrong with it, with the remarks so far.
+pub(crate) fn translate(
+    name: &str,
+    script: &str,
+    variables: &[(String, String)],
+    types_of: TypesOf,
+) -> Result<Translation, (String, Vec<Remark>)> {
+    let mut state = Script {
+        types_of,
+        variables: Variables::given(variables),
+        system: System { is_periodic: [true; 3], ..System::default() },
+        pairs: Pairs::default(),
+        motion: Motion::default(),
+    };
+    let mut remarks = Vec::new();
+    for line in lines_of(script) {
+        let (fate, reason) = match state.take(&line.text) {
+            Ok(None) => continue,
+            Ok(Some(difference)) => (Fate::Differs, difference),
+            Err(reason) => (Fate::NotTaken, reason),
+        };
+        remarks.push(Remark { line: line.number, text: line.text, fate, reason });
+    }
+    let scenario = match state.scenario(name, script) {
+        Ok(tables) => format!("{}{tables}", head(name, &remarks)),
+        Err(missing) => return Err((missing, remarks)),
+    };
+    let source =
+        ScenarioSource { name: "scenario".to_owned(), text: scenario.clone(), overrides: Vec::new() };
+    match load(&source) {
+        Ok(_) => Ok(Translation { scenario, remarks }),
+        Err(error) => Err((format!("the scenario would not be one:\n{}", error.render()), remarks)),
+    }
+}
+
+/// Where the scenario comes from and what it lacks, as comments.
+fn head(name: &str, remarks: &[Remark]) -> String {
+    let mut text = format!("# From the LAMMPS script {}\n", one_line(name));
+    for remark in remarks {
+        let fate = if remark.fate == Fate::NotTaken { "not taken" } else { "differs" };
+        let (command, reason) = (one_line(&remark.text), one_line(&remark.reason));
+        text += &format!("# line {}, {fate}: {command} ({reason})\n", remark.line);
+    }
+    text + "\n"
+}
+
+/// Comments are not to end where a control character stands.
+fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+impl Script<'_> {
+    fn take(&mut self, text: &str) -> Taken {
+        if let Some(("variable", rest)) = text.split_once(char::is_whitespace) {
+            let put_in = self.variables.put_in(rest)?;
+            return self.variables.set(&words(&put_in)).map(|()| None);
+        }
+        let put_in = self.variables.put_in(text)?;
+        let words = words(&put_in);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let [command, arguments @ ..] = &words[..] else { return Ok(None) };
+        self.carry_out(command, arguments)
+    }
+
+    fn scenario(&self, name: &str, script: &str) -> Result<String, String> {
+        let title = script.lines().find_map(|line| line.strip_prefix('#')).map(str::trim);
+        let title = title.filter(|title| !title.is_empty()).unwrap_or(name);
+        let dimensions = self.system.dimensions.unwrap_or(3);
+        let types = self.system.types.max(self.pairs.masses.keys().copied().max().unwrap_or(1));
+        Ok(format!(
+            "{}\n{}{}{}",
+            self.motion.simulation(title, dimensions),
+            self.system.table()?,
+            self.pairs.tables(types)?,
+            self.motion.tables()
+        ))
+    }
+}

@@ -1,0 +1,90 @@
+//! Which pictures a table becomes.
+
+use md_lab::plot::{Curve, Curves, Stacked};
+
+use super::table::Table;
+
+/// Columns of thermo.csv that stand in one chart.
+const THERMO: [(&str, &[&str]); 5] = [
+    ("Temperature", &["temperature"]),
+    ("Energy per atom", &["potential_per_atom", "kinetic_per_atom", "total_per_atom", "conserved_per_atom"]),
+    ("Pressure", &["pressure"]),
+    ("Pressure along the axes", &["pressure_xx", "pressure_yy", "pressure_zz"]),
+    ("Density", &["density"]),
+];
+
+/// Bars that can be told apart.
+const MOST_RANKS: usize = 32;
+
+/// The state of a run over time.
+pub(super) fn thermo(table: &Table) -> Vec<Curves> {
+    let chart = |(title, columns): &(&str, &[&str])| curves(table, title, "time", columns);
+    THERMO.iter().filter_map(chart).filter(|chart| chart.title != "Density" || varies(chart)).collect()
+}
+
+/// Any table whose first column is what the others are over: one chart for columns whose names begin alike.
+pub(super) fn over_first_column(table: &Table, name: &str) -> Vec<Curves> {
+    let mut names = table.names();
+    let Some(first) = names.next() else { return Vec::new() };
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for column in names {
+        let stem = column.split('_').next().unwrap_or(column);
+        match groups.iter_mut().find(|(other, _)| *other == stem) {
+            Some((_, columns)) => columns.push(column),
+            None => groups.push((stem, vec![column])),
+        }
+    }
+    let chart = |(stem, columns): &(&str, Vec<&str>)| {
+        let title = if columns.len() == 1 { columns[0] } else { stem };
+        curves(table, &format!("{name}: {title}"), first, columns)
+    };
+    groups.iter().filter_map(chart).collect()
+}
+
+fn curves(table: &Table, title: &str, x: &str, columns: &[&str]) -> Option<Curves> {
+    let curve = |&name: &&str| {
+        let points = table.points(x, name);
+        (!points.is_empty()).then(|| Curve { name: name.to_owned(), points })
+    };
+    let curves: Vec<Curve> = columns.iter().filter_map(curve).collect();
+    (!curves.is_empty()).then(|| Curves { title: title.to_owned(), axis: x.to_owned(), curves })
+}
+
+/// Whether a quantity is not the same all the time.
+fn varies(chart: &Curves) -> bool {
+    let mut values = chart.curves.iter().flat_map(|curve| &curve.points).map(|point| point.1);
+    let first = values.next().unwrap_or_default();
+    values.any(|value| (value - first).abs() > 1e-9 * first.abs())
+}
+
+/// Where the time went: a bar of the mean over ranks, and one per rank where there are several.
+pub(super) fn timing(mean: &Table, ranks: Option<&Table>) -> Option<Stacked> {
+    let phases: Vec<&String> = mean.words("phase")?.iter().filter(|phase| *phase != "total").collect();
+    let time = |table: &Table, column: &str, phase: &str, is_wanted: &dyn Fn(usize) -> bool| {
+        let rows = table.words("phase")?.iter().zip(table.column(column)?).enumerate();
+        let mut found = rows.filter(|(row, (name, _))| *name == phase && is_wanted(*row));
+        found.next().map(|(_, (_, seconds))| *seconds)
+    };
+    let mut parts: Vec<(String, f64)> = phases
+        .into_iter()
+        .filter_map(|phase| Some((phase.clone(), time(mean, "avg_s", phase, &|_| true)?)))
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut bars = vec![("mean".to_owned(), parts.iter().map(|(_, seconds)| *seconds).collect())];
+    if let Some((table, numbers)) = ranks.and_then(|table| Some((table, table.column("rank")?))) {
+        let last = numbers.iter().copied().fold(0.0, f64::max) as usize;
+        let shown = if last == 0 { 0 } else { (last + 1).min(MOST_RANKS) };
+        bars.extend((0..shown).map(|rank| {
+            let is_own = |row: usize| numbers.get(row) == Some(&(rank as f64));
+            let own = |(phase, _): &(String, f64)| time(table, "time_s", phase, &is_own).unwrap_or_default();
+            (format!("rank {rank}"), parts.iter().map(own).collect())
+        }));
+    }
+    Some(Stacked {
+        title: "Where the time went".to_owned(),
+        description: "seconds".to_owned(),
+        parts: parts.into_iter().map(|(phase, _)| phase).collect(),
+        bars,
+    })
+}

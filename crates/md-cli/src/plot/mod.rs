@@ -1,0 +1,160 @@
+//! What a run wrote, as one page that a browser shows and a printer prints: pictures of its tables, as SVG in the page itself.
+
+mod charts;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use md_lab::EncodeError;
+use md_lab::plot::Picture;
+use serde_json::Value;
+
+use crate::error::RunError;
+use crate::output::KnownFile;
+use table::Table;
+
+/// Tables of analyses; those of profiles have an axis in their names.
+const ANALYSES: [&str; 6] = ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv", "averages.csv", "probe.csv"];
+const PROFILE: &str = "profile_";
+
+/// Entries of summary.json that stand above the pictures.
+const FACTS: [&str; 14] = [
+    "atoms",
+    "steps",
+    "timestep",
+    "ranks",
+    "threads",
+    "backend",
+    "partition",
+    "precision",
+    "simd",
+    "host",
+    "wall_s",
+    "ns_per_atom_step",
+    "energy_drift_per_atom",
+    "conserved_drift_per_atom",
+];
+
+/// For the screen and for paper.
+const STYLE: &str = "body{font-family:sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#000;background:#fff}\
+    table{border-collapse:collapse}td{padding:.1em 1em .1em 0;vertical-align:top}\
+    figure{margin:1em 0;break-inside:avoid}figcaption{font-size:small}svg{max-width:100%;height:auto}\
+    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(34em,1fr));gap:1em}\
+    @media print{body{margin:0;max-width:none}.charts{grid-template-columns:1fr 1fr}}";
+
+/// A picture and the file that it is made of.
+struct Figure {
+    svg: String,
+    source: String,
+    is_wide: bool,
+}
+
+/// The page of a folder, if it has a table that can be drawn.
+///
+/// # Errors
+/// A table that cannot be read, or drawn.
+pub(crate) fn page(folder: &Path) -> Result<Option<String>, RunError> {
+    let mut figures = Vec::new();
+    if let Some(table) = Table::read(&folder.join(KnownFile::THERMO.name()))? {
+        add(&mut figures, KnownFile::THERMO.name(), &charts::thermo(&table))?;
+    }
+    for path in analyses(folder) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(table) = Table::read(&path)? {
+            add(&mut figures, &name, &charts::over_first_column(&table, name.trim_end_matches(".csv")))?;
+        }
+    }
+    if let Some(mean) = Table::read(&folder.join(KnownFile::TIMING.name()))? {
+        let ranks = Table::read(&folder.join(KnownFile::TIMING_RANKS.name()))?;
+        if let Some(chart) = charts::timing(&mean, ranks.as_ref()) {
+            let svg = chart.svg().map_err(|reason| failed(&reason))?;
+            figures.push(Figure { svg, source: KnownFile::TIMING.name().to_owned(), is_wide: true });
+        }
+    }
+    Ok((!figures.is_empty()).then(|| html(folder, &figures)))
+}
+
+fn add(figures: &mut Vec<Figure>, source: &str, charts: &[impl Picture]) -> Result<(), RunError> {
+    for chart in charts {
+        let svg = chart.svg().map_err(|reason| failed(&reason))?;
+        figures.push(Figure { svg, source: source.to_owned(), is_wide: false });
+    }
+    Ok(())
+}
+
+fn failed(reason: &EncodeError) -> RunError {
+    crate::output::OutputError::encode(KnownFile::PLOT, reason).into()
+}
+
+/// Tables of analyses that are there, profiles last.
+fn analyses(folder: &Path) -> Vec<PathBuf> {
+    let mut profiles: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(PROFILE) && name.ends_with(".csv")
+        })
+        .map(|entry| entry.path())
+        .collect();
+    profiles.sort();
+    ANALYSES.iter().map(|name| folder.join(name)).filter(|path| path.exists()).chain(profiles).collect()
+}
+
+fn html(folder: &Path, figures: &[Figure]) -> String {
+    let title = title(folder);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+         </head>\n<body>\n<h1>{title}</h1>\n{}",
+        facts(folder)
+    );
+    let figure = |figure: &Figure| {
+        format!("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", figure.svg, escaped(&figure.source))
+    };
+    page += "<div class=\"charts\">\n";
+    page.extend(figures.iter().filter(|figure| !figure.is_wide).map(figure));
+    page += "</div>\n";
+    page.extend(figures.iter().filter(|figure| figure.is_wide).map(figure));
+    page + "</body>\n</html>\n"
+}
+
+/// The scenario's, or else the folder's name.
+fn title(folder: &Path) -> String {
+    let text = fs::read_to_string(folder.join(KnownFile::SCENARIO.name())).unwrap_or_default();
+    let scenario: toml::Table = text.parse().unwrap_or_default();
+    let title = scenario.get("simulation").and_then(|table| table.get("title")).and_then(toml::Value::as_str);
+    let own = title.filter(|title| !title.is_empty()).map(str::to_owned);
+    escaped(&own.unwrap_or_else(|| folder.display().to_string()))
+}
+
+/// What summary.json says, if there is one: numbers and names, and its warnings.
+fn facts(folder: &Path) -> String {
+    let text = fs::read_to_string(folder.join(KnownFile::SUMMARY.name())).unwrap_or_default();
+    let summary: Value = serde_json::from_str(&text).unwrap_or_default();
+    let row = |name: &&str| {
+        let value = match summary.get(name)? {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.as_u64().map_or_else(
+                || md_lab::significant(number.as_f64().unwrap_or_default(), 6),
+                |whole| whole.to_string(),
+            ),
+            _ => return None,
+        };
+        Some(format!("<tr><td>{name}</td><td>{}</td></tr>\n", escaped(&value)))
+    };
+    let rows: String = FACTS.iter().filter_map(row).collect();
+    let warnings = summary.get("warnings").and_then(Value::as_array).into_iter().flatten();
+    let warnings: String = warnings
+        .filter_map(Value::as_str)
+        .map(|text| format!("<p><strong>Warning:</strong> {}</p>\n", escaped(text)))
+        .collect();
+    if rows.is_empty() { warnings } else { format!("<table>\n{rows}</table>\n{warnings}") }
+}
+
+/// Text between tags.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

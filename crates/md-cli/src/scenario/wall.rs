@@ -1,0 +1,101 @@
+//! `system.walls`: solid walls at faces that reflect.
+
+use md_core::Boundary;
+use md_core::potential::Well;
+use md_engine::{Side, SolidWall};
+use md_lab::name_of;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::finding::{Checked, Finding, positive, within};
+use super::simulation::Simulation;
+use super::system::{Axis, System};
+
+/// `system.walls`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WallPair {
+    /// Across the walls. The boundary there must be `reflecting`.
+    pub axis: Axis,
+    /// At which of the two faces.
+    #[serde(default)]
+    pub side: WallSide,
+    /// Strength: E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3], with r the distance from the face.
+    #[serde(default = "one")]
+    pub epsilon: f64,
+    /// Size of the particles of the wall and of those inside.
+    #[serde(default = "one")]
+    pub sigma: f64,
+    /// Distance from the face up to which it acts; the energy is shifted to 0 there.
+    #[serde(default = "usual_cutoff")]
+    pub cutoff: f64,
+}
+
+/// Faces across an axis.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WallSide {
+    /// That at the origin of the box, and the other one.
+    #[default]
+    Both,
+    /// That at the origin of the box.
+    Low,
+    /// The other one.
+    High,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn usual_cutoff() -> f64 {
+    2.5
+}
+
+impl WallPair {
+    /// The one wall or both.
+    pub fn walls(&self) -> impl Iterator<Item = SolidWall> {
+        let &Self { axis, side, epsilon, sigma, cutoff } = self;
+        let sides: &[Side] = match side {
+            WallSide::Both => &[Side::Low, Side::High],
+            WallSide::Low => &[Side::Low],
+            WallSide::High => &[Side::High],
+        };
+        sides.iter().map(move |&side| SolidWall { axis: axis as usize, side, epsilon, sigma, cutoff })
+    }
+}
+
+pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {
+    let mut stands = Vec::new();
+    for (number, wall) in system.walls.iter().enumerate() {
+        let path = |key: &str| format!("system.walls[{number}].{key}");
+        check_axis(path("axis"), wall, system, simulation)?;
+        positive(&path("epsilon"), wall.epsilon, "the default is 1.0")?;
+        within(&path("epsilon"), wall.epsilon, &Well::EPSILONS)?;
+        positive(&path("sigma"), wall.sigma, "the default is 1.0")?;
+        within(&path("sigma"), wall.sigma, &Well::SIGMAS)?;
+        positive(&path("cutoff"), wall.cutoff, "the default is 2.5")?;
+        for face in wall.walls().map(|wall| (wall.axis, wall.side)) {
+            if stands.contains(&face) {
+                let message = format!("two walls stand at the same face across {}", name_of(wall.axis));
+                return Err(Finding::new(path("axis"), message, "one wall per face"));
+            }
+            stands.push(face);
+        }
+    }
+    Ok(())
+}
+
+fn check_axis(path: String, wall: &WallPair, system: &System, simulation: &Simulation) -> Checked {
+    let (dim, name) = (wall.axis as usize, name_of(wall.axis));
+    if dim >= usize::from(simulation.dimension) {
+        let message = "a 2D simulation has no motion in z, so no walls across it";
+        return Err(Finding::new(path, message, "\"x\" or \"y\"").or_at("simulation.dimension"));
+    }
+    if system.boundary[dim] == Boundary::Periodic {
+        let message = format!("a wall across {name}, where `system.boundary` is periodic");
+        let help = format!("write \"reflecting\" as the boundary along {name}: nothing passes the wall");
+        return Err(Finding::new(path, message, help).or_at("system.boundary"));
+    }
+    Ok(())
+}

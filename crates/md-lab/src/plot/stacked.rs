@@ -1,0 +1,99 @@
+//! What several things consist of: bars of parts, with their names beside them.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::{FONT, FONT_SIZE, MARGIN, Picture, TITLE_SIZE};
+
+const WIDTH: u32 = 1000;
+const LEGEND_WIDTH: u32 = 200;
+const LABEL_WIDTH: u32 = 150;
+const HEIGHT_PER_BAR: u32 = 30;
+const HEIGHT_OF_REST: u32 = 110;
+const HEIGHT_PER_NAME: u32 = 22;
+const NAME_SIZE: u32 = 14;
+/// Half the thickness of a bar, of 1 per bar.
+const HALF_BAR: f64 = 0.36;
+
+/// Horizontal bars made of the same parts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stacked {
+    /// Above them.
+    pub title: String,
+    /// What the lengths are, and their unit.
+    pub description: String,
+    /// Names of the parts.
+    pub parts: Vec<String>,
+    /// Names of the bars, from the top down, and the length of each part.
+    pub bars: Vec<(String, Vec<f64>)>,
+}
+
+impl Picture for Stacked {
+    fn size(&self) -> (u32, u32) {
+        let names = HEIGHT_PER_NAME * (self.parts.len() as u32 + 2);
+        (WIDTH, names.max(HEIGHT_OF_REST + HEIGHT_PER_BAR * self.bars.len().max(1) as u32))
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let (left, right) = area.split_horizontally(WIDTH - LEGEND_WIDTH);
+        let longest = self.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>()).fold(0.0, f64::max);
+        let end = if longest > 0.0 && longest.is_finite() { 1.03 * longest } else { 1.0 };
+        // Bars are counted from above, places from below.
+        let place = |number: usize| (self.bars.len() - 1 - number) as f64;
+        let mut chart = ChartBuilder::on(&left)
+            .caption(&self.title, (FONT, TITLE_SIZE))
+            .margin(MARGIN)
+            .x_label_area_size(3 * FONT_SIZE)
+            .y_label_area_size(LABEL_WIDTH)
+            .build_cartesian_2d(0.0..end, -0.5..self.bars.len().max(1) as f64 - 0.5)?;
+        let name = |y: &f64| {
+            let is_there = (y - y.round()).abs() < 1e-9 && *y >= 0.0;
+            let number = self.bars.len().checked_sub(1 + y.round().max(0.0) as usize);
+            let bar = number.filter(|_| is_there).and_then(|number| self.bars.get(number));
+            bar.map(|(name, _)| name.clone()).unwrap_or_default()
+        };
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .y_labels(2 * self.bars.len() + 1)
+            .y_label_formatter(&name)
+            .x_desc(&self.description)
+            .label_style((FONT, FONT_SIZE))
+            .draw()?;
+        for part in 0..self.parts.len() {
+            let colour = Palette99::pick(part).filled();
+            let pieces = self.bars.iter().enumerate().map(|(number, (_, lengths))| {
+                let from = lengths.iter().take(part).sum::<f64>();
+                let to = from + lengths.get(part).copied().unwrap_or_default();
+                let y = place(number);
+                Rectangle::new([(from, y - HALF_BAR), (to, y + HALF_BAR)], colour)
+            });
+            chart.draw_series(pieces)?;
+        }
+        for (part, name) in self.parts.iter().enumerate() {
+            let (size, y) = (NAME_SIZE as i32, (HEIGHT_PER_NAME * (part as u32 + 1)) as i32);
+            right.draw(&Rectangle::new([(0, y), (size, y + size)], Palette99::pick(part).filled()))?;
+            right.draw(&Text::new(name.as_str(), (size + size / 2, y), (FONT, NAME_SIZE).into_font()))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_and_bars_have_names() {
+        let parts = ["force", "halo_wait"].map(str::to_owned).to_vec();
+        let bars = vec![("rank 0".to_owned(), vec![1.0, 2.0]), ("rank 1".to_owned(), vec![2.5])];
+        let chart = Stacked { title: "time".to_owned(), description: "seconds".to_owned(), parts, bars };
+        let text = chart.svg().unwrap();
+        let words = ["time", "seconds", "force", "halo_wait", "rank 0", "rank 1"];
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        assert!(Stacked::default().svg().is_ok());
+    }
+}

@@ -1,0 +1,232 @@
+//! `md-cli from-lammps`: what becomes of a script, what is said of the rest, and LAMMPS's own energies where LAMMPS is installed.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Said, Start, Workdir, as_from_a_terminal, md_cli};
+
+/// With everything that is taken to the letter.
+const SCRIPT: &str = "\
+# two kinds of particles
+variable t index 1.2
+variable n equal 2*3
+
+units lj
+boundary p p f
+lattice fcc 0.8
+region box block 0 $n 0 ${n} 0 10
+create_box 2 box
+region lower block INF INF INF INF 1 4
+region upper block INF INF INF INF 5 9
+create_atoms 1 region lower
+create_atoms 2 region upper
+mass * 1.0
+mass 2 2.5
+velocity all create $t 4711 loop geom
+pair_style lj/cut 2.5
+pair_coeff * * 1.0 1.0
+pair_coeff 2 2 0.5 1.1
+pair_modify shift yes &
+    mix arithmetic
+neighbor 0.4 bin
+neigh_modify every 10 delay 0 check no
+fix walls all wall/lj93 zlo EDGE 1.0 1.0 2.5 zhi EDGE 1.5 1.0 2.5
+fix bath all nvt temp $t 1.0 0.5
+thermo 20
+dump d all custom 50 dump.lammpstrj id type x y z
+run 100
+unfix bath
+fix move all nve
+compute rdf all rdf 100
+fix pull upper addforce 0 0 1
+run $(v_n*10)
+";
+
+fn folder(script: &str) -> Workdir {
+    let workdir = Workdir::new("");
+    workdir.write("in.script", script);
+    workdir
+}
+
+/// The scenario and what was said of it.
+fn translated(workdir: &Workdir, arguments: &str) -> Said {
+    let said = workdir.call(Start::Plain, &format!("from-lammps in.script {arguments}"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    workdir.write("scenario.toml", &said.stdout);
+    said
+}
+
+#[test]
+fn a_script_becomes_a_scenario_that_runs() {
+    let workdir = folder(SCRIPT);
+    let said = translated(&workdir, "");
+    let length = 6.0 * (4.0_f64 / 0.8).cbrt();
+    let height = 10.0 * (4.0_f64 / 0.8).cbrt();
+    let scenario: toml::Table = said.stdout.parse().unwrap();
+    let system = scenario["system"].as_table().unwrap();
+    let lengths: Vec<f64> = system["regions"]["box"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|length| length.as_float().unwrap())
+        .collect();
+    for (found, expected) in lengths.iter().zip([length, length, height]) {
+        assert!((found - expected).abs() < 1e-12, "{lengths:?}");
+    }
+    assert_eq!(system["temperature"].as_float(), Some(1.2));
+    assert_eq!(system["boundary"].to_string(), "[\"periodic\", \"periodic\", \"reflecting\"]");
+    assert_eq!(system["walls"].as_array().unwrap().len(), 2);
+    assert_eq!(scenario["simulation"]["seed"].as_integer(), Some(4711));
+    assert_eq!(scenario["species"][1]["mass"].as_float(), Some(2.5));
+    assert_eq!(scenario["interaction"]["mixing"].as_str(), Some("lorentz-berthelot"));
+    assert_eq!(scenario["interaction"]["shift"].as_str(), Some("energy"));
+    // All pairs had coefficients before, so that of the unlike ones stands.
+    assert_eq!(scenario["interaction"]["pair"][0]["epsilon"].as_float(), Some(1.0));
+    assert_eq!(scenario["neighbor"]["rebuild"]["every"].as_integer(), Some(10));
+    assert_eq!(scenario["stage"][0]["integrator"]["temperature"]["to"].as_float(), Some(1.0));
+    assert_eq!(scenario["stage"][1]["steps"].as_integer(), Some(60));
+    assert_eq!(scenario["stage"][1]["integrator"]["kind"].as_str(), Some("velocity-verlet"));
+    workdir.succeed(Start::Threads(2), "run scenario.toml --quiet --output out");
+    let rows = workdir.read("out/thermo.csv").lines().count();
+    assert_eq!(rows, 1 + 9, "steps 0, 20, ... 160");
+}
+
+#[test]
+fn what_is_not_taken_is_said_line_by_line() {
+    let said = translated(&folder(SCRIPT), "");
+    let expected = [
+        "in.script:6: differs: `boundary p p f`: faces that are not periodic reflect here, and the box keeps its size",
+        "in.script:16: differs: `velocity all create $t 4711 loop geom`: the temperature is the same, the velocities are drawn \
+         in another way",
+        "in.script:24: differs: `fix walls all wall/lj93 zlo EDGE 1.0 1.0 2.5 zhi EDGE 1.5 1.0 2.5`: their energy and virial \
+         count, as after `fix_modify energy yes virial yes`",
+        "in.script:27: differs: `dump d all custom 50 dump.lammpstrj id type x y z`: a trajectory as extended XYZ with positions, \
+         velocities, ids and types",
+        "in.script:31: not taken: `compute rdf all rdf 100`: it has no equivalent here, or not in this form",
+        "in.script:32: not taken: `fix pull upper addforce 0 0 1`: it acts on the group `upper`, not on all particles",
+    ];
+    let lines: Vec<&str> = said.stderr.lines().map(|line| line.trim_start_matches("note: ")).collect();
+    assert_eq!(lines, expected);
+    assert!(said.stdout.contains("# line 31, not taken: compute rdf all rdf 100 ("), "{}", said.stdout);
+}
+
+#[test]
+fn variables_of_the_command_line_win() {
+    let workdir = folder(SCRIPT);
+    let said = translated(&workdir, "--var t=0.7");
+    assert!(said.stdout.contains("\ntemperature = 0.7\n"), "{}", said.stdout);
+}
+
+#[test]
+fn scripts_that_do_not_come_to_a_scenario() {
+    for (script, expected) in [
+        (
+            "units lj\n",
+            "in.script does not come to a scenario: the script makes no box (create_box, read_data)",
+        ),
+        (
+            "lattice fcc 0.8442\nregion a block 0 4 0 4 0 4\ncreate_box 1 a\npair_style lj/cut 2.5\n",
+            "the script makes no particles (create_atoms, read_data)",
+        ),
+        (
+            "lattice sq2 0.8442\nregion a block 0 4 0 4 0 4\ncreate_box 1 a\n",
+            "in.script:1: not taken: `lattice sq2 0.8442`: only fcc, bcc, sc, hex and sq can be taken",
+        ),
+        ("units metal\n", "in.script:1: not taken: `units metal`: only reduced units (lj) can be taken"),
+        ("run ${n}\n", "in.script:1: not taken: `run ${n}`: there is no variable `n`"),
+    ] {
+        let said = folder(script).call(Start::Plain, "from-lammps in.script");
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
+        assert!(said.stderr.contains(expected), "{expected}: {}", said.stderr);
+    }
+}
+
+/// A crystal between walls, of two kinds, and a melt of a data file that is copied: LAMMPS's energy and pressure of step 0.
+const OWN: [&str; 2] = [
+    "units lj\nboundary p p f\nlattice fcc 0.8\nregion box block 0 5 0 5 0 8\ncreate_box 2 box\n\
+     region lower block INF INF INF INF 1 4\nregion upper block INF INF INF INF 5 7\nlattice fcc 0.8\n\
+     create_atoms 1 region lower\ncreate_atoms 2 region upper\nmass 1 1.0\nmass 2 2.0\n\
+     pair_style lj/cut 2.5\npair_coeff * * 1.0 1.0\npair_coeff 2 2 0.5 1.1\npair_modify shift yes\n\
+     fix w all wall/lj93 zlo EDGE 1.0 1.0 2.5 zhi EDGE 1.5 0.9 2.0\nfix_modify w energy yes virial yes\nfix 1 all nve\n",
+    "units lj\ndimension 2\nlattice hex 0.9\nregion box block 0 20 0 12 -0.1 0.1\ncreate_box 1 box\ncreate_atoms 1 box\n\
+     mass 1 1.0\npair_style lj/cut 2.5\npair_coeff 1 1 1.2 0.95 2.5\nfix 1 all nve\nfix 2 all enforce2d\n",
+];
+
+/// Step 0 by LAMMPS: potential energy per atom and pressure, without the motion of particles.
+fn by_lammps(folder: &Path, script: &str) -> Option<[f64; 2]> {
+    let script = format!(
+        "{script}\nvelocity all set 0 0 0\nthermo_modify norm yes\nthermo_style custom step pe press\n\
+         thermo_modify format float %20.15g norm yes\nrun 0\n"
+    );
+    std::fs::write(folder.join("in.lammps"), script).unwrap();
+    let mut command = Command::new("lmp");
+    command.args(["-in", "in.lammps", "-log", "none"]).current_dir(folder);
+    let said = command.output().ok()?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let row = text.lines().skip_while(|line| !line.contains("PotEng")).nth(1);
+    let row = row.unwrap_or_else(|| panic!("LAMMPS made no step: {text}"));
+    let numbers: Vec<f64> = row.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    Some([numbers[1], numbers[2]])
+}
+
+fn without_motion(script: &str) -> String {
+    let moves = ["velocity", "run", "thermo", "dump", "minimize"];
+    script
+        .lines()
+        .filter(|line| !moves.iter().any(|word| line.starts_with(word)))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// The energy per atom and the pressure of the scenario's particles at rest.
+fn by_md(workdir: &Workdir) -> [f64; 2] {
+    workdir
+        .succeed(Start::Threads(2), "forces scenario.toml --set system.temperature=0.0 --quiet --output out");
+    let summary: serde_json::Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+    let number = |key: &str| summary[key].as_f64().unwrap();
+    [number("potential_energy") / number("atoms"), number("pressure")]
+}
+
+fn compare(script: &str) -> Option<()> {
+    let workdir = folder(script);
+    translated(&workdir, "");
+    let expected = by_lammps(&workdir.path("."), &without_motion(script))?;
+    let found = by_md(&workdir);
+    for (found, expected) in found.into_iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{found} {expected}: {script}");
+    }
+    Some(())
+}
+
+#[test]
+fn own_scripts_have_the_energies_of_lammps() {
+    for script in OWN {
+        if compare(script).is_none() {
+            eprintln!("skipped: LAMMPS (lmp) is not installed");
+            return;
+        }
+    }
+}
+
+/// The example that comes with LAMMPS and is taken whole, where it is there.
+#[test]
+fn the_melt_of_lammps_has_its_energy() {
+    let path = Path::new("/usr/share/lammps/examples/melt/in.melt");
+    match std::fs::read_to_string(path) {
+        Err(_) => eprintln!("skipped: {} is not there", path.display()),
+        Ok(script) => assert!(compare(&script).is_some(), "examples without a program"),
+    }
+}
+
+/// The program prints the scenario even if nobody wants its notes.
+#[test]
+fn the_scenario_comes_through_a_pipe() {
+    let workdir = folder(SCRIPT);
+    let mut command = as_from_a_terminal("bash");
+    command.current_dir(workdir.path(".")).env("md", md_cli());
+    command.args(["-c", "$md from-lammps in.script 2>/dev/null | $md check /dev/stdin"]);
+    let said = Said::of(command);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("[[stage]]"), "{}", said.stdout);
+}

@@ -1,0 +1,113 @@
+//! `md-cli minimise`: clusters whose lowest energies are known, a crystal that has nowhere to go, and what it says.
+//!
+//! Energies of clusters of Lennard-Jones particles, all pairs: the Cambridge Cluster Database
+//! (<https://www-wales.ch.cam.ac.uk/CCD.html>).
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use serde_json::Value;
+
+use crate::support::{MELT, Start, Workdir, starts};
+
+const LENGTH: f64 = 40.0;
+
+/// A cluster in a box so large that no image is within the cutoff.
+fn scenario(file: &str) -> String {
+    format!(
+        "[simulation]\nsteps = 1\n[system]\nfile = {{ path = \"{file}\", format = \"extxyz\" }}\n\
+         [interaction]\ncutoff = 12.0\n[output]\ndirectory = \"out\"\n"
+    )
+}
+
+/// Places around the middle of the box, each moved by up to so much.
+fn extxyz(places: &[[f64; 3]], shake: f64) -> String {
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        shake * ((state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0)
+    };
+    let row = |place: &[f64; 3]| {
+        let [x, y, z] = place.map(|x| 0.5 * LENGTH + x + noise());
+        format!("A {x:?} {y:?} {z:?}\n")
+    };
+    let rows: String = places.iter().map(row).collect();
+    format!(
+        "{}\nLattice=\"{LENGTH} 0 0 0 {LENGTH} 0 0 0 {LENGTH}\" Properties=species:S:1:pos:R:3\n{rows}",
+        places.len()
+    )
+}
+
+/// A particle, and twelve around it.
+fn icosahedron() -> Vec<[f64; 3]> {
+    let golden = 0.5 * (1.0 + 5_f64.sqrt());
+    let scale = 1.1 / (1.0 + golden * golden).sqrt();
+    let mut places = vec![[0.0; 3]];
+    for (a, b) in [(1.0, golden), (1.0, -golden), (-1.0, golden), (-1.0, -golden)] {
+        places.extend([[0.0, a, b], [a, b, 0.0], [b, 0.0, a]].map(|place| place.map(|x| scale * x)));
+    }
+    places
+}
+
+/// The truncated octahedron of fcc: sites around a hole of the lattice.
+fn octahedron() -> Vec<[f64; 3]> {
+    let half = 1.1 / 2_f64.sqrt();
+    let range = || -2_i32..=2;
+    let sites = range().flat_map(|x| range().flat_map(move |y| range().map(move |z| [x, y, z])));
+    let taken = sites.filter(|[x, y, z]| (x + y + z) % 2 != 0 && x.abs() + y.abs() + z.abs() <= 3);
+    taken.map(|site| site.map(|x| half * f64::from(x))).collect()
+}
+
+fn summary(workdir: &Workdir) -> Value {
+    serde_json::from_str(&workdir.read("out/summary.json")).unwrap()
+}
+
+#[test]
+fn clusters_come_to_their_lowest_energies() {
+    for (places, energy) in [(icosahedron(), -44.326_801), (octahedron(), -173.928_427)] {
+        let workdir = Workdir::new(&scenario("cluster.extxyz"));
+        workdir.write("cluster.extxyz", &extxyz(&places, 0.05));
+        for start in starts() {
+            let said = workdir.succeed(start, "minimise melt.toml --force-tolerance 1e-7");
+            let found = summary(&workdir);
+            let potential = found["potential_energy"].as_f64().unwrap();
+            assert!((potential - energy).abs() < 1e-6, "{} particles: {potential}", places.len());
+            assert_eq!(found["converged"], true);
+            assert!(found["largest_force"].as_f64().unwrap() <= 1e-7);
+            assert!(said.stdout.contains("Minimised after"), "{}", said.stdout);
+        }
+    }
+}
+
+/// Its forces vanish by symmetry; the energy is that of the lattice sum at density 0.8442 and cutoff 2.5.
+#[test]
+fn a_perfect_crystal_stays_what_it_is() {
+    let workdir = Workdir::new(MELT);
+    workdir.succeed(Start::Threads(1), "minimise melt.toml --output out");
+    let found = summary(&workdir);
+    let atoms = found["atoms"].as_f64().unwrap();
+    let energy = found["potential_energy"].as_f64().unwrap() / atoms;
+    assert!((energy + 6.773_368_053_3).abs() < 1e-9, "{energy}");
+    assert!(found["steps"].as_u64().unwrap() <= 2, "{}", found["steps"]);
+    // The final state can be read again, and is at rest.
+    let frame = workdir.read("out/minimised.extxyz");
+    assert!(frame.starts_with(&format!("{atoms}\n")));
+    let again = "[simulation]\nsteps = 1\n[system]\nfile = { path = \"out/minimised.extxyz\", format = \"extxyz\" }\n\
+                 [output]\ndirectory = \"again\"\n";
+    workdir.write("again.toml", again);
+    workdir.succeed(Start::Threads(1), "forces again.toml");
+    let forces: Value = serde_json::from_str(&workdir.read("again/summary.json")).unwrap();
+    let again = forces["potential_energy"].as_f64().unwrap() / atoms;
+    assert!((again - energy).abs() < 1e-12, "{again}");
+}
+
+#[test]
+fn steps_that_do_not_suffice_are_a_failure_with_its_files() {
+    let workdir = Workdir::new(&scenario("cluster.extxyz"));
+    workdir.write("cluster.extxyz", &extxyz(&icosahedron(), 0.05));
+    let said = workdir.call(Start::Threads(1), "minimise melt.toml --steps 3");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let expected =
+        "after 3 steps there are forces above 1e-6; more `--steps`, or another `--force-tolerance`";
+    assert!(said.stderr.contains(expected), "{said:?}");
+    assert_eq!(summary(&workdir)["converged"], false);
+    assert!(workdir.read("out/minimised.extxyz").starts_with("13\n"));
+}

@@ -1,0 +1,89 @@
+//! `md-cli plot`: the page has what the run wrote, and a browser shows it.
+
+use std::process::Command;
+
+use crate::support::{MELT, Start, Workdir, launch};
+
+/// A run of two ranks, and tables of analyses as they come from longer ones.
+fn folder() -> Workdir {
+    let workdir = Workdir::new(&MELT.replace("steps = 20", "title = \"Melt <of> two\"\nsteps = 20"));
+    workdir.succeed(Start::Threads(2), "run melt.toml --quiet --output out");
+    workdir.write("out/rdf.csv", "r,g_A_A,n_A_A\n0.9,0.1,0.2\n1.1,2.7,6.5\n1.5,0.8,12.0\n");
+    workdir
+        .write("out/profile_z.csv", "z,density,pressure_xx,pressure_yy\n0.5,0.1,1.0,1.1\n1.5,0.8,0.9,1.2\n");
+    workdir
+}
+
+#[test]
+fn the_page_has_a_picture_of_everything() {
+    let workdir = folder();
+    let said = workdir.call(Start::Plain, "plot out");
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "out/plot.html\n", ""));
+    let page = workdir.read("out/plot.html");
+    // Temperature, energy, pressure, its diagonal; g and n; density and pressures of the profile; the time.
+    assert_eq!(page.matches("<svg").count(), 4 + 2 + 2 + 1);
+    for words in [
+        "<h1>Melt &lt;of&gt; two</h1>",
+        "Temperature",
+        "Energy per atom",
+        "conserved_per_atom",
+        "rdf: g_A_A",
+        "profile_z: density",
+        "profile_z: pressure",
+        "Where the time went",
+        "rank 1",
+        "halo_wait",
+        "<td>atoms</td><td>600</td>",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // It stands alone, and is removed by the next run, to which it does not belong.
+    assert!(!page.contains("src=") && !page.contains("href="));
+    workdir.succeed(Start::Threads(1), "run melt.toml --quiet --output out");
+    assert!(!workdir.files("out").contains(&"plot.html".to_owned()));
+}
+
+#[test]
+fn a_folder_without_tables_is_an_error() {
+    let workdir = Workdir::new(MELT);
+    std::fs::create_dir(workdir.path("out")).unwrap();
+    let said = workdir.call(Start::Plain, "plot out");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("there is nothing to draw in `out`: no thermo.csv, "), "{said:?}");
+    assert!(workdir.files("out").is_empty());
+}
+
+/// Where there is one; the pictures are dark on white then, not an empty page.
+#[test]
+fn a_browser_shows_it() {
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|said| said.status.success()));
+    let Some(browser) = browser else {
+        eprintln!("skipped: no chromium");
+        return;
+    };
+    let workdir = folder();
+    workdir.call(Start::Plain, "plot out");
+    let mut command = Command::new(browser);
+    command.current_dir(workdir.path("."));
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--window-size=1200,2400",
+        "--screenshot=page.png",
+    ]);
+    command.arg(format!("file://{}", workdir.path("out/plot.html").canonicalize().unwrap().display()));
+    let ended = launch::run_with_timeout(command, std::time::Duration::from_secs(100)).unwrap();
+    assert!(ended.succeeded(), "{ended:?}");
+    let file = std::io::BufReader::new(std::fs::File::open(workdir.path("page.png")).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let frame = reader.next_frame(&mut pixels).unwrap();
+    let step = frame.color_type.samples();
+    let coloured = pixels.chunks_exact(step).filter(|pixel| pixel[0].abs_diff(pixel[1]) > 60).count();
+    let dark = pixels.chunks_exact(step).filter(|pixel| pixel[0] < 60 && pixel[1] < 60).count();
+    assert!(coloured > 3000, "lines and bars: {coloured} coloured pixels");
+    assert!(dark > 3000, "letters: {dark} dark pixels");
+}
