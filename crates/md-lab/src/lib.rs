@@ -12,6 +12,7 @@ mod names;
 pub mod partition;
 pub mod plot;
 pub mod predict;
+pub mod protocols;
 pub mod sampling;
 pub mod statistics;
 mod strategy;

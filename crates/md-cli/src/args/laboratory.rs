@@ -33,7 +33,11 @@ Intervals hold the true median with 95 % confidence, from order statistics; with
 interval: the range of the samples is shown, and nothing is recommended. A strategy that fails or waits longer than --timeout is reported and left out; if a call \
 inside the MPI library does not come back within twice that time, what has been measured is written and the job ends.
 
-Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml.
+With --protocols whole runs of --steps steps are measured instead, by the scenario's backend: communication (messages, packing, waiting, \
+particles that change rank), computation (forces, positions, velocities), update of the cells, and the speed-up over one rank, which is measured \
+first. Of --repeat runs the one of median length counts.
+
+Files: compare.csv, compare.svg, compare.png, recommendation.txt, scenario.toml; with --protocols: protocols.csv, scenario.toml.
 Exit codes: 0 all well, 1 a strategy gave wrong forces, 2 bad input, 3 a strategy failed or timed out.";
 
 pub(super) const BENCH_HELP: &str = "\
@@ -134,6 +138,9 @@ pub struct CompareArgs {
     /// Combined with them.
     #[command(flatten)]
     pub divisions: DivisionArgs,
+    /// Protocols, or `all`, with the chosen partitions, instead of strategies: whole runs, and how their time divides
+    #[arg(long, value_name = "A,B|all", value_delimiter = ',')]
+    pub protocols: Vec<String>,
     /// Also combine them with several values of a key of [parallel.rma], or `all`; may be repeated
     #[arg(long, value_name = "KEY.PATH=A,B|all")]
     pub vary: Vec<String>,

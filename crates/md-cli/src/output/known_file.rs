@@ -37,6 +37,8 @@ impl KnownFile {
     pub const COMPARE_PNG: Self = Self("compare.png");
     /// Which strategy to use.
     pub const RECOMMENDATION: Self = Self("recommendation.txt");
+    /// One row per protocol and partition.
+    pub const PROTOCOLS: Self = Self("protocols.csv");
     /// Messages and waits between ranks, of a timeline.
     pub const MESSAGES: Self = Self("messages.csv");
     /// The same as a picture.
@@ -72,7 +74,7 @@ impl KnownFile {
     /// Results of a scenario, by `run`, `forces`, `compare` or `predict`: each of them removes all, and those of
     /// [`super::run_output::OUTPUTS`], so that none stands beside a
     /// scenario.toml that it does not belong to. A sweep's table goes on, and knows its scenario.
-    pub const RESULTS_OF_A_SCENARIO: [Self; 15] = [
+    pub const RESULTS_OF_A_SCENARIO: [Self; 16] = [
         Self::PLOT,
         Self::PROBE,
         Self::TIMING,
@@ -86,6 +88,7 @@ impl KnownFile {
         Self::COMPARE_SVG,
         Self::COMPARE_PNG,
         Self::RECOMMENDATION,
+        Self::PROTOCOLS,
         Self::PREDICT,
         Self::PREDICT_SVG,
     ];

@@ -10,6 +10,7 @@ mod neighbor;
 mod output;
 mod overrides;
 mod parallel;
+mod protocol;
 mod rma;
 mod simulation;
 mod species;

@@ -1,6 +1,7 @@
 //! `md-cli compare`: halo strategies on the user's scenario and machine, checked, measured and ranked.
 
 mod adapt;
+mod protocols;
 mod strategies;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::warn;
 use crate::{cores, memory, setup};
 pub(super) use adapt::{adapt, adapt_variant};
+pub use protocols::{Combined, compare_protocols};
 pub(super) use strategies::select;
 pub use strategies::{Choices, Selection};
 
@@ -56,6 +58,9 @@ pub fn compare(
     choices: &Choices,
     end_job: fn(u8),
 ) -> Result<(), RunError> {
+    if let Some(combined) = &choices.combined {
+        return compare_protocols(transports, inputs, args, combined);
+    }
     let (agreement, scenario) = (transports.agreement(), &by_ghosts(&inputs.scenario));
     let variants = choices.variants(scenario, &transports.backends()).map_err(super::refused)?;
     let timeout = Duration::from_secs_f64(args.timeout);

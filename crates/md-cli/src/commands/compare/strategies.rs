@@ -8,6 +8,7 @@ use md_lab::{Strategy, Variant};
 use serde::Serialize;
 
 use super::adapt::adapt;
+use super::protocols::Combined;
 use super::varied::{Varied, combinations, path_of, variant};
 use crate::args::{CompareArgs, DivisionArgs};
 use crate::scenario::{Scenario, listed, name_of, nearest};
@@ -34,6 +35,8 @@ pub struct Choices {
     exchanges: Selection<ExchangePattern>,
     partitions: Selection<PartitionKind>,
     varied: Vec<Varied>,
+    /// Protocols instead of strategies.
+    pub(in crate::commands) combined: Option<Combined>,
 }
 
 impl Choices {
@@ -50,7 +53,8 @@ impl Choices {
             }
             varied.push(one);
         }
-        Ok(Self { varied, ..Self::of(&args.backends, &args.divisions)? })
+        let combined = Combined::read(args)?;
+        Ok(Self { varied, combined, ..Self::of(&args.backends, &args.divisions)? })
     }
 
     /// These names.
@@ -78,6 +82,7 @@ impl Choices {
             exchanges: select("--exchanges", exchanges, ExchangePattern::ALL)?,
             partitions: Selection::Own,
             varied: Vec::new(),
+            combined: None,
         })
     }
 
@@ -85,6 +90,7 @@ impl Choices {
     pub(in crate::commands) fn of_particles(&self) -> Option<&'static str> {
         let options = [
             ("--shells", self.shells == Selection::Own),
+            ("--protocols", self.combined.is_none()),
             ("--partitions", self.partitions == Selection::Own),
         ];
         options.into_iter().find_map(|(option, is_absent)| (!is_absent).then_some(option))
@@ -230,6 +236,7 @@ pub(super) mod tests {
             exchanges: Selection::All,
             partitions: Selection::All,
             varied: Vec::new(),
+            combined: None,
         };
         let strategies = choices.strategies(&scenario(""), &[Backend::P2p, Backend::Shm]);
         let all = 2 * 2 * 2 * PartitionKind::ALL.len();
