@@ -8,10 +8,12 @@ usage() {
     cat <<'EOF_USAGE'
 usage: compare-mpi-libraries.sh [OPTION...] --suite
        compare-mpi-libraries.sh [OPTION...] --compare SCENARIO [OPTION OF md-cli compare...]
+       compare-mpi-libraries.sh [OPTION...] --bench NAME [NAME OR OPTION OF md-cli bench...]
   --suite              the conformance suite of all backends
   --compare SCENARIO   `md-cli compare`, and one table of all libraries: compare-libraries.csv and .md
+  --bench NAME         `md-cli bench`, and one table of all libraries: bench-libraries.csv
   --libraries LIST     of installed,openmpi,mpich,intel (default: all)
-  --ranks LIST         suite: numbers of ranks (default 1,2,3,4,8); compare: one number (default 2)
+  --ranks LIST         suite: numbers of ranks (default 1,2,3,4,8); compare, bench: one number (default 2)
   --output DIR         (default: out/mpi-libraries)
 EOF_USAGE
 }
@@ -29,13 +31,14 @@ scenario=
 compare_options=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --libraries | --ranks | --output | --compare) [ $# -gt 1 ] || fail "$1 needs a value" ;;
+        --libraries | --ranks | --output | --compare | --bench) [ $# -gt 1 ] || fail "$1 needs a value" ;;
     esac
     case $1 in
         --libraries) libraries=$2 ;;
         --ranks) ranks=$2 ;;
         --output) output=$2 ;;
         --compare) mode=compare scenario=$2 ;;
+        --bench) mode=bench bench_words=("${@:2}") && break ;;
         --suite) mode=suite && shift && continue ;;
         --help) usage && exit ;;
         *) usage >&2 && fail "unknown option $1" ;;
@@ -46,9 +49,9 @@ while [ $# -gt 0 ]; do
         break
     fi
 done
-[ -n "$mode" ] || { usage >&2 && fail "nothing to do: --suite or --compare"; }
-[ "$mode" = suite ] || [ -f "$scenario" ] || fail "there is no scenario $scenario"
-[ "$mode" = suite ] || scenario=$(realpath "$scenario")
+[ -n "$mode" ] || { usage >&2 && fail "nothing to do: --suite, --compare or --bench"; }
+[ "$mode" != compare ] || [ -f "$scenario" ] || fail "there is no scenario $scenario"
+[ "$mode" != compare ] || scenario=$(realpath "$scenario")
 mkdir -p "$output"
 output=$(realpath "$output")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -103,7 +106,7 @@ choose() {
     unset MPIEXEC
 }
 
-# Both are called in a condition, where `set -e` does nothing.
+# All are called in a condition, where `set -e` does nothing.
 run_suite() (
     # MPICH's collectives over shared memory, fences among them, spin before they yield: `rma-fence` on 8 ranks of 2 cores
     # takes two minutes (a sixth of that with MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM=mpir and the same for BCAST, REDUCE
@@ -117,6 +120,12 @@ run_compare() (
     choose "$1" && cargo build --quiet --release -p md-cli &&
         scripts/mpirun.sh "${ranks:-2}" "$CARGO_TARGET_DIR/release/md-cli" compare "$scenario" \
             --output "$output/$1" ${compare_options[@]+"${compare_options[@]}"}
+)
+
+run_bench() (
+    rm -f "$output/$1/bench.csv"
+    choose "$1" && cargo build --quiet --release -p md-cli &&
+        scripts/mpirun.sh "${ranks:-2}" "$CARGO_TARGET_DIR/release/md-cli" bench "${bench_words[@]}" --output "$output/$1"
 )
 
 exit_code=0
@@ -142,5 +151,11 @@ for name in ${libraries//,/ }; do
 done
 if [ "$mode" = compare ]; then
     python3 scripts/merge_compare.py "$output" ${names[@]+"${names[@]}"}
+fi
+if [ "$mode" = bench ]; then
+    for name in ${names[@]+"${names[@]}"}; do
+        [ -f "$output/$name/bench.csv" ] || continue
+        awk -v name="$name" 'NR == 1 { print "library," $0 } NR > 1 { print name "," $0 }' "$output/$name/bench.csv"
+    done | awk 'NR == 1 || !/^library,/' >"$output/bench-libraries.csv"
 fi
 exit "$exit_code"

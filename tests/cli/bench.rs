@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 /// Columns as promised in docs/reference/outputs.md.
 const COLUMNS: &str = "benchmark,mechanism,ranks,bytes,median_s,low_s,high_s,min_s,max_s,samples,bytes_per_s,status,note,distance,\
-    rma_component,mpi_library,host,cpu,binding,date,version";
+    rma_component,mpi_library,host,version,cpu,binding,date";
 
 /// Rows by column.
 fn rows(workdir: &Workdir) -> Vec<csv::StringRecord> {
@@ -51,6 +51,7 @@ fn plain_calls_and_everything_over_mpi() {
             "roundtrip-copied",
             "bandwidth",
             "sync26",
+            "sync8",
             "overlap-communication",
             "overlap-computation",
             "overlap-both",
@@ -77,7 +78,9 @@ fn plain_calls_and_everything_over_mpi() {
         }
         assert!(rows.iter().all(|row| row[2] == ranks.to_string() && &row[13] == distance));
         let both = rows.iter().find(|row| &row[0] == "overlap-both").unwrap();
-        assert!(both[12].ends_with(" % hidden"), "{both:?}");
+        assert!(both[12].ends_with(" % hidden") && both[12].contains(" to "), "{both:?}");
+        // Whatever has messages has them as long as was asked for.
+        assert!(rows.iter().all(|row| &row[3] == "8" || &row[0] == "barrier"));
         assert!(workdir.read("out/bench.svg").contains("allreduce"));
         assert_eq!(workdir.files("out"), ["bench.csv", "bench.svg"]);
     }
@@ -122,7 +125,7 @@ fn unknown_names_are_answered_with_the_nearest() {
     assert_snapshot!(error(&workdir, "bench roundtrp", Start::Plain), @r"
     exit code 2
     error: there is no benchmark `roundtrp`; did you mean `roundtrip`?
-    valid: `roundtrip`, `bandwidth`, `sync26`, `overlap`, `barrier`, `allreduce`, `creation`, `negotiation`, `ringshift`, `wakeup`, `copy`, `passive`, `packing`, `push`, `pull`, `strided`, `elementwise`, `all`
+    valid: `roundtrip`, `bandwidth`, `sync26`, `sync8`, `overlap`, `barrier`, `allreduce`, `creation`, `negotiation`, `ringshift`, `wakeup`, `copy`, `passive`, `packing`, `push`, `pull`, `strided`, `elementwise`, `all`
     ");
     let said = workdir.call(Start::Plain, "bench barrier --budget 0");
     assert_eq!(said.code, Some(2));

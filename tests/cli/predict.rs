@@ -157,3 +157,83 @@ fn bad_input_is_told_with_key_and_line() {
     error: the machine has no [[compute]] with method = "clusters", precision = "mixed" and threads = 1
     "#);
 }
+
+/// Fields on a grid that have a halo, and a flow.
+const SWAP: &str = "[stencil]\nkind = \"swap\"\ngrid = [12, 9, 8]\nfields = 3\ndepth = 2\nsteps = 4\n\n\
+                    [parallel]\ndecomposition = \"2d\"\nmessages = \"per-field\"\n";
+const FLOW: &str = "[lbm]\ngrid = [12, 8, 8]\nviscosity = 0.05\nsteps = 4\n";
+
+#[test]
+fn on_a_grid_messages_and_bytes_are_those_of_a_run() {
+    for (scenario, command) in [(SWAP, "stencil"), (FLOW, "lbm")] {
+        let workdir = Workdir::new(scenario);
+        workdir.write("machine.toml", MACHINE);
+        workdir.succeed(Start::Threads(2), &format!("{command} melt.toml --quiet"));
+        let summary: serde_json::Value = serde_json::from_str(&workdir.read("out/summary.json")).unwrap();
+        let per_step = |key: &str| summary[key].as_f64().unwrap() / (4.0 * 2.0);
+        let call = "predict melt.toml --ranks 2 --machine machine.toml --backends p2p --measured out/summary.json --output predicted";
+        let said = workdir.succeed(Start::Plain, call);
+        assert_eq!(said.stderr, "");
+        assert_eq!(workdir.files("predicted"), ["predict.csv", "predict.svg", "scenario.toml"]);
+        let text = workdir.read("predicted/predict.csv");
+        let columns = ["messages_per_step", "bytes_per_step", "integrate_s", "step_s", "exchange_s"];
+        let row = rows(&text, &columns).remove(0);
+        let numbers: Vec<f64> = row.split(' ').map(|number| number.parse().unwrap()).collect();
+        assert_eq!(numbers[..2], [per_step("messages_sent"), per_step("bytes_sent")], "{command}");
+        let integrate_s = summary["phases"]["integrate"]["avg_s"].as_f64().unwrap() / 4.0;
+        assert!((numbers[2] / integrate_s - 1.0).abs() < 1e-9, "{command}: {text}");
+        assert!(numbers[3] >= numbers[2] && numbers[4] > 1e-6, "{text}");
+    }
+}
+
+#[test]
+fn on_a_grid_many_ranks_are_predicted_and_what_does_not_fit_is_said() {
+    let workdir = Workdir::new(&SWAP.replace("grid = [12, 9, 8]", "grid_per_rank = [4, 4, 8]"));
+    workdir.write("machine.toml", MACHINE);
+    let call = "predict melt.toml --machine machine.toml --ranks-per-node 4";
+    let said = workdir.succeed(Start::Plain, &format!("{call} --ranks 1,4,1024 --backends p2p,shm"));
+    let rows = rows(&workdir.read("out/predict.csv"), &["backend", "ranks", "grid", "messages_per_step"]);
+    // Three fields to each of 26 neighbours, but for those two that are the rank itself; on 2 x 2 ranks some of them are the same.
+    assert_eq!(
+        rows,
+        [
+            "p2p 1 1x1x1 0.0",
+            "shm 1 1x1x1 0.0",
+            "p2p 4 2x2x1 72.0",
+            "shm 4 2x2x1 72.0",
+            "p2p 1024 32x32x1 72.0"
+        ]
+    );
+    for words in [
+        "left out on 1024 ranks, because the machine has no",
+        "--measured gives what they cost",
+        "contention",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    assert_snapshot!(error(&workdir, &format!("{call} --ranks 2 --weak"), Start::Plain), @r"
+    exit code 2
+    error: --weak is for scenarios of particles, and this one has a grid: `grid_per_rank` makes a grid grow with the ranks
+    ");
+    assert_snapshot!(error(&workdir, &format!("{call} --ranks 2 --shells all"), Start::Plain), @r"
+    exit code 2
+    error: --shells is for scenarios of particles, and this one has a grid
+    ");
+    workdir.succeed(Start::Threads(2), "stencil melt.toml --quiet --set stencil.fields=2");
+    let measured = format!("{call} --ranks 2 --measured out/summary.json --output elsewhere");
+    assert_snapshot!(error(&workdir, &measured, Start::Plain), @r"
+    exit code 2
+    error: out/summary.json is of `swap` with 2 fields, but the scenario of `swap` with 3
+    ");
+    workdir.succeed(Start::Plain, "stencil melt.toml --quiet");
+    assert_snapshot!(error(&workdir, &measured, Start::Plain), @r"
+    exit code 2
+    error: out/summary.json: nothing was sent there: take a run on 2 ranks or more
+    ");
+    let particles = self::workdir();
+    let call = "predict melt.toml --ranks 2 --machine machine.toml --measured summary.json";
+    assert_snapshot!(error(&particles, call, Start::Plain), @r"
+    exit code 2
+    error: --measured is for scenarios with a grid, and this one has particles
+    ");
+}

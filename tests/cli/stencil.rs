@@ -19,6 +19,8 @@ decomposition = "2d"
 thermo = { every = 3 }
 "#;
 
+const LBM: &str = "[lbm]\ngrid = [12, 8, 8]\nviscosity = 0.05\nsteps = 6\n";
+
 const TVD: &str =
     "[stencil]\nkind = \"tvd\"\ngrid = [12, 10, 8]\nfields = 2\ncourant = [0.5, -0.3, 0.2]\nsteps = 8\n";
 const POISSON: &str =
@@ -49,6 +51,32 @@ fn all_starts_give_the_same_bits() {
         });
         let first = outcomes.next().unwrap();
         assert!(outcomes.all(|other| other == first), "{scenario}");
+    }
+}
+
+#[test]
+fn timelines_of_runs_and_strategies() {
+    for (scenario, command, kind) in [(SWAP, "stencil", "swap"), (LBM, "lbm", "lbm")] {
+        let workdir = Workdir::new(scenario);
+        let said = workdir.succeed(Start::Threads(2), &format!("{command} melt.toml --trace t.json"));
+        assert!(said.stdout.contains("Timeline: "), "{}", said.stdout);
+        let summary = workdir.succeed(Start::Plain, "trace-summary t.json").stdout;
+        let head = format!("2 ranks, {kind} local direct, 6 steps; clocks within ");
+        assert!(summary.starts_with(&head), "{summary}");
+        // Each rank has written its messages, and waited for those of the other.
+        assert!(summary.contains("Who waited for whom") && summary.contains("integrate"), "{summary}");
+        let refused = error(&workdir, &format!("{command} melt.toml --trace out/summary.json"), Start::Plain);
+        assert!(refused.contains("exit code 2"), "{refused}");
+    }
+    if p2p_available() {
+        let workdir = Workdir::new(SWAP);
+        let call = "compare melt.toml --repeat 1 --steps 6 --backends p2p,rma-fence --trace t.json";
+        workdir.succeed(Start::Mpirun(2), call);
+        for backend in ["p2p", "rma-fence"] {
+            let call = format!("trace-summary t-{backend}-direct.json");
+            let summary = workdir.succeed(Start::Plain, &call).stdout;
+            assert!(summary.starts_with(&format!("2 ranks, swap {backend} direct, 6 steps; ")), "{summary}");
+        }
     }
 }
 

@@ -40,6 +40,7 @@ mod layout;
 pub mod lbm;
 mod real;
 mod resume;
+mod schedule;
 pub mod stencil;
 pub mod total;
 
@@ -51,3 +52,4 @@ pub use halo::{Halo, HaloOptions, HaloPlan, Messages, Neighbours, Transfer};
 pub use layout::{Bounds, Layout, Region, Span};
 pub use real::Real;
 pub use resume::Resumable;
+pub use schedule::{Beside, Exchanged, Schedule};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{ScenarioArgs, wall_time};
+use super::{ScenarioArgs, TraceArgs, wall_time};
 use crate::output::ProgressMode;
 
 /// Arguments of `stencil` and `lbm`.
@@ -26,6 +26,9 @@ pub struct GridArgs {
     /// Progress bar on standard error
     #[arg(long, value_enum, default_value_t)]
     pub progress: ProgressMode,
+    /// The timeline.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// Go on from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,

@@ -44,7 +44,8 @@ Exit codes: 0 all well, 1 a strategy gave wrong forces, 2 bad input, 3 a strateg
 pub(super) const BENCH_HELP: &str = "\
 roundtrip    a message from rank 0 to its partner and back
 bandwidth    64 messages one way at a time, fewer above 1 MiB
-sync26       every rank with its 26 neighbours on a torus, with copies
+sync26       every rank with its 26 neighbours on a torus of three dimensions, with copies; `rma-notify-strict` reads its flags by calls
+sync8        the same with the 8 neighbours in two dimensions
 overlap      with both neighbours of a ring: communication, computation of the same length, both, both with calls that drive progress
 barrier      all ranks wait for each other
 allreduce    the maximum of all ranks, and their sum without rounding
@@ -61,7 +62,8 @@ elementwise  a put of each number and one flush, or one put of all
 
 Transports are used through the contexts of a run; from `passive` on, and in the rows `put` (put, flush, flag, both ways) and `get` (get, flush) of `roundtrip`, MPI's calls \
 are used as they are. Messages stay in the transport's memory as they are; in rows named `-copied` they are \
-copied from private memory and into private memory, so that all transports move the same. Contents are verified before and after.
+copied from private memory and into private memory, so that all transports move the same. Contents are verified before and after. \
+Pairs of ranks are rank 0 and the nearest one on its node (inside; where each rank is bound to a core complex, on rank 0's), on another complex (across), and on another node (between).
 
 A sample is a loop of at least 20 ms, its time that of the slowest rank; a tenth is warm-up. Where --budget does not suffice, there are fewer \
 than 30 samples, but at least 5, then of shorter loops; small messages and p2p come first, and what there is no time for is skipped. Exit codes: 0 all well, 1 wrong contents, 2 bad input, 3 a transport failed or timed out.";
@@ -84,6 +86,8 @@ pub(super) const PREDICT_HELP: &str = "\
 The partition and the halo plan of every rank are those that `run` would make, so messages and bytes are exact (above 10,000,000 \
 particles: for the mean number of particles per cell). What messages and computation cost stands in machine.toml. Some steps are then \
 played event by event: when every rank has packed, what each message takes, who waits for whom.
+
+Of a scenario with a grid messages and bytes are exact too; what its nodes cost is from the phases of a run (--measured).
 
 Files: predict.csv, predict.svg, scenario.toml.
 Exit codes: 0 all well, 2 bad input.";
@@ -291,6 +295,9 @@ pub struct PredictArgs {
     /// What messages and computation cost (TOML)
     #[arg(long, value_name = "FILE")]
     pub machine: PathBuf,
+    /// Of a scenario with a grid: summary.json of a run of it on 2 ranks or more, for what computing and packing cost
+    #[arg(long, value_name = "FILE")]
+    pub measured: Option<PathBuf>,
     /// Ranks on a node [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,

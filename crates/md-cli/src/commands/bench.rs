@@ -7,7 +7,8 @@ use std::time::Duration;
 use md_comm::Backend;
 use md_comm::monitor::{Heartbeat, Monitor};
 use md_lab::bench::{
-    self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, picture, samples_csv, table,
+    self, ALL, Benchmark, Ground, Machine, Row, Settings, bench_csv, core_complexes, picture, samples_csv,
+    table,
 };
 use md_lab::compare::Status;
 use md_lab::plot::Picture;
@@ -129,6 +130,7 @@ pub fn bench(
             sizes: Some(sizes).filter(|sizes| !sizes.is_empty()),
             has_calls: wanted.calls == Calls::Measured && transports.has_calls(),
             nodes: transports.nodes()?,
+            complexes: core_complexes(agreement)?,
         },
         machine: Machine::of(agreement, host, env!("CARGO_PKG_VERSION"))?,
         memory: memory::available_to_all(agreement)?,

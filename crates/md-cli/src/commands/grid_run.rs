@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use md_comm::World;
 use md_engine::{Phase, RankTiming, Timings};
 use md_grid::{Application, Decomposition, application};
+use md_lab::trace::TracedWorld;
 use serde_json::{Map, Value};
 
+use super::timeline::write_timeline;
 use super::{ROOT, note_lock, open_on_root, rma_component, warn_of_crowding};
 use crate::args::GridArgs;
 use crate::checkpoint::{self, Checkpoints, Resumed, SavedNodes};
@@ -94,6 +96,8 @@ impl<A: ?Sized> Extension<A> for NoExtension {
 /// What a run is made of, on this rank.
 pub(super) struct GridJob<'r, M> {
     pub world: &'r dyn World,
+    /// The same, where a timeline is wanted.
+    pub traced: Option<&'r TracedWorld<'r>>,
     pub inputs: &'r GridInputs<M>,
     pub decomposition: &'r Decomposition,
     /// With the steps that are wanted.
@@ -111,12 +115,13 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     mut app: Box<A>,
     extend: impl FnOnce(Option<&OutputDirectory>, Option<&Resumed>) -> Result<E, RunError>,
 ) -> Result<(), RunError> {
-    let GridJob { world, inputs, decomposition, context, args, early_end } = job;
+    let GridJob { world, traced, inputs, decomposition, context, args, early_end } = job;
     let world = *world;
     // Whether a run can go on is known before the outputs of the one before it are touched.
     let resumed = job.resume(&mut *app)?;
     let resumed = resumed.as_ref();
-    let directory = open_on_root(world, || output_directory(inputs, resumed))?;
+    let elsewhere: Vec<PathBuf> = args.trace.trace.iter().cloned().collect();
+    let directory = open_on_root(world, || output_directory(inputs, resumed, &elsewhere))?;
     let crowding = warn_of_crowding(world, context.threads)?;
     let extension = extend(directory.as_ref(), resumed)?;
     early_end.listen();
@@ -124,8 +129,11 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
         let directory = directory.as_ref().ok_or(RunError::OutputElsewhere)?;
         Ok::<_, RunError>(Console::open(directory, app.columns(), context, args, resumed)?)
     };
-    let console = open_on_root(world, console)?;
+    let mut console = open_on_root(world, console)?;
+    let timeline = console.as_mut().and_then(|console| console.timeline.take());
     let sent_before = app.traffic();
+    let watch = |traced: &TracedWorld| traced.start(|observer| app.clock().observe(observer));
+    traced.map_or(Ok(()), watch)?;
     let mut steps = Steps {
         world,
         early_end,
@@ -136,6 +144,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
         span: job.span(resumed),
     };
     let End { done, ended, ends } = steps.run(&mut *app)?;
+    traced.map_or(Ok(()), TracedWorld::stop)?;
     let made = done - steps.span.first;
     let Steps { console, mut extension, .. } = steps;
     let timing = application::timing(&mut *app, made, sent_before);
@@ -143,6 +152,8 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
     let ranks = timing.gather(ROOT, world)?;
     extension.measure(&*app)?;
     let fingerprint = application::fingerprint(&*app, world, decomposition)?;
+    let made_context = GridContext { steps: made, ..context.clone() };
+    let timeline = write_timeline(*traced, timeline, &made_context, done)?;
     if let Some((console, directory)) = console.zip(directory) {
         let facts = GridFacts {
             wall_s: timings.phase(Phase::Total).seconds.max,
@@ -158,8 +169,7 @@ pub(super) fn run<M: GridModel, A: Application + ?Sized, E: Extension<A>>(
             more: extension.summary(&*app, &timings),
             git: env!("MD_GIT"),
         };
-        let context = GridContext { steps: made, ..context.clone() };
-        conclude(&directory, console, &timings, &ranks, &context, &facts)?;
+        conclude(&directory, console, (&timings, &ranks), &made_context, &facts, timeline)?;
     }
     extension.finish()?;
     let shortfall = app.shortfall();
@@ -217,15 +227,17 @@ fn note_resumption(resumed: &Resumed) {
     }
 }
 
-/// The directory of the scenario's results, with the effective scenario in it.
+/// The directory of the scenario's results, with the effective scenario in it; other results go elsewhere.
 pub(super) fn output_directory<M: GridModel>(
     inputs: &GridInputs<M>,
     resumed: Option<&Resumed>,
+    elsewhere: &[PathBuf],
 ) -> Result<OutputDirectory, OutputError> {
     let effective = effective_toml(&inputs.scenario);
     let read: &Path = &inputs.path;
     let path = &inputs.scenario.output().directory;
-    let results = ResultFiles { going_on: resumed.map(GoingOn::from), ..ResultFiles::default() };
+    let going_on = resumed.map(GoingOn::from);
+    let results = ResultFiles { going_on, elsewhere, ..ResultFiles::default() };
     let directory = OutputDirectory::for_scenario(path, &results, &[read], effective.as_bytes())?;
     note_lock(&directory);
     Ok(directory)
@@ -235,10 +247,10 @@ pub(super) fn output_directory<M: GridModel>(
 fn conclude(
     directory: &OutputDirectory,
     Console { mut screen, progress, thermo, .. }: Console,
-    timings: &Timings,
-    ranks: &[RankTiming],
+    (timings, ranks): (&Timings, &[RankTiming]),
     context: &GridContext,
     facts: &GridFacts,
+    timeline: Result<String, OutputError>,
 ) -> Result<(), OutputError> {
     progress.finish();
     directory.write_whole(KnownFile::TIMING, &timing_csv(timings, context)?)?;
@@ -246,7 +258,9 @@ fn conclude(
     directory.write_whole(KnownFile::SUMMARY, &summary_json(timings, context, facts)?)?;
     thermo.finish()?;
     directory.finish()?;
+    let timeline = timeline?;
     screen.print(&report(timings, context, facts));
+    screen.print(&timeline);
     screen.finish()
 }
 

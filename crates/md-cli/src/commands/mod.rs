@@ -17,9 +17,11 @@ pub mod minimise;
 pub mod partition;
 pub mod plot;
 pub mod predict;
+pub mod predict_grid;
 pub mod run;
 pub mod stencil;
 pub mod sweep;
+mod timeline;
 pub mod trace_summary;
 
 use std::fs;

@@ -1,6 +1,7 @@
 //! `md-cli predict`: the time of a step on any number of ranks.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use md_comm::Backend;
 use md_lab::machine::Machine;
@@ -9,7 +10,7 @@ use md_lab::plot::Picture;
 use md_lab::predict::{Placement, Request, Scaling, chart, predict_csv, table};
 
 use super::compare::Choices;
-use super::planning_directory;
+use super::{planning_directory, refused};
 use crate::args::PredictArgs;
 use crate::error::RunError;
 use crate::inputs::Inputs;
@@ -20,8 +21,8 @@ use crate::{memory, setup};
 
 /// What a user has chosen by name.
 pub struct Wish {
-    choices: Choices,
-    placement: Placement,
+    pub(super) choices: Choices,
+    pub(super) placement: Placement,
 }
 
 impl Wish {
@@ -50,9 +51,12 @@ impl Wish {
 /// # Errors
 /// See [`RunError`].
 pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<(), RunError> {
-    let name = args.machine.display().to_string();
-    let unreadable = |reason| RunError::Unreadable { path: name.clone(), reason };
-    let machine = Machine::read(&name, &read_text(&args.machine, "machine").map_err(unreadable)?)?;
+    if args.measured.is_some() {
+        return Err(refused(
+            "--measured is for scenarios with a grid, and this one has particles".to_owned(),
+        ));
+    }
+    let machine = read_machine(&args.machine)?;
     inputs.beside.push(args.machine.clone());
     // Every number of ranks has a grid of its own.
     let mut scenario = inputs.scenario.clone();
@@ -84,7 +88,14 @@ pub fn predict(mut inputs: Inputs, args: &PredictArgs, wish: &Wish) -> Result<()
     Ok(screen.finish()?)
 }
 
-fn each_once(ranks: &[u32]) -> Vec<usize> {
+/// What messages and computation cost.
+pub(super) fn read_machine(path: &Path) -> Result<Machine, RunError> {
+    let name = path.display().to_string();
+    let unreadable = |reason| RunError::Unreadable { path: name.clone(), reason };
+    Ok(Machine::read(&name, &read_text(path, "machine").map_err(unreadable)?)?)
+}
+
+pub(super) fn each_once(ranks: &[u32]) -> Vec<usize> {
     let mut known = BTreeSet::new();
     ranks.iter().filter(|&&ranks| known.insert(ranks)).map(|&ranks| ranks as usize).collect()
 }

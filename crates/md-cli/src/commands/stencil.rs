@@ -4,6 +4,7 @@ use md_comm::World;
 use md_grid::stencil::{self, Problem};
 
 use super::grid_run::{self, GridJob, NoExtension};
+use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
@@ -26,8 +27,10 @@ pub fn stencil(
     let problem = inputs.scenario.problem(&inputs.source, world.ranks())?;
     expect_room(inputs, &problem, memory::available_to_all(world)?)?;
     let context = context(world, &inputs.scenario, &problem);
-    let decomposition = &problem.decomposition;
-    let job = GridJob { world, inputs, decomposition, context, args, early_end };
+    let traced = traced(world, &args.trace)?;
+    let world = traced.as_ref().map_or(world, |traced| traced);
+    let (decomposition, traced) = (&problem.decomposition, traced.as_ref());
+    let job = GridJob { world, traced, inputs, decomposition, context, args, early_end };
     grid_run::run(&job, stencil::open(world, &problem)?, |_, _| Ok(NoExtension))
 }
 

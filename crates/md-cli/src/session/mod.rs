@@ -30,6 +30,7 @@ use crate::commands::compare_grid::compare_on_grid;
 use crate::commands::fit::fit;
 use crate::commands::partition::{partition, partitions};
 use crate::commands::predict::{Wish, predict};
+use crate::commands::predict_grid::predict_on_grid;
 use crate::commands::{self, check::check};
 use crate::cores;
 use crate::early_end::{EarlyEnd, fail_in_order};
@@ -108,7 +109,11 @@ pub fn main() -> u8 {
         },
         Command::Fit(args) => fit_machine(&args),
         Command::Predict(args) => match Wish::read(&args) {
-            Ok(wish) => on_one_process(|| predict(read_alone(&args.scenario)?, &args, &wish)),
+            Ok(wish) => on_one_process(|| match read_alone(&args.scenario)? {
+                AnyInputs::Particles(inputs) => predict(*inputs, &args, &wish),
+                AnyInputs::Stencil(inputs) => predict_on_grid(&inputs, &args, &wish),
+                AnyInputs::Lbm(inputs) => predict_on_grid(&inputs, &args, &wish),
+            }),
             Err(unknown) => refuse(&unknown),
         },
         Command::Partition(args) => match partitions(&args) {

@@ -25,7 +25,7 @@ use crate::layout::Layout;
 use crate::{Field, GridError, Real};
 pub use plan::{HaloPlan, Neighbours, Transfer};
 use stage::Stage;
-pub(crate) use stage::expect_channels;
+pub(crate) use stage::{expect_channels, sent};
 
 /// How components share messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

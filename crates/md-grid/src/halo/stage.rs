@@ -210,6 +210,25 @@ fn messages(transfers: &[Transfer], layout: &Layout, how: Messages) -> Result<Ve
     Ok(messages)
 }
 
+/// What a rank sends by some transfers: to whom, and how many numbers.
+///
+/// # Errors
+/// [`GridError::Shape`] for a box that lies outside.
+pub(crate) fn sent(
+    transfers: &[Transfer],
+    layout: &Layout,
+    how: Messages,
+    decomposition: &Decomposition,
+    rank: Rank,
+) -> Result<Vec<(Rank, usize)>, GridError> {
+    let messages = messages(transfers, layout, how)?;
+    let message = |message: &Message| {
+        let peer = decomposition.neighbour(rank, message.towards).filter(|&peer| peer != rank)?;
+        Some((peer, pack::numbers(&message.parts, |part| part.read)))
+    };
+    Ok(messages.iter().filter_map(message).collect())
+}
+
 /// The edges of a rank and what they carry. What goes to a neighbour and what comes from it share an edge.
 fn edges(messages: &[Message], decomposition: &Decomposition, rank: Rank) -> (Vec<Edge>, Vec<Carried>) {
     let other = |towards: Offset| decomposition.neighbour(rank, towards).filter(|&peer| peer != rank);

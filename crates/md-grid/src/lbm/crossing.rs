@@ -10,7 +10,8 @@
 //! ```
 
 use super::d3q19::{POPULATIONS, VELOCITIES};
-use crate::{HaloPlan, Offset, Region, Span, Transfer};
+use super::nodes::Overlap;
+use crate::{Beside, Decomposition, Exchanged, HaloPlan, Messages, Offset, Region, Schedule, Span, Transfer};
 
 /// The order in which populations leave.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,6 +29,23 @@ pub enum Crossing {
 }
 
 impl Crossing {
+    /// What a step exchanges, while what has no neighbours on other ranks is computed, where that is wanted. The single grid's steps
+    /// take turns in sending it this way and the other.
+    pub fn schedule(
+        self,
+        decomposition: Decomposition,
+        messages: Messages,
+        number_bytes: usize,
+        overlap: Overlap,
+    ) -> Schedule {
+        let beside = match overlap {
+            Overlap::InnerNodes => Beside::InnerNodes(1.0),
+            Overlap::Nothing => Beside::Nothing,
+        };
+        let exchanges = vec![Exchanged { plan: self.scatter(), beside }];
+        Schedule { decomposition, depth: [1; 3], messages, number_bytes, exchanges, sums: 0 }
+    }
+
     /// From ghosts to the nodes that own them.
     pub(super) fn scatter(self) -> HaloPlan {
         match self {

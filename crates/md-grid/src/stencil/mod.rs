@@ -21,13 +21,57 @@ mod tests;
 mod tvd;
 
 use md_comm::World;
+use md_engine::Overlap;
 
 use crate::GridError;
 use crate::application::Application;
+use crate::schedule::{Beside, Exchanged, Schedule};
 use poisson::Poisson;
 pub use problem::{Compute, Kind, Precision, Problem};
 use swap::Swap;
 use tvd::Tvd;
+
+/// What a step of a problem exchanges and computes.
+///
+/// # Errors
+/// [`GridError::Shape`] where grid, ranks and halo do not fit together.
+pub fn schedule(problem: &Problem) -> Result<Schedule, GridError> {
+    /// Of the work of an iteration, the operator's; vectors are the rest.
+    const OPERATOR: f64 = 0.5;
+    /// Of the work of a sweep, the fluxes'.
+    const FLUXES: f64 = 0.5;
+    let beside = |beside: Beside| if problem.overlap == Overlap::On { beside } else { Beside::Nothing };
+    let (depth, exchanges, sums) = match problem.kind {
+        Kind::Swap { fields, neighbours, .. } => {
+            let depth = problem.depth(problem.kind.depth())?;
+            let plan = swap::plan(problem, depth, fields, neighbours);
+            (depth, vec![Exchanged { plan, beside: Beside::Nothing }], 0)
+        }
+        Kind::Tvd { fields, courant } => {
+            let depth = tvd::depth(problem, courant)?;
+            let axes: Vec<usize> = (0..3).filter(|&axis| depth[axis] > 0).collect();
+            let components: Vec<usize> = (0..fields).collect();
+            let share = FLUXES / axes.len().max(1) as f64;
+            let sweep = |&axis: &usize| {
+                let [tracers, fluxes] = tvd::plans(axis, &components);
+                [(tracers, Beside::Nothing), (fluxes, beside(Beside::Share(share)))]
+            };
+            let exchanges = axes.iter().flat_map(sweep);
+            (depth, exchanges.map(|(plan, beside)| Exchanged { plan, beside }).collect(), 0)
+        }
+        Kind::Poisson { .. } => {
+            let depth = poisson::depth(problem)?;
+            let beside = beside(Beside::InnerNodes(OPERATOR));
+            (depth, vec![Exchanged { plan: poisson::plan(depth), beside }], 2)
+        }
+    };
+    let number_bytes = match problem.precision {
+        Precision::Double => size_of::<f64>(),
+        Precision::Single => size_of::<f32>(),
+    };
+    let (decomposition, messages) = (problem.decomposition, problem.messages);
+    Ok(Schedule { decomposition, depth, messages, number_bytes, exchanges, sums })
+}
 
 /// Sets up one rank of a problem. *Collective.*
 ///

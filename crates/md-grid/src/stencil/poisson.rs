@@ -54,10 +54,7 @@ impl<'w> Poisson<'w> {
         }
         problem.expect_equations()?;
         let block = problem.decomposition.block(world.rank());
-        let depth = problem.depth(1)?;
-        // Beyond an axis that is never cut there are ghosts too: zeros.
-        let depth =
-            [0, 1, 2].map(|axis| depth[axis].max(usize::from(problem.decomposition.nodes()[axis] > 1)));
+        let depth = depth(problem)?;
         let layout = Layout::new(block.size, depth)?;
         let field = |place| Field::<f64>::at(place, layout, 1);
         let (mut exact, mut residual) = (field(Place::Id)?, field(Place::Velocity)?);
@@ -70,7 +67,7 @@ impl<'w> Poisson<'w> {
         residual.fill_own(|_, node| superposition(&waves, node, |eigenvalue| eigenvalue));
         let nodes = problem.nodes();
         let norm2 = total::dot(world, nodes, pairs(&residual, &residual))?;
-        let plan = HaloPlan::direct(depth, Neighbours::Faces, &[0]);
+        let plan = plan(depth);
         let options =
             HaloOptions { name: "direction", messages: problem.messages, buffering: problem.buffering };
         let mut direction = field(Place::Position)?;
@@ -126,6 +123,17 @@ impl<'w> Poisson<'w> {
         }
         Ok(())
     }
+}
+
+/// Layers of ghosts. Beyond an axis that is never cut there are some too: zeros.
+pub(super) fn depth(problem: &Problem) -> Result<[usize; 3], GridError> {
+    let depth = problem.depth(1)?;
+    Ok([0, 1, 2].map(|axis| depth[axis].max(usize::from(problem.decomposition.nodes()[axis] > 1))))
+}
+
+/// What an iteration exchanges.
+pub(super) fn plan(depth: [usize; 3]) -> HaloPlan {
+    HaloPlan::direct(depth, Neighbours::Faces, &[0])
 }
 
 /// The sum over all waves of their product times `factor` of their eigenvalue, the higher ones weaker.

@@ -41,11 +41,7 @@ impl<'w, T: Real> Swap<'w, T> {
     ) -> Result<Self, GridError> {
         let block = problem.decomposition.block(world.rank());
         let layout = Layout::new(block.size, problem.depth(problem.kind.depth())?)?;
-        let components: Vec<usize> = (0..fields).collect();
-        let plan = match problem.exchange {
-            ExchangePattern::Direct => HaloPlan::direct(layout.depth(), neighbours, &components),
-            ExchangePattern::Staged => HaloPlan::staged(layout.depth(), &components),
-        };
+        let plan = plan(problem, layout.depth(), fields, neighbours);
         let options =
             HaloOptions { name: "fields", messages: problem.messages, buffering: problem.buffering };
         let mut field = Field::at(Place::Position, layout, fields)?;
@@ -94,6 +90,15 @@ impl<'w, T: Real> Swap<'w, T> {
                 old[row.clone()].copy_from_slice(&new[row]);
             }
         }
+    }
+}
+
+/// What a step exchanges.
+pub(super) fn plan(problem: &Problem, depth: [usize; 3], fields: usize, neighbours: Neighbours) -> HaloPlan {
+    let components: Vec<usize> = (0..fields).collect();
+    match problem.exchange {
+        ExchangePattern::Direct => HaloPlan::direct(depth, neighbours, &components),
+        ExchangePattern::Staged => HaloPlan::staged(depth, &components),
     }
 }
 

@@ -69,21 +69,20 @@ impl<'w, T: Real> Tvd<'w, T> {
         let decomposition = problem.decomposition;
         expect_courant(&decomposition, courant)?;
         let block = decomposition.block(world.rank());
-        let depth = problem.depth(DEPTH)?;
-        let depth = [0, 1, 2].map(|axis| if courant[axis] == 0.0 { 0 } else { depth[axis] });
+        let depth = depth(problem, courant)?;
         let layout = Layout::new(block.size, depth)?;
         let components: Vec<usize> = (0..fields).collect();
         let sweep = |axis: usize| {
-            let open = |name, transfers| {
-                let plan = HaloPlan { stages: vec![transfers] };
+            let [both_ways, backwards] = plans(axis, &components);
+            let open = |name, plan: HaloPlan| {
                 let options = HaloOptions { name, messages: problem.messages, buffering: problem.buffering };
                 Halo::open(world, &decomposition, layout, &plan, options)
             };
             Ok::<_, GridError>(Sweep {
                 axis,
                 courant: T::from_f64(courant[axis]),
-                tracers: open("tracers", both_ways(axis, &components))?,
-                fluxes: open("fluxes", vec![backwards(axis, &components)])?,
+                tracers: open("tracers", both_ways)?,
+                fluxes: open("fluxes", backwards)?,
             })
         };
         let axes = (0..3).filter(|&axis| depth[axis] > 0);
@@ -190,6 +189,18 @@ fn expect_courant(decomposition: &Decomposition, courant: [f64; 3]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Layers of ghosts: along axes that tracers move along.
+pub(super) fn depth(problem: &Problem, courant: [f64; 3]) -> Result<[usize; 3], GridError> {
+    let depth = problem.depth(DEPTH)?;
+    Ok([0, 1, 2].map(|axis| if courant[axis] == 0.0 { 0 } else { depth[axis] }))
+}
+
+/// What a sweep along an axis exchanges: tracers, then fluxes.
+pub(super) fn plans(axis: usize, components: &[usize]) -> [HaloPlan; 2] {
+    [both_ways(axis, components), vec![backwards(axis, components)]]
+        .map(|transfers| HaloPlan { stages: vec![transfers] })
 }
 
 /// Tracers to both neighbours along an axis.

@@ -4,7 +4,7 @@ use md_comm::Buffering;
 
 use super::line::{Line, spec};
 use super::series::{Series, parts};
-use super::torus::{self, NEIGHBOURS};
+use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
@@ -30,7 +30,7 @@ impl Benchmark for Creation {
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
-        let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
+        let edges = Torus::Three.edges(world.rank(), world.ranks(), case.bytes);
         let spec = spec(edges, Buffering::Double);
         let samples_s = sample_in_turn(world, 1, effort, |_, iterations| {
             (0..iterations)

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::ROOT;
 
 /// Columns of [`Machine`].
-pub(super) const COLUMNS: &str = "mpi_library,host,cpu,binding,date,version";
+pub(super) const COLUMNS: &str = "mpi_library,host,version,cpu,binding,date";
 
 /// Where and when something was measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -18,14 +18,14 @@ pub struct Machine {
     pub mpi_library: String,
     /// Name of rank 0's.
     pub host: String,
+    /// Of md.
+    pub version: String,
     /// Model of rank 0's processor.
     pub cpu: String,
     /// The hardware threads that each rank may use, on rank 0.
     pub binding: String,
     /// Day and time, UTC.
     pub date: String,
-    /// Of md.
-    pub version: String,
 }
 
 impl Machine {
@@ -47,6 +47,39 @@ impl Machine {
             version: version.to_owned(),
         })
     }
+}
+
+/// Core complex of each rank, by the first hardware thread of those that share its last cache; `None` of a rank that may run on several, and
+/// where nothing tells. Ranks that are threads of a process have the process's. *Collective.*
+///
+/// # Errors
+/// Communication.
+pub fn core_complexes(world: &dyn World) -> Result<Vec<Option<usize>>, CommError> {
+    let mut all = vec![0.0; world.ranks()];
+    all[world.rank()] = own_complex().map_or(0.0, |first| 1.0 + first as f64);
+    world.max(&mut all)?;
+    Ok(all.into_iter().map(|it| (it > 0.0).then_some(it as usize - usize::from(it > 0.0))).collect())
+}
+
+fn own_complex() -> Option<usize> {
+    let allowed = numbers(&entry("/proc/self/status", "Cpus_allowed_list"))?;
+    let caches = format!("/sys/devices/system/cpu/cpu{}/cache", allowed.first()?);
+    let shared = |level: usize| read_to_string(format!("{caches}/index{level}/shared_cpu_list")).ok();
+    // The last level has the highest number.
+    let last = (0..).map_while(shared).last()?;
+    let complex = numbers(last.trim())?;
+    allowed.iter().all(|thread| complex.contains(thread)).then(|| complex[0])
+}
+
+/// `0-2,8` as numbers; `None` of what is no such list.
+fn numbers(list: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for range in list.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let [first, last]: [Option<usize>; 2] = [first, last].map(|number| number.parse().ok());
+        all.extend(first?..=last?);
+    }
+    (!all.is_empty()).then_some(all)
 }
 
 /// What stands behind the colon of the first line with this name.
@@ -72,6 +105,12 @@ fn date(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_hardware_threads() {
+        assert_eq!(numbers("0-2,8,10-11"), Some(vec![0, 1, 2, 8, 10, 11]));
+        assert_eq!(["", "unknown", "3-1", "1-"].map(numbers), [None, None, None, None]);
+    }
 
     #[test]
     fn dates() {

@@ -8,6 +8,7 @@ mod copy;
 mod creation;
 #[cfg(feature = "mpi")]
 mod elementwise;
+mod ground;
 mod line;
 mod machine;
 mod negotiation;
@@ -29,7 +30,7 @@ mod rows;
 mod series;
 #[cfg(feature = "mpi")]
 mod strided;
-mod sync26;
+mod sync;
 mod torus;
 mod wakeup;
 
@@ -38,22 +39,25 @@ use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use md_comm::monitor::Heartbeat;
-use md_comm::{Backend, Blocking, CommError, Rank, RmaOptions, World};
+use md_comm::{CommError, World};
 
 use crate::compare::{Exclusion, Problem, Status, agree};
 use crate::sampling::Effort;
 use crate::{Transports, in_words, name_of};
 pub use copy::copy_bytes_per_s;
-pub use machine::Machine;
+pub use ground::{Case, Distance, Ground, Mechanism};
+pub use machine::{Machine, core_complexes};
 pub use picture::picture;
 pub use rows::{Row, bench_csv, samples_csv, table};
 use series::Series;
+use torus::Torus;
 
 /// All benchmarks, in the order in which they run.
 pub static ALL: &[&dyn Benchmark] = &[
     &roundtrip::Roundtrip,
     &bandwidth::Bandwidth,
-    &sync26::Sync26,
+    &sync::Sync(Torus::Three),
+    &sync::Sync(Torus::Two),
     &overlap::Overlap,
     &barrier::Barrier,
     &allreduce::Allreduce,
@@ -91,7 +95,7 @@ pub trait Benchmark: Sync {
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem>;
 
     /// Seconds without which it is not worth to begin.
-    fn least_s(&self) -> f64 {
+    fn least_s(&self, _: &Case) -> f64 {
         0.0
     }
 
@@ -110,127 +114,6 @@ pub struct Stage<'s> {
     pub transports: &'s dyn Transports,
     /// For the whole case.
     pub effort: Effort,
-}
-
-/// What moves the data of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mechanism {
-    /// Contexts over a transport.
-    Context(Backend),
-    /// Something else.
-    Other(&'static str),
-}
-
-impl Mechanism {
-    /// In tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Context(backend) => backend.name(),
-            Self::Other(name) => name,
-        }
-    }
-
-    /// Its place in the order of measurement: two-sided messages first; last what can stand still in the library.
-    fn turn(self) -> Option<usize> {
-        match self {
-            Self::Context(Backend::P2p | Backend::Local) => None,
-            Self::Context(backend) => Blocking::ALL.iter().position(|&group| group == backend.blocking()),
-            Self::Other(_) => Some(0),
-        }
-    }
-}
-
-/// How far the ranks of a case are from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Distance {
-    /// There is one rank.
-    Own,
-    /// On one node.
-    Inside,
-    /// On two nodes.
-    Between,
-    /// Some on one node and some on others.
-    Mixed,
-}
-
-/// Where benchmarks run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ground {
-    /// The transports that are wanted.
-    pub backends: Vec<Backend>,
-    /// The sizes that are wanted, bytes; `None`: the benchmark's own.
-    pub sizes: Option<Vec<usize>>,
-    /// Whether MPI's own calls are measured beside transports.
-    pub has_calls: bool,
-    /// Node of each rank, by its lowest rank.
-    pub nodes: Vec<Rank>,
-}
-
-impl Ground {
-    /// Every transport with every size.
-    fn each(&self, own_sizes: &[usize], distance: Distance, peer: Rank) -> Vec<Case> {
-        let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
-        let with = |&backend: &Backend| {
-            let mechanism = Mechanism::Context(backend);
-            sizes.iter().map(move |&bytes| Case { mechanism, bytes, distance, peer })
-        };
-        self.backends.iter().flat_map(with).collect()
-    }
-
-    /// Something of all ranks that does not depend on the transport.
-    fn once(&self, name: &'static str, sizes: &[usize]) -> Vec<Case> {
-        let (mechanism, distance) = (Mechanism::Other(name), self.distance());
-        sizes.iter().map(|&bytes| Case { mechanism, bytes, distance, peer: 0 }).collect()
-    }
-
-    /// Calls of MPI's own between rank 0 and its partners.
-    #[cfg(feature = "mpi")]
-    fn plain(&self, names: &[&'static str], own_sizes: &[usize]) -> Vec<Case> {
-        let sizes = self.sizes.as_deref().unwrap_or(own_sizes);
-        let partners = self.partners();
-        let cases = |&name: &&'static str| {
-            let mechanism = Mechanism::Other(name);
-            let with = move |(peer, distance)| {
-                sizes.iter().map(move |&bytes| Case { mechanism, bytes, distance, peer })
-            };
-            partners.clone().into_iter().flat_map(with)
-        };
-        names.iter().flat_map(cases).collect()
-    }
-
-    /// Of all ranks.
-    fn distance(&self) -> Distance {
-        match &self.nodes[..] {
-            [_] => Distance::Own,
-            [first, others @ ..] if others.iter().all(|other| other == first) => Distance::Inside,
-            _ => Distance::Mixed,
-        }
-    }
-
-    /// Partners of rank 0: the nearest on its node and the nearest on another; itself if it is alone.
-    fn partners(&self) -> Vec<(Rank, Distance)> {
-        let nearest = |is_here: bool| {
-            (1..self.nodes.len()).find(|&rank| (self.nodes[rank] == self.nodes[0]) == is_here)
-        };
-        let inside = nearest(true).map(|rank| (rank, Distance::Inside));
-        let between = nearest(false).map(|rank| (rank, Distance::Between));
-        let found: Vec<_> = inside.into_iter().chain(between).collect();
-        if found.is_empty() { vec![(0, Distance::Own)] } else { found }
-    }
-}
-
-/// One measurement of a benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Case {
-    /// What moves the data.
-    pub mechanism: Mechanism,
-    /// Of one message.
-    pub bytes: usize,
-    /// Of the ranks.
-    pub distance: Distance,
-    /// Rank 0's partner, where there are two.
-    pub peer: Rank,
 }
 
 /// The mechanism of what the world does.
@@ -333,7 +216,7 @@ pub fn run(
         heartbeat.beat();
         let mut left_s = [settings.budget.as_secs_f64() - begun.elapsed().as_secs_f64()];
         agreement.max(&mut left_s)?;
-        if left_s[0] <= benchmark.least_s() {
+        if left_s[0] <= benchmark.least_s(case) {
             skipped += 1;
             continue;
         }
@@ -381,12 +264,9 @@ fn open(
     mechanism: Mechanism,
     timeout: Duration,
 ) -> Result<Box<dyn World + '_>, Problem> {
-    let backend = match mechanism {
-        Mechanism::Context(backend) => backend,
-        Mechanism::Other(_) => transports.backends()[0],
-    };
+    let (backend, options) = mechanism.carrier(transports.backends()[0]);
     backend.availability().map_err(Problem::unavailable)?;
-    let world = transports.world(backend, RmaOptions::default())?;
+    let world = transports.world(backend, options)?;
     world.set_watchdog(timeout);
     Ok(world)
 }

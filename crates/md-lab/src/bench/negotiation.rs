@@ -4,7 +4,7 @@ use md_comm::Buffering;
 
 use super::line::{Line, spec, verified};
 use super::series::{Series, parts};
-use super::torus::{self, NEIGHBOURS};
+use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage, creation};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
@@ -27,7 +27,7 @@ impl Benchmark for Negotiation {
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let Stage { world, effort, .. } = *stage;
-        let edges = torus::edges(world.rank(), world.ranks(), case.bytes);
+        let edges = Torus::Three.edges(world.rank(), world.ranks(), case.bytes);
         let line = Line::open(world, spec(edges, Buffering::Double))?;
         let samples_s = verified(world, [line], |[line]| {
             sample_in_turn(world, 1, effort, |_, iterations| {

@@ -10,6 +10,7 @@ use super::series::{Series, parts};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
+use crate::statistics::Interval;
 
 /// 10^5 numbers, and 4 MB.
 const SIZES: [usize; 2] = [800_000, 4_000_000];
@@ -45,16 +46,28 @@ impl Benchmark for Overlap {
             })
         })?;
         let mut series = parts(&PARTS, samples_s, 2.0 * case.bytes as f64);
-        let medians: Vec<f64> =
-            series.iter().filter_map(|part| Some(part.summary?.interval.median_s)).collect();
-        if let [communication, computation, ..] = medians[..] {
-            for (part, both) in series.iter_mut().zip(&medians).skip(2) {
-                let hidden = (communication + computation - both) / communication.min(computation);
-                part.note = format!("{:.0} % hidden", 100.0 * hidden);
+        let intervals: Vec<Interval> =
+            series.iter().filter_map(|part| Some(part.summary?.interval)).collect();
+        if let [communication, computation, ..] = intervals[..] {
+            for (part, both) in series.iter_mut().zip(&intervals).skip(2) {
+                part.note = hidden([communication, computation], *both);
             }
         }
         Ok(series)
     }
+}
+
+/// Which share of the shorter one was hidden when both were done at once, at least and at most, if all three medians may be anywhere in their
+/// intervals. Of what says nothing, or cannot be, that it does not.
+fn hidden(alone: [Interval; 2], both: Interval) -> String {
+    /// A wider interval tells neither that something is hidden nor that nothing is.
+    const WIDEST: f64 = 50.0;
+    let shorter_s = alone[0].median_s.min(alone[1].median_s);
+    let percent = |alone_s: [f64; 2], both_s: f64| 100.0 * (alone_s[0] + alone_s[1] - both_s) / shorter_s;
+    let low = percent(alone.map(|it| it.low_s), both.high_s);
+    let high = percent(alone.map(|it| it.high_s), both.low_s);
+    let share = format!("{low:.0} to {high:.0} % hidden");
+    if high - low > WIDEST || high < 0.0 || low > 100.0 { format!("not resolved: {share}") } else { share }
 }
 
 pub(super) fn ring(world: &dyn World, bytes: usize) -> Vec<Edge> {
@@ -111,4 +124,24 @@ fn compute(units: usize) {
         numbers.iter_mut().for_each(|number| *number = number.mul_add(0.999_999, 1e-6));
     }
     black_box(numbers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_that_noise_exceeds_are_not_resolved() {
+        let about = |median_s: f64, half_s: f64| Interval {
+            median_s,
+            low_s: median_s - half_s,
+            high_s: median_s + half_s,
+        };
+        let share = |both: f64, half_s| hidden([about(1.0, half_s), about(2.0, half_s)], about(both, half_s));
+        assert_eq!(share(2.5, 0.01), "47 to 53 % hidden");
+        assert_eq!(share(3.02, 0.01), "-5 to 1 % hidden");
+        assert_eq!(share(2.5, 0.2), "not resolved: -10 to 110 % hidden");
+        assert_eq!(share(3.5, 0.01), "not resolved: -53 to -47 % hidden");
+        assert_eq!(share(1.5, 0.01), "not resolved: 147 to 153 % hidden");
+    }
 }

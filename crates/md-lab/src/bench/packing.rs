@@ -5,7 +5,7 @@ use md_comm::mpi::{At, PlainSpec, PlainWindow};
 
 use super::plain::{allocated, content, verified};
 use super::series::{Series, parts};
-use super::torus::{self, NEIGHBOURS};
+use super::torus::{NEIGHBOURS, Torus};
 use super::{Benchmark, Case, Ground, Stage};
 use crate::compare::Problem;
 use crate::sampling::sample_in_turn;
@@ -28,9 +28,13 @@ impl Benchmark for Packing {
         ["fence", MANY_WINDOWS, PROMISES].into_iter().flat_map(|name| ground.once(name, &SIZES)).collect()
     }
 
+    fn messages(&self, _: &Case) -> usize {
+        ARRAYS * NEIGHBOURS
+    }
+
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
         let (world, bytes, message) = (stage.world, case.bytes, ARRAYS * case.bytes);
-        let edges = torus::edges(world.rank(), world.ranks(), bytes);
+        let edges = Torus::Three.edges(world.rank(), world.ranks(), bytes);
         let first = edges.iter().find(|edge| edge.receive_channel == 0).map(|edge| edge.peer);
         let name = case.mechanism.name();
         let windows = if name == MANY_WINDOWS { NEIGHBOURS } else { 1 };
@@ -40,7 +44,8 @@ impl Benchmark for Packing {
         content(world.rank()).fill(&mut private);
         let pack = |window: &mut PlainWindow| {
             for slot in window.origin(NEIGHBOURS * message)?.chunks_exact_mut(message.max(1)) {
-                for (to, from) in slot.chunks_exact_mut(bytes).zip(private.chunks_exact(bytes)) {
+                for (to, from) in slot.chunks_exact_mut(bytes.max(1)).zip(private.chunks_exact(bytes.max(1)))
+                {
                     to.copy_from_slice(from);
                 }
             }
@@ -58,7 +63,7 @@ impl Benchmark for Packing {
                     for edge in &edges {
                         let slot = usize::from(edge.send_channel);
                         let [number, start] = if windows == 1 { [0, slot * message] } else { [slot, 0] };
-                        for array in (0..message).step_by(pieces[kind]) {
+                        for array in (0..message).step_by(pieces[kind].max(1)) {
                             let from = slot * message + array;
                             let to = At { rank: edge.peer, window: number, offset: start + array };
                             window.put(from..from + pieces[kind], to)?;

@@ -6,7 +6,7 @@ use md_comm::mpi::{At, PlainWindow};
 
 use super::plain::{allocated, content, fill, verified};
 use super::series::{Series, parts};
-use super::{Benchmark, Case, Ground, Mechanism, Stage, compute_for};
+use super::{Benchmark, Case, Ground, Stage, compute_for};
 use crate::compare::Problem;
 use crate::sampling::sample_timed;
 
@@ -25,20 +25,18 @@ impl Benchmark for Passive {
     }
 
     fn cases(&self, ground: &Ground) -> Vec<Case> {
-        let case =
-            |(peer, distance)| Case { mechanism: Mechanism::Other("lock"), bytes: BYTES, distance, peer };
-        ground.partners().into_iter().map(case).collect()
+        ground.plain(&["lock"], &[BYTES])
     }
 
-    fn least_s(&self) -> f64 {
+    fn least_s(&self, _: &Case) -> f64 {
         8.0 * COMPUTATION.as_secs_f64()
     }
 
     fn run(&self, case: &Case, stage: &Stage) -> Result<Vec<Series>, Problem> {
-        let (world, peer) = (stage.world, case.peer);
+        let (world, bytes, peer) = (stage.world, case.bytes, case.peer);
         let is_target = world.rank() == peer;
         let work = |window: &mut PlainWindow| {
-            fill(window, world, BYTES)?;
+            fill(window, world, bytes)?;
             sample_timed(world, 1, stage.effort, |_, iterations| {
                 let mut waited_s = 0.0;
                 for _ in 0..iterations {
@@ -50,7 +48,7 @@ impl Benchmark for Passive {
                     compute_for(START);
                     let begun = Instant::now();
                     window.lock(peer)?;
-                    window.put(0..BYTES, At::start_of(peer))?;
+                    window.put(0..bytes, At::start_of(peer))?;
                     window.unlock(peer)?;
                     waited_s += begun.elapsed().as_secs_f64();
                 }
@@ -58,8 +56,8 @@ impl Benchmark for Passive {
             })
         };
         let right = |_: &_, own: &[u8]| Ok(!is_target || content(0).first_wrong(own).is_none());
-        let samples_s = verified(stage, allocated(BYTES), work, right)?;
-        let mut series = parts(&[""], samples_s, BYTES as f64);
+        let samples_s = verified(stage, allocated(bytes), work, right)?;
+        let mut series = parts(&[""], samples_s, bytes as f64);
         series[0].note = format!("the others compute {} ms", COMPUTATION.as_millis());
         Ok(series)
     }

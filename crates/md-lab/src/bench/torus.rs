@@ -1,34 +1,50 @@
-//! All ranks as a torus of three dimensions, each with its 26 neighbours.
+//! All ranks as a torus of two or three dimensions, each with all its neighbours.
 
 use md_comm::{Channel, Edge, Flow, Rank};
 
-/// Neighbours of a rank, itself and double ones included.
-pub(super) const NEIGHBOURS: usize = 26;
+/// Neighbours of a rank in three dimensions, itself and double ones included.
+pub(super) const NEIGHBOURS: usize = Torus::Three.neighbours();
 
-/// Ranks along each dimension, as equal as the number allows, most first.
-pub(super) fn shape(ranks: usize) -> [usize; 3] {
-    let divisors = |number: usize| (1..=number).filter(move |divisor| number.is_multiple_of(*divisor));
-    let shapes = divisors(ranks).flat_map(|x| divisors(ranks / x).map(move |y| [x, y, ranks / x / y]));
-    let sorted = shapes.filter(|[x, y, z]| x >= y && y >= z);
-    sorted.min_by_key(|[x, y, z]| x * y + y * z + x * z).unwrap_or([ranks, 1, 1])
+/// Its dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Torus {
+    Two,
+    Three,
 }
 
-/// A rank's edges to its neighbours, both ways. A message that leaves in one direction arrives from the opposite one.
-pub(super) fn edges(rank: Rank, ranks: usize, bytes: usize) -> Vec<Edge> {
-    let shape = shape(ranks);
-    let place = [rank % shape[0], rank / shape[0] % shape[1], rank / (shape[0] * shape[1])];
-    let directions: Vec<[usize; 3]> = (0..27)
-        .map(|code| [code % 3, code / 3 % 3, code / 9])
-        .filter(|direction| *direction != [1; 3])
-        .collect();
-    let edge = |(number, direction): (usize, &[usize; 3])| {
-        let along = |dim: usize| (place[dim] + direction[dim] + shape[dim] - 1) % shape[dim];
-        let peer = along(0) + shape[0] * (along(1) + shape[1] * along(2));
-        let [send_channel, receive_channel] =
-            [number, NEIGHBOURS - 1 - number].map(|number| number as Channel);
-        Edge { peer, send_channel, receive_channel, flow: Flow::Both, send_capacity: bytes }
-    };
-    directions.iter().enumerate().map(edge).collect()
+impl Torus {
+    /// Of each rank, itself and double ones included.
+    pub(super) const fn neighbours(self) -> usize {
+        match self {
+            Self::Two => 8,
+            Self::Three => 26,
+        }
+    }
+
+    /// Ranks along each dimension, as equal as the number allows, most first.
+    pub(super) fn shape(self, ranks: usize) -> [usize; 3] {
+        let divisors = |number: usize| (1..=number).filter(move |divisor| number.is_multiple_of(*divisor));
+        let shapes = divisors(ranks).flat_map(|x| divisors(ranks / x).map(move |y| [x, y, ranks / x / y]));
+        let is_sorted = |[x, y, z]: &[usize; 3]| x >= y && y >= z && (self == Self::Three || *z == 1);
+        shapes.filter(is_sorted).min_by_key(|[x, y, z]| x * y + y * z + x * z).unwrap_or([ranks, 1, 1])
+    }
+
+    /// A rank's edges to its neighbours, both ways. A message that leaves in one direction arrives from the opposite one.
+    pub(super) fn edges(self, rank: Rank, ranks: usize, bytes: usize) -> Vec<Edge> {
+        let (shape, neighbours) = (self.shape(ranks), self.neighbours());
+        let place = [rank % shape[0], rank / shape[0] % shape[1], rank / (shape[0] * shape[1])];
+        let directions = (0..27)
+            .map(|code| [code % 3, code / 3 % 3, code / 9])
+            .filter(|direction| *direction != [1; 3] && (self == Self::Three || direction[2] == 1));
+        let edge = |(number, direction): (usize, [usize; 3])| {
+            let along = |dim: usize| (place[dim] + direction[dim] + shape[dim] - 1) % shape[dim];
+            let peer = along(0) + shape[0] * (along(1) + shape[1] * along(2));
+            let [send_channel, receive_channel] =
+                [number, neighbours - 1 - number].map(|number| number as Channel);
+            Edge { peer, send_channel, receive_channel, flow: Flow::Both, send_capacity: bytes }
+        };
+        directions.enumerate().map(edge).collect()
+    }
 }
 
 #[cfg(test)]
@@ -37,7 +53,7 @@ mod tests {
 
     #[test]
     fn shapes_are_near_cubes() {
-        let shapes = [1, 2, 4, 7, 8, 12, 24, 64, 1000].map(shape);
+        let shapes = [1, 2, 4, 7, 8, 12, 24, 64, 1000].map(|ranks| Torus::Three.shape(ranks));
         let expected = [
             [1, 1, 1],
             [2, 1, 1],
@@ -50,14 +66,19 @@ mod tests {
             [10, 10, 10],
         ];
         assert_eq!(shapes, expected);
+        let flat = [1, 2, 7, 12, 64, 1000].map(|ranks| Torus::Two.shape(ranks));
+        assert_eq!(flat, [[1, 1, 1], [2, 1, 1], [7, 1, 1], [4, 3, 1], [8, 8, 1], [40, 25, 1]]);
     }
 
     #[test]
     fn every_message_has_an_edge_that_waits_for_it() {
-        for ranks in [1, 2, 3, 8, 12, 30] {
-            let all: Vec<Vec<Edge>> = (0..ranks).map(|rank| edges(rank, ranks, 8)).collect();
+        let kinds = [Torus::Two, Torus::Three];
+        for (torus, ranks) in
+            kinds.into_iter().flat_map(|torus| [1, 2, 3, 8, 12, 30].map(|ranks| (torus, ranks)))
+        {
+            let all: Vec<Vec<Edge>> = (0..ranks).map(|rank| torus.edges(rank, ranks, 8)).collect();
             for (rank, edges) in all.iter().enumerate() {
-                assert_eq!(edges.len(), NEIGHBOURS);
+                assert_eq!(edges.len(), torus.neighbours());
                 for edge in edges {
                     let waits =
                         |other: &Edge| other.peer == rank && other.receive_channel == edge.send_channel;

@@ -27,7 +27,7 @@ impl Benchmark for Wakeup {
         ground.partners().into_iter().flat_map(cases).collect()
     }
 
-    fn least_s(&self) -> f64 {
+    fn least_s(&self, _: &Case) -> f64 {
         1.0
     }
 

@@ -232,7 +232,7 @@ impl Comparison {
     }
 
     /// What the others are held against: two-sided messages as in the scenario, or with everything else as in the scenario, or
-    /// the best of them; without any, the scenario's own setting.
+    /// the best of them; without any, the scenario's own setting, or the first that was measured.
     pub fn baseline(&self) -> Option<Ranked<'_>> {
         let own = self.own.and_then(|own| self.rows.get(own));
         let ranking = self.ranking();
@@ -243,7 +243,12 @@ impl Comparison {
         }
         let is_alike =
             |ranked: &Ranked| own.is_some_and(|own| ranked.strategy.same_work(own.context.strategy));
-        two_sided.clone().find(is_alike).or_else(|| two_sided.next()).or(measured)
+        two_sided
+            .clone()
+            .find(is_alike)
+            .or_else(|| two_sided.next())
+            .or(measured)
+            .or_else(|| self.valid().next())
     }
 
     /// Whether the row is the [`Self::baseline`].

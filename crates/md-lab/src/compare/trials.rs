@@ -210,7 +210,7 @@ impl<'c> Trials<'c> {
             self.attempt(number, |subject, heartbeat| {
                 let world = TracedWorld::new(subject.world, events)?;
                 Subject { world: &world, ..subject }.simulate(heartbeat, |simulation| {
-                    world.start(simulation)?;
+                    world.start(|observer| simulation.observe_phases(observer))?;
                     measure::time_steps(simulation, &world, steps, heartbeat)?;
                     world.stop()?;
                     let written = world.write(&context, |part| {

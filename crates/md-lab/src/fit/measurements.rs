@@ -4,6 +4,10 @@ use serde::Deserialize;
 
 use crate::machine::{Distance, MachineError};
 
+/// Distances of `bench`.
+const INSIDE: &str = "inside";
+const ACROSS: &str = "across";
+
 /// A row.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Measurement {
@@ -47,15 +51,36 @@ impl Measurement {
                 None => (),
             }
         }
+        // Ranks on two core complexes stand for a node where no two on one were measured.
+        let inside: Vec<_> = rows.iter().filter(|row| row.distance == INSIDE).map(Self::subject).collect();
+        rows.retain(|row| row.distance != ACROSS || !inside.contains(&row.subject()));
         Ok(rows)
+    }
+
+    fn subject(&self) -> [String; 2] {
+        [self.benchmark.clone(), self.mechanism.clone()]
     }
 
     /// How far its ranks are apart; of some here and some there, as far as the farthest. `None` of a rank alone.
     pub(super) fn distance(&self) -> Option<Distance> {
         match self.distance.as_str() {
-            "inside" => Some(Distance::Node),
+            INSIDE | ACROSS => Some(Distance::Node),
             "between" | "mixed" => Some(Distance::Network),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_on_two_core_complexes_count_where_there_are_no_nearer_ones() {
+        let text = "benchmark,mechanism,ranks,bytes,median_s,distance\n\
+                    roundtrip,p2p,4,8,1e-6,inside\nroundtrip,p2p,4,8,2e-6,across\nroundtrip,shm,4,8,3e-6,across\n";
+        let rows = Measurement::read("bench.csv", text.as_bytes()).unwrap();
+        let found: Vec<_> = rows.iter().map(|row| (row.median_s, row.distance())).collect();
+        assert_eq!(found, [(Some(1e-6), Some(Distance::Node)), (Some(3e-6), Some(Distance::Node))]);
     }
 }

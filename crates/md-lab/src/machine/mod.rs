@@ -95,7 +95,20 @@ pub struct MessageCost {
     pub samples: u64,
 }
 
+/// Whether a fit to so many samples has a coefficient for each: its residuals are 0 and judge nothing. None are no fit, but somebody's numbers.
+fn is_unjudged(samples: u64, coefficients: u64) -> bool {
+    (1..=coefficients).contains(&samples)
+}
+
 impl MessageCost {
+    /// Of a fit: latency, and what a byte adds.
+    const COEFFICIENTS: u64 = 2;
+
+    /// Whether it was fitted to as many measurements as it has coefficients, so that nothing tells how good it is.
+    pub fn is_unjudged(&self) -> bool {
+        is_unjudged(self.samples, Self::COEFFICIENTS)
+    }
+
     /// Seconds from the beginning of sending to the arrival.
     pub fn one_way_s(&self, bytes: f64) -> f64 {
         self.latency_s + self.seconds_per_byte * bytes
@@ -214,6 +227,16 @@ pub struct ComputeCost {
 
 fn one() -> usize {
     1
+}
+
+impl ComputeCost {
+    /// Of the forces' fit: pairs, particles, cells.
+    const COEFFICIENTS: u64 = 3;
+
+    /// As [`MessageCost::is_unjudged`].
+    pub fn is_unjudged(&self) -> bool {
+        is_unjudged(self.samples, Self::COEFFICIENTS)
+    }
 }
 
 impl Machine {

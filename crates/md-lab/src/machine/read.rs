@@ -53,16 +53,25 @@ impl Machine {
         }
     }
 
-    /// As the text of a file, with as many digits as a measurement has.
+    /// As the text of a file, with as many digits as a measurement has. A comment marks fits that nothing judges.
     pub fn to_toml(&self) -> String {
         const DIGITS: usize = 5;
+        const MARK: &str = " # a coefficient for each of them: nothing tells how good the fit is";
+        let messages = self.messages.iter().map(MessageCost::is_unjudged);
+        let collectives = self.collectives.iter().map(|_| false);
+        let mut unjudged =
+            messages.chain(collectives).chain(self.computes.iter().map(ComputeCost::is_unjudged));
         // Nothing in a machine is without a form in TOML.
         let text = toml::to_string(self).unwrap_or_else(|error| format!("# {error}\n"));
+        let mut mark = |line: &str| {
+            if line.starts_with("samples = ") && unjudged.next() == Some(true) { MARK } else { "" }
+        };
         let shortened = |line: &str| {
             let (key, value) = line.split_once(" = ").filter(|(_, value)| value.contains('.'))?;
             Some(format!("{key} = {}", significant(value.parse().ok()?, DIGITS)))
         };
-        text.lines().map(|line| shortened(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+        let line = |line: &str| shortened(line).unwrap_or_else(|| line.to_owned()) + mark(line) + "\n";
+        text.lines().map(line).collect()
     }
 
     fn fault(&self) -> Option<Fault> {
@@ -269,6 +278,20 @@ force_scatter = 0.02
         let machine = Machine::read("machine.toml", TEXT).unwrap();
         assert!((machine.ranges(Backend::P2p, Distance::Node)[1].one_way_s(1e6) - 8.2e-5).abs() < 1e-12);
         assert_eq!(Machine::read("again", &machine.to_toml()), Ok(machine));
+    }
+
+    #[test]
+    fn fits_that_nothing_judges_are_marked() {
+        let fitted = TEXT
+            .replacen("seconds_per_byte = 1e-10", "seconds_per_byte = 1e-10\nsamples = 2", 1)
+            .replacen("seconds_per_byte = 8e-11", "seconds_per_byte = 8e-11\nsamples = 3", 1)
+            .replacen("force_scatter = 0.02", "force_scatter = 0.02\nsamples = 3", 1);
+        let machine = Machine::read("machine.toml", &fitted).unwrap();
+        let text = machine.to_toml();
+        let samples: Vec<&str> = text.lines().filter(|line| line.starts_with("samples")).collect();
+        let mark = "# a coefficient for each of them: nothing tells how good the fit is";
+        assert_eq!(samples, [&format!("samples = 2 {mark}"), "samples = 3", &format!("samples = 3 {mark}")]);
+        assert_eq!(Machine::read("again", &text), Ok(machine));
     }
 
     #[test]

@@ -12,6 +12,8 @@ const WIDTH: u32 = 700;
 const HEIGHT: u32 = 420;
 const COLUMNS: usize = 2;
 const LABEL_WIDTH: u32 = 80;
+/// Of a letter in the legend.
+const LETTER_WIDTH: usize = 8;
 const LINE_WIDTH: u32 = 2;
 /// Below and above what is drawn.
 const ROOM: f64 = 1.3;
@@ -74,7 +76,11 @@ fn draw_panel<B: DrawingBackend>(panel: &Panel, area: &DrawingArea<B, Shift>) ->
     let points = || panel.lines.iter().flat_map(|line| &line.points).filter(|point| is_drawn(point));
     let x = range(points().map(|point| point.0));
     let y = range(points().flat_map(|(_, value)| [value.low_s, value.high_s]));
-    let mut chart = ChartBuilder::on(area)
+    let longest = panel.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+    let legend_width = (LETTER_WIDTH * longest) as i32 + 3 * FONT_SIZE as i32;
+    let (plot, legend) = area.split_horizontally(area.dim_in_pixel().0 as i32 - legend_width);
+    draw_legend(&panel.lines, &legend)?;
+    let mut chart = ChartBuilder::on(&plot)
         .caption(&panel.title, (FONT, TITLE_SIZE))
         .margin(MARGIN)
         .x_label_area_size(3 * FONT_SIZE)
@@ -91,18 +97,25 @@ fn draw_panel<B: DrawingBackend>(panel: &Panel, area: &DrawingArea<B, Shift>) ->
         let drawn = || line.points.iter().filter(|point| is_drawn(point));
         let medians =
             PathElement::new(drawn().map(|&(x, value)| (x, value.median_s)).collect::<Vec<_>>(), style);
-        let legend = move |(x, y)| PathElement::new([(x, y), (x + FONT_SIZE as i32, y)], style);
-        chart.draw_series([medians])?.label(&line.name).legend(legend);
+        chart.draw_series([medians])?;
         let intervals =
             drawn().map(|&(x, value)| PathElement::new([(x, value.low_s), (x, value.high_s)], style));
         chart.draw_series(intervals)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .label_font((FONT, FONT_SIZE - 4))
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    Ok(())
+}
+
+/// Beside the plot, where it covers no line; closer together where there are many.
+fn draw_legend<B: DrawingBackend>(lines: &[Line], area: &DrawingArea<B, Shift>) -> Drawn<B> {
+    let (top, size) = (3 * FONT_SIZE as i32, FONT_SIZE as i32);
+    let room = (area.dim_in_pixel().1 as i32 - top) / lines.len().max(1) as i32;
+    for (number, line) in lines.iter().enumerate() {
+        let style = Palette99::pick(number).stroke_width(LINE_WIDTH);
+        let y = top + room.min(size + 4) * number as i32;
+        area.draw(&PathElement::new([(0, y + size / 2), (size, y + size / 2)], style))?;
+        area.draw(&Text::new(line.name.as_str(), (size + 6, y), (FONT, FONT_SIZE - 4)))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

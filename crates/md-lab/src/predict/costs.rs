@@ -188,7 +188,7 @@ impl<'m> Costs<'m> {
     }
 
     /// What the doublings add to a collective call of all ranks.
-    fn collective_s(&self, operation: Operation) -> Result<f64, String> {
+    pub(super) fn collective_s(&self, operation: Operation) -> Result<f64, String> {
         let mut time_s = 0.0;
         for (distance, doublings) in
             self.nodes.doublings().into_iter().filter(|(_, doublings)| *doublings > 0.0)

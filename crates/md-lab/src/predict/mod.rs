@@ -11,6 +11,7 @@
 
 mod costs;
 mod events;
+mod grid;
 mod lattice_boltzmann;
 mod placement;
 pub(crate) mod plans;
@@ -36,13 +37,14 @@ use crate::machine::{ComputeCost, Distance, Machine, MessageCost};
 use crate::statistics::Interval;
 use crate::{Strategy, in_words, name_of};
 use costs::Costs;
+pub use grid::{GridCost, GridExchange, GridStep, predict_grid};
 pub use lattice_boltzmann::{LatticeBoltzmann, LatticeBoltzmannStep};
 use placement::Nodes;
 pub use placement::Placement;
 use plans::{Density, Plans};
 use play::{Draws, Kind, Play, Work};
 pub(crate) use protocol::has_windows;
-pub use report::{chart, predict_csv, table};
+pub use report::{chart, chart_named, predict_csv, table};
 use sample::Sample;
 
 /// What the model leaves out.
@@ -217,6 +219,7 @@ pub fn predict(config: &Config, machine: &Machine, request: &Request) -> Result<
         forecast.predictions.extend(scene.predictions(&mut left_out));
     }
     forecast.remarks.extend(remarks_on(&left_out));
+    forecast.remarks.extend(unjudged(machine, compute, &forecast.predictions));
     if config.neighbor.rebuild == RebuildPolicy::Displacement {
         forecast.remarks.push(format!("a rebuild every {ASSUMED_INTERVAL} steps is assumed in `mean_s`"));
     }
@@ -244,6 +247,27 @@ fn remarks_on(left_out: &LeftOut) -> Vec<String> {
         )
     };
     backends.into_iter().map(remark).collect()
+}
+
+/// What of the machine's costs that were used nothing judges.
+fn unjudged(machine: &Machine, compute: &ComputeCost, predictions: &[Prediction]) -> Option<String> {
+    let is_used = |cost: &&MessageCost| {
+        predictions
+            .iter()
+            .any(|it| it.ranks > 1 && [cost.backend, Backend::Hybrid].contains(&it.strategy.backend))
+    };
+    let messages = machine.messages.iter().filter(|cost| cost.is_unjudged()).filter(is_used);
+    let names: BTreeSet<String> = messages.map(|cost| format!("`{}`", name_of(cost.backend))).collect();
+    let messages = (!names.is_empty())
+        .then(|| format!("messages of {}", names.into_iter().collect::<Vec<_>>().join(", ")));
+    let compute = compute.is_unjudged().then(|| "computation".to_owned());
+    let all: Vec<String> = messages.into_iter().chain(compute).collect();
+    let what = all.join(" and ");
+    (!all.is_empty()).then(|| {
+        format!(
+            "{what}: fitted to as many measurements as there are coefficients, nothing tells how good that is"
+        )
+    })
 }
 
 /// The configuration of so many ranks.

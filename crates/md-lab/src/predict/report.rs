@@ -113,6 +113,11 @@ fn name(strategy: Strategy) -> String {
 
 /// Step times over the number of ranks, of all strategies that are among the best somewhere; and the phases of the best.
 pub fn chart(forecast: &Forecast) -> Panels {
+    chart_named(forecast, &name)
+}
+
+/// The same with other names.
+pub fn chart_named(forecast: &Forecast, name: &dyn Fn(Strategy) -> String) -> Panels {
     let best = forecast.best();
     let mut shown: Vec<Strategy> = Vec::new();
     for it in &forecast.predictions {

@@ -32,6 +32,11 @@ pub(super) fn expect(
     }
 }
 
+/// Bytes that the messages of so many ranks take, and so many steps of them, about.
+pub(super) fn of_ranks(ranks: usize, steps: usize) -> f64 {
+    ranks as f64 * (RANK + DRAW * steps as f64)
+}
+
 /// Bytes that the plans of all ranks take, and so many steps of them, about.
 pub(super) fn of_plans(setup: &Setup, steps: usize) -> f64 {
     let (grid, ranks) = (&setup.division.grid, setup.ranks as f64);
@@ -41,5 +46,5 @@ pub(super) fn of_plans(setup: &Setup, steps: usize) -> f64 {
     let plan = CELL * [0, 1, 2].map(with_ghosts).iter().product::<f64>();
     let counted =
         if setup.atoms() > MOST_COUNTED { 0.0 } else { size_of::<u32>() as f64 * grid.len() as f64 };
-    plan * ranks.min(SHAPES) + counted + ranks * (RANK + DRAW * steps as f64)
+    plan * ranks.min(SHAPES) + counted + of_ranks(setup.ranks, steps)
 }

@@ -203,9 +203,17 @@ impl Timeline {
             }
         }
         let md = &other.md;
-        let name = |key: &str| md["strategy"][key].as_str().unwrap_or("-").to_owned();
+        let names = |of: &Value, keys: &[&str]| {
+            let names: Vec<&str> = keys.iter().map(|key| of[key].as_str().unwrap_or("-")).collect();
+            names.join(" ")
+        };
+        // Of an application on a grid, the kind stands beside the strategy.
+        let strategy = match md.get("kind") {
+            Some(_) => names(md, &["kind", "backend", "exchange"]),
+            None => names(&md["strategy"], &["backend", "shell", "exchange", "partition"]),
+        };
         Ok(Self {
-            strategy: ["backend", "shell", "exchange", "partition"].map(name).join(" "),
+            strategy,
             steps: md["steps"].as_u64().unwrap_or(0),
             dropped: other.ranks.iter().map(|rank| rank.dropped).sum(),
             clock_error_s: other.ranks.iter().map(|rank| rank.clock_error_s).fold(0.0, f64::max),

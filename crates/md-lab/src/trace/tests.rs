@@ -202,7 +202,7 @@ fn recorded(steps: u64, capacity: usize) -> (Written, String) {
     let work = |inner: &dyn World| {
         let world = TracedWorld::new(inner, capacity)?;
         let mut simulation = Simulation::new(&world, &setup)?;
-        world.start(&mut simulation)?;
+        world.start(|observer| simulation.observe_phases(observer))?;
         simulation.start_measuring()?;
         let mut sleeper = every(1, Needs::NOTHING, |now| {
             if now.rank == SLOW {

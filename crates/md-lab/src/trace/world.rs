@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use md_comm::{CommError, CrowdedCores, Exchange, ExchangeSpec, Reduction, World};
 
-use md_engine::Simulation;
+use md_engine::clock::PhaseObserver;
+use serde::Serialize;
 
 use super::clocks::{ClockReading, read_clocks};
 use super::recorder::Recorder;
 use super::write::{Written, write};
-use crate::RunContext;
 
 /// A world whose messages, and collectives that wait for all ranks, are recorded.
 pub struct TracedWorld<'w> {
@@ -33,13 +33,13 @@ impl<'w> TracedWorld<'w> {
         Ok(Self { inner, recorder, max_since: Cell::new(None), clocks })
     }
 
-    /// Records from now on what this simulation, which runs in this world, does. *Collective.*
+    /// Records from now on; `watch` lets the clock of the phases tell the recorder of them. *Collective.*
     ///
     /// # Errors
     /// Communication.
-    pub fn start(&self, simulation: &mut Simulation) -> Result<(), CommError> {
+    pub fn start(&self, watch: impl FnOnce(Rc<dyn PhaseObserver>)) -> Result<(), CommError> {
         self.clocks.borrow_mut()[0] = read_clocks(self.inner, &self.recorder)?;
-        simulation.observe_phases(Rc::<Recorder>::clone(&self.recorder));
+        watch(Rc::<Recorder>::clone(&self.recorder));
         self.recorder.switch(true);
         Ok(())
     }
@@ -54,14 +54,14 @@ impl<'w> TracedWorld<'w> {
         Ok(())
     }
 
-    /// Writes the events of all ranks through `sink` on rank 0, rank by rank. If `sink` fails, rank 0 takes the rest of the
+    /// Writes the events of all ranks through `sink` on rank 0, rank by rank, with what the run was. If `sink` fails, rank 0 takes the rest of the
     /// messages all the same, and returns the error. *Collective.*
     ///
     /// # Errors
     /// Communication; within, the first error of `sink`.
     pub fn write<E>(
         &self,
-        context: &RunContext,
+        context: &impl Serialize,
         sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Result<Written, E>, CommError> {
         write(self.inner, &self.recorder, &self.clocks.borrow(), context, sink)

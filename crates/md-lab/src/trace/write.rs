@@ -5,12 +5,13 @@ use std::fmt::{self, Write};
 use bytemuck::{Pod, Zeroable};
 use md_comm::{CommError, World};
 use md_engine::Phase;
+use serde::Serialize;
 use serde_json::json;
 
 use super::clocks::{ClockMap, ClockReading, METHOD};
 use super::read::{HIDDEN_TRACK, MAIN_TRACK};
 use super::recorder::{Event, Kind, Recorder};
-use crate::{ROOT, RunContext};
+use crate::ROOT;
 
 /// Events per message to rank 0: about 2 MB.
 const EVENTS_PER_MESSAGE: usize = 1 << 16;
@@ -39,7 +40,7 @@ pub(super) fn write<E>(
     world: &dyn World,
     recorder: &Recorder,
     clocks: &[Vec<ClockReading>; 2],
-    context: &RunContext,
+    context: &impl Serialize,
     mut sink: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Result<Written, E>, CommError> {
     let [kept, dropped] = recorder.counts();
@@ -77,7 +78,7 @@ pub(super) fn write<E>(
     Ok(outcome.map(|()| Written { events, dropped, clock_error_s }))
 }
 
-fn head(text: &mut String, context: &RunContext, counts: &[Counts], maps: &[ClockMap]) {
+fn head(text: &mut String, context: &impl Serialize, counts: &[Counts], maps: &[ClockMap]) {
     let rank = |(counts, map): (&Counts, &ClockMap)| {
         let Counts { kept, dropped } = *counts;
         let (ahead_s, drift, error_s) = (map.ahead_s(), map.drift, map.error_ns / 1e9);

@@ -7,9 +7,9 @@ mod strategies;
 mod tests;
 mod varied;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,12 +25,13 @@ use md_lab::compare::{
 use md_lab::plot::Picture;
 use md_lab::{RunContext, Strategy, Transports, Variant, lock};
 
+use super::timeline::Timelines;
 use super::{context, context_without_setup, open_on_root, output_directory};
-use crate::args::{CompareArgs, TraceArgs};
+use crate::args::CompareArgs;
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
 use crate::inputs::Inputs;
 use crate::output::warnings::first_danger;
-use crate::output::{KnownFile, OutputDirectory, OutputError, RecordFile, ResultFiles, Screen, Verbosity};
+use crate::output::{KnownFile, OutputDirectory, OutputError, ResultFiles, Screen, Verbosity};
 use crate::scenario::{Neighbor, Parallel, Scenario};
 use crate::session::{print_error, warn};
 use crate::{cores, memory, setup};
@@ -77,7 +78,7 @@ pub fn compare(
     let outputs = open_on_root(agreement, open)?.map(|outputs| Arc::new(Mutex::new(outputs)));
     let reference = Reference::compute(agreement, &setup, terms(inputs))?;
     let available = memory::available_to_all(agreement)?;
-    let timelines = Timelines { wanted: &args.trace, file: RefCell::new(Ok(None)) };
+    let timelines = Timelines::new(&args.trace);
     let plan =
         ScenarioPlan { inputs, scenario, agreement, available, steps, warned: Cell::new(false), timelines };
     let is_own =
@@ -124,42 +125,6 @@ struct ScenarioPlan<'c> {
     timelines: Timelines<'c>,
 }
 
-/// A file per strategy.
-struct Timelines<'c> {
-    wanted: &'c TraceArgs,
-    /// That of the present strategy, or what went wrong first.
-    file: RefCell<Result<Option<(Variant, RecordFile)>, OutputError>>,
-}
-
-/// `t.json` becomes `t-p2p-half-direct-rect.json`.
-fn timeline_of(variant: &Variant, wanted: &Path) -> PathBuf {
-    let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());
-    wanted.with_file_name(format!("{stem}-{}.{extension}", variant.names().join("-")))
-}
-
-impl Timelines<'_> {
-    fn append(&self, variant: &Variant, part: &[u8]) -> Result<(), OutputError> {
-        let mut place = self.file.borrow_mut();
-        let Ok(present) = &mut *place else { return Ok(()) };
-        let mut file = match present.take() {
-            Some((of, file)) if of == *variant => file,
-            last => {
-                last.map_or(Ok(()), |(_, file)| file.finish())?;
-                let wanted = self.wanted.trace.as_deref().unwrap_or(Path::new("trace.json"));
-                RecordFile::create(timeline_of(variant, wanted), b"")?
-            }
-        };
-        file.append(part, 0)?;
-        *present = Some((variant.clone(), file));
-        Ok(())
-    }
-
-    fn finish(&self) -> Result<(), OutputError> {
-        self.file.replace(Ok(None))?.map_or(Ok(()), |(_, file)| file.finish())
-    }
-}
-
 impl Plan for ScenarioPlan<'_> {
     fn prepare(&self, variant: &Variant) -> Result<Prepared, Problem> {
         let adapted = adapt_variant(variant, self.scenario).map_err(Problem::unavailable)?;
@@ -182,13 +147,11 @@ impl Plan for ScenarioPlan<'_> {
     }
 
     fn timeline_events(&self) -> Option<usize> {
-        self.timelines.wanted.trace.as_ref().map(|_| self.timelines.wanted.trace_events as usize)
+        self.timelines.events()
     }
 
     fn take_timeline(&self, variant: &Variant, part: &[u8]) {
-        if let Err(error) = self.timelines.append(variant, part) {
-            *self.timelines.file.borrow_mut() = Err(error);
-        }
+        self.timelines.take(&variant.names(), part);
     }
 }
 
@@ -212,9 +175,8 @@ struct Outputs {
 impl Outputs {
     fn open(inputs: &Inputs, args: &CompareArgs, variants: &[Variant]) -> Result<Self, OutputError> {
         let verbosity = Verbosity::unless(args.quiet);
-        let timelines =
-            |wanted: &PathBuf| variants.iter().map(|variant| timeline_of(variant, wanted)).collect();
-        let elsewhere: Vec<PathBuf> = args.trace.trace.as_ref().map(timelines).unwrap_or_default();
+        let elsewhere: Vec<PathBuf> =
+            Timelines::files(&args.trace, variants.iter().map(Variant::names)).collect();
         let results = ResultFiles { elsewhere: &elsewhere, ..ResultFiles::default() };
         let directory = output_directory(inputs, &results, verbosity)?;
         let mut screen = Screen::stdout(verbosity);

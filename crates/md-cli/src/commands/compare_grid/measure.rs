@@ -1,5 +1,6 @@
 //! One strategy on a problem: whether its bits are right, and how long its exchange and its steps take.
 
+use std::convert::Infallible;
 use std::time::Instant;
 
 use md_comm::World;
@@ -8,6 +9,9 @@ use md_engine::{Phase, Timings};
 use md_grid::stencil::{self, Problem};
 use md_grid::{Application, GridError, application};
 use md_lab::compare::comparison::StepPhases;
+use md_lab::trace::TracedWorld;
+
+use crate::output::grid::GridContext;
 
 /// Exchanges before the clock starts.
 const WARM_UP: usize = 3;
@@ -103,6 +107,30 @@ impl Subject<'_> {
             let phases = Phase::ALL.map(|phase| timings.phase(phase).seconds.avg / steps as f64);
             let step_s = timings.phase(Phase::Total).seconds.max / steps as f64;
             Ok(Sample { exchange_s, step_s, phases, messages, bytes })
+        })
+    }
+
+    /// The timeline of so many steps of a rank with room for so many events; the parts of its file, on rank 0. *Collective.*
+    pub(super) fn record(
+        self,
+        events: usize,
+        steps: u64,
+        context: &GridContext,
+    ) -> Result<Vec<Vec<u8>>, GridError> {
+        let traced = TracedWorld::new(self.world, events)?;
+        Subject { world: &traced, ..self }.with(|app| {
+            traced.start(|observer| app.clock().observe(observer))?;
+            for _ in 0..steps {
+                app.step()?;
+                self.heartbeat.beat();
+            }
+            traced.stop()?;
+            let mut parts = Vec::new();
+            let Ok(_) = traced.write(context, |part| {
+                parts.push(part.to_vec());
+                Ok::<_, Infallible>(())
+            })?;
+            Ok(parts)
         })
     }
 

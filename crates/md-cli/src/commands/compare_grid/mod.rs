@@ -6,6 +6,7 @@
 mod measure;
 mod results;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,10 +20,11 @@ use md_lab::{Transports, Variant, lock};
 
 use super::compare::{Choices, SHORTEST_AGREEMENT_WATCHDOG, adapt_variant, gave_up, timed_out};
 use super::stencil::{context, expect_room};
+use super::timeline::Timelines;
 use super::{grid_run, open_on_root, refused};
 use crate::args::CompareArgs;
 use crate::error::{COMMUNICATION_FAILED, Remains, RunError};
-use crate::grid_inputs::GridInputs;
+use crate::grid_inputs::{GridInputs, GridModel};
 use crate::memory;
 use crate::output::grid::GridContext;
 use crate::output::{KnownFile, OutputDirectory, OutputError, Screen, Verbosity};
@@ -48,13 +50,14 @@ pub fn compare_on_grid(
     end_job: fn(u8),
 ) -> Result<(), RunError> {
     let agreement = transports.agreement();
-    expect_grid_options(args, choices)?;
+    expect_grid_options(choices)?;
+    memory::expect_timeline(agreement, &args.trace)?;
     let problem = inputs.scenario.problem(&inputs.source, agreement.ranks())?;
     expect_room(inputs, &problem, memory::available_to_all(agreement)?)?;
     let variants = choices.variants(&keys_of(inputs)?, &transports.backends()).map_err(refused)?;
     let timeout = Duration::from_secs_f64(args.timeout);
     agreement.set_watchdog(SHORTEST_AGREEMENT_WATCHDOG.max(4 * timeout));
-    let outputs = open_on_root(agreement, || Outputs::open(inputs, args, variants.len()))?;
+    let outputs = open_on_root(agreement, || Outputs::open(inputs, args, &variants))?;
     let outputs = outputs.map(|outputs| Arc::new(Mutex::new(outputs)));
     let results = Arc::new(Mutex::new(Results::default()));
     let heartbeat = Heartbeat::default();
@@ -69,20 +72,22 @@ pub fn compare_on_grid(
         results: Arc::clone(&results),
         heartbeat,
         candidates: Vec::new(),
+        timelines: Timelines::new(&args.trace),
     };
     let outcome = trials.run(&variants, &problem, args.repeat as usize);
     drop(monitor);
     outcome?;
+    let timelines = trials.timelines.finish();
     if let Some(outputs) = &outputs {
         lock(outputs).publish(&lock(&results))?;
     }
+    timelines?;
     exit_status(&lock(&results))
 }
 
 /// Options that only particles have.
-fn expect_grid_options(args: &CompareArgs, choices: &Choices) -> Result<(), RunError> {
-    let trace = args.trace.trace.as_ref().map(|_| "--trace");
-    match choices.of_particles().or(trace) {
+fn expect_grid_options(choices: &Choices) -> Result<(), RunError> {
+    match choices.of_particles() {
         Some(option) => {
             Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")))
         }
@@ -91,11 +96,11 @@ fn expect_grid_options(args: &CompareArgs, choices: &Choices) -> Result<(), RunE
 }
 
 /// A scenario of particles with the same `[parallel]`: strategies are combinations of its keys.
-fn keys_of(inputs: &GridInputs<StencilScenario>) -> Result<Scenario, RunError> {
+pub(super) fn keys_of<M: GridModel>(inputs: &GridInputs<M>) -> Result<Scenario, RunError> {
     const PARTICLES: &str =
         "[simulation]\nsteps = 1\n[system]\nlattice = { kind = \"sc\", density = 1.0, cells = [9, 9, 9] }\n";
     let source = ScenarioSource { text: PARTICLES.to_owned(), ..ScenarioSource::default() };
-    Ok(Scenario { parallel: inputs.scenario.parallel.transport(), ..load(&source)? })
+    Ok(Scenario { parallel: inputs.scenario.parallel().transport(), ..load(&source)? })
 }
 
 /// A strategy that takes part, with its own world; `None` if it is out.
@@ -113,6 +118,7 @@ struct Trials<'c> {
     results: Arc<Mutex<Results>>,
     heartbeat: Heartbeat,
     candidates: Vec<Candidate<'c>>,
+    timelines: Timelines<'c>,
 }
 
 impl<'c> Trials<'c> {
@@ -133,6 +139,21 @@ impl<'c> Trials<'c> {
                     lock(&self.results).entries[number].samples.push(sample);
                 }
             }
+        }
+        self.record(variants)
+    }
+
+    /// Makes the steps of one more sample of each strategy, and writes its timeline where that is wanted. *Collective.*
+    fn record(&mut self, variants: &[Variant]) -> Result<(), RunError> {
+        let Some(events) = self.timelines.events() else { return Ok(()) };
+        let steps = self.steps;
+        for number in 0..variants.len() {
+            let context = lock(&self.results).entries[number].context.clone();
+            let Some(parts) = self.attempt(number, |subject| subject.record(events, steps, &context))? else {
+                continue;
+            };
+            let names = lock(&self.results).entries[number].names();
+            parts.iter().for_each(|part| self.timelines.take(&names, part));
         }
         Ok(())
     }
@@ -250,6 +271,11 @@ impl<'c> Trials<'c> {
     }
 }
 
+/// Of a strategy on a grid: what `compare` calls it in tables and in the names of files.
+fn names_of(variant: &Variant) -> Vec<String> {
+    results::names(variant.strategy.backend, variant.strategy.exchange, &variant.settings)
+}
+
 fn problem_of(error: GridError) -> lab::Problem {
     match error {
         GridError::Communication(error) => error.into(),
@@ -268,11 +294,12 @@ impl Outputs {
     fn open(
         inputs: &GridInputs<StencilScenario>,
         args: &CompareArgs,
-        variants: usize,
+        variants: &[Variant],
     ) -> Result<Self, OutputError> {
-        let directory = grid_run::output_directory(inputs, None)?;
+        let elsewhere: Vec<PathBuf> = Timelines::files(&args.trace, variants.iter().map(names_of)).collect();
+        let directory = grid_run::output_directory(inputs, None, &elsewhere)?;
         let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
-        screen.print(&format!("comparing {variants} strategies, {} repetitions\n", args.repeat));
+        screen.print(&format!("comparing {} strategies, {} repetitions\n", variants.len(), args.repeat));
         Ok(Self { directory, screen })
     }
 

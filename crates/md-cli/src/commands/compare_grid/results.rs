@@ -1,5 +1,7 @@
 //! What a comparison on a grid reports: `compare.csv`, a table, a chart; at any time ready to be published.
 
+use md_comm::Backend;
+use md_core::ExchangePattern;
 use md_engine::Phase;
 use md_lab::compare::Status;
 use md_lab::plot::{Bars, Stacks};
@@ -35,6 +37,12 @@ pub(super) struct Entry {
     pub samples: Vec<Sample>,
 }
 
+/// What a strategy is called.
+pub(super) fn names(backend: Backend, exchange: ExchangePattern, settings: &[Setting]) -> Vec<String> {
+    let names = [backend.name().to_owned(), name_of(exchange)];
+    names.into_iter().chain(settings.iter().filter_map(Setting::text)).collect()
+}
+
 /// All of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Results {
@@ -64,9 +72,11 @@ impl Entry {
     }
 
     pub(super) fn name(&self) -> String {
-        let settings = self.settings.iter().filter_map(Setting::text);
-        let names = [self.context.backend.name().to_owned(), name_of(self.context.exchange)];
-        names.into_iter().chain(settings).collect::<Vec<_>>().join(" ")
+        self.names().join(" ")
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        names(self.context.backend, self.context.exchange, &self.settings)
     }
 
     /// The exchange alone, if it can be trusted.
@@ -99,7 +109,7 @@ impl Results {
     /// What the others are held against: the first of two-sided messages, or else the first.
     fn baseline(&self) -> Option<usize> {
         let ok = |&number: &usize| self.entries[number].exchange().is_some();
-        let is_two_sided = |&number: &usize| self.entries[number].context.backend == md_comm::Backend::P2p;
+        let is_two_sided = |&number: &usize| self.entries[number].context.backend == Backend::P2p;
         let all = (0..self.entries.len()).filter(ok);
         all.clone().find(is_two_sided).or_else(|| all.clone().next())
     }

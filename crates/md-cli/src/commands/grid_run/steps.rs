@@ -13,7 +13,7 @@ use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::output::grid::{GridContext, GridThermoWriter, header_line, row_line};
 use crate::output::run_output::Kept;
-use crate::output::{OutputDirectory, OutputError, Progress, Screen, Verbosity};
+use crate::output::{OutputDirectory, OutputError, Progress, RecordFile, Screen, Verbosity};
 
 /// After so many steps the ranks ask each other whether to end.
 const LONGEST_SILENCE: u64 = 20;
@@ -72,6 +72,8 @@ pub(super) struct Console {
     pub(super) screen: Screen,
     pub(super) progress: Progress,
     pub(super) thermo: GridThermoWriter,
+    /// For `--trace`.
+    pub(super) timeline: Option<RecordFile>,
 }
 
 impl Console {
@@ -89,11 +91,12 @@ impl Console {
             screen,
             progress: Progress::over_steps(args.progress, first, context.steps),
             thermo: GridThermoWriter::open(directory, columns, resumed)?,
+            timeline: args.trace.trace.as_ref().map(|path| directory.create_elsewhere(path)).transpose()?,
         })
     }
 
     fn take(&mut self, step: u64, row: &[f64], interval: u64) -> Result<(), OutputError> {
-        let Self { screen, progress, thermo } = self;
+        let Self { screen, progress, thermo, .. } = self;
         progress.suspend(|| screen.print(&row_line(step, row)));
         if step.is_multiple_of(interval) { thermo.write(step, row) } else { thermo.write_last(step, row) }
     }

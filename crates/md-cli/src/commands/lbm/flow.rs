@@ -19,7 +19,7 @@ use crate::scenario::{Boundary, InitialKind, Lbm, LbmScenario, ScenarioError};
 
 /// The division of the nodes among the ranks, or what is wrong with it, at its key.
 pub(super) fn decomposition(
-    world: &dyn World,
+    ranks: usize,
     inputs: &GridInputs<LbmScenario>,
 ) -> Result<Decomposition, RunError> {
     let lbm = &inputs.scenario.lbm;
@@ -29,7 +29,7 @@ pub(super) fn decomposition(
         Boundary::Periodic => Edges::Periodic,
         Boundary::Wall => Edges::Open,
     });
-    Decomposition::with_fixed_axes(lbm.grid, world.ranks(), grid, edges, whole).map_err(|error| match error {
+    Decomposition::with_fixed_axes(lbm.grid, ranks, grid, edges, whole).map_err(|error| match error {
         GridError::Shape(problem) => {
             let key = if grid.is_some() { "parallel.grid" } else { "lbm.grid" };
             let help =

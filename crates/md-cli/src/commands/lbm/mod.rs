@@ -5,11 +5,12 @@ mod obstacle;
 mod recorder;
 
 use md_comm::World;
-use md_grid::Decomposition;
-use md_grid::lbm::{FlowRun, LaneReal};
+use md_grid::lbm::{FlowRun, LaneReal, Overlap};
 use md_grid::stencil::Precision;
+use md_grid::{Decomposition, Schedule};
 
 use super::grid_run::{self, GridJob};
+use super::timeline::traced;
 use crate::args::GridArgs;
 use crate::early_end::EarlyEnd;
 use crate::error::RunError;
@@ -40,16 +41,31 @@ fn run<T: LaneReal>(
     args: &GridArgs,
     early_end: &EarlyEnd,
 ) -> Result<(), RunError> {
-    let decomposition = flow::decomposition(world, inputs)?;
+    let decomposition = flow::decomposition(world.ranks(), inputs)?;
     flow::expect_memory::<T>(world, inputs, &decomposition)?;
     let mask = obstacle::mask(world, inputs, &decomposition)?;
     let nowhere = obstacle::expect_fluid(world, inputs, &mask)?;
     let context = context(world, &inputs.scenario, &decomposition);
+    let traced = traced(world, &args.trace)?;
+    let world = traced.as_ref().map_or(world, |traced| traced);
     let flow = flow::set_up::<T>(world, inputs, &decomposition, mask)?;
-    let job = GridJob { world, inputs, decomposition: &decomposition, context, args, early_end };
+    let (decomposition, traced) = (&decomposition, traced.as_ref());
+    let job = GridJob { world, traced, inputs, decomposition, context, args, early_end };
     grid_run::run(&job, Box::new(FlowRun::new(world, flow)), |directory, resumed| {
         Recorder::open(world, inputs, directory, resumed, nowhere)
     })
+}
+
+/// What a step sends and computes on so many ranks.
+pub(super) fn schedule(inputs: &GridInputs<LbmScenario>, ranks: usize) -> Result<Schedule, RunError> {
+    let LbmScenario { lbm, parallel, .. } = &inputs.scenario;
+    let decomposition = flow::decomposition(ranks, inputs)?;
+    let overlap = if parallel.overlap { Overlap::InnerNodes } else { Overlap::Nothing };
+    let number_bytes = match lbm.precision {
+        Precision::Double => size_of::<f64>(),
+        Precision::Single => size_of::<f32>(),
+    };
+    Ok(inputs.scenario.crossing().schedule(decomposition, parallel.messages, number_bytes, overlap))
 }
 
 /// What makes the rows of a flow's tables stand alone.

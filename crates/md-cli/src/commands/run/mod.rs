@@ -5,21 +5,20 @@ mod observers;
 mod results;
 mod stages;
 
-use md_comm::{CommError, World};
-use md_lab::RunContext;
+use md_comm::World;
 use md_lab::trace::TracedWorld;
 
+use super::timeline::{traced, write_timeline};
 use super::{open_on_all, open_on_root, warn_of_crowding};
 use crate::args::RunArgs;
 use crate::checkpoint::{self, Checkpoints};
 use crate::early_end::{EarlyEnd, Ended};
 use crate::error::RunError;
 use crate::inputs::Inputs;
+use crate::output::OutputError;
 use crate::output::breakdown::run_report;
 use crate::output::run_output::{Closing, Opening, RootOpening, open_outputs};
-use crate::output::timeline::trace_line;
 use crate::output::warnings::cause;
-use crate::output::{OutputError, RecordFile};
 use crate::replay;
 use crate::report::RunFacts;
 use crate::scenario::effective_toml;
@@ -37,8 +36,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let scenario = &inputs.scenario;
     let (beginning, start) = Beginning::of(world, inputs, args)?;
     let mut root = open_on_root(world, || Root::open(inputs, &beginning, args))?;
-    let events = args.trace.trace.as_ref().map(|_| args.trace.trace_events as usize);
-    let traced = events.map(|events| TracedWorld::new(world, events)).transpose()?;
+    let traced = traced(world, &args.trace)?;
     let world = traced.as_ref().map_or(world, |traced| traced);
     let mut simulation = start.simulation(world, &beginning.setup)?;
     // What may still be refused has been: from here on results of an earlier run are gone.
@@ -47,7 +45,8 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut observers = observers(world, inputs, &beginning, root.as_ref(), early_end)?;
     let crowding = warn_of_crowding(world, scenario.parallel.threads)?;
     early_end.listen();
-    traced.as_ref().map_or(Ok(()), |traced| traced.start(&mut simulation))?;
+    let watch = |traced: &TracedWorld| traced.start(|observer| simulation.observe_phases(observer));
+    traced.as_ref().map_or(Ok(()), watch)?;
     simulation.start_measuring()?;
     let ran = run_stages(&mut simulation, &mut observers, &beginning.stages, beginning.begun);
     let is_whole = ran.map_err(|error| {
@@ -96,23 +95,6 @@ fn observers<'a>(
     let steps = [beginning.first_step(), scenario.simulation.steps];
     let checkpoints = Checkpoints::new(world, scenario.output.checkpoint, steps, root);
     Ok(RunObservers { outputs, checkpoints, ticks: Ticks { console, early_end, danger: None } })
-}
-
-/// Writes the timeline, if there is one, and says so; within, what has happened to its file on rank 0. *Collective.*
-fn write_timeline(
-    traced: Option<&TracedWorld>,
-    mut file: Option<RecordFile>,
-    context: &RunContext,
-    done: u64,
-) -> Result<Result<String, OutputError>, CommError> {
-    let Some(traced) = traced else { return Ok(Ok(String::new())) };
-    let sink = |bytes: &[u8]| file.as_mut().map_or(Ok(()), |file| file.append(bytes, done));
-    let written = traced.write(context, sink)?;
-    let Some(file) = file else { return Ok(Ok(String::new())) };
-    Ok(written.and_then(|written| {
-        let text = trace_line(file.path(), &written);
-        file.finish().map(|()| text)
-    }))
 }
 
 /// Writes what is known at the end, whatever has happened to other files, and shows it. On rank 0.

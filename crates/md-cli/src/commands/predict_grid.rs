@@ -1,0 +1,312 @@
+//! `md-cli predict` on a grid: the messages are those that a run would send, what computing costs is from a run's own phases.
+
+use std::path::Path;
+
+use md_comm::Backend;
+use md_core::ExchangePattern;
+use md_engine::Phase;
+use md_grid::{Schedule, stencil};
+use md_lab::plot::Picture;
+use md_lab::predict::{
+    CAVEATS, Forecast, GridCost, GridExchange, GridStep, PredictError, Prediction, Request, Scaling,
+    chart_named, predict_grid,
+};
+use md_lab::tables::table;
+use md_lab::{EncodeError, Strategy, name_of, significant};
+use serde::Deserialize;
+
+use super::compare_grid::keys_of;
+use super::predict::{Wish, each_once};
+use super::{lbm, note_lock, refused};
+use crate::args::PredictArgs;
+use crate::error::RunError;
+use crate::grid_inputs::{GridInputs, GridModel};
+use crate::memory;
+use crate::output::{KnownFile, OutputDirectory, ResultFiles, Screen, Verbosity};
+use crate::scenario::{LbmScenario, StencilScenario, effective_toml};
+use crate::text_file::read_text;
+
+/// Strategies per number of ranks on the screen.
+const SHOWN: usize = 3;
+const DIGITS: usize = 4;
+/// What a prediction on a grid has of the phases.
+const PHASES: [Phase; 6] = [
+    Phase::Integrate,
+    Phase::HaloPack,
+    Phase::HaloTransfer,
+    Phase::HaloWait,
+    Phase::HaloUnpack,
+    Phase::Other,
+];
+
+/// A scenario whose steps are known without running it.
+pub trait Scheduled: GridModel {
+    /// Its step on so many ranks.
+    ///
+    /// # Errors
+    /// A grid that cannot be divided so.
+    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError>;
+
+    /// What is computed, and the number of fields that an update of a node is counted for, as in summary.json.
+    fn subject(&self) -> (String, usize);
+}
+
+impl Scheduled for StencilScenario {
+    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError> {
+        Ok(stencil::schedule(&inputs.scenario.problem(&inputs.source, ranks)?)?)
+    }
+
+    fn subject(&self) -> (String, usize) {
+        (self.stencil.kind.name().to_owned(), self.stencil.kind.fields())
+    }
+}
+
+impl Scheduled for LbmScenario {
+    fn schedule(inputs: &GridInputs<Self>, ranks: usize) -> Result<Schedule, RunError> {
+        lbm::schedule(inputs, ranks)
+    }
+
+    fn subject(&self) -> (String, usize) {
+        ("lbm".to_owned(), 1)
+    }
+}
+
+/// What a run's summary.json says of its costs.
+#[derive(Deserialize)]
+struct Measured {
+    kind: String,
+    nodes: String,
+    fields: usize,
+    ranks: usize,
+    steps: u64,
+    bytes_sent: u64,
+    phases: std::collections::HashMap<String, MeasuredPhase>,
+}
+
+#[derive(Deserialize)]
+struct MeasuredPhase {
+    avg_s: f64,
+}
+
+impl Measured {
+    /// From a file of a run of what is to be predicted.
+    fn read(path: &Path, (kind, fields): &(String, usize)) -> Result<GridCost, RunError> {
+        let name = path.display().to_string();
+        let text = read_text(path, "summary of a run")
+            .map_err(|reason| RunError::Unreadable { path: name.clone(), reason })?;
+        let measured: Self = serde_json::from_str(&text)
+            .map_err(|error| refused(format!("{name} is no summary.json of a run on a grid: {error}")))?;
+        if (&measured.kind, &measured.fields) != (kind, fields) {
+            let Self { kind: other, fields: others, .. } = &measured;
+            return Err(refused(format!(
+                "{name} is of `{other}` with {others} fields, but the scenario of `{kind}` with {fields}"
+            )));
+        }
+        measured.cost().map_err(|reason| refused(format!("{name}: {reason}")))
+    }
+
+    fn cost(&self) -> Result<GridCost, String> {
+        let counts: Option<Vec<f64>> = self.nodes.split('x').map(|count| count.parse().ok()).collect();
+        let nodes: f64 = counts.ok_or(format!("`nodes` is `{}`", self.nodes))?.iter().product();
+        let updates = nodes * self.fields as f64 * self.steps as f64;
+        let total_s = |phase: Phase| {
+            let seconds = self.phases.get(phase.name()).map(|it| it.avg_s * self.ranks as f64);
+            seconds.filter(|it| *it >= 0.0).ok_or(format!("`phases` has no time of `{}`", phase.name()))
+        };
+        if self.bytes_sent == 0 || updates < 1.0 {
+            return Err("nothing was sent there: take a run on 2 ranks or more".to_owned());
+        }
+        let bytes = self.bytes_sent as f64;
+        Ok(GridCost {
+            per_update_s: total_s(Phase::Integrate)? / updates,
+            per_byte_packed_s: total_s(Phase::HaloPack)? / bytes,
+            per_byte_unpacked_s: total_s(Phase::HaloUnpack)? / bytes,
+        })
+    }
+}
+
+/// Predicts, in one process.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn predict_on_grid<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    args: &PredictArgs,
+    wish: &Wish,
+) -> Result<(), RunError> {
+    if let Some(option) = wish.choices.of_particles() {
+        return Err(refused(format!("{option} is for scenarios of particles, and this one has a grid")));
+    }
+    if args.weak {
+        let advice = "`grid_per_rank` makes a grid grow with the ranks";
+        return Err(refused(format!(
+            "--weak is for scenarios of particles, and this one has a grid: {advice}"
+        )));
+    }
+    let machine = super::predict::read_machine(&args.machine)?;
+    let subject = inputs.scenario.subject();
+    let cost = args.measured.as_deref().map(|path| Measured::read(path, &subject)).transpose()?;
+    let mut request = request(inputs, args, wish)?;
+    let Forecast { mut predictions, mut remarks } = Forecast::default();
+    for ranks in std::mem::take(&mut request.ranks) {
+        for exchange in exchanges(&request.strategies) {
+            let step = match step(inputs, ranks, exchange) {
+                Ok(step) => step,
+                Err(error) => {
+                    let reason = error.to_string();
+                    let first = reason.lines().next().unwrap_or_default();
+                    remarks.push(format!("{ranks} ranks are left out: {first}"));
+                    break;
+                }
+            };
+            let (found, said) = predict_grid(&step, exchange, cost.unwrap_or_default(), &machine, &request)?;
+            predictions.extend(found);
+            remarks.extend(said);
+        }
+    }
+    if predictions.is_empty() {
+        return Err(PredictError::Nothing(remarks.join("; ")).into());
+    }
+    if cost.is_none() {
+        remarks.push("computing and packing are not in it: --measured gives what they cost".to_owned());
+    }
+    publish(inputs, args, &request, &Forecast { predictions, remarks })
+}
+
+fn request<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    args: &PredictArgs,
+    wish: &Wish,
+) -> Result<Request, RunError> {
+    let is_no_mover = |backend: &Backend| matches!(backend, Backend::Auto | Backend::Local);
+    let backends: Vec<Backend> = Backend::ALL.iter().copied().filter(|it| !is_no_mover(it)).collect();
+    Ok(Request {
+        ranks: each_once(&args.ranks),
+        ranks_per_node: args.ranks_per_node.map(|ranks| ranks as usize),
+        placement: wish.placement,
+        scaling: Scaling::Strong,
+        strategies: wish.choices.strategies(&keys_of(inputs)?, &backends),
+        between_nodes: inputs.scenario.parallel().between_nodes,
+        steps: args.steps.map(|steps| steps as usize),
+        seed: 0,
+        memory: memory::of_machine(),
+    })
+}
+
+/// Each once.
+fn exchanges(strategies: &[Strategy]) -> Vec<ExchangePattern> {
+    let is_wanted = |exchange: &ExchangePattern| strategies.iter().any(|it| it.exchange == *exchange);
+    ExchangePattern::ALL.iter().copied().filter(is_wanted).collect()
+}
+
+/// What all ranks send and compute.
+fn step<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    ranks: usize,
+    exchange: ExchangePattern,
+) -> Result<GridStep, RunError> {
+    let mut inputs = inputs.clone();
+    // Every number of ranks has a grid of its own.
+    inputs.scenario.parallel_mut().grid = None;
+    inputs.scenario.parallel_mut().exchange = exchange;
+    let schedule = M::schedule(&inputs, ranks)?;
+    let fields = inputs.scenario.subject().1 as f64;
+    let mut exchanges = Vec::new();
+    for exchanged in &schedule.exchanges {
+        let mut stages = vec![Vec::with_capacity(ranks); exchanged.plan.stages.len()];
+        for rank in 0..ranks {
+            for (stage, sent) in stages.iter_mut().zip(schedule.sent_by(rank, exchanged)?) {
+                stage.push(sent.into_iter().map(|(peer, bytes)| (peer, bytes as f64)).collect());
+            }
+        }
+        let beside = (0..ranks).map(|rank| schedule.share_beside(rank, exchanged)).collect();
+        exchanges.push(GridExchange { stages, beside });
+    }
+    Ok(GridStep {
+        grid: schedule.decomposition.ranks().map(|count| count.to_string()).join("x"),
+        nodes: schedule.decomposition.nodes().iter().map(|&count| count as u64).product(),
+        updates: (0..ranks).map(|rank| fields * schedule.nodes_of(rank) as f64).collect(),
+        exchanges,
+        sums: schedule.sums,
+    })
+}
+
+fn publish<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    args: &PredictArgs,
+    request: &Request,
+    forecast: &Forecast,
+) -> Result<(), RunError> {
+    let effective = effective_toml(&inputs.scenario);
+    let read = [Some(&inputs.path), Some(&args.machine), args.measured.as_ref()];
+    let read: Vec<&Path> = read.into_iter().flatten().map(AsRef::as_ref).collect();
+    let path = &inputs.scenario.output().directory;
+    let directory =
+        OutputDirectory::for_scenario(path, &ResultFiles::default(), &read, effective.as_bytes())?;
+    note_lock(&directory);
+    let mut screen = Screen::stdout(Verbosity::unless(args.quiet));
+    screen.print(&text(forecast));
+    directory.write_encoded(KnownFile::PREDICT, csv(inputs, request, &forecast.predictions))?;
+    let picture = chart_named(forecast, &name).svg().map(String::into_bytes);
+    directory.write_encoded(KnownFile::PREDICT_SVG, picture)?;
+    directory.finish()?;
+    Ok(screen.finish()?)
+}
+
+fn csv<M: Scheduled>(
+    inputs: &GridInputs<M>,
+    request: &Request,
+    predictions: &[Prediction],
+) -> Result<Vec<u8>, EncodeError> {
+    let phases = PHASES.map(|phase| format!("{}_s", phase.name())).join(",");
+    let columns = [
+        "backend,exchange,messages,kind,nodes,fields,grid,ranks,messages_per_step,bytes_per_step,step_s,step_low_s,step_high_s",
+        &phases,
+        "exchange_s,ranks_per_node,placement,version",
+    ];
+    let (kind, fields) = inputs.scenario.subject();
+    let how = inputs.scenario.parallel().messages;
+    let row = |it: &Prediction| {
+        let step = [it.step.median_s, it.step.low_s, it.step.high_s];
+        (
+            (it.strategy.backend, it.strategy.exchange, how, kind.clone(), it.atoms, fields),
+            (it.grid.clone(), it.ranks, it.messages, it.bytes, step),
+            PHASES.map(|phase| it.phases[phase as usize]),
+            (it.exchange_s, request.ranks_per_node.unwrap_or(it.ranks)),
+            (name_of(request.placement), env!("CARGO_PKG_VERSION")),
+        )
+    };
+    table(&columns, predictions.iter().map(row))
+}
+
+fn name(strategy: Strategy) -> String {
+    format!("{} {}", name_of(strategy.backend), name_of(strategy.exchange))
+}
+
+/// The best strategies on each number of ranks, what was left out, and what is not known.
+fn text(forecast: &Forecast) -> String {
+    let mut text = format!("step: median of those played; the best {SHOWN} on each number of ranks\n");
+    for of_ranks in forecast.predictions.chunk_by(|a, b| a.ranks == b.ranks) {
+        let mut best: Vec<&Prediction> = of_ranks.iter().collect();
+        best.sort_by(|a, b| a.step.median_s.total_cmp(&b.step.median_s));
+        for it in best.into_iter().take(SHOWN) {
+            let [step, exchange] = [it.step.median_s, it.exchange_s].map(|s| significant(1e3 * s, DIGITS));
+            let [messages, bytes] = [it.messages, it.bytes].map(|it| significant(it, DIGITS));
+            text += &format!(
+                "{:>8} ranks ({})  {:24} step {step} ms, exchange {exchange} ms, {messages} messages, {bytes} bytes\n",
+                it.ranks,
+                it.grid,
+                name(it.strategy)
+            );
+        }
+    }
+    for [before, after] in forecast.changes() {
+        let [was, is] = [before, after].map(|it| name(it.strategy));
+        text +=
+            &format!("the best changes between {} and {} ranks: {was} -> {is}\n", before.ranks, after.ranks);
+    }
+    forecast.remarks.iter().for_each(|remark| text += &format!("{remark}\n"));
+    text += "not in the model:\n";
+    CAVEATS[..CAVEATS.len() - 1].iter().for_each(|caveat| text += &format!("  {caveat}\n"));
+    text
+}

@@ -1,0 +1,114 @@
+//! Timelines as files: one of a run, or one per strategy of a comparison.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use md_comm::{CommError, World};
+use md_lab::trace::TracedWorld;
+use serde::Serialize;
+
+use crate::args::TraceArgs;
+use crate::error::RunError;
+use crate::memory;
+use crate::output::timeline::trace_line;
+use crate::output::{OutputError, RecordFile};
+
+/// A world that records, where a timeline is wanted. *Collective.*
+///
+/// # Errors
+/// No memory for the events; communication.
+pub(super) fn traced<'w>(
+    world: &'w dyn World,
+    wanted: &TraceArgs,
+) -> Result<Option<TracedWorld<'w>>, RunError> {
+    memory::expect_timeline(world, wanted)?;
+    let events = wanted.trace.as_ref().map(|_| wanted.trace_events as usize);
+    Ok(events.map(|events| TracedWorld::new(world, events)).transpose()?)
+}
+
+/// Writes the timeline of a run of so many steps, if there is one, and says so; within, what has happened to its file on rank 0. *Collective.*
+///
+/// # Errors
+/// Communication.
+pub(super) fn write_timeline(
+    traced: Option<&TracedWorld>,
+    mut file: Option<RecordFile>,
+    context: &impl Serialize,
+    done: u64,
+) -> Result<Result<String, OutputError>, CommError> {
+    let Some(traced) = traced else { return Ok(Ok(String::new())) };
+    let sink = |bytes: &[u8]| file.as_mut().map_or(Ok(()), |file| file.append(bytes, done));
+    let written = traced.write(context, sink)?;
+    let Some(file) = file else { return Ok(Ok(String::new())) };
+    Ok(written.and_then(|written| {
+        let text = trace_line(file.path(), &written);
+        file.finish().map(|()| text)
+    }))
+}
+
+/// The names of a strategy, and its file.
+type Present = (Vec<String>, RecordFile);
+
+/// A file per strategy, written one after the other, on rank 0.
+pub(super) struct Timelines<'c> {
+    wanted: &'c TraceArgs,
+    /// That of the present strategy, or what went wrong first.
+    file: RefCell<Result<Option<Present>, OutputError>>,
+}
+
+impl<'c> Timelines<'c> {
+    pub(super) fn new(wanted: &'c TraceArgs) -> Self {
+        Self { wanted, file: RefCell::new(Ok(None)) }
+    }
+
+    /// Events that each rank keeps, where timelines are wanted.
+    pub(super) fn events(&self) -> Option<usize> {
+        self.wanted.trace.as_ref().map(|_| self.wanted.trace_events as usize)
+    }
+
+    /// The files of strategies that are called so, where they are wanted.
+    pub(super) fn files(
+        wanted: &TraceArgs,
+        names: impl Iterator<Item = Vec<String>>,
+    ) -> impl Iterator<Item = PathBuf> {
+        names.filter_map(|names| Some(timeline_of(&names, wanted.trace.as_deref()?)))
+    }
+
+    /// Takes the next part of a strategy's timeline.
+    pub(super) fn take(&self, names: &[String], part: &[u8]) {
+        if let Err(error) = self.append(names, part) {
+            *self.file.borrow_mut() = Err(error);
+        }
+    }
+
+    fn append(&self, names: &[String], part: &[u8]) -> Result<(), OutputError> {
+        let mut place = self.file.borrow_mut();
+        let Ok(present) = &mut *place else { return Ok(()) };
+        let mut file = match present.take() {
+            Some((of, file)) if of == names => file,
+            last => {
+                last.map_or(Ok(()), |(_, file)| file.finish())?;
+                let wanted = self.wanted.trace.as_deref().unwrap_or(Path::new("trace.json"));
+                RecordFile::create(timeline_of(names, wanted), b"")?
+            }
+        };
+        file.append(part, 0)?;
+        *present = Some((names.to_vec(), file));
+        Ok(())
+    }
+
+    /// Completes the last file.
+    ///
+    /// # Errors
+    /// What went wrong with any of them.
+    pub(super) fn finish(&self) -> Result<(), OutputError> {
+        self.file.replace(Ok(None))?.map_or(Ok(()), |(_, file)| file.finish())
+    }
+}
+
+/// `t.json` becomes `t-p2p-half-direct-rect.json`.
+fn timeline_of(names: &[String], wanted: &Path) -> PathBuf {
+    let stem = wanted.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = wanted.extension().map_or("json".into(), |extension| extension.to_string_lossy());
+    wanted.with_file_name(format!("{stem}-{}.{extension}", names.join("-")))
+}

@@ -1,0 +1,170 @@
+//! What a step of an application sends and computes, without running it: the same plans as those of the contexts.
+
+use md_comm::Rank;
+
+use crate::halo::{HaloPlan, sent};
+use crate::{Block, Decomposition, GridError, Layout, Messages, Transfer};
+
+/// An exchange of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchanged {
+    /// What travels.
+    pub plan: HaloPlan,
+    /// Which part of the step's computation is done while it does.
+    pub beside: Beside,
+}
+
+/// A part of a step's computation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Beside {
+    /// None.
+    Nothing,
+    /// This share of it, on all nodes.
+    Share(f64),
+    /// This share of it, on the nodes that are farther than a node from all neighbours.
+    InnerNodes(f64),
+}
+
+/// A step, the same for all ranks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    /// The grid, and who owns what.
+    pub decomposition: Decomposition,
+    /// Layers of ghosts along each axis.
+    pub depth: [usize; 3],
+    /// How fields share messages.
+    pub messages: Messages,
+    /// Of a number in a message.
+    pub number_bytes: usize,
+    /// In their order.
+    pub exchanges: Vec<Exchanged>,
+    /// Sums over all ranks.
+    pub sums: usize,
+}
+
+impl Schedule {
+    /// What a rank sends in an exchange, stage by stage: to whom, and how many bytes.
+    ///
+    /// # Errors
+    /// [`GridError::Shape`] for ranks with fewer nodes than are sent.
+    pub fn sent_by(&self, rank: Rank, exchanged: &Exchanged) -> Result<Vec<Vec<(Rank, usize)>>, GridError> {
+        let layout = Layout::new(self.decomposition.block(rank).size, self.depth)?;
+        let stages = exchanged.plan.stages.iter();
+        let stage = |transfers: &Vec<Transfer>| {
+            let messages = sent(transfers, &layout, self.messages, &self.decomposition, rank)?;
+            Ok(messages.into_iter().map(|(peer, numbers)| (peer, numbers * self.number_bytes)).collect())
+        };
+        stages.map(stage).collect()
+    }
+
+    /// Nodes that a rank updates.
+    pub fn nodes_of(&self, rank: Rank) -> usize {
+        self.decomposition.block(rank).size.iter().product()
+    }
+
+    /// Share of a rank's computation that is done while an exchange is under way.
+    pub fn share_beside(&self, rank: Rank, exchanged: &Exchanged) -> f64 {
+        match exchanged.beside {
+            Beside::Nothing => 0.0,
+            Beside::Share(share) => share,
+            Beside::InnerNodes(share) => {
+                let Block { size, .. } = self.decomposition.block(rank);
+                let inner = |axis: usize| {
+                    let outer = if self.decomposition.has_neighbours(axis) { 2 } else { 0 };
+                    size[axis].saturating_sub(outer) as f64 / size[axis] as f64
+                };
+                share * inner(0) * inner(1) * inner(2)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_comm::{Buffering, World, local};
+    use md_core::ExchangePattern;
+    use md_engine::Overlap;
+
+    use super::*;
+    use crate::stencil::{self, Compute, Kind, Precision, Problem};
+    use crate::{Edges, Neighbours};
+
+    /// Messages and bytes that all ranks send in a step: as planned, and as counted.
+    fn planned_and_counted(problem: &Problem, ranks: usize) -> [[u64; 2]; 2] {
+        let schedule = stencil::schedule(problem).unwrap();
+        let mut planned = [0, 0];
+        for rank in 0..ranks {
+            for exchanged in &schedule.exchanges {
+                for (peer, bytes) in schedule.sent_by(rank, exchanged).unwrap().into_iter().flatten() {
+                    assert!(peer != rank && peer < ranks);
+                    planned = [planned[0] + 1, planned[1] + bytes as u64];
+                }
+            }
+        }
+        let step = |world: &dyn World| {
+            let mut app = stencil::open(world, problem).unwrap();
+            let before = app.traffic();
+            app.step().unwrap();
+            let after = app.traffic();
+            app.finalise().unwrap();
+            [after.messages - before.messages, after.bytes - before.bytes]
+        };
+        let counted = local::run(ranks, Duration::from_secs(60), step);
+        let counted = counted.into_iter().fold([0, 0], |sum, rank| {
+            let rank = rank.unwrap();
+            [sum[0] + rank[0], sum[1] + rank[1]]
+        });
+        [planned, counted]
+    }
+
+    #[test]
+    fn messages_and_bytes_are_those_of_a_step() {
+        let swap = Kind::Swap { fields: 3, depth: 2, neighbours: Neighbours::All, compute: Compute::Average };
+        let kinds =
+            [swap, Kind::Tvd { fields: 2, courant: [0.5, -0.3, 0.0] }, Kind::Poisson { tolerance: 1e-12 }];
+        for kind in kinds {
+            for exchange in [ExchangePattern::Direct, ExchangePattern::Staged] {
+                for messages in [Messages::Aggregated, Messages::PerField] {
+                    for edges in [[Edges::Periodic; 3], [Edges::Periodic, Edges::Periodic, Edges::Open]] {
+                        let decomposition =
+                            Decomposition::new([12, 11, 5], 6, Some([3, 2, 1]), edges).unwrap();
+                        let problem = Problem {
+                            decomposition,
+                            kind: kind.clone(),
+                            precision: Precision::Double,
+                            exchange,
+                            messages,
+                            buffering: Buffering::Double,
+                            overlap: Overlap::On,
+                            may_be_cut: [true, true, false],
+                        };
+                        let [planned, counted] = planned_and_counted(&problem, 6);
+                        assert_eq!(planned, counted, "{problem:?}");
+                        assert!(planned[0] > 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inner_nodes_are_a_node_away_from_neighbours() {
+        let edges = [Edges::Periodic, Edges::Open, Edges::Open];
+        let decomposition = Decomposition::new([10, 8, 4], 2, Some([1, 2, 1]), edges).unwrap();
+        let exchanged = |beside| Exchanged { plan: HaloPlan { stages: Vec::new() }, beside };
+        let schedule = Schedule {
+            decomposition,
+            depth: [1; 3],
+            messages: Messages::Aggregated,
+            number_bytes: 8,
+            exchanges: Vec::new(),
+            sums: 0,
+        };
+        let share = schedule.share_beside(0, &exchanged(Beside::InnerNodes(0.5)));
+        assert!((share - 0.5 * 0.8 * 0.5).abs() < 1e-12, "{share}");
+        assert_eq!(schedule.share_beside(0, &exchanged(Beside::Share(0.25))), 0.25);
+        assert_eq!((schedule.nodes_of(1), schedule.share_beside(1, &exchanged(Beside::Nothing))), (160, 0.0));
+    }
+}
