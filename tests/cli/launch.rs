@@ -25,6 +25,9 @@ fn the_version_and_the_help_of_the_program() {
       check          Check a scenario and print it with all defaults filled in
       forces         Evaluate the forces of the initial state, without motion: forces.csv and
                      summary.json
+      minimise       Minimise the energy by FIRE: minimised.extxyz and summary.json
+      from-lammps    Make a scenario from a LAMMPS script, and tell what of it could not be taken
+      plot           Draw what a run wrote into one page: plot.html
       stencil        Run a stencil application on the same halo exchange: fields on a grid
       lbm            Run a flow by the lattice Boltzmann method on the same halo exchange
       compare        Measure halo strategies on this scenario and machine, and recommend one

@@ -62,8 +62,9 @@ fn expect_integrators(
 ) -> Result<(), ScenarioError> {
     scenario.stages().iter().enumerate().try_for_each(|(number, stage)| {
         let Err(EngineError::Integrator(fault)) = stage.integrator.kind.build(setup) else { return Ok(()) };
+        let has_own = scenario.stage.get(number).is_some_and(|stage| stage.integrator.is_some());
         let own = format!("stage[{number}].integrator");
-        let table = if source.gives(&own) { own } else { "integrator".to_owned() };
+        let table = if has_own { own } else { "integrator".to_owned() };
         Err(integrator_fault(source, &table, fault))
     })
 }

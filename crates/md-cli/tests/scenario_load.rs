@@ -136,6 +136,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     backend = "local"
     between_nodes = "p2p"
     chunk = "auto"
+    protocol = "one"
     shell = "half"
     exchange = "direct"
     partition = "rect"
@@ -162,7 +163,7 @@ fn the_effective_methods_look_like_those_a_user_writes() {
     [output]
     directory = "out/lj-melt"
     thermo = { every = 100 }
-    trajectory = { path = "traj.extxyz", every = 500 }
+    trajectory = { path = "traj.extxyz", every = 500, positions = "wrapped" }
     "#);
 }
 

@@ -106,11 +106,11 @@ fn unchanged_checkpoints_are_gone_on_from() {
 fn numbers_of_a_checkpoint_that_no_run_has_are_refused() {
     let (nan, far) = (f64::NAN.to_bits(), 1e300_f64.to_bits());
     for (place, word, text) in [
-        (Place::Index(0), 8, "it is damaged: 256 particles of rank 0 do not fit at byte 8"),
+        (Place::Index(0), 8, "it is damaged: 256 rows of rank 0 do not fit at byte 8"),
         (
             Place::Index(1),
             u64::MAX,
-            "it is damaged: 18446744073709551615 particles of rank 0 do not fit at byte 16432",
+            "it is damaged: 18446744073709551615 rows of rank 0 do not fit at byte 16432",
         ),
         (Place::Row(0), nan, "the checkpoint has numbers of a particle that no run has"),
         (Place::Row(2), far, "the checkpoint has numbers of a particle that no run has"),

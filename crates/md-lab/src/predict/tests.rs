@@ -5,8 +5,8 @@ use std::time::Duration;
 use md_comm::{Traffic, World, local};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::LennardJones;
-use md_core::{Boundary, PartitionKind};
-use md_engine::Simulation;
+use md_core::{Boundary, PartitionKind, SimdLevel};
+use md_engine::{SimdChoice, Simulation};
 
 use super::events::{Clocks, Window};
 use super::plans::Messages;
@@ -184,6 +184,8 @@ fn config(boundary: [Boundary; 3], partition: PartitionKind) -> Config {
     let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [8, 7, 9]);
     let mut config = Config::new(lattice, LennardJones::reduced(2.5));
     (config.boundary, config.parallel.partition) = (boundary, partition);
+    // Clusters, and with them computed pairs, are as large as vectors: the same on every machine.
+    config.parallel.simd = SimdChoice::Named(SimdLevel::Baseline);
     config
 }
 
