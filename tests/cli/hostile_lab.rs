@@ -258,7 +258,8 @@ fn more_than_the_machine_has() {
             "exit code 2\nerror: --trace-events 100000000 takes N bytes of memory per rank, but there are N bytes per rank here\n"
         );
     }
-    let said = workdir.call(Start::Plain, "bench sync26 --ranks 64 --sizes 1073741824 --quiet");
+    let said =
+        workdir.call(Start::Plain, "bench sync26 --ranks 64 --sizes 1073741824 --budget 86400 --quiet");
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.stderr.starts_with("error: nothing could be measured: local: takes about "), "{said:?}");
     assert!(

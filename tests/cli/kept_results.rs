@@ -21,7 +21,7 @@ fn finished() -> (Workdir, Vec<String>) {
 fn a_thermostat_that_cannot_be_is_refused_by_check_and_before_anything_is_removed() {
     let (workdir, files) = finished();
     let thermo = workdir.read("out/thermo.csv");
-    for kind in ["nose-hoover", "csvr", "berendsen"] {
+    for kind in ["nose-hoover", "berendsen"] {
         let option = format!("--set integrator={{kind=\"{kind}\",temperature=1,relaxation=0.001}}");
         for command in ["run", "check"] {
             let said = workdir.call(Start::Threads(2), &format!("{command} melt.toml {option}"));

@@ -2,7 +2,7 @@
 //! a line in [`FORMATS`].
 //!
 //! Every rank makes rows of its particles, with what the scenario wants of them; the format decides whether they come together on
-//! rank 0 ([`records`]) or are written where they are.
+//! rank 0 (`records`) or are written where they are.
 
 mod columns;
 mod extxyz;
