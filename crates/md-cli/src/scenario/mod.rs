@@ -53,7 +53,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Viscosity};
+pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Vacf, Viscosity};
 pub use error::ScenarioError;
 pub use grid::{GridOutput, GridParallel};
 pub use integrator::IntegratorTable;
