@@ -127,7 +127,7 @@ fn analyses_go_on() {
     let workdir = Workdir::new(&MELT.replace(
         "thermo",
         "rdf = { every = 3, bins = 40, max = 3.0 }\nmsd = { every = 2, origins = 3 }\n\
-         viscosity = { every = 2, length = 0.05 }\nsurface_tension = { axis = \"z\" }\nthermo",
+         viscosity = { every = 2, length = 0.05 }\nvacf = { every = 2, length = 0.04, origins = 3 }\nsurface_tension = { axis = \"z\" }\nthermo",
     ));
     let summary = |folder: &str| -> Vec<Value> {
         let all: Value = serde_json::from_str(&workdir.read(&format!("{folder}/summary.json"))).unwrap();
@@ -151,7 +151,7 @@ fn analyses_go_on() {
         (Start::Threads(2), "--set output.msd.centre_of_mass=removed"),
     ] {
         parts(start, options);
-        for file in ["rdf.csv", "msd.csv", "viscosity.csv"] {
+        for file in ["rdf.csv", "msd.csv", "vacf.csv", "viscosity.csv"] {
             let [whole, parts] = ["whole", "parts"].map(|folder| workdir.read(&format!("{folder}/{file}")));
             assert_eq!(whole, parts, "{start:?} {options} {file}");
         }
@@ -186,6 +186,48 @@ fn another_analysis_begins_anew() {
         ]
     );
     assert_eq!(Columns::read(&workdir, "out/msd.csv").of("time").len(), 2);
+}
+
+/// compute vacf of LAMMPS is the mean of v(0) v(t); here over all windows of whole length, by hand from a trajectory of every step.
+#[test]
+fn velocities_are_correlated_by_definition() {
+    const LAGS: usize = 6;
+    let keys = "vacf = { every = 1, length = 0.03, origins = 2 }\n\
+                trajectory = { path = \"traj.extxyz\", every = 1 }\nthermo";
+    let workdir = Workdir::new(&MELT.replace("thermo", keys));
+    let mut tables = Vec::new();
+    for start in ranks() {
+        workdir.succeed(start, "run melt.toml --quiet --output out");
+        let text = workdir.read("out/traj.extxyz");
+        let frames: Vec<Vec<[f64; 3]>> = text
+            .split("600\n")
+            .skip(1)
+            .map(|frame| frame.lines().skip(1).map(velocity_of_row).collect())
+            .collect();
+        assert_eq!(frames.len(), 21);
+        // Windows begin every third look; those that begin at 0, 3, ... 12 are whole before the last look.
+        let at = |lag: usize| {
+            let products = (0..=12).step_by(3).flat_map(|first: usize| {
+                let (then, now) = (&frames[first], &frames[first + lag]);
+                then.iter().zip(now).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>())
+            });
+            products.sum::<f64>() / (5.0 * 600.0)
+        };
+        let expected: Vec<f64> = (0..=LAGS).map(at).collect();
+        let found = Columns::read(&workdir, "out/vacf.csv");
+        assert_near(&found.of("vacf_A"), &expected, 1e-12, "vacf");
+        let integral = expected.iter().sum::<f64>() - 0.5 * (expected[0] + expected[LAGS]);
+        let last = *found.of("diffusion_A").last().unwrap();
+        assert!((last - integral * 0.005 / 3.0).abs() < 1e-12, "{last}");
+        tables.push(found.of("vacf_A"));
+    }
+    tables.iter().for_each(|table| assert_near(table, &tables[0], 1e-9, "ranks"));
+}
+
+/// `velo` stands behind the species, the position and three numbers.
+fn velocity_of_row(row: &str) -> [f64; 3] {
+    let fields: Vec<&str> = row.split_whitespace().collect();
+    [7, 8, 9].map(|at: usize| fields[at].parse().unwrap())
 }
 
 /// Means, surface tension and viscosity are those of the rows of thermo.csv, by their definitions.
@@ -273,7 +315,7 @@ fn what_cannot_be_analysed() {
         (
             "viscosity={every=10,length=0.0}",
             "`output.viscosity.length` must be a finite number above 0, found 0.0",
-            "a time after which the stress has forgotten itself, for example 2.0",
+            "a time after which nothing is remembered, for example 2.0",
         ),
         (
             "viscosity={every=1,length=1e6}",

@@ -11,6 +11,8 @@ impl KnownFile {
     pub const RDF: Self = Self("rdf.csv");
     /// Mean squared displacements.
     pub const MSD: Self = Self("msd.csv");
+    /// Velocity autocorrelation functions.
+    pub const VACF: Self = Self("vacf.csv");
     /// Shear viscosity over the time that is integrated.
     pub const VISCOSITY: Self = Self("viscosity.csv");
     /// Time per phase over all ranks.

@@ -9,7 +9,7 @@
 //! | `scenario.toml` | at the start | [`OutputDirectory::for_scenario`] |
 //! | `thermo.csv` | row by row | `thermo` |
 //! | trajectory | frame by frame | `trajectory` |
-//! | `rdf.csv`, `msd.csv`, `viscosity.csv` | whole, at the end | `rdf`, `msd`, `viscosity` |
+//! | `rdf.csv`, `msd.csv`, `vacf.csv`, `viscosity.csv` | whole, at the end | `rdf`, `msd`, `vacf`, `viscosity` |
 //! | all that a run writes as it goes | | [`run_output::OUTPUTS`] |
 //! | `compare.csv`, `compare.svg`, `compare.png`, `recommendation.txt` | whole, at the end | `compare` |
 //! | `timing.csv`, `timing_ranks.csv`, `summary.json`, `forces.csv` | whole, at the end | [`OutputDirectory::write_whole`] |
@@ -39,6 +39,7 @@ pub mod tables;
 pub mod thermo;
 pub mod timeline;
 pub mod trajectory;
+pub mod vacf;
 pub mod viscosity;
 pub mod warnings;
 

@@ -22,7 +22,8 @@ use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
 
 /// Everything that a run may write as it goes, in the order in which it looks.
-pub const OUTPUTS: [OutputKind; 5] = [thermo::KIND, trajectory::KIND, rdf::KIND, msd::KIND, viscosity::KIND];
+pub const OUTPUTS: [OutputKind; 6] =
+    [thermo::KIND, trajectory::KIND, rdf::KIND, msd::KIND, vacf::KIND, viscosity::KIND];
 
 /// A kind of output.
 #[derive(Clone, Copy)]

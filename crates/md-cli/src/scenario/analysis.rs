@@ -51,6 +51,31 @@ pub struct Msd {
     pub start: Option<u64>,
 }
 
+/// `output.vacf`
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Vacf {
+    /// Steps between two looks.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// Time up to which velocities are correlated; at most 10,000 looks by the number of species.
+    pub length: f64,
+    /// How many stretches of this length overlap. Each needs 24 bytes per particle.
+    #[serde(default = "default_origins")]
+    #[schemars(range(min = 1, max = 100))]
+    pub origins: u64,
+    /// The step at which it begins; with the last stage where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+}
+
+impl Vacf {
+    /// Looks up to `length`.
+    pub fn lags(&self, timestep: f64) -> usize {
+        lags(self.every, self.length, timestep)
+    }
+}
+
 /// `output.viscosity`
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -68,8 +93,13 @@ pub struct Viscosity {
 impl Viscosity {
     /// Looks up to `length`.
     pub fn lags(&self, timestep: f64) -> usize {
-        ((self.length / (self.every as f64 * timestep)).round() as usize).clamp(1, MOST_LAGS)
+        lags(self.every, self.length, timestep)
     }
+}
+
+/// Looks in a time, one at least.
+fn lags(every: u64, length: f64, timestep: f64) -> usize {
+    ((length / (every as f64 * timestep)).round() as usize).clamp(1, MOST_LAGS)
 }
 
 /// `output.surface_tension`
@@ -146,28 +176,37 @@ pub(super) fn check_rdf(rdf: &Rdf, species: usize) -> Checked {
 
 pub(super) fn check_msd(msd: &Msd) -> Checked {
     at_least_one("output.msd.every", msd.every, LOOKS)?;
-    if (1..=MOST_ORIGINS).contains(&msd.origins) {
+    check_origins("output.msd.origins", msd.origins)
+}
+
+fn check_origins(key: &str, origins: u64) -> Checked {
+    if (1..=MOST_ORIGINS).contains(&origins) {
         return Ok(());
     }
-    let message = format!("`output.msd.origins` must be from 1 to {MOST_ORIGINS}, found {}", msd.origins);
-    Err(Finding::new("output.msd.origins", message, "each of them needs 24 bytes per particle"))
+    let message = format!("`{key}` must be from 1 to {MOST_ORIGINS}, found {origins}");
+    Err(Finding::new(key, message, "each of them needs 24 bytes per particle"))
+}
+
+pub(super) fn check_vacf(vacf: &Vacf, species: usize, timestep: f64) -> Checked {
+    at_least_one("output.vacf.every", vacf.every, LOOKS)?;
+    check_origins("output.vacf.origins", vacf.origins)?;
+    check_length("output.vacf.length", vacf.length, vacf.every as f64 * timestep, MOST_LAGS / species.max(1))
 }
 
 pub(super) fn check_viscosity(viscosity: &Viscosity, timestep: f64) -> Checked {
-    const LENGTH: &str = "output.viscosity.length";
     at_least_one("output.viscosity.every", viscosity.every, LOOKS)?;
-    positive(
-        LENGTH,
-        viscosity.length,
-        "a time after which the stress has forgotten itself, for example 2.0",
-    )?;
-    let looks = viscosity.length / (viscosity.every as f64 * timestep);
-    if (0.5..=MOST_LAGS as f64).contains(&looks) {
+    check_length("output.viscosity.length", viscosity.length, viscosity.every as f64 * timestep, MOST_LAGS)
+}
+
+/// A time of at least one look, and not too many.
+fn check_length(key: &str, length: f64, interval: f64, most: usize) -> Checked {
+    positive(key, length, "a time after which nothing is remembered, for example 2.0")?;
+    let looks = length / interval;
+    if (0.5..=most as f64).contains(&looks) {
         return Ok(());
     }
-    let message = format!("`{LENGTH}` is {looks:.1} looks, but must be from 1 to {MOST_LAGS}");
-    let help = "a time step times `every` is the time between two looks";
-    Err(Finding::new(LENGTH, message, help))
+    let message = format!("`{key}` is {looks:.1} looks, but must be from 1 to {most}");
+    Err(Finding::new(key, message, "a time step times `every` is the time between two looks"))
 }
 
 pub(super) fn check_surface_tension(tension: &SurfaceTension, dimension: u8) -> Checked {

@@ -57,7 +57,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Viscosity};
+pub use analysis::{Averages, Axis, CentreOfMass, Msd, Rdf, SurfaceTension, Vacf, Viscosity};
 pub use error::ScenarioError;
 pub use generators::{Gas, RegionLattice, Regions};
 pub(crate) use generators::{gas, regions};

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::analysis::{
-    Averages, Msd, Rdf, SurfaceTension, Viscosity, check_msd, check_rdf, check_surface_tension,
-    check_viscosity,
+    Averages, Msd, Rdf, SurfaceTension, Vacf, Viscosity, check_msd, check_rdf, check_surface_tension,
+    check_vacf, check_viscosity,
 };
 use super::finding::{Checked, Finding, at_least_one};
 use super::simulation::Simulation;
@@ -35,6 +35,9 @@ pub struct Output {
     /// Mean squared displacements by species, with diffusion coefficients: msd.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub msd: Option<Msd>,
+    /// Velocity autocorrelation functions by species: vacf.csv.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vacf: Option<Vacf>,
     /// Shear viscosity by Green and Kubo's relation: viscosity.csv.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viscosity: Option<Viscosity>,
@@ -53,6 +56,7 @@ impl Default for Output {
             averages: None,
             rdf: None,
             msd: None,
+            vacf: None,
             viscosity: None,
             surface_tension: None,
         }
@@ -98,6 +102,7 @@ pub(super) fn check(output: &Output, species: usize, simulation: &Simulation) ->
     output.rdf.as_ref().map_or(Ok(()), |rdf| check_rdf(rdf, species))?;
     output.msd.as_ref().map_or(Ok(()), check_msd)?;
     let Simulation { timestep, dimension, .. } = simulation;
+    output.vacf.as_ref().map_or(Ok(()), |vacf| check_vacf(vacf, species, *timestep))?;
     output.viscosity.as_ref().map_or(Ok(()), |viscosity| check_viscosity(viscosity, *timestep))?;
     output.surface_tension.as_ref().map_or(Ok(()), |tension| check_surface_tension(tension, *dimension))
 }

@@ -2,6 +2,8 @@
 
 mod distances;
 mod tracks;
+mod windows;
 
 pub use distances::{DistanceCount, PairsByDistance};
 pub use tracks::{Quantity, Rows, Tracks};
+pub use windows::{WindowLook, Windows};
