@@ -36,7 +36,7 @@ fn plain_calls_and_everything_over_mpi() {
     for (ranks, distance) in [(1, "own"), (2, "inside")] {
         let workdir = Workdir::new(MELT);
         let mut command = workdir.under_mpirun(ranks, &md_cli());
-        let call = "bench all --sizes 8,64 --backends p2p,rma-fence --output out --runs 5 --budget 3600";
+        let call = "bench all --sizes 8 --backends p2p,rma-fence --output out --runs 5 --budget 3600";
         command.args(call.split(' '));
         let said = Said::of(command);
         assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
@@ -80,9 +80,9 @@ fn plain_calls_and_everything_over_mpi() {
         let both = rows.iter().find(|row| &row[0] == "overlap-both").unwrap();
         assert!(both[12].ends_with(" % hidden") && both[12].contains(" to "), "{both:?}");
         // Whatever has messages has them as long as was asked for.
-        assert!(rows.iter().all(|row| ["8", "64"].contains(&&row[3]) || &row[0] == "barrier"));
-        assert!(workdir.read("out/bench.svg").contains("allreduce"));
-        assert_eq!(workdir.files("out"), ["bench.csv", "bench.svg"]);
+        assert!(rows.iter().all(|row| &row[3] == "8" || &row[0] == "barrier"));
+        // One size is no curve.
+        assert_eq!(workdir.files("out"), ["bench.csv"]);
     }
 }
 

@@ -15,7 +15,7 @@ use md_engine::{Observer, ObserverError, Setup, Snapshot};
 use serde_json::{Map, Value};
 
 use super::{
-    KnownFile, OutputDirectory, OutputError, Progress, Screen, msd, rdf, thermo, trajectory, viscosity,
+    KnownFile, OutputDirectory, OutputError, Progress, Screen, msd, rdf, thermo, trajectory, vacf, viscosity,
 };
 use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
 use crate::error::RunError;
