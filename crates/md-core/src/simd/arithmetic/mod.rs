@@ -70,7 +70,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Row: Copy;
     /// How many.
     const SPECIES_IN_A_ROW: usize;
-    /// A number for each of [`MOST_IN_A_ROW`] species.
+    /// A number for each of `MOST_IN_A_ROW` species.
     type WideRow: Copy;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
@@ -153,7 +153,7 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
     /// All of these.
     fn wide_row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::WideRow;
-    /// The same for up to [`MOST_IN_A_ROW`] species: one permutation, or two and a selection.
+    /// The same for up to `MOST_IN_A_ROW` species: one permutation, or two and a selection.
     fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
     /// The same from a table for as many species as you like. Lane by lane.
     fn gather_by_species<S: Simd, const N: usize>(
