@@ -1,4 +1,4 @@
-//! NetCDF trajectories by AMBER's convention: valid ones, with other numbers in their headers and values, other variables, and damage.
+//! `NetCDF` trajectories by AMBER's convention: valid ones, with other numbers in their headers and values, other variables, and damage.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -145,7 +145,7 @@ struct Variable {
     values: Vec<Vec<f64>>,
 }
 
-/// Dimensions: frame, atom, spatial, cell_spatial, cell_angular.
+/// Names of dimensions.
 const DIMENSIONS: [&str; 5] = ["frame", "atom", "spatial", "cell_spatial", "cell_angular"];
 
 impl Changed {
