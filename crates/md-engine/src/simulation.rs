@@ -160,7 +160,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
                 simulation.watch.recall(shared.history);
             }
         }
-        simulation.neighborhood = shared.neighborhood;
+        (simulation.neighborhood, simulation.box_changes) = (shared.neighborhood, shared.box_changes);
         if energy_reference == Carried::Over {
             simulation.energy = shared.energy;
         }
