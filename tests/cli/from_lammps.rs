@@ -101,8 +101,6 @@ fn what_is_not_taken_is_said_line_by_line() {
          in another way",
         "in.script:24: differs: `fix walls all wall/lj93 zlo EDGE 1.0 1.0 2.5 zhi EDGE 1.5 1.0 2.5`: their energy and virial \
          count, as after `fix_modify energy yes virial yes`",
-        "in.script:27: differs: `dump d all custom 50 dump.lammpstrj id type x y z`: a trajectory as extended XYZ with positions, \
-         velocities, ids and types",
         "in.script:31: not taken: `compute rdf all rdf 100`: it has no equivalent here, or not in this form",
         "in.script:32: not taken: `fix pull upper addforce 0 0 1`: it acts on the group `upper`, not on all particles",
     ];

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod auto;
+mod balanced_checkpoints;
 mod bench;
 mod broken_runs;
 mod checkpoints;

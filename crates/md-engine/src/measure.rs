@@ -8,6 +8,7 @@ use md_core::observables::{SystemSums, momentum_flux};
 use md_core::potential::Tail;
 use md_core::{Domain, Particles};
 
+use crate::balance::saved;
 use crate::barostat::BoxReport;
 use crate::checkpoint::{SavedState, Shared};
 use crate::checks::expect_room;
@@ -114,6 +115,8 @@ impl<I: Interaction> Simulation<'_, I> {
             neighborhood: self.neighborhood,
             energy: self.energy,
             reservoirs: [self.earlier_reservoirs, work],
+            division: saved::words(&self.setup, &self.decomposition),
+            balance: self.balancer.report.clone(),
             memory: integrator.memory(),
         }
     }

@@ -181,9 +181,9 @@ pub fn read_sweep(text: &str) -> Result<Vec<Row>, EncodeError> {
 
 /// Unit cells per dimension of about so many particles, in the shape of `cells`; a layer stays a layer.
 pub fn scaled_cells(kind: LatticeKind, cells: [u32; 3], atoms: u64, wanted: u64) -> [u32; 3] {
-    let flat = matches!(kind, LatticeKind::Hex | LatticeKind::Sq);
-    let dimensions = if flat { 2.0 } else { 3.0 };
-    let factor = (wanted as f64 / atoms.max(1) as f64).powf(1.0 / dimensions);
+    let dimensions = kind.dimension().count();
+    let flat = dimensions == 2;
+    let factor = (wanted as f64 / atoms.max(1) as f64).powf(1.0 / dimensions as f64);
     let mut scaled = cells.map(|count| f64::from(count) * factor);
     if flat {
         scaled[2] = f64::from(cells[2]);

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use md_core::lattice::LatticeKind;
 
+use super::dump::Dump;
 use super::motion::{Fix, Ramp};
 use super::system::{Block, ScriptLattice};
 use super::{Script, Taken};
@@ -87,10 +88,8 @@ impl Script<'_> {
                 Ok(None)
             }
             ("thermo", [every]) => self.thermo(every),
-            ("dump", [_, "all", _, every, ..]) => {
-                self.motion.dump = Some(whole(every)?.max(1));
-                Ok(Some("a trajectory as extended XYZ with positions, velocities, ids and types".to_owned()))
-            }
+            ("dump", [_, "all", style, every, file, columns @ ..]) => self.dump(style, every, file, columns),
+            ("dump", [_, group, ..]) => Err(format!("it is of the group `{group}`, not of all particles")),
             ("dump_modify" | "undump", _) => Ok(Some("`output.trajectory` says all of it".to_owned())),
             ("restart", [every, ..]) => {
                 self.motion.restart = Some(whole(every)?);
@@ -130,7 +129,8 @@ impl Script<'_> {
             "sc" => LatticeKind::Sc,
             "hex" => LatticeKind::Hex,
             "sq" => LatticeKind::Sq,
-            _ => return Err("only fcc, bcc, sc, hex and sq can be taken".to_owned()),
+            "sq2" => LatticeKind::Sq2,
+            _ => return Err("only fcc, bcc, sc, hex, sq and sq2 can be taken".to_owned()),
         };
         if !is_plain {
             return Err("a lattice that is turned or shifted cannot be taken".to_owned());
@@ -250,6 +250,15 @@ impl Script<'_> {
                 Ok(None)
             }
         }
+    }
+
+    fn dump(&mut self, style: &str, every: &str, file: &str, columns: &[&str]) -> Taken {
+        let (dump, difference) = Dump::read(style, whole(every)?.max(1), file, columns)?;
+        if self.motion.dump.is_some() {
+            return Err("a run has one trajectory, and that is of the first dump".to_owned());
+        }
+        self.motion.dump = Some(dump);
+        Ok(difference)
     }
 
     fn minimise(&mut self, force_tolerance: &str, steps: &str) -> Taken {

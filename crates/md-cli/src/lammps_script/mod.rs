@@ -4,6 +4,7 @@
 //! Lennard-Jones pairs; commands are carried out in order, as LAMMPS does, and the scenario is what they have come to.
 
 mod commands;
+mod dump;
 mod expression;
 mod lines;
 mod motion;

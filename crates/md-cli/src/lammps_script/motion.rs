@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::dump::Dump;
+
 /// A temperature at the beginning and the end of a run.
 pub(super) type Ramp = [f64; 2];
 
@@ -44,7 +46,7 @@ pub(super) struct Motion {
     /// Steps between two rebuilds, where they are not decided by displacements.
     pub(super) every: u64,
     pub(super) checks: bool,
-    pub(super) dump: Option<u64>,
+    pub(super) dump: Option<Dump>,
     pub(super) restart: Option<u64>,
     pub(super) seed: u64,
     parts: Vec<Part>,
@@ -134,9 +136,7 @@ impl Motion {
         }
         let thermo = self.parts.first().map_or(self.thermo, |part| part.thermo);
         text += &format!("\n[output]\nthermo = {{ every = {thermo} }}\n");
-        if let Some(every) = self.dump {
-            text += &format!("trajectory = {{ path = \"trajectory.extxyz\", every = {every} }}\n");
-        }
+        text += &self.dump.as_ref().map_or_else(String::new, Dump::key);
         if let Some(every) = self.restart {
             text += &format!("checkpoint = {{ every = {every} }}\n");
         }
