@@ -2,17 +2,18 @@
 
 use crate::support::{Start, Workdir};
 
-/// A hot droplet off centre, which flies apart: the work of equal parts of the box changes all the time.
+/// A hot droplet off centre, which travels and flies apart: the work of equal parts of the box changes all the time.
 const DROPLET: &str = r#"[simulation]
 timestep = 0.004
 
 [system]
-lattice = { kind = "fcc", density = 0.8, cells = [9, 9, 9], vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 4.5 }] } }
+lattice = { kind = "fcc", density = 0.8, cells = [12, 12, 12], vapour = { density = 0.02, droplets = [{ centre = [0.3, 0.5, 0.6], radius = 6.5 }] } }
 temperature = 6.0
+drift = [9.0, 0.0, 0.0]
 
 [neighbor]
-rebuild = { every = 5 }
-skin = 0.6
+rebuild = { displacement = true }
+skin = 0.5
 
 [parallel]
 backend = "local"
@@ -66,10 +67,16 @@ fn expect_both_sides(rows: &[String], what: &str) {
 #[test]
 fn balanced_runs_go_on_to_the_last_bit() {
     let workdir = Workdir::new(DROPLET);
-    for (partition, ranks) in
-        [("rect", 4), ("stripe", 3), ("rcb", 3), ("rcb", 4), ("hilbert", 2), ("metis", 3)]
-    {
-        let what = format!("--set parallel.partition={partition} --set parallel.ranks={ranks}");
+    for (partition, ranks) in [
+        ("rect --set parallel.grid=[2,1,1]", 2),
+        ("rect --set parallel.grid=[2,2,1]", 4),
+        ("stripe", 3),
+        ("rcb", 3),
+        ("rcb", 4),
+        ("hilbert", 2),
+        ("metis", 3),
+    ] {
+        let what = format!("--set parallel.ranks={ranks} --set parallel.partition={partition}");
         workdir
             .succeed(Start::Plain, &format!("run melt.toml --output whole --quiet {what} --steps {STEPS}"));
         in_parts(&workdir, &what);
@@ -84,7 +91,8 @@ fn balanced_runs_go_on_to_the_last_bit() {
 #[test]
 fn balancings_of_two_parts_are_replayed() {
     let workdir = Workdir::new(DROPLET);
-    let options = "--set parallel.partition=rect --set parallel.ranks=2 --set parallel.balance.weights=time";
+    let options =
+        "--set parallel.partition=stripe --set parallel.ranks=3 --set parallel.balance.weights=time";
     in_parts(&workdir, options);
     let rows = balancings(&workdir, "parts");
     expect_both_sides(&rows, options);
@@ -104,8 +112,10 @@ fn on_other_ranks_balancing_begins_anew() {
     let workdir = Workdir::new(DROPLET);
     let run =
         |more: &str| workdir.succeed(Start::Plain, &format!("run melt.toml --output parts --quiet {more}"));
-    run(&format!("--set parallel.ranks=3 --steps {FIRST} --set output.checkpoint.every={FIRST}"));
-    for (ranks, partition) in [(2, "rect"), (3, "rcb")] {
+    run(&format!(
+        "--set parallel.ranks=3 --set parallel.partition=stripe --steps {FIRST} --set output.checkpoint.every={FIRST}"
+    ));
+    for (ranks, partition) in [(2, "stripe"), (3, "rcb")] {
         let options = format!("--set parallel.ranks={ranks} --set parallel.partition={partition}");
         let call =
             format!("run melt.toml --output {partition} --quiet {options} --steps {STEPS} --resume parts");
