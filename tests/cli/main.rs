@@ -34,6 +34,7 @@ mod partitions;
 mod physics;
 mod plot;
 mod predict;
+mod protocols;
 mod scenario_errors;
 mod stencil;
 #[path = "../support/mod.rs"]

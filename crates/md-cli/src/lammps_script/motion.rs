@@ -76,6 +76,10 @@ impl Motion {
     /// # Errors
     /// Why that cannot be done here.
     pub(super) fn run(&mut self, steps: u64) -> Result<(), String> {
+        if steps == 0 {
+            // It shows the state.
+            return Ok(());
+        }
         let mut moving = self
             .fixes
             .values()
@@ -98,10 +102,7 @@ impl Motion {
     }
 
     fn add(&mut self, steps: u64, integrator: String) {
-        // A run of no steps shows the state.
-        if steps > 0 {
-            self.parts.push(Part { steps, integrator, thermo: self.thermo });
-        }
+        self.parts.push(Part { steps, integrator, thermo: self.thermo });
     }
 
     /// The table `[simulation]`.
