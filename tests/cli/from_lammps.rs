@@ -212,7 +212,7 @@ fn own_scripts_have_the_energies_of_lammps() {
 }
 
 /// Those of the examples that come with LAMMPS whose particles are taken whole, where they are there.
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 8] = [
     "COUPLE/plugin/in.lj",
     "DIFFUSE/in.msd.2d",
     "DIFFUSE/in.vacf.2d",
@@ -221,7 +221,6 @@ const EXAMPLES: [&str; 9] = [
     "min/in.min",
     "min/in.min.box",
     "rerun/in.rdf.first",
-    "steinhardt/in.fcc",
 ];
 
 fn example(name: &str) -> Option<String> {
