@@ -102,14 +102,11 @@ fn bad_input() {
 fn what_a_protocol_does_not_take() {
     let workdir = cells();
     let call = format!("{CALL} --quiet --partitions stripe --set parallel.shell=full");
-    assert_eq!(
-        workdir.succeed(Start::Threads(2), &call).stderr,
-        "warning: left out: protocol `dist` takes no shell `full`; write `shell = \"half\"`, or `protocol = \"one\"`\n"
-    );
-    assert_eq!(
-        rows(&workdir).iter().map(|row| row[..2].join(" ")).collect::<Vec<_>>(),
-        ["one stripe", "simple stripe"]
-    );
+    assert_snapshot!(workdir.succeed(Start::Threads(2), &call).stderr, @r#"
+    warning: left out: protocol `simple` takes no shell `full`; write `shell = "half"`, or `protocol = "one"`
+    warning: left out: protocol `dist` takes no shell `full`; write `shell = "half"`, or `protocol = "one"`
+    "#);
+    assert_eq!(rows(&workdir).iter().map(|row| row[..2].join(" ")).collect::<Vec<_>>(), ["one stripe"]);
     let clusters = Workdir::new(MELT);
     assert_snapshot!(error_everywhere(&clusters, "compare melt.toml --protocols simple,dist", &starts()), @r#"
     exit code 2

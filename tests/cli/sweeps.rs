@@ -189,18 +189,12 @@ fn grids_are_swept_too() {
         assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{said:?}");
         said.stderr
     };
-    assert_snapshot!(error("--atoms 1000"), @r"
-    error: --atoms is for scenarios of particles, and this one has a grid: the scenario says how many nodes there are
-    ");
-    assert_snapshot!(error("--weak"), @r"
-    error: --weak is for scenarios of particles, and this one has a grid: `grid_per_rank` of a stencil makes a grid grow with the ranks
-    ");
-    assert_snapshot!(error("--shells full"), @r"
-    error: --shells is for scenarios of particles, and this one has a grid
-    ");
+    assert_snapshot!(error("--atoms 1000"), @"error: --atoms is for scenarios of particles, and this one has a grid: the scenario says how many nodes there are");
+    assert_snapshot!(error("--weak"), @"error: --weak is for scenarios of particles, and this one has a grid: `grid_per_rank` of a stencil makes a grid grow with the ranks");
+    assert_snapshot!(error("--shells full"), @"error: --shells is for scenarios of particles, and this one has a grid");
     assert_snapshot!(error("--threads 2"), @r"
     error: no job is possible
-    1 ranks, local direct: × a stencil works with one thread per rank, found 2
+    1 ranks, local direct: a stencil works with one thread per rank, found 2
     ");
     workdir.write(
         "melt.toml",

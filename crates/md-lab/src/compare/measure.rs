@@ -15,7 +15,7 @@ pub const TRIAL: usize = 10;
 /// What a sample of exchanges should take.
 const SAMPLE_S: f64 = 0.02;
 /// Bounds on the number of exchanges per sample.
-const EXCHANGES: [f64; 2] = [50.0, 20_000.0];
+const EXCHANGES: [f64; 2] = [10.0, 20_000.0];
 
 /// One sample, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
