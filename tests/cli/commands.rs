@@ -243,6 +243,10 @@ fn an_interval_longer_than_the_run_is_a_warning() {
         assert_eq!(workdir.read("out/traj.extxyz").lines().count(), 602);
     }
     assert_eq!(workdir.succeed(Start::Threads(1), "run melt.toml --quiet --steps 21").stderr, "");
+    let analyses = Workdir::new(&format!("{MELT}rdf = {{ every = 21 }}\nmsd = {{ every = 20 }}\n"));
+    let warning = "warning: `output.rdf.every` is 21, but the run has 20 steps: nothing after step 0 will be looked at\n";
+    assert_eq!(analyses.succeed(Start::Plain, "check melt.toml").stderr, warning);
+    assert_eq!(analyses.succeed(Start::Threads(2), "run melt.toml --quiet").stderr, warning);
 }
 
 /// Threads that each of so many ranks of this machine could have a core for.

@@ -111,3 +111,63 @@ fn steps_that_do_not_suffice_are_a_failure_with_its_files() {
     assert_eq!(summary(&workdir)["converged"], false);
     assert!(workdir.read("out/minimised.extxyz").starts_with("13\n"));
 }
+
+/// The same cluster, minimised by a run.
+fn run_of(integrator: &str) -> Workdir {
+    let at_rest = scenario("cluster.extxyz").replace("[interaction]", "temperature = 0.0\n[interaction]");
+    let workdir = Workdir::new(&format!("{at_rest}{integrator}"));
+    workdir.write("cluster.extxyz", &extxyz(&icosahedron(), 0.05));
+    workdir
+}
+
+#[test]
+fn a_run_that_does_not_come_to_its_tolerance_says_so() {
+    let workdir = run_of("[integrator]\nkind = \"fire\"\n");
+    for start in starts() {
+        let said = workdir.succeed(start, "run melt.toml --quiet --steps 3");
+        insta::allow_duplicates! { insta::assert_snapshot!(said.stderr, @"warning: the minimisation has not converged: after 3 steps the largest force is 1.030e1, above the tolerance of 1e-6; more `simulation.steps`, or a larger `integrator.force_tolerance`") }
+        let found = summary(&workdir);
+        assert_eq!(found["ended"], "steps");
+        assert_eq!(said.stderr, format!("warning: {}\n", found["warnings"][0].as_str().unwrap()));
+        let minimisation = &found["minimisations"][0];
+        assert_eq!((&minimisation["converged"], &minimisation["steps"]), (&false.into(), &3.into()));
+        assert_eq!(minimisation["force_tolerance"], 1e-6);
+    }
+    let said = workdir.succeed(Start::Threads(1), "run melt.toml --steps 3000");
+    assert_eq!(said.stderr, "");
+    let found = summary(&workdir);
+    assert_eq!(
+        (&found["ended"], &found["minimisations"][0]["converged"]),
+        (&"converged".into(), &true.into())
+    );
+    assert_eq!(found["minimisations"][0]["steps"], found["steps"]);
+    assert!(found["minimisations"][0]["largest_force"].as_f64().unwrap() <= 1e-6);
+}
+
+/// Also where the run goes on from a checkpoint of a later stage.
+#[test]
+fn a_stage_that_does_not_come_to_its_tolerance_says_so() {
+    let workdir = run_of(
+        "checkpoint = { every = 6, keep = 9 }\n[[stage]]\nname = \"relax\"\nsteps = 4\nintegrator = { kind = \"fire\", force_tolerance = 0.001 }\n\
+         [[stage]]\nsteps = 4\n[[stage]]\nsteps = 2\n[integrator]\nkind = \"fire\"\nforce_tolerance = 0.01\n",
+    );
+    workdir.write(
+        "melt.toml",
+        &workdir.read("melt.toml").replace("[simulation]\nsteps = 1\n", "[simulation]\n"),
+    );
+    let said = workdir.succeed(Start::Threads(1), "run melt.toml --quiet");
+    insta::assert_snapshot!(said.stderr, @r"
+    warning: the minimisation of stage `relax` has not converged: after 4 steps the largest force is 9.826e0, above the tolerance of 1e-3; more `stage[0].steps`, or a larger `stage[0].integrator.force_tolerance`
+    warning: the minimisation of stage 2 has not converged: after 4 steps the largest force is 7.299e0, above the tolerance of 1e-2; more `stage[1].steps`, or a larger `integrator.force_tolerance`
+    warning: the minimisation of stage 3 has not converged: after 2 steps the largest force is 6.015e0, above the tolerance of 1e-2; more `stage[2].steps`, or a larger `integrator.force_tolerance`
+    ");
+    let whole = summary(&workdir);
+    let again = workdir.succeed(Start::Threads(1), "run melt.toml --quiet --resume out/checkpoint-6.mdc");
+    // What ended before the checkpoint has been said.
+    assert!(again.stderr.starts_with("warning: the minimisation of stage 2 has"), "{}", again.stderr);
+    let found = summary(&workdir);
+    for key in ["minimisations", "warnings", "ended"] {
+        assert_eq!(found[key], whole[key], "{key}");
+    }
+    assert_eq!(found["warnings"].as_array().unwrap().len(), 3);
+}

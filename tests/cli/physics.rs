@@ -323,6 +323,25 @@ fn a_barostat_that_is_held_back() {
     assert_eq!([of("box_changes"), of("limited_box_changes")], [3, 0]);
 }
 
+/// What a run says of its box when it has gone on is what it says in one go.
+#[test]
+fn changes_of_the_box_are_counted_across_a_checkpoint() {
+    let barostat = "{kind=\"berendsen\",every=5,pressure=-1e5,relaxation=1.0}";
+    let workdir = melt_with("");
+    let call = format!(
+        "run melt.toml --quiet --set integrator={{kind=\"csvr\",temperature=1.44,relaxation=0.5,barostat={barostat}}}"
+    );
+    let said = workdir.succeed(Start::Threads(2), &format!("{call} --set output.checkpoint.every=13"));
+    let whole = summary(&workdir);
+    let parts = workdir.succeed(Start::Threads(2), &format!("{call} --resume out/checkpoint-13.mdc"));
+    let found = summary(&workdir);
+    assert_eq!(parts.stderr, said.stderr);
+    for key in ["box_changes", "limited_box_changes", "warnings"] {
+        assert_eq!(found[key], whole[key], "{key}");
+    }
+    assert_eq!((&found["box_changes"], &found["limited_box_changes"]), (&3.into(), &3.into()));
+}
+
 /// Particles are where they should be, but what the thermostat holds is beyond all proportion.
 #[test]
 fn a_conserved_energy_that_explodes() {

@@ -230,7 +230,10 @@ fn xtc_is_inspected() {
     let end = bytes.len();
     assert_eq!(
         said,
-        format!("error: cut.xtc: it is cut: it has {} bytes, but frame 3 ends at byte {end}\n", end - 4)
+        format!(
+            "error: cut.xtc: it is cut: it has {} bytes, but frame 3 ends at byte {end}; `system.file.frame = 2` is the last whole one\n",
+            end - 4
+        )
     );
     fs::write(workdir.path("other.xtc"), [7; 100]).unwrap();
     assert_eq!(
@@ -254,5 +257,44 @@ fn the_guide_is_run() {
         if call.starts_with("inspect ") {
             assert!(said.stdout.contains("frames        2\nparticles     4000\n"), "{}", said.stdout);
         }
+    }
+}
+
+/// With the places of the same frame of extended XYZ, to the digits that it has, on any ranks; velocities have to come from elsewhere.
+#[test]
+fn runs_start_from_xtc() {
+    let workdir = Workdir::new(&format!("{MELT}trajectory = {{ path = \"traj.extxyz\", every = 10 }}\n"));
+    for path in ["traj.extxyz", "traj.xtc"] {
+        let call = format!("run melt.toml --quiet --output {path} --set output.trajectory.path={path}");
+        workdir.succeed(Start::Threads(2), &call);
+    }
+    let lattice = "lattice = { kind = \"fcc\", density = 0.8442, cells = [6, 5, 5] }\ntemperature = 1.44";
+    let places = |format: &str, start| -> Vec<[f64; 3]> {
+        let file = format!(
+            "file = {{ path = \"traj.{format}/traj.{format}\", format = \"{format}\", frame = 2 }}\ntemperature = 1.44"
+        );
+        workdir.write("again.toml", &MELT.replace(lattice, &file));
+        workdir.succeed(start, "forces again.toml --output again");
+        let row = |line: &str| {
+            let numbers: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+            [numbers[2], numbers[3], numbers[4]]
+        };
+        workdir.read("again/forces.csv").lines().skip(1).map(row).collect()
+    };
+    let expected = places("extxyz", Start::Threads(1));
+    for start in starts() {
+        let found = places("xtc", start);
+        assert_eq!(found.len(), expected.len());
+        // What is rounded to a face may have come to lie at the other.
+        let is_far = |(a, b): &(&f64, &f64)| (0.501e-3..8.39).contains(&(*a - *b).abs());
+        let far = found.iter().flatten().zip(expected.iter().flatten()).find(is_far);
+        assert_eq!(far, None, "{start:?}");
+    }
+    workdir.succeed(Start::Threads(3), "run again.toml --quiet --output again");
+    workdir.write("cold.toml", &workdir.read("again.toml").replace("temperature = 1.44", ""));
+    for start in starts() {
+        let said = error(&workdir, "run cold.toml", start);
+        let expected = "exit code 2\nerror: traj.xtc/traj.xtc: `system.temperature` is missing: XTC has no velocities; 0 is for particles at rest\n";
+        assert_eq!(said, expected);
     }
 }

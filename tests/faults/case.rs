@@ -5,14 +5,34 @@ use std::process::Command;
 use std::time::Instant;
 
 use md_comm::Backend;
+use strum::IntoStaticStr;
 
 use crate::fault::Fault;
 use crate::job::Job;
 use crate::late::{self, Lateness};
 
+/// What the job computes: the command of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Application {
+    /// Particles.
+    Run,
+    /// Fields on a grid.
+    Stencil,
+    /// A flow.
+    Lbm,
+}
+
+impl Application {
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// One line of the table before it is known how it ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
+    pub(crate) command: Application,
     pub(crate) fault: Fault,
     pub(crate) backend: Backend,
     pub(crate) ranks: usize,
@@ -20,7 +40,8 @@ pub(crate) struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{},{}", self.fault.name(), self.backend.name(), self.ranks)
+        let Self { command, fault, backend, ranks } = self;
+        write!(f, "{},{},{},{ranks}", command.name(), fault.name(), backend.name())
     }
 }
 

@@ -6,17 +6,16 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use md_cli::commands::inspect::inspect;
 use md_cli::input::extxyz;
 use md_comm::Backend;
 use serde_json::Value;
 
-use crate::case::{Case, Row};
+use crate::case::{Application, Case, Row};
 use crate::clock::{self, Jump};
 use crate::fault::{Fault, Files, Promise};
 use crate::support::{MELT, Workdir, as_from_a_terminal, md_cli};
 
-/// Columns of thermo.csv.
-const COLUMNS: usize = 19;
 /// What is promised: so long after the fault everything is over, the watchdog's own limit included.
 const WITHIN: Duration = Duration::from_secs(10);
 /// Start of a job on a machine that has other work.
@@ -166,12 +165,18 @@ impl Job {
         let rows = self.rows();
         let expected = (0..rows.len()).map(|number| (number * EVERY).to_string());
         let steps = rows.iter().map(|row| row.split(',').next().unwrap_or_default());
-        let whole = rows.iter().all(|row| row.split(',').count() == COLUMNS);
+        let columns = self.case.command.columns();
+        let whole = rows.iter().all(|row| row.split(',').count() == columns);
         let least = if files == Files::Readable { 0 } else { before.max(1) };
         if rows.len() < least || !whole || !steps.eq(expected) {
             return Err(format!("{before} rows have become {}, or not all of them are whole", rows.len()));
         }
         match files {
+            Files::Complete if self.case.command != Application::Run => {
+                self.judge_checkpoint(rows.len())?;
+                self.judge_summary(rows.len())
+            }
+            Files::Kept if self.case.command != Application::Run => Ok(()),
             Files::Kept => self.judge_trajectory().map(drop),
             Files::Complete => match self.judge_trajectory()? {
                 Tail::Whole => self.judge_summary(rows.len()),
@@ -199,6 +204,12 @@ impl Job {
             }
         }
         if frames.is_empty() { Err("no frame".to_owned()) } else { Ok(tail) }
+    }
+
+    /// A job that is asked to end leaves one that can be read, of its last step.
+    fn judge_checkpoint(&self, rows: usize) -> Result<(), String> {
+        let name = format!("out/checkpoint-{}.mdc", (rows - 1) * EVERY);
+        inspect(&self.workdir.path(&name)).map(drop).map_err(|error| format!("{name}: {error}"))
     }
 
     fn judge_summary(&self, rows: usize) -> Result<(), String> {
@@ -308,7 +319,7 @@ impl Case {
                 command.env(format!("OMPI_MCA_{component}_backing_directory"), workdir.path("shm"));
             }
         }
-        command.current_dir(workdir.path("")).args(["run", "melt.toml", "--quiet"]);
+        command.current_dir(workdir.path("")).args([self.command.name(), "melt.toml", "--quiet"]);
         command.args(["--set", &format!("parallel.backend={}", self.backend.name())]);
         if self.backend == Backend::Local {
             command.args(["--set", &format!("parallel.ranks={}", self.ranks)]);
@@ -345,7 +356,30 @@ fn in_surroundings(fault: Fault, command: Command, folder: &Path) -> Command {
     shell
 }
 
-fn scenario(Case { fault, ranks, .. }: Case) -> String {
+impl Application {
+    /// Of thermo.csv.
+    fn columns(self) -> usize {
+        match self {
+            Self::Run => 19,
+            Self::Stencil => 4,
+            Self::Lbm => 8,
+        }
+    }
+}
+
+/// Fields, and a flow between plates.
+const STENCIL: &str =
+    "[stencil]\nkind = \"swap\"\ngrid = [24, 16, 12]\nfields = 3\ndepth = 2\nsteps = 1000000000\n";
+const LBM: &str = "[lbm]\ngrid = [24, 16, 12]\nviscosity = 0.05\nsteps = 1000000000\n\
+    boundary = [\"periodic\", \"wall\", \"periodic\"]\nbody_force = [1e-5, 0.0, 0.0]\n";
+
+fn scenario(Case { command, fault, ranks, .. }: Case) -> String {
+    let grid = |table: &str| format!("{table}[output]\nthermo = {{ every = {EVERY} }}\n");
+    match command {
+        Application::Run => (),
+        Application::Stencil => return grid(STENCIL),
+        Application::Lbm => return grid(LBM),
+    }
     let steps = if fault == Fault::FullShm { "steps = 100" } else { "steps = 1000000000" };
     let melt = MELT.replace("steps = 20", steps).replace("every = 7", &format!("every = {EVERY}"));
     if matches!(fault.files(), Files::Kept | Files::Complete) {

@@ -1,7 +1,7 @@
 //! The fault matrix: whatever happens to a rank, the launcher, the disk or shared memory, the job ends within seconds, or goes
 //! on, as docs/reliability.md promises; the rows written until then can be read, and nothing is left behind.
 //!
-//! Prints a table, `fault,backend,ranks,ended_s,exit,files,verdict`, and counts. By default a slice;
+//! Prints a table, `command,fault,backend,ranks,ended_s,exit,files,verdict`, and counts. By default a slice;
 //! `MD_FAULTS=full` plays every fault on every backend. `MD_FAULTS_ONLY=words` plays the cases whose line contains all of
 //! the words, such as `"stop-long rma-fence"`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a test program without the standard harness")]
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use case::{Case, Row};
+use case::{Application, Case, Row};
 use fault::Fault;
 use md_comm::Backend;
 use strum::VariantArray;
@@ -31,13 +31,17 @@ const RANKS: [usize; 3] = [2, 3, 4];
 /// One backend per way to wait.
 const SLICE: [Backend; 4] = [Backend::Local, Backend::P2p, Backend::RmaFence, Backend::Shm];
 
+/// What grids share with particles is tried with particles; these are tried once more.
+const FAULTS_ON_GRIDS: [Fault; 4] = [Fault::KillRank, Fault::Terminate, Fault::FullDisk, Fault::Removed];
+const BACKENDS_ON_GRIDS: [Backend; 3] = [Backend::P2p, Backend::Shm, Backend::RmaLock];
+
 fn main() -> ExitCode {
     if md_comm::launch::started_by_launcher().is_some() {
         // A worker of the helpers that these tests share with others; not needed here.
         return ExitCode::SUCCESS;
     }
     let cases = wanted();
-    println!("fault,backend,ranks,ended_s,exit,files,verdict");
+    println!("command,fault,backend,ranks,ended_s,exit,files,verdict");
     let (next, rows) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let worker = || {
         while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -69,10 +73,13 @@ fn wanted() -> Vec<Case> {
     let backends = Backend::ALL.iter().filter(|&&backend| has_mpi || backend == Backend::Local);
     let case = |&backend: &Backend| {
         let ranks = RANKS.into_iter().filter(move |&ranks| full || ranks == RANKS[0]);
-        let faults = move |ranks| Fault::VARIANTS.iter().map(move |&fault| Case { fault, backend, ranks });
+        let command = Application::Run;
+        let faults =
+            move |ranks| Fault::VARIANTS.iter().map(move |&fault| Case { command, fault, backend, ranks });
         ranks.flat_map(faults)
     };
     let cases = backends.flat_map(case).filter(|case| case.fault.concerns(case.backend));
+    let cases = cases.chain(on_grids().filter(|_| has_mpi));
     let chosen = |case: &Case| {
         let auto_goes_on = case.fault == Fault::FullShm && case.backend == Backend::Auto;
         let in_slice = auto_goes_on
@@ -81,4 +88,15 @@ fn wanted() -> Vec<Case> {
         (full || in_slice) && only.split_whitespace().all(|word| case.to_string().contains(word))
     };
     cases.filter(chosen).collect()
+}
+
+fn on_grids() -> impl Iterator<Item = Case> {
+    let commands = [Application::Stencil, Application::Lbm].into_iter();
+    let of_command = |command| {
+        let of_backend = move |backend| {
+            FAULTS_ON_GRIDS.into_iter().map(move |fault| Case { command, fault, backend, ranks: RANKS[0] })
+        };
+        BACKENDS_ON_GRIDS.into_iter().flat_map(of_backend)
+    };
+    commands.flat_map(of_command)
 }

@@ -221,13 +221,14 @@ fn a_state_of_nists_table() {
     );
 }
 
+/// So long that pressures are known to 0.004, a fifth of what is allowed: with errors of 0.009 one of 24 is off by chance.
 #[test]
-#[ignore = "takes an hour: 24 long runs; make test-all"]
+#[ignore = "takes half an hour: 24 long runs; make test-all"]
 fn nists_table_with_each_thermostat() {
     for keys in CANONICAL {
         for [density, temperature, energy, pressure] in NIST {
             let [[found, error], [found_pressure, pressure_error]] =
-                canonical(keys, density, temperature, 250_000);
+                canonical(keys, density, temperature, 1_000_000);
             let state = format!("{keys} at {temperature}, {density}");
             assert!((found - energy).abs() < 0.005, "{state}: U/N = {found} +- {error}, not {energy}");
             let difference = (found_pressure - pressure).abs();

@@ -31,6 +31,8 @@ pub struct Signal {
 pub enum Ended {
     /// All steps are done.
     AsPlanned,
+    /// What was sought has been found before, or with the last step.
+    Converged,
     /// `--wall-time` was used up.
     WallTime,
     /// It was asked to.
@@ -42,6 +44,7 @@ impl Ended {
     pub fn name(self) -> &'static str {
         match self {
             Self::AsPlanned => "steps",
+            Self::Converged => "converged",
             Self::WallTime => "wall-time",
             Self::Signal(signal) => signal.name,
         }

@@ -94,6 +94,7 @@ impl Inputs {
             InputFormat::Extxyz => input::extxyz::read(text, &species, file.frame)?,
             InputFormat::Lammpstrj => input::lammpstrj::read(text, &species, file.frame)?,
             InputFormat::Netcdf => input::netcdf::read(text, &species, file.frame)?,
+            InputFormat::Xtc => input::xtc::read(text, &species, file.frame)?,
         };
         input::adopt(text.name(), &mut particles, source, scenario)?;
         if particles.has_velocities() && scenario.system.temperature.is_some() {

@@ -36,6 +36,8 @@ pub struct RunFacts {
     pub balance: BalanceReport,
     /// What puts the results in doubt, in words.
     pub warnings: Vec<String>,
+    /// The same, where it has been said already.
+    pub warned: Vec<String>,
     /// What makes ranks take turns on their cores, in words.
     pub crowding: Option<String>,
     /// File name of the trajectory that was written.

@@ -136,7 +136,7 @@ impl PairKernel for TableKernel<'_> {
     /// Index and place after it, from 0 to 1; the distances know which lanes are masked.
     type Prepared<S: Simd, P: Arithmetic> = (Distance<S, P>, [P::Lanes<S>; 2]);
 
-    fn parameters<S: Simd, P: Arithmetic>(&self, _: S, _: usize) {}
+    fn parameters<S: Simd, P: Arithmetic>(&self, _: S, _: &[P::SpeciesIndex]) {}
 
     #[inline(always)]
     fn prepare<S: Simd, P: Arithmetic>(&self, distance: Distance<S, P>) -> Self::Prepared<S, P> {

@@ -137,7 +137,7 @@ pub(crate) enum Extent {
     Limited,
 }
 
-/// How often a barostat has changed the box, since the run began or went on.
+/// How often a barostat has changed the box.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BoxReport {
     /// Changes.

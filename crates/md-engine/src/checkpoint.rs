@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! row     position, velocity, id, species, image counts, registered fields | position at the last rebuild | force
-//! shared  step, time, box, instruction set, history of the neighbourhood and of the energy, division of the work and its history,
-//!         the integrator's memory
+//! shared  step, time, box, instruction set, history of the neighbourhood, of the energy and of the box, division of the work and its
+//!         history, the integrator's memory
 //! ```
 //!
 //! [`Continuation::Identical`] puts every particle where it was at the last rebuild, rebuilds (which finds the particles in their order,
@@ -20,6 +20,7 @@ use md_core::rebuild::RebuildHistory;
 use md_core::{Domain, Particles, SimdLevel};
 
 use crate::balance::BalanceReport;
+use crate::barostat::BoxReport;
 use crate::checks::expect_room;
 use crate::error::EngineError;
 use crate::report::{EnergyReport, NeighborReport};
@@ -122,6 +123,7 @@ pub(crate) struct Shared {
     pub(crate) history: RebuildHistory,
     pub(crate) neighborhood: NeighborReport,
     pub(crate) energy: EnergyReport,
+    pub(crate) box_changes: BoxReport,
     /// Energy that the thermostats of earlier stages have taken up, and that the barostat's work has put in, \[energy\].
     pub(crate) reservoirs: [f64; 2],
     /// Words of the division, and how it has come to that.
@@ -139,6 +141,7 @@ impl Shared {
         words.extend(numbers.map(f64::to_bits));
         words.extend(self.neighborhood.words());
         words.extend(self.energy.words());
+        words.extend([self.box_changes.changes, self.box_changes.limited]);
         for part in [&self.division, &self.balance.words()] {
             words.push(part.len() as u64);
             words.extend(part);
@@ -155,6 +158,7 @@ impl Shared {
         let [time, timestep, time_at_start, known, g0, g1, ox, oy, oz, lx, ly, lz, earlier, work] = numbers;
         let (neighborhood, words) = words.split_first_chunk()?;
         let (energy, words) = words.split_first_chunk()?;
+        let (&[changes, limited], words) = words.split_first_chunk()?;
         let (division, words) = counted(words)?;
         let (balance, memory) = counted(words)?;
         Some(Self {
@@ -168,6 +172,7 @@ impl Shared {
             history: RebuildHistory { steps_since, known, growth: [g0, g1] },
             neighborhood: NeighborReport::from_words(*neighborhood),
             energy: EnergyReport::from_words(*energy),
+            box_changes: BoxReport { changes, limited },
             reservoirs: [earlier, work],
             division: division.to_vec(),
             balance: BalanceReport::from_words(balance)?,
@@ -181,11 +186,13 @@ impl Shared {
         let numbers = [time, timestep, time_at_start].into_iter().chain(origin).chain(reservoirs);
         let NeighborReport { rebuilds, dangerous_rebuilds, dangerous_checks, .. } = self.neighborhood;
         let counts = [self.step, self.history.steps_since, rebuilds, dangerous_rebuilds, dangerous_checks];
+        let BoxReport { changes, limited } = self.box_changes;
         numbers.chain(lengths).all(|number| number.is_finite())
             && lengths.iter().all(|&length| length > 0.0)
             // FIRE begins with an infinite force.
             && !memory.iter().any(|number| number.is_nan())
-            && counts.into_iter().chain([self.energy.looks]).all(|count| count <= MOST_STEPS)
+            && limited <= changes
+            && counts.into_iter().chain([self.energy.looks, changes]).all(|count| count <= MOST_STEPS)
     }
 
     /// The time of a step 0 for steps of another length from here on.
@@ -415,6 +422,7 @@ mod tests {
             history: RebuildHistory { steps_since: 3, known: 0.1, growth: [0.0, f64::INFINITY] },
             neighborhood,
             energy: EnergyReport::from_words([1, 2, 3, 4, 5, 6, 7]),
+            box_changes: BoxReport { changes: 9, limited: 4 },
             reservoirs: [1.5, -2.0],
             division: vec![7, 8, 9],
             balance: BalanceReport { checks: 1, imbalance_first: Some(1.5), ..Default::default() },

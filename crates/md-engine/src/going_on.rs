@@ -60,7 +60,7 @@ impl<'w, I: Interaction> Simulation<'w, I> {
         barostat.iter_mut().for_each(|barostat| barostat.work = work);
         simulation.earlier_reservoirs = earlier;
         simulation.begin_at(at_checkpoint, shared.history)?;
-        simulation.neighborhood = shared.neighborhood;
+        (simulation.neighborhood, simulation.box_changes) = (shared.neighborhood, shared.box_changes);
         if energy_reference == Carried::Over {
             simulation.energy = shared.energy;
         }

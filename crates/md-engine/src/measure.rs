@@ -40,13 +40,14 @@ impl<I: Interaction> Simulation<'_, I> {
             if observer.runs_on() == RunsOn::FirstRank && rank != FIRST_RANK {
                 continue;
             }
-            let State { particles, domain, time, .. } = &self.state;
+            let State { particles, domain, time, integrator, .. } = &self.state;
             let snapshot = Snapshot {
                 sums: seen.thermo.as_ref().map(|(sums, _)| sums),
                 thermo: seen.thermo.as_ref().map(|(_, thermo)| thermo),
                 gathered: seen.gathered.as_deref().filter(|_| rank == FIRST_RANK),
                 particle_energies: seen.particle_energies.as_deref(),
                 neighborhood: self.neighborhood,
+                minimisation: integrator.minimisation(),
                 saved: seen.shared.as_deref().map(|shared| SavedState {
                     shared,
                     particles,
@@ -114,6 +115,7 @@ impl<I: Interaction> Simulation<'_, I> {
             history: self.watch.history(),
             neighborhood: self.neighborhood,
             energy: self.energy,
+            box_changes: self.box_changes,
             reservoirs: [self.earlier_reservoirs, work],
             division: saved::words(&self.setup, &self.decomposition),
             balance: self.balancer.report.clone(),

@@ -7,6 +7,7 @@ use md_core::observables::SystemSums;
 use md_core::{Domain, Particles};
 
 use crate::checkpoint::SavedState;
+use crate::integrator::Minimisation;
 use crate::report::{NeighborReport, ParticleRow, Thermo};
 
 /// What an observer needs of the state it is about to see.
@@ -78,6 +79,8 @@ pub struct Snapshot<'a> {
     pub saved: Option<SavedState<'a>>,
     /// How the neighbourhood has held so far.
     pub neighborhood: NeighborReport,
+    /// How far the integrator has come, if it minimises.
+    pub minimisation: Option<Minimisation>,
 }
 
 /// The error of an observer, of any type.

@@ -26,7 +26,7 @@ use crate::output::{GoingOn, KnownFile, OutputDirectory, OutputError, ResultFile
 use crate::scenario::effective_toml;
 use crate::session::note;
 use md_lab::significant;
-use steps::{Console, End, Span, Steps};
+use steps::{Console, End, Span, Steps, into_result};
 
 /// What one application writes and knows beside what all do. Everything is *collective*.
 pub(super) trait Extension<A: ?Sized> {
@@ -209,7 +209,7 @@ impl<M: GridModel> GridJob<'_, M> {
         extension.finish()?;
         let shortfall = app.shortfall();
         app.finalise()?;
-        ended.into_result([done, context.steps], shortfall)
+        into_result(ended, [done, context.steps], shortfall)
     }
 
     fn saved_nodes(&self) -> SavedNodes {

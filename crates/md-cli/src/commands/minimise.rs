@@ -94,7 +94,8 @@ fn conclude(
     let totals = simulation.force_totals(&sums);
     let largest = forces.iter().map(largest_of).fold(0.0, f64::max);
     let wall_s = timings.phase(md_engine::Phase::Total).seconds.max;
-    let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended: Ended::AsPlanned };
+    let ended = if is_converged { Ended::Converged } else { Ended::AsPlanned };
+    let summary = RunSummary { sums, wall_s, drift_per_atom: 0.0, ended };
     let entries = [
         ("converged", json!(is_converged)),
         ("force_tolerance", json!(force_tolerance)),

@@ -167,13 +167,28 @@ pub(crate) fn found_from_anywhere(inputs: &Inputs) -> Result<Scenario, OutputErr
     Ok(scenario)
 }
 
-/// A trajectory of one frame may be what was wanted, but as a rule it is not.
-pub(crate) fn interval_warning(scenario: &Scenario) -> Option<String> {
-    let steps = scenario.simulation.steps;
-    let every = scenario.output.trajectory.as_ref().map(|it| it.every).filter(|every| *every > steps)?;
-    Some(format!(
-        "`output.trajectory.every` is {every}, but the run has {steps} steps: no frame after step 0 will be written"
-    ))
+/// A trajectory of one frame, or an analysis of one look, may be what was wanted, but as a rule it is not.
+pub(crate) fn interval_warnings(scenario: &Scenario) -> Vec<String> {
+    const NO_LOOK: &str = "nothing after step 0 will be looked at";
+    let output = &scenario.output;
+    let frames = output.trajectory.as_ref().map(|trajectory| trajectory.every);
+    let outputs = [
+        ("trajectory", frames, "no frame after step 0 will be written"),
+        ("rdf", output.rdf.as_ref().map(|rdf| rdf.every), NO_LOOK),
+        ("msd", output.msd.as_ref().map(|msd| msd.every), NO_LOOK),
+        ("vacf", output.vacf.as_ref().map(|vacf| vacf.every), NO_LOOK),
+        ("viscosity", output.viscosity.as_ref().map(|viscosity| viscosity.every), NO_LOOK),
+    ];
+    beyond(scenario.simulation.steps, &outputs)
+}
+
+/// Says of outputs whose intervals are longer than the run what comes of them.
+fn beyond(steps: u64, outputs: &[(&str, Option<u64>, &str)]) -> Vec<String> {
+    let one = |&(output, every, outcome): &(&str, Option<u64>, &str)| {
+        let every = every.filter(|&every| every > steps)?;
+        Some(format!("`output.{output}.every` is {every}, but the run has {steps} steps: {outcome}"))
+    };
+    outputs.iter().filter_map(one).collect()
 }
 
 /// Of a run of so many steps.
@@ -244,6 +259,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         energy_drift_per_atom: drift_per_atom,
         energy,
         balance: simulation.balance_report().clone(),
+        warned: Vec::new(),
         crowding: None,
         trajectory: None,
         resumed_from_step: None,

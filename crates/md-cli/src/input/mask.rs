@@ -151,10 +151,13 @@ fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
     let array = tag("DataArray", &header[at..]).unwrap_or_default();
     // Points stand at the ends of an extent, cells between them.
     let is_of_points = header[..at].rfind("<PointData") > header[..at].rfind("<CellData");
-    let nodes = [x1 - x0, y1 - y0, z1 - z0].map(|length| length + i64::from(is_of_points));
-    let count = nodes.iter().try_fold(1_i64, |product, &n| product.checked_mul(n.max(0)));
-    let left = count.and_then(|count| u64::try_from(count).ok()).ok_or(missing("a valid extent"))?;
-    let first = format!("{} {} {}\n", nodes[0], nodes[1], nodes[2]);
+    let ends = [(x0, x1), (y0, y1), (z0, z1)];
+    let nodes = ends.map(|(low, high)| high.checked_sub(low)?.checked_add(i64::from(is_of_points)));
+    let nodes = nodes.map(|count| u64::try_from(count?).ok());
+    let count = nodes.iter().try_fold(1_u64, |product, &count| product.checked_mul(count?));
+    let left = count.ok_or(missing("a valid extent"))?;
+    let [nx, ny, nz] = nodes.map(Option::unwrap_or_default);
+    let first = format!("{nx} {ny} {nz}\n");
     match attribute(&array, "format").as_deref() {
         Some("ascii") => {
             let from = &header[at..];
@@ -171,7 +174,7 @@ fn described(header: &str, file: &mut impl Read) -> Result<Content, String> {
             let wide = tag("VTKFile", header).and_then(|tag| attribute(&tag, "header_type"));
             let length_bytes = if wide.as_deref() == Some("UInt64") { 8 } else { 4 };
             let offset = attribute(&array, "offset").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-            let skipped = offset + length_bytes;
+            let skipped = offset.saturating_add(length_bytes);
             if bytes_skipped(file, skipped)? != skipped {
                 return Err("its data end too early".to_owned());
             }

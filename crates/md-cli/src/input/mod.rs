@@ -104,6 +104,15 @@ pub struct ParticleLines {
 }
 
 impl InputParticles {
+    /// Takes down which frame they are, if the file has several, and its step, if it says.
+    fn note_frame(&mut self, number: u64, count: u64, step: Option<&str>) {
+        if count > 1 {
+            let step = step.map_or_else(String::new, |step| format!(" (step {step})"));
+            self.frame = Some(number);
+            self.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
+        }
+    }
+
     /// Whether anything says how the particles move.
     pub fn has_velocities(&self) -> bool {
         self.velocities.is_some() || self.momenta.is_some()

@@ -47,11 +47,7 @@ pub(crate) fn read(
     if frames.header.variable("velocities").is_some() {
         particles.velocities = Some(records.iter().map(|record| record.velocity).collect());
     }
-    if frames.header.records > 1 {
-        let (number, count) = (frames.frame + 1, frames.header.records);
-        particles.frame = Some(number);
-        particles.notes.push(format!("the particles are those of frame {number} of {count}"));
-    }
+    particles.note_frame(frames.frame + 1, frames.header.records, None);
     Ok(particles)
 }
 

@@ -306,6 +306,37 @@ impl Overview {
         }
     }
 
+    /// Makes sure that there is something, and that the frame which was found is the one that is wanted, or else the last of so many.
+    pub(super) fn expect_frame(
+        &self,
+        whole: Here<'_>,
+        found: u64,
+        wanted: Option<u64>,
+        count: u64,
+    ) -> Result<(), InputError> {
+        let number = wanted.unwrap_or(count);
+        match self.has_words {
+            false => Err(whole.error(Problem::Empty)),
+            true if number == 0 || found != number => Err(whole.error(Problem::NoFrame { number, count })),
+            true => Ok(()),
+        }
+    }
+
+    /// The last number of the last of so many frames may be cut.
+    pub(super) fn check_end_of_frame(&self, file: &str, number: u64, count: u64) -> Result<(), InputError> {
+        if number < count {
+            return Ok(());
+        }
+        let otherwise = match number {
+            1 => String::new(),
+            _ => format!(
+                ", else frame {number} is cut: `system.file.frame = {}` is the last whole one",
+                number - 1
+            ),
+        };
+        self.check_end(file, otherwise)
+    }
+
     /// Refuses a text whose last field may be cut; what to do if it is follows the message.
     pub(super) fn check_end(&self, file: &str, otherwise: String) -> Result<(), InputError> {
         let last = &self.unfinished;

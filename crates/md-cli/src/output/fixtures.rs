@@ -106,6 +106,7 @@ pub(super) fn facts() -> RunFacts {
         box_changes: BoxReport::default(),
         balance: BalanceReport::default(),
         warnings: Vec::new(),
+        warned: Vec::new(),
         crowding: None,
         trajectory: None,
         resumed_from_step: None,

@@ -28,6 +28,7 @@ pub mod analysis;
 pub mod breakdown;
 pub mod flow;
 pub mod grid;
+pub mod minimisations;
 pub mod msd;
 pub mod progress;
 pub mod rdf;

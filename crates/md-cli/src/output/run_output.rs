@@ -15,15 +15,16 @@ use md_engine::{Observer, ObserverError, Setup, Snapshot};
 use serde_json::{Map, Value};
 
 use super::{
-    KnownFile, OutputDirectory, OutputError, Progress, Screen, msd, rdf, thermo, trajectory, vacf, viscosity,
+    KnownFile, OutputDirectory, OutputError, Progress, Screen, minimisations, msd, rdf, thermo, trajectory,
+    vacf, viscosity,
 };
 use crate::checkpoint::{OutputMark, OutputMemory, ParticleRows, Resumed};
 use crate::error::RunError;
 use crate::scenario::{Scenario, StagePlan};
 
 /// Everything that a run may write as it goes, in the order in which it looks.
-pub const OUTPUTS: [OutputKind; 6] =
-    [thermo::KIND, trajectory::KIND, rdf::KIND, msd::KIND, vacf::KIND, viscosity::KIND];
+pub const OUTPUTS: [OutputKind; 7] =
+    [thermo::KIND, trajectory::KIND, rdf::KIND, msd::KIND, vacf::KIND, viscosity::KIND, minimisations::KIND];
 
 /// A kind of output.
 #[derive(Clone, Copy)]
@@ -90,6 +91,8 @@ pub struct ParticleMemory {
 pub struct StageBegin<'s> {
     /// Its steps and intervals.
     pub plan: &'s StagePlan,
+    /// Stages before it.
+    pub number: usize,
     /// The step after which it began.
     pub first_step: u64,
     /// Whether no other stage follows.
@@ -166,12 +169,14 @@ pub struct Closing<'a> {
     pub directory: Option<&'a OutputDirectory>,
     /// Entries of summary.json.
     pub summary: Map<String, Value>,
+    /// What has been warned of, for summary.json.
+    pub warned: Vec<String>,
 }
 
 impl<'a> Closing<'a> {
     /// With nothing said so far.
     pub fn new(world: &'a dyn World, directory: Option<&'a OutputDirectory>) -> Self {
-        Self { world, directory, summary: Map::new() }
+        Self { world, directory, summary: Map::new(), warned: Vec::new() }
     }
 
     /// Writes a file in one piece, on rank 0.

@@ -155,7 +155,8 @@ impl Summary<'_> {
         let EnergyReport { largest_change, mean_kinetic, .. } = self.facts.energy;
         map.serialize_entry("largest_energy_change_per_atom", &largest_change)?;
         map.serialize_entry("mean_kinetic_per_atom", &mean_kinetic)?;
-        let warnings: Vec<&String> = self.facts.crowding.iter().chain(&self.facts.warnings).collect();
+        let RunFacts { crowding, warned, warnings, .. } = self.facts;
+        let warnings: Vec<&String> = crowding.iter().chain(warned).chain(warnings).collect();
         map.serialize_entry("warnings", &warnings)
     }
 }

@@ -183,6 +183,8 @@ pub enum InputFormat {
     Lammpstrj,
     /// `NetCDF` by AMBER's convention, in the classic format.
     Netcdf,
+    /// XTC of GROMACS: positions with as many digits as the file says, without velocities, types and ids.
+    Xtc,
 }
 
 pub(super) fn check(system: &System, simulation: &Simulation) -> Checked {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use md_comm::{World, launch};
 
-use crate::commands::interval_warning;
+use crate::commands::interval_warnings;
 use crate::cores;
 use crate::error::{BAD_INPUT, Remains, RunError, Scope};
 use crate::inputs::Inputs;
@@ -126,7 +126,7 @@ pub(crate) fn note_particles(inputs: &Inputs, verbosity: Verbosity) {
 /// As `run` does, on the first process.
 pub(super) fn warn_of_interval(inputs: &Inputs) {
     if is_first_process() {
-        interval_warning(&inputs.scenario).iter().for_each(|text| warn(text));
+        interval_warnings(&inputs.scenario).iter().for_each(|text| warn(text));
     }
 }
 

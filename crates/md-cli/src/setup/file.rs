@@ -95,8 +95,12 @@ pub(super) fn check_velocities(inputs: &Inputs) -> Result<(), RunError> {
         InputFormat::Extxyz => "column `velo` or `momenta`",
         InputFormat::Lammpstrj => "columns `vx vy vz`",
         InputFormat::Netcdf => "variable `velocities`",
+        InputFormat::Xtc => "`system.temperature`",
     };
-    let expected = "give it, or `system.temperature` in the scenario, 0 for particles at rest".to_owned();
+    let expected = match file.format {
+        InputFormat::Xtc => "XTC has no velocities; 0 is for particles at rest".to_owned(),
+        _ => "give it, or `system.temperature` in the scenario, 0 for particles at rest".to_owned(),
+    };
     let problem = Problem::Missing { what: what.to_owned(), expected };
     Err(InputError { file: file_name(inputs), line: None, problem }.into())
 }

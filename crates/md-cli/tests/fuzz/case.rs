@@ -87,15 +87,23 @@ impl Case {
         let setup = setup::of_inputs(&inputs, inputs.scenario.parallel.ranks)?;
         Ok((inputs, setup))
     }
-}
 
-impl Trial for Case {
-    fn check_here(&self) -> Result<(), String> {
+    /// Runs what is accepted; what is not says so as it should.
+    pub(crate) fn check_with(
+        &self,
+        check_refusal: impl FnOnce(&RunError) -> Result<(), String>,
+    ) -> Result<(), String> {
         self.with_files(|scenario| match self.set_up(scenario) {
             Err(error) => check_refusal(&error),
             Ok(setup) if is_small(&setup) => check_run(&setup),
             Ok(_) => Ok(()),
         })
+    }
+}
+
+impl Trial for Case {
+    fn check_here(&self) -> Result<(), String> {
+        self.check_with(check_refusal)
     }
 }
 
@@ -123,11 +131,21 @@ pub(crate) fn check_refusal(error: &RunError) -> Result<(), String> {
         RunError::Predict(_) => true,
         _ => false,
     };
-    let is_harmless = !text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t'));
-    match (error.exit_code(), is_placed, is_harmless) {
+    refused(error, is_placed)
+}
+
+/// Whether a refusal is one of input, with its place, that does not act on a terminal.
+pub(crate) fn refused(error: &RunError, is_placed: bool) -> Result<(), String> {
+    let text = error.shown();
+    match (error.exit_code(), is_placed, is_harmless(&text)) {
         (2, true, true) => Ok(()),
         (code, ..) => Err(format!("refused with exit code {code} and these words: {text}")),
     }
+}
+
+/// Whether nothing in a text acts on a terminal.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    !text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
 
 /// Runs what was accepted, and compares its forces with the direct sum, at the start and at the end; of a lattice with

@@ -34,7 +34,7 @@ const DIVISIONS: [[&str; 2]; 5] =
 /// Bases of checkpoints: one rank, and each of the divisions.
 const BASES: usize = 1 + DIVISIONS.len();
 /// Words that all ranks have alike before those of the division.
-const WORDS_BEFORE: usize = 30;
+const WORDS_BEFORE: usize = 32;
 
 /// Bytes before the header's text, and of the text with its padding here.
 const PREAMBLE: usize = 16;

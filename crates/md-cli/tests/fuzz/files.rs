@@ -1,5 +1,9 @@
 //! Particle files of every format: valid ones, with lines and words changed, and cut off.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -60,9 +64,9 @@ pub(crate) struct Features {
     /// Walls along x.
     has_walls: bool,
     /// Momenta and masses, `pbc` and `Origin`, in place of velocities; or two types with coefficients.
-    is_rich: bool,
-    /// Another frame before the last one; or coefficients of all pairs.
-    is_long: bool,
+    pub(crate) is_rich: bool,
+    /// Another frame before the last one; or coefficients of all pairs; or types and ids.
+    pub(crate) is_long: bool,
 }
 
 impl Features {
@@ -118,7 +122,7 @@ pub(crate) fn case(format: &str, features: Features, particles: Vec<u8>) -> Case
     case_of(&format!("format = \"{format}\""), features, particles)
 }
 
-fn case_of(keys: &str, features: Features, particles: Vec<u8>) -> Case {
+pub(crate) fn case_of(keys: &str, features: Features, particles: Vec<u8>) -> Case {
     let dimension = if features.is_flat { 2 } else { 3 };
     let wall = if features.has_walls { "reflecting" } else { "periodic" };
     let scenario = format!(
@@ -127,6 +131,19 @@ fn case_of(keys: &str, features: Features, particles: Vec<u8>) -> Case {
          [parallel]\nbackend = \"local\"\nranks = 2\n"
     );
     Case { particles, ..Case::of_scenario(scenario.into_bytes()) }
+}
+
+/// Particles near the sites of a lattice of 1.2, in a box of 8.4.
+pub(crate) fn rows(features: Features, atoms: usize, seed: u64) -> Vec<[f64; 3]> {
+    let mut state = seed | 1;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / f64::from(1 << 24) - 0.5
+    };
+    let site = |index: usize, dim: u32| (index / SITES.pow(dim) % SITES) as f64 * 1.2 + 0.6;
+    let shift = |dim: u32, random: f64| if features.is_flat && dim == 2 { 0.0 } else { 0.2 * random };
+    let mut row = |index: usize| [0, 1, 2].map(|dim| site(index, dim) + shift(dim, random()));
+    (0..atoms).map(&mut row).collect()
 }
 
 impl Changed {
@@ -147,18 +164,8 @@ impl Changed {
         }
     }
 
-    /// Particles near the sites of a lattice of 1.2, in a box of 8.4.
     fn rows(&self) -> Vec<[f64; 3]> {
-        let mut state = self.seed | 1;
-        let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f64 / f64::from(1 << 24) - 0.5
-        };
-        let site = |index: usize, dim: u32| (index / SITES.pow(dim) % SITES) as f64 * 1.2 + 0.6;
-        let is_flat = self.features.is_flat;
-        let shift = |dim: u32, random: f64| if is_flat && dim == 2 { 0.0 } else { 0.2 * random };
-        let mut row = |index: usize| [0, 1, 2].map(|dim| site(index, dim) + shift(dim, random()));
-        (0..self.atoms).map(&mut row).collect()
+        rows(self.features, self.atoms, self.seed)
     }
 
     /// Of a velocity.
@@ -291,6 +298,37 @@ impl Trajectory {
             number,
             rows.iter().enumerate().map(line).collect::<String>()
         )
+    }
+}
+
+/// A file that was compressed by gzip, with its own damage.
+#[derive(Debug, Clone)]
+pub(crate) struct Compressed {
+    file: Changed,
+    damage: Vec<(usize, usize, bool)>,
+    /// The file ends here.
+    cut: Option<usize>,
+}
+
+pub(crate) fn compressed() -> impl Strategy<Value = Compressed> {
+    let damage = prop_oneof![
+        2 => Just(Vec::new()),
+        1 => vec((any::<usize>(), any::<usize>(), any::<bool>()), 1..3),
+    ];
+    let cut = prop_oneof![3 => Just(None), 1 => any::<usize>().prop_map(Some)];
+    (changed(), damage, cut).prop_map(|(file, damage, cut)| Compressed { file, damage, cut })
+}
+
+impl Compressed {
+    pub(crate) fn case(&self) -> Case {
+        let case = self.file.case();
+        let mut bytes = Vec::new();
+        let mut encoder = GzEncoder::new(&mut bytes, Compression::fast());
+        encoder.write_all(&case.particles).and_then(|()| encoder.finish().map(drop)).expect("room in memory");
+        if let Some(cut) = self.cut {
+            bytes.truncate(cut % (bytes.len() + 1));
+        }
+        Case { particles: damaged(bytes, &self.damage), ..case }
     }
 }
 

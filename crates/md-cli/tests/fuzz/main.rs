@@ -13,13 +13,17 @@
 
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "this is a test, which says how fast it was")]
 
+mod binary;
 mod case;
 mod checkpoints;
 mod files;
+mod grids;
+mod netcdf;
 mod predictions;
 mod scenarios;
 mod tables;
 mod timelines;
+mod xtc;
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -87,6 +91,31 @@ fn particle_files() {
 #[test]
 fn trajectories() {
     fuzz("trajectories", 0.1, files::trajectories(), Trajectory::case);
+}
+
+#[test]
+fn compressed_particle_files() {
+    fuzz("compressed particle files", 0.05, files::compressed(), files::Compressed::case);
+}
+
+#[test]
+fn scenarios_on_grids() {
+    fuzz("scenarios on grids", 0.1, grids::changed(), Clone::clone);
+}
+
+#[test]
+fn masks_of_obstacles() {
+    fuzz("masks of obstacles", 0.05, grids::masks(), Clone::clone);
+}
+
+#[test]
+fn netcdf_trajectories() {
+    fuzz("NetCDF trajectories", 0.1, netcdf::changed(), Clone::clone);
+}
+
+#[test]
+fn xtc_trajectories() {
+    fuzz("XTC trajectories", 0.1, xtc::changed(), Clone::clone);
 }
 
 #[test]
@@ -192,6 +221,27 @@ fn unchanged_files_are_accepted() {
     for file in files::valid() {
         let accepted = file.case().accepted();
         accepted.and_then(|_| file.case().check()).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
+    }
+}
+
+/// Else nothing would be tried but refusals.
+#[test]
+fn unchanged_binary_trajectories_are_accepted() {
+    for file in netcdf::valid() {
+        let accepted = file.case().accepted();
+        accepted.and_then(|_| file.clone().check()).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
+    }
+    for file in xtc::valid() {
+        let accepted = file.case().accepted();
+        accepted.and_then(|_| file.clone().check()).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
+    }
+}
+
+/// Else nothing would be tried but refusals.
+#[test]
+fn unchanged_scenarios_on_grids_and_masks_are_accepted() {
+    for case in grids::all_valid() {
+        case.clone().check().unwrap_or_else(|fault| panic!("{case:?}: {fault}"));
     }
 }
 

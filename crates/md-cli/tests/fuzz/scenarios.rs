@@ -116,12 +116,19 @@ struct Leaf {
     names: Vec<String>,
 }
 
-static LEAVES: LazyLock<Vec<Leaf>> = LazyLock::new(|| {
-    let schema: Json = serde_json::from_str(&schema(ScenarioKind::Run)).expect("the schema is JSON");
+/// Of a kind of scenarios.
+fn leaves(kind: ScenarioKind) -> &'static [Leaf] {
+    static LEAVES: LazyLock<[Vec<Leaf>; 3]> =
+        LazyLock::new(|| [ScenarioKind::Run, ScenarioKind::Stencil, ScenarioKind::Lbm].map(all_leaves));
+    &LEAVES[kind as usize]
+}
+
+fn all_leaves(kind: ScenarioKind) -> Vec<Leaf> {
+    let schema: Json = serde_json::from_str(&schema(kind)).expect("the schema is JSON");
     let mut leaves = Vec::new();
     collect(&schema, &schema, &mut Vec::new(), &mut leaves);
     leaves
-});
+}
 
 /// All keys below a place of the schema.
 fn collect(all: &Json, node: &Json, path: &mut Vec<String>, leaves: &mut Vec<Leaf>) {
@@ -162,12 +169,13 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    fn leaf(&self) -> &'static Leaf {
-        &LEAVES[self.leaf % LEAVES.len()]
+    fn leaf(&self, kind: ScenarioKind) -> &'static Leaf {
+        let leaves = leaves(kind);
+        &leaves[self.leaf % leaves.len()]
     }
 
-    fn value(&self) -> String {
-        let names = &self.leaf().names;
+    fn value(&self, kind: ScenarioKind) -> String {
+        let names = &self.leaf(kind).names;
         if self.is_name && !names.is_empty() {
             return format!("{:?}", names[self.value % names.len()]);
         }
@@ -175,7 +183,7 @@ impl Setting {
     }
 }
 
-fn setting() -> impl Strategy<Value = Setting> {
+pub(crate) fn setting() -> impl Strategy<Value = Setting> {
     (any::<usize>(), any::<usize>(), any::<bool>()).prop_map(|(leaf, value, is_name)| Setting {
         leaf,
         value,
@@ -206,16 +214,21 @@ pub(crate) fn changed() -> impl Strategy<Value = Changed> {
 
 impl Changed {
     pub(crate) fn case(&self) -> Case {
-        let mut tree: Table = BASES[self.base].parse().expect("bases are TOML");
-        for setting in &self.settings {
-            // Beyond TOML's integers there is text alone.
-            let value = format!("x = {}", setting.value()).parse::<Table>();
-            let value = value.ok().and_then(|mut table| table.remove("x"));
-            put(&mut tree, &setting.leaf().path, value.unwrap_or(Value::Integer(i64::MAX)));
-        }
-        let text = toml::to_string(&tree).expect("a tree is TOML");
+        let text = edited(BASES[self.base], ScenarioKind::Run, &self.settings);
         Case::of_scenario(damaged(text.into_bytes(), &self.damage))
     }
+}
+
+/// A scenario with these settings.
+pub(crate) fn edited(base: &str, kind: ScenarioKind, settings: &[Setting]) -> String {
+    let mut tree: Table = base.parse().expect("bases are TOML");
+    for setting in settings {
+        // Beyond TOML's integers there is text alone.
+        let value = format!("x = {}", setting.value(kind)).parse::<Table>();
+        let value = value.ok().and_then(|mut table| table.remove("x"));
+        put(&mut tree, &setting.leaf(kind).path, value.unwrap_or(Value::Integer(i64::MAX)));
+    }
+    toml::to_string(&tree).expect("a tree is TOML")
 }
 
 /// Puts a value where a path leads, as far as it does.
@@ -264,7 +277,8 @@ pub(crate) fn overridden() -> impl Strategy<Value = Overridden> {
 impl Overridden {
     pub(crate) fn case(&self) -> Case {
         let text = |setting: &Setting| {
-            let text = format!("{}={}", setting.leaf().path.join("."), setting.value());
+            let path = setting.leaf(ScenarioKind::Run).path.join(".");
+            let text = format!("{path}={}", setting.value(ScenarioKind::Run));
             String::from_utf8_lossy(&damaged(text.into_bytes(), &self.damage)).replace('\0', "")
         };
         let overrides = self.settings.iter().map(text).collect();

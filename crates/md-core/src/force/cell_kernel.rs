@@ -133,8 +133,8 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
     #[inline(always)]
     fn load_block(&self, first: usize, count: usize) -> Block<S, K::Parameters<S, Double>> {
         let simd = self.simd;
-        let all_species: &[u64] = bytemuck::cast_slice(self.species);
-        let species = |k: usize| all_species[first + k.min(count - 1)] as usize;
+        let all_kinds: &[u64] = bytemuck::cast_slice(self.species);
+        let [a, b] = [0, 1].map(|k| &all_kinds[first + usize::min(k, count - 1)..][..1]);
         // Loops and lists instead of closures with vectors in them, which are not always compiled into their place.
         let mut position = [[simd.splat_f64s(FAR_AWAY); 3]; I_PARTICLES];
         for (k, position) in position.iter_mut().enumerate().take(count) {
@@ -148,7 +148,7 @@ impl<S: Simd, K: PairKernel> Sweep<'_, S, K> {
             scale: self.scale,
             position,
             force: [[simd.splat_f64s(0.0); 3]; I_PARTICLES],
-            parameters: [self.kernel.parameters(simd, species(0)), self.kernel.parameters(simd, species(1))],
+            parameters: [self.kernel.parameters(simd, a), self.kernel.parameters(simd, b)],
         }
     }
 

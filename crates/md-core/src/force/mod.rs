@@ -164,7 +164,8 @@ impl PairLoop<'_> {
     pub(crate) fn species_in_a_row(&self) -> usize {
         match &self.0 {
             Loop::Cells(_) | Loop::Double(_) => Double::SPECIES_IN_A_ROW,
-            Loop::Single(_) | Loop::Quads(_) => Single::SPECIES_IN_A_ROW,
+            Loop::Single(_) => Single::SPECIES_IN_A_ROW,
+            Loop::Quads(_) => Quads::SPECIES_IN_A_ROW,
         }
     }
 

@@ -308,10 +308,10 @@ fn cut_in_order(cells: &[Weighted], order: [usize; 3], total: f64, ranks: usize)
 
 /// The first so many cells in an order.
 fn nth(cells: &[Weighted], order: [usize; 3], count: usize) -> Side {
-    let mut sorted: Vec<(Cell, f64)> =
+    let mut in_order: Vec<(Cell, f64)> =
         cells.iter().map(|weighted| (order.map(|dim| weighted.cell[dim]), weighted.work)).collect();
-    sorted.sort_unstable_by_key(|&(cell, _)| cell);
-    Side { first: sorted[count].0, count, work: sorted[..count].iter().map(|&(_, work)| work).sum() }
+    let (below, &mut (first, _), _) = in_order.select_nth_unstable_by_key(count, |&(cell, _)| cell);
+    Side { first, count, work: below.iter().map(|&(_, work)| work).sum() }
 }
 
 /// Those that fulfil a condition come first.

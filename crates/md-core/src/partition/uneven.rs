@@ -70,8 +70,15 @@ impl Uneven {
     /// With planes that share out the work as evenly as planes can.
     fn optimised(&self, grid: &CellGrid, loads: &CellLoads) -> Self {
         let mut best = self.clone();
-        for dim in (0..ROUNDS).flat_map(|_| 0..3).filter(|&dim| self.blocks(dim) > 1) {
-            best.planes[dim] = best.best_planes(grid, loads, dim).into();
+        for _ in 0..ROUNDS {
+            let before = best.clone();
+            for dim in (0..3).filter(|&dim| self.blocks(dim) > 1) {
+                best.planes[dim] = best.best_planes(grid, loads, dim).into();
+            }
+            // Planes across one dimension find their places at once.
+            if best == before || [0, 1, 2].into_iter().filter(|&dim| self.blocks(dim) > 1).count() == 1 {
+                break;
+            }
         }
         best
     }

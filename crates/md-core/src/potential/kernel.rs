@@ -17,13 +17,18 @@ use pulp::Simd;
 ///
 /// Mark both functions `#[inline(always)]`: vectors in the registers of an instruction set do not survive a call.
 pub trait PairKernel: Copy + Sync {
-    /// What is fixed for a particle i: the parameters of its species with every other.
+    /// What is fixed for an i-cluster: the parameters of its particles' species with every other.
     type Parameters<S: Simd, P: Arithmetic>: Copy;
     /// What is known of a vector of pairs after the first pipeline step.
     type Prepared<S: Simd, P: Arithmetic>: Copy;
 
-    /// The parameters of species `a`.
-    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> Self::Parameters<S, P>;
+    /// The parameters of an i-cluster, by the species of its [`Arithmetic::i_particles`] particles. All are of the same species
+    /// unless [`takes_unlike_particles`](super::PairPotential::takes_unlike_particles).
+    fn parameters<S: Simd, P: Arithmetic>(
+        &self,
+        simd: S,
+        kinds: &[P::SpeciesIndex],
+    ) -> Self::Parameters<S, P>;
 
     /// First pipeline step.
     fn prepare<S: Simd, P: Arithmetic>(&self, distance: Distance<S, P>) -> Self::Prepared<S, P>;

@@ -69,6 +69,12 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
     /// Number of species.
     fn species(&self) -> usize;
 
+    /// Whether the kernel takes i-clusters of several species ([`PairKernel::parameters`]); else they are of one particle
+    /// where there are several species.
+    fn takes_unlike_particles(&self) -> bool {
+        false
+    }
+
     /// The pair term at squared distance `r2` (less than the cutoff's square) of species `a` and `b`.
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm;
 

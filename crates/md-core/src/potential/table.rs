@@ -2,7 +2,7 @@
 
 use super::{Distance, PairKernel, PairTerm};
 use crate::force::{PairLoop, PairSums};
-use crate::simd::{Arithmetic, MOST_IN_A_ROW};
+use crate::simd::{Arithmetic, MOST_I_PARTICLES, MOST_IN_A_ROW};
 use pulp::Simd;
 
 /// Parameters of one pair of species.
@@ -75,6 +75,12 @@ impl<T: Copy> PairTable<T> {
         self.species
     }
 
+    /// Whether the kernels of formulas take i-clusters of several species
+    /// ([`PairPotential::takes_unlike_particles`](super::PairPotential::takes_unlike_particles)).
+    pub fn takes_unlike_particles(&self) -> bool {
+        self.species <= MOST_IN_A_ROW
+    }
+
     /// That of species `a` and `b`.
     pub fn get(&self, a: usize, b: usize) -> T {
         self.entries[a * self.species + b]
@@ -99,7 +105,7 @@ impl<const N: usize> PairTable<[f64; N]> {
             _ if self.species <= pairs.species_in_a_row() => {
                 pairs.run(WithConstants { formula, constants: &self.rows() })
             }
-            _ if self.species <= MOST_IN_A_ROW => {
+            _ if self.takes_unlike_particles() => {
                 pairs.run(WithConstants { formula, constants: Wide(&self.rows()) })
             }
             _ => pairs.run(WithConstants { formula, constants: self }),
@@ -119,6 +125,15 @@ impl<const N: usize> PairTable<[f64; N]> {
 }
 
 type Rows<const N: usize> = [[[f64; MOST_IN_A_ROW]; N]; MOST_IN_A_ROW];
+
+/// Those of each particle of an i-cluster.
+#[inline(always)]
+fn of_particles<'a, const N: usize, P: Arithmetic>(
+    rows: &'a Rows<N>,
+    kinds: &[P::SpeciesIndex],
+) -> [&'a [[f64; MOST_IN_A_ROW]; N]; MOST_I_PARTICLES] {
+    std::array::from_fn(|particle| &rows[P::species(kinds[particle.min(kinds.len() - 1)]) % MOST_IN_A_ROW])
+}
 
 /// A pair potential with `N` constants per pair of species; its two functions are those of [`PairKernel`].
 pub trait Formula<const N: usize>: Copy + Sync {
@@ -146,11 +161,12 @@ struct WithConstants<F, C, const N: usize> {
 
 /// Where the constants of a particle's pairs come from, by the species of its partners.
 trait Constants<const N: usize>: Copy + Sync {
-    /// For one species and all partners.
+    /// For an i-cluster and all partners.
     type Parameters<S: Simd, P: Arithmetic>: Copy;
 
-    /// Of species `a`.
-    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, a: usize) -> Self::Parameters<S, P>;
+    /// Of an i-cluster with particles of these species.
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex])
+    -> Self::Parameters<S, P>;
 
     /// With partners of the species in `b`.
     fn with<S: Simd, P: Arithmetic>(
@@ -165,8 +181,8 @@ impl<F: Formula<N>, C: Constants<N>, const N: usize> PairKernel for WithConstant
     type Prepared<S: Simd, P: Arithmetic> = F::Prepared<S, P>;
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, a: usize) -> C::Parameters<S, P> {
-        self.constants.parameters::<S, P>(simd, a)
+    fn parameters<S: Simd, P: Arithmetic>(&self, simd: S, kinds: &[P::SpeciesIndex]) -> C::Parameters<S, P> {
+        self.constants.parameters::<S, P>(simd, kinds)
     }
 
     #[inline(always)]
@@ -191,7 +207,7 @@ impl<const N: usize> Constants<N> for [f64; N] {
     type Parameters<S: Simd, P: Arithmetic> = [P::Lanes<S>; N];
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, _: usize) -> [P::Lanes<S>; N] {
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, _: &[P::SpeciesIndex]) -> [P::Lanes<S>; N] {
         let mut lanes = [P::splat(simd, 0.0); N];
         for (lanes, constant) in lanes.iter_mut().zip(self) {
             *lanes = P::splat(simd, constant);
@@ -209,16 +225,17 @@ impl<const N: usize> Constants<N> for [f64; N] {
     }
 }
 
-/// A few: each constant is a register with a lane per species of the partner, from which one permutation takes it.
+/// A few: each constant is a register with a lane per species of the partner (and particle i), from which one permutation takes it.
 impl<const N: usize> Constants<N> for &Rows<N> {
     type Parameters<S: Simd, P: Arithmetic> = [P::Row; N];
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, a: usize) -> [P::Row; N] {
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex]) -> [P::Row; N] {
         // No closure: with vectors in it, it is not always compiled into its place.
-        let mut rows = [P::row(simd, [0.0; MOST_IN_A_ROW]); N];
-        for (row, numbers) in rows.iter_mut().zip(self[a]) {
-            *row = P::row(simd, numbers);
+        let of_particles = of_particles::<N, P>(self, kinds);
+        let mut rows = [P::row(simd, [&[0.0; MOST_IN_A_ROW]; MOST_I_PARTICLES]); N];
+        for (constant, row) in rows.iter_mut().enumerate() {
+            *row = P::row(simd, of_particles.map(|rows| &rows[constant]));
         }
         rows
     }
@@ -233,7 +250,7 @@ impl<const N: usize> Constants<N> for &Rows<N> {
     }
 }
 
-/// Twice as many in f64: with vectors of 256 bits, each constant is two registers.
+/// Up to [`MOST_IN_A_ROW`]: each constant is two registers, in f64 with vectors of 256 bits, and with four particles i.
 #[derive(Clone, Copy)]
 struct Wide<'a, const N: usize>(&'a Rows<N>);
 
@@ -241,10 +258,11 @@ impl<const N: usize> Constants<N> for Wide<'_, N> {
     type Parameters<S: Simd, P: Arithmetic> = [P::WideRow; N];
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, a: usize) -> [P::WideRow; N] {
-        let mut rows = [P::wide_row(simd, [0.0; MOST_IN_A_ROW]); N];
-        for (row, numbers) in rows.iter_mut().zip(self.0[a]) {
-            *row = P::wide_row(simd, numbers);
+    fn parameters<S: Simd, P: Arithmetic>(self, simd: S, kinds: &[P::SpeciesIndex]) -> [P::WideRow; N] {
+        let of_particles = of_particles::<N, P>(self.0, kinds);
+        let mut rows = [P::wide_row(simd, [&[0.0; MOST_IN_A_ROW]; MOST_I_PARTICLES]); N];
+        for (constant, row) in rows.iter_mut().enumerate() {
+            *row = P::wide_row(simd, of_particles.map(|rows| &rows[constant]));
         }
         rows
     }
@@ -268,8 +286,8 @@ impl<'a, const N: usize> Constants<N> for &'a PairTable<[f64; N]> {
     type Parameters<S: Simd, P: Arithmetic> = &'a [[f64; N]];
 
     #[inline(always)]
-    fn parameters<S: Simd, P: Arithmetic>(self, _: S, a: usize) -> &'a [[f64; N]] {
-        &self.entries[a * self.species..][..self.species]
+    fn parameters<S: Simd, P: Arithmetic>(self, _: S, kinds: &[P::SpeciesIndex]) -> &'a [[f64; N]] {
+        &self.entries[P::species(kinds[0]) * self.species..][..self.species]
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use md_comm::Reduction;
 use md_core::memory;
-use md_core::partition::weights::{PARTICLE_WORK, imbalance};
+use md_core::partition::weights::{PARTICLE_WORK, imbalance, owners};
 use md_core::partition::{CellLoads, Partition};
 
 use super::cost::{Change, LoadUnit};
@@ -164,12 +164,13 @@ impl<I: Interaction> Simulation<'_, I> {
 
     fn best_proposal(&self, loads: &CellLoads, unit: LoadUnit) -> Result<Option<Proposal>, EngineError> {
         let (Decomposition { grid, partition, .. }, ranks) = (&self.decomposition, self.world.ranks());
-        let now = Division { grid: grid.clone(), partition: partition.clone() };
         let most = |work: &[f64]| work.iter().copied().fold(0.0, f64::max);
-        let present = most(&loads.by_rank(grid, &**partition, ranks));
+        let now = owners(grid, &**partition);
+        let present = most(&loads.by_owner(&now, ranks));
         let propose = |partition: Partition| {
-            let work = loads.by_rank(grid, &*partition, ranks);
-            let particles_moved = loads::particles_moved(loads, &now, &*partition);
+            let then = owners(grid, &*partition);
+            let work = loads.by_owner(&then, ranks);
+            let particles_moved = loads::particles_moved(loads, &now, &then);
             Proposal {
                 imbalance: imbalance(&work),
                 won_ns: unit.ns(present - most(&work)),

@@ -2,7 +2,7 @@
 
 use md_comm::{CommError, Reduction, World};
 use md_core::Shell;
-use md_core::partition::{CellLoads, Ownership};
+use md_core::partition::CellLoads;
 
 use crate::config::Config;
 use crate::decomposition::Division;
@@ -52,11 +52,7 @@ pub(crate) fn agree(division: &Division, world: &dyn World) -> Result<(), Engine
 }
 
 /// Particles whose cells change rank.
-pub(super) fn particles_moved(loads: &CellLoads, from: &Division, to: &dyn Ownership) -> f64 {
-    let grid = &from.grid;
-    let counted = loads.particles.iter().enumerate().filter(|&(number, &count)| {
-        let cell = grid.at(number);
-        count > 0.0 && from.partition.owner(grid, cell) != to.owner(grid, cell)
-    });
-    counted.map(|(_, &count)| count).sum()
+pub(super) fn particles_moved(loads: &CellLoads, from: &[usize], to: &[usize]) -> f64 {
+    let changed = from.iter().zip(to).zip(&loads.particles).filter(|((from, to), _)| from != to);
+    changed.map(|(_, count)| count).sum()
 }

@@ -9,7 +9,7 @@
 use md_core::Particles;
 use md_core::integrate::HalfKicks;
 
-use super::{Completion, Integrate, KeyFault, Keys, Motion, Temperature};
+use super::{Completion, Integrate, KeyFault, Keys, Minimisation, Motion, Temperature};
 use crate::error::EngineError;
 use crate::setup::Setup;
 
@@ -204,6 +204,11 @@ impl Integrate for Fire {
 
     fn is_finished(&self) -> bool {
         self.largest_force <= self.tolerance
+    }
+
+    fn minimisation(&self) -> Option<Minimisation> {
+        let &Self { largest_force, tolerance: force_tolerance, steps, .. } = self;
+        (steps > 0).then_some(Minimisation { largest_force, force_tolerance })
     }
 
     fn memory(&self) -> Vec<f64> {

@@ -58,6 +58,22 @@ pub enum Completion {
     Deferred,
 }
 
+/// How far a minimisation has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Minimisation {
+    /// On a particle of any rank after the last step, \[energy / length\].
+    pub largest_force: f64,
+    /// What it is to fall to, \[energy / length\].
+    pub force_tolerance: f64,
+}
+
+impl Minimisation {
+    /// Whether it has done what it was to do.
+    pub fn is_converged(&self) -> bool {
+        self.largest_force <= self.force_tolerance
+    }
+}
+
 /// One way to integrate. All ranks call it together, so it may communicate.
 pub trait Integrate: Debug {
     /// Brings positions from t to t + dt and leaves the forces on owned particles zero. With [`HalfKicks::Fused`]
@@ -82,6 +98,11 @@ pub trait Integrate: Debug {
     /// Whether it has done what it was to do, so that the run or stage ends; the same on all ranks.
     fn is_finished(&self) -> bool {
         false
+    }
+
+    /// How far it has come, if it minimises and has made a step; the same on all ranks.
+    fn minimisation(&self) -> Option<Minimisation> {
+        None
     }
 
     /// The temperature it keeps after a step, if it keeps one.

@@ -22,39 +22,23 @@ const LONGEST_SILENCE: u64 = 20;
 pub(super) struct End {
     /// The last step.
     pub(super) done: u64,
-    pub(super) ended: Reason,
+    pub(super) ended: Ended,
     /// The first row and the last one.
     pub(super) ends: [Vec<f64>; 2],
 }
 
-/// Why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
-    Converged,
-    Other(Ended),
-}
-
-impl Reason {
-    /// In summary.json.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Converged => "converged",
-            Self::Other(ended) => ended.name(),
+/// What the program ends with after so many of all steps. A run that has made them all may fall short of what was asked for.
+pub(super) fn into_result(
+    ended: Ended,
+    [done, steps]: [u64; 2],
+    shortfall: Option<String>,
+) -> Result<(), RunError> {
+    match ended {
+        Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps }),
+        Ended::AsPlanned => {
+            shortfall.map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem })))
         }
-    }
-
-    /// What the program ends with after so many of all steps. A run that has made them all may fall short of what was asked for.
-    pub(super) fn into_result(
-        self,
-        [done, steps]: [u64; 2],
-        shortfall: Option<String>,
-    ) -> Result<(), RunError> {
-        match self {
-            Self::Other(Ended::Signal(signal)) => Err(RunError::Signalled { signal, done, steps }),
-            Self::Other(Ended::AsPlanned) => shortfall
-                .map_or(Ok(()), |problem| Err(RunError::Grid(GridError::Failed { step: done, problem }))),
-            Self::Converged | Self::Other(Ended::WallTime) => Ok(()),
-        }
+        Ended::Converged | Ended::WallTime => Ok(()),
     }
 }
 
@@ -129,18 +113,18 @@ impl<E> Steps<'_, E> {
         self.world.barrier()?;
         app.clock().restart();
         let (mut done, mut end) = (first, begin.clone());
-        let mut ended = Reason::Other(Ended::AsPlanned);
-        while done < last && ended == Reason::Other(Ended::AsPlanned) {
+        let mut ended = Ended::AsPlanned;
+        while done < last && ended == Ended::AsPlanned {
             let found = app.step()?;
             done += 1;
             if found == Found::Converged {
-                ended = Reason::Converged;
+                ended = Ended::Converged;
                 self.checkpoints.last_is(done);
             } else if done.is_multiple_of(LONGEST_SILENCE) && self.wants_end()? {
-                ended = Reason::Other(self.early_end.reason(self.world)?);
+                ended = self.early_end.reason(self.world)?;
                 self.checkpoints.ends_at(done);
             }
-            let is_last = done == last || ended != Reason::Other(Ended::AsPlanned);
+            let is_last = done == last || ended != Ended::AsPlanned;
             self.look(app, done, is_last, &mut end)?;
         }
         Ok(End { done, ended, ends: [begin, end] })

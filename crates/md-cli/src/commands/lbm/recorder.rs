@@ -9,8 +9,8 @@ use md_grid::lbm::{Collision, Flow, FlowRun, LaneReal, POPULATIONS, SOUND_SPEED_
 use md_lab::bench::copy_bytes_per_s;
 use serde_json::{Map, Value, json};
 
-use super::super::ROOT;
 use super::super::grid_run::{Extension, Observed};
+use super::super::{ROOT, beyond};
 use crate::checkpoint::Resumed;
 use crate::error::RunError;
 use crate::grid_inputs::GridInputs;
@@ -214,18 +214,11 @@ fn mach_warning(speed: f64) -> Option<String> {
 
 /// Outputs that are written no more often than at the ends of the run.
 fn interval_warnings(LbmScenario { lbm, output, .. }: &LbmScenario) -> Vec<String> {
-    let steps = lbm.steps;
-    let one = |key: &str, every: Option<u64>, outcome: &str| {
-        let every = every.filter(|&every| every > steps)?;
-        Some(format!("`{key}` is {every}, but the run has {steps} steps: {outcome}"))
-    };
     let probe = output.probe.as_ref().map(|probe| probe.every);
     let fields = output.fields.map(|fields| fields.every);
-    [
-        one("output.probe.every", probe, "no row after step 0 will be written"),
-        one("output.fields.every", fields, "no image between step 0 and the last will be written"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let outputs = [
+        ("probe", probe, "no row after step 0 will be written"),
+        ("fields", fields, "no image between step 0 and the last will be written"),
+    ];
+    beyond(lbm.steps, &outputs)
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use md_comm::World;
 use md_engine::{Restored, Setup, Simulation};
 
-use super::super::{interval_warning, prepared_directory};
+use super::super::{interval_warnings, prepared_directory};
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
 use crate::checkpoint::{self, BegunStage, Resumed};
@@ -102,7 +102,7 @@ impl Root {
         };
         let directory = prepared_directory(inputs, &results, verbosity)?;
         resumed.iter().for_each(|resumed| note_resumption(resumed, verbosity));
-        interval_warning(scenario).iter().for_each(|text| warn(text));
+        interval_warnings(scenario).iter().for_each(|text| warn(text));
         let (steps, atoms) = (scenario.simulation.steps, beginning.setup.atoms());
         let progress = Progress::new(args.progress, first_step, steps, atoms);
         let console = Rc::new(RefCell::new(Console { screen: Screen::stdout(verbosity), progress }));

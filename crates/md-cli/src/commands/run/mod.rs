@@ -52,19 +52,24 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let is_whole = ran.map_err(|error| {
         RunError::with_cause(error, cause(&simulation.neighbor_report(), scenario.interaction.shift))
     })?;
-    let ended = if is_whole { Ended::AsPlanned } else { early_end.reason(world)? };
+    let ended = match is_whole {
+        true if simulation.state().integrator.is_finished() => Ended::Converged,
+        true => Ended::AsPlanned,
+        false => early_end.reason(world)?,
+    };
     traced.as_ref().map_or(Ok(()), TracedWorld::stop)?;
     let mut results = Results::of(&mut simulation, world, scenario, &beginning, ended)?;
     let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
     let grown = observers.finish(&mut closing);
-    results.facts = RunFacts { crowding, analyses: closing.summary, ..results.facts };
+    let Closing { summary: analyses, warned, .. } = closing;
+    results.facts = RunFacts { crowding, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
     root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
     simulation.finalise()?;
     match ended {
         Ended::Signal(signal) => Err(RunError::Signalled { signal, done, steps }),
-        Ended::AsPlanned | Ended::WallTime => Ok(()),
+        Ended::AsPlanned | Ended::Converged | Ended::WallTime => Ok(()),
     }
 }
 

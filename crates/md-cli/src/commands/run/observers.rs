@@ -19,8 +19,8 @@ pub(super) struct RunObservers<'a> {
 
 impl RunObservers<'_> {
     /// From here on steps are those of a stage, which says its name on the screen.
-    pub(super) fn begin_stage(&mut self, stage: &StageBegin, number: usize) {
-        let StageBegin { plan, first_step, is_last } = *stage;
+    pub(super) fn begin_stage(&mut self, stage: &StageBegin) {
+        let StageBegin { plan, number, first_step, is_last } = *stage;
         self.outputs.iter_mut().for_each(|output| output.begin_stage(stage));
         let end_of_run = is_last.then_some(first_step + plan.steps);
         self.checkpoints.begin_stage(BegunStage { number, first_step }, end_of_run);

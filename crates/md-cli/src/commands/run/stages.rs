@@ -32,7 +32,7 @@ pub(super) fn run_stages(
             first_step = simulation.state().step;
         }
         let is_last = number + 1 == stages.len();
-        observers.begin_stage(&StageBegin { plan: stage, first_step, is_last }, number);
+        observers.begin_stage(&StageBegin { plan: stage, number, first_step, is_last });
         let last = first_step + stage.steps;
         simulation.run(last.saturating_sub(simulation.state().step), &mut [observers])?;
         let state = simulation.state();

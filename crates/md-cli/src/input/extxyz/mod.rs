@@ -76,21 +76,8 @@ pub(crate) fn read(
         let names = columns.unknown.join(", ");
         particles.notes.push(format!("columns of the file that mean nothing here are left out: {names}"));
     }
-    particles.frame = Some(*number).filter(|_| *count > 1);
-    if *count > 1 {
-        let step = comment.get("Step").map_or_else(String::new, |step| format!(" (step {step})"));
-        particles.notes.push(format!("the particles are those of frame {number} of {count}{step}"));
-    }
-    if number == count {
-        let otherwise = match number {
-            1 => String::new(),
-            _ => format!(
-                ", else frame {number} is cut: `system.file.frame = {}` is the last whole one",
-                number - 1
-            ),
-        };
-        overview.check_end(source.name, otherwise)?;
-    }
+    particles.note_frame(*number, *count, comment.get("Step"));
+    overview.check_end_of_frame(source.name, *number, *count)?;
     Ok(particles)
 }
 
@@ -191,13 +178,8 @@ impl Frames {
     /// The comment line of the wanted frame, if that is there, and its place.
     fn check<'f>(&'f self, file: &'f str, wanted: Option<u64>) -> Result<(&'f str, Here<'f>), InputError> {
         let (whole, Self { overview, count, frame, missing, .. }) = (Here { file, line: None }, self);
-        if !overview.has_words {
-            return Err(whole.error(Problem::Empty));
-        }
-        let number = wanted.unwrap_or(*count);
-        if number == 0 || frame.number != number {
-            return Err(whole.error(Problem::NoFrame { number, count: *count }));
-        }
+        overview.expect_frame(whole, frame.number, wanted, *count)?;
+        let number = frame.number;
         if number == *count && number > 1 && *missing > 0 {
             let found = frame.promised.saturating_sub(*missing);
             let last = Here { file, line: Some(overview.text.lines) };

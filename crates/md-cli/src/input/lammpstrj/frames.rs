@@ -164,14 +164,8 @@ impl Frames {
     /// The wanted frame, if all of it is there.
     pub(super) fn checked(&self, file: &str, wanted: Option<u64>) -> Result<&Frame, InputError> {
         let (whole, Self { overview, count, frame, .. }) = (Here { file, line: None }, self);
-        if !overview.has_words {
-            return Err(whole.error(Problem::Empty));
-        }
-        let number = wanted.unwrap_or(*count);
-        if number == 0 || frame.number != number {
-            return Err(whole.error(Problem::NoFrame { number, count: *count }));
-        }
-        let &Frame { promised, found, .. } = frame;
+        overview.expect_frame(whole, frame.number, wanted, *count)?;
+        let &Frame { number, promised, found, .. } = frame;
         let is_whole = frame.columns.is_some() && found == promised && frame.bounds.len() == 4;
         let last = Here { file, line: Some(overview.text.lines) };
         match number {
@@ -181,21 +175,6 @@ impl Frames {
             1 => Err(last.error(Problem::Truncated { what: PARTICLES, promised, found })),
             _ => Err(last.error(Problem::CutFrame { number, promised, found, whole: number - 1 })),
         }
-    }
-
-    /// The last number of the last frame may be cut.
-    pub(super) fn check_end(&self, file: &str, frame: &Frame) -> Result<(), InputError> {
-        if frame.number < self.count {
-            return Ok(());
-        }
-        let otherwise = match frame.number {
-            1 => String::new(),
-            number => format!(
-                ", else frame {number} is cut: `system.file.frame = {}` is the last whole one",
-                number - 1
-            ),
-        };
-        self.overview.check_end(file, otherwise)
     }
 }
 

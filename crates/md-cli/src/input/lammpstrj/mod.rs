@@ -65,12 +65,8 @@ pub(crate) fn read(
         (region.origin, region.lengths, region.periodic);
     (particles.velocities, particles.masses) = (velocities, masses);
     columns.note_unknown(&mut particles);
-    if frames.count > 1 {
-        particles.frame = Some(frame.number);
-        let (number, count, step) = (frame.number, frames.count, &frame.step);
-        particles.notes.push(format!("the particles are those of frame {number} of {count} (step {step})"));
-    }
-    frames.check_end(source.name, frame)?;
+    particles.note_frame(frame.number, frames.count, Some(&frame.step));
+    frames.overview.check_end_of_frame(source.name, frame.number, frames.count)?;
     Ok(particles)
 }
 

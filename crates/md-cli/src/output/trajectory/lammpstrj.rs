@@ -20,7 +20,7 @@
 use super::frame::{Frame, FrameLayout, FrameRow, make_room};
 use super::records::{self, Encode};
 use super::text::{Line, TYPICAL_NUMBER_BYTES};
-use super::{Compressible, Format};
+use super::{COLUMNS_BUT_MOMENTUM, Compressible, Format};
 use crate::input;
 use crate::memory::Gathers;
 use crate::scenario::{Positions, TrajectoryColumn};
@@ -29,13 +29,7 @@ use crate::scenario::{Positions, TrajectoryColumn};
 pub(super) const FORMAT: Format = Format {
     extension: ".lammpstrj",
     compression: Compressible::Yes,
-    columns: &[
-        TrajectoryColumn::Velocity,
-        TrajectoryColumn::Mass,
-        TrajectoryColumn::Images,
-        TrajectoryColumn::Force,
-        TrajectoryColumn::Energy,
-    ],
+    columns: COLUMNS_BUT_MOMENTUM,
     default_columns: &[TrajectoryColumn::Velocity],
     default_precision: None,
     contents: input::lammpstrj::contents,

@@ -37,6 +37,15 @@ pub const KIND: OutputKind = OutputKind { files: &[], open };
 /// The formats, in the order in which they are offered.
 pub const FORMATS: [Format; 4] = [extxyz::FORMAT, lammpstrj::FORMAT, netcdf::FORMAT, xtc::FORMAT];
 
+/// What formats hold that know no momenta beside velocities.
+const COLUMNS_BUT_MOMENTUM: &[TrajectoryColumn] = &[
+    TrajectoryColumn::Velocity,
+    TrajectoryColumn::Mass,
+    TrajectoryColumn::Images,
+    TrajectoryColumn::Force,
+    TrajectoryColumn::Energy,
+];
+
 /// What is appended to the extension of a format of text.
 const COMPRESSED: &str = ".gz";
 

@@ -214,9 +214,9 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             position: [
                 P::spread(simd, &bytemuck::cast_slice(x)[own.clone()]),
                 P::spread(simd, &bytemuck::cast_slice(y)[own.clone()]),
-                P::spread(simd, &bytemuck::cast_slice(z)[own]),
+                P::spread(simd, &bytemuck::cast_slice(z)[own.clone()]),
             ],
-            parameters: self.kernel.parameters::<S, P>(simd, P::species(kind[i])),
+            parameters: self.kernel.parameters::<S, P>(simd, &kind[own]),
             force: [zero, zero, zero],
         }
     }

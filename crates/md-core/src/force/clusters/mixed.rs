@@ -61,7 +61,8 @@ pub(super) enum Shape {
 impl Shape {
     pub(super) fn of(system: System) -> Self {
         let is_wide = system.simd == SimdLevel::Avx512;
-        if is_wide && system.potential.species() == 1 { Self::Quads } else { Self::One }
+        let fit_together = system.potential.species() == 1 || system.potential.takes_unlike_particles();
+        if is_wide && fit_together { Self::Quads } else { Self::One }
     }
 }
 

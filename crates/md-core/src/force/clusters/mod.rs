@@ -12,8 +12,8 @@
 //! | --- | --- | --- | --- |
 //! | 4 f64 | 1 | 4 | 71 |
 //! | 8 f64 or f32 | 1 | 8 | 96 |
-//! | 16 f32, one species | 4 | 4 | 120 |
-//! | 16 f32, several species | 1 | 16 | 130 |
+//! | 16 f32, up to eight species | 4 | 4 | 120 |
+//! | 16 f32, more species | 1 | 16 | 130 |
 //!
 //! (The cell method computes 300.) The list is made from the cell method's spans, so shell and partition decide here too who
 //! computes which pair. After Verlet (1967) and the cluster pairs of GROMACS (Pall and Hess 2013). One particle i needs no

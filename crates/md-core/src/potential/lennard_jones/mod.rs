@@ -138,6 +138,10 @@ impl PairPotential for LennardJones {
         self.wells.species()
     }
 
+    fn takes_unlike_particles(&self) -> bool {
+        self.wells.takes_unlike_particles()
+    }
+
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
         term(self.constants.get(a, b), r2)
     }

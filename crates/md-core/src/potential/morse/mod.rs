@@ -120,6 +120,10 @@ impl PairPotential for Morse {
         self.pairs.species()
     }
 
+    fn takes_unlike_particles(&self) -> bool {
+        self.pairs.takes_unlike_particles()
+    }
+
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
         term(self.constants.get(a, b), r2.sqrt())
     }

@@ -2,7 +2,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, ROW_BYTES, Registers, exp, is_fused};
+use super::{
+    Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, OfParticles, ROW_BYTES, Registers, exp, is_fused,
+};
 use pulp::Simd;
 
 /// Everything in f64.
@@ -38,7 +40,6 @@ impl Arithmetic for Double {
         less_lanes: less_f64,
         lanes_table: lanes_f64,
         any_lane: any_f64,
-        look_up: look_up_f64,
         add_kind: add_u64s,
         min: min_f64s,
         max: max_f64s,
@@ -50,7 +51,7 @@ impl Arithmetic for Double {
     type ClusterSpecies<S: Simd> = S::u64s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InPlace;
 
-    one_i_particle!(number: f64, sum: reduce_sum_f64s, sums: sums_f64);
+    one_i_particle!(number: f64, kind: u64, splat: splat_f64s, sum: reduce_sum_f64s, sums: sums_f64, look_up: look_up_f64);
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[f64]) -> S::f64s {
@@ -63,7 +64,7 @@ impl Arithmetic for Double {
     }
 
     #[inline(always)]
-    fn row<S: Simd>(simd: S, [a, b, c, d, ..]: [f64; MOST_IN_A_ROW]) -> Self::Row {
+    fn row<S: Simd>(simd: S, [&[a, b, c, d, ..], ..]: OfParticles) -> Self::Row {
         #[cfg(target_arch = "x86_64")]
         if let Some(row) = x86::row_f64(simd, [a, b, c, d]) {
             return row;
@@ -71,15 +72,16 @@ impl Arithmetic for Double {
         [a, b, c, d]
     }
 
-    /// Two rows.
+    /// All in order, or all lower halves and all upper halves.
     type WideRow = [Self::Row; 2];
     #[inline(always)]
-    fn wide_row<S: Simd>(simd: S, [a, b, c, d, numbers @ ..]: [f64; MOST_IN_A_ROW]) -> Self::WideRow {
+    fn wide_row<S: Simd>(simd: S, [&[a, b, c, d, e, f, g, h], ..]: OfParticles) -> Self::WideRow {
+        let rows = [[a, b, c, d], [e, f, g, h]];
         #[cfg(target_arch = "x86_64")]
-        if let [Some(low), Some(high)] = [[a, b, c, d], numbers].map(|row| x86::row_f64(simd, row)) {
-            return [low, high];
+        if let Some(halves) = x86::wide_row_f64(simd, rows) {
+            return halves;
         }
-        [[a, b, c, d], numbers]
+        rows
     }
     #[inline(always)]
     fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: S::u64s) -> S::f64s {

@@ -29,7 +29,6 @@ macro_rules! lanes_of {
         less_lanes: $less_lanes:ident,
         lanes_table: $lanes_table:ident,
         any_lane: $any_lane:ident,
-        look_up: $look_up:ident,
         add_kind: $add_kind:ident,
         min: $min:ident,
         max: $max:ident,
@@ -37,8 +36,6 @@ macro_rules! lanes_of {
     ) => {
         const ROUNDING: f64 = 1.5 / <$number>::EPSILON as f64;
         type SpeciesIndex = $kind;
-        type Row = [$number; Self::SPECIES_IN_A_ROW];
-        const SPECIES_IN_A_ROW: usize = ROW_BYTES / size_of::<$number>();
         type Lanes<S: Simd> = S::$lanes;
         type SpeciesLanes<S: Simd> = S::$kinds;
         type Mask<S: Simd> = S::$mask;
@@ -156,20 +153,6 @@ macro_rules! lanes_of {
             simd.$select(mask, yes, no)
         }
         #[inline(always)]
-        fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: S::$kinds) -> S::$lanes {
-            #[cfg(target_arch = "x86_64")]
-            if let Some(numbers) = x86::$look_up(simd, row, kinds) {
-                return numbers;
-            }
-            let mut numbers = simd.$splat(0.0);
-            let to: &mut [$number] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
-            let kinds: &[$kind] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
-            for lane in 0..kinds.len() {
-                to[lane] = row[kinds[lane] as usize % row.len()];
-            }
-            numbers
-        }
-        #[inline(always)]
         fn gather_by_species<S: Simd, const N: usize>(
             simd: S,
             table: &[[f64; N]],
@@ -199,7 +182,25 @@ macro_rules! lanes_of {
 
 /// I-clusters of one particle, which fills all lanes.
 macro_rules! one_i_particle {
-    (number: $number:ty, sum: $sum:ident, sums: $sums:ident) => {
+    (number: $number:ty, kind: $kind:ty, splat: $splat:ident, sum: $sum:ident, sums: $sums:ident, look_up: $look_up:ident) => {
+        type Row = [$number; Self::SPECIES_IN_A_ROW];
+        const SPECIES_IN_A_ROW: usize = ROW_BYTES / size_of::<$number>();
+
+        #[inline(always)]
+        fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S> {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(numbers) = x86::$look_up(simd, row, kinds) {
+                return numbers;
+            }
+            let mut numbers = simd.$splat(0.0);
+            let to: &mut [$number] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
+            let kinds: &[$kind] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
+            for lane in 0..kinds.len() {
+                to[lane] = row[kinds[lane] as usize % row.len()];
+            }
+            numbers
+        }
+
         #[inline(always)]
         fn i_particles<S: Simd>() -> usize {
             1

@@ -50,6 +50,12 @@ const ROW_BYTES: usize = 32;
 /// Species in a row, in either precision at most.
 pub(crate) const MOST_IN_A_ROW: usize = ROW_BYTES / size_of::<f32>();
 
+/// Particles of an i-cluster at most.
+pub(crate) const MOST_I_PARTICLES: usize = 4;
+
+/// For each particle of an i-cluster a number for each species; the last particle's again where there are fewer particles.
+pub(crate) type OfParticles<'a> = [&'a [f64; MOST_IN_A_ROW]; MOST_I_PARTICLES];
+
 /// What a lane holds and how it is computed with.
 pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// One coordinate in memory.
@@ -66,11 +72,11 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Lanes<S: Simd>: bytemuck::Pod;
     /// A vector of species indices.
     type SpeciesLanes<S: Simd>: bytemuck::Pod;
-    /// A number for each of a few species.
+    /// A number for each of a few species, for each particle of an i-cluster.
     type Row: Copy;
     /// How many.
     const SPECIES_IN_A_ROW: usize;
-    /// A number for each of `MOST_IN_A_ROW` species.
+    /// A number for each of `MOST_IN_A_ROW` species, for each particle of an i-cluster.
     type WideRow: Copy;
     /// A choice of lanes.
     type Mask<S: Simd>: Copy;
@@ -147,13 +153,13 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
         yes: Self::Lanes<S>,
         no: Self::Lanes<S>,
     ) -> Self::Lanes<S>;
-    /// The first [`Self::SPECIES_IN_A_ROW`] of these.
-    fn row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::Row;
-    /// The numbers of these species: a permutation with vectors of 256 bits and more.
+    /// The first [`Self::SPECIES_IN_A_ROW`] of each particle's numbers.
+    fn row<S: Simd>(simd: S, numbers: OfParticles) -> Self::Row;
+    /// The numbers of each lane's particle i for these species: a permutation with vectors of 256 bits and more.
     fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
-    /// All of these.
-    fn wide_row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::WideRow;
-    /// The same for up to `MOST_IN_A_ROW` species: one permutation, or two and a selection.
+    /// All of them.
+    fn wide_row<S: Simd>(simd: S, numbers: OfParticles) -> Self::WideRow;
+    /// The same for up to `MOST_IN_A_ROW` species: one permutation, or two.
     fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: Self::SpeciesLanes<S>) -> Self::Lanes<S>;
     /// The same from a table for as many species as you like. Lane by lane.
     fn gather_by_species<S: Simd, const N: usize>(

@@ -3,11 +3,14 @@
 use super::single::{fixed_point, in_single_precision, to_numbers};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, ROW_BYTES, Registers, exp, is_fused};
+use super::{
+    Arithmetic, ClusterForces, Inversion, MOST_I_PARTICLES, MOST_IN_A_ROW, OfParticles, Registers, exp,
+    is_fused,
+};
 use pulp::Simd;
 
 /// Particles of a cluster.
-const QUAD: usize = 4;
+const QUAD: usize = MOST_I_PARTICLES;
 
 /// Pair arithmetic in f32, from fixed-point coordinates, of as many particles i as fit beside four particles j: four where
 /// a vector has 16 lanes. For vectors of four lanes and more.
@@ -18,8 +21,8 @@ const QUAD: usize = 4;
 /// particle j 0  1  2  3 | 0  1  2  3 | 0  1  2  3 |  0  1  2  3
 /// ```
 ///
-/// Four and four particles are closer together than one and 16, and there are a quarter as many i-clusters. All particles of an i-cluster
-/// must be of one species.
+/// Four and four particles are closer together than one and 16, and there are a quarter as many i-clusters. Each quarter of a vector
+/// looks up the numbers of its particle i.
 #[derive(Debug, Clone, Copy)]
 pub struct Quads;
 
@@ -58,6 +61,40 @@ impl Arithmetic for Quads {
         bytemuck::cast(repeated(simd, bytemuck::cast(kinds)))
     }
 
+    /// By the particle i, then by the species of j.
+    type Row = [[f32; QUAD]; QUAD];
+    const SPECIES_IN_A_ROW: usize = QUAD;
+    /// The same.
+    type WideRow = [[f32; MOST_IN_A_ROW]; QUAD];
+
+    #[inline(always)]
+    fn row<S: Simd>(_: S, numbers: OfParticles) -> Self::Row {
+        numbers.map(|&[a, b, c, d, ..]| [a, b, c, d].map(|number| number as f32))
+    }
+
+    #[inline(always)]
+    fn wide_row<S: Simd>(_: S, numbers: OfParticles) -> Self::WideRow {
+        numbers.map(|numbers| numbers.map(|number| number as f32))
+    }
+
+    #[inline(always)]
+    fn look_up<S: Simd>(simd: S, row: Self::Row, kinds: S::u32s) -> S::f32s {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(numbers) = x86::look_up_in_quarters(simd, row, kinds) {
+            return numbers;
+        }
+        by_lane(simd, kinds, |particle, kind| row[particle][kind % QUAD])
+    }
+
+    #[inline(always)]
+    fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: S::u32s) -> S::f32s {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(numbers) = x86::look_up_in_eighths(simd, row, kinds) {
+            return numbers;
+        }
+        by_lane(simd, kinds, |particle, kind| row[particle][kind % MOST_IN_A_ROW])
+    }
+
     #[inline(always)]
     fn add_to_i_particles<S: Simd>(simd: S, [x, y, z]: [&mut [f64]; 3], sums: [S::f32s; 3], unit: f64) {
         #[cfg(target_arch = "x86_64")]
@@ -88,6 +125,18 @@ impl Arithmetic for Quads {
         }
         add(to, sums, unit);
     }
+}
+
+/// A number for each lane, by its particle i and the species of its particle j.
+#[inline(always)]
+fn by_lane<S: Simd>(simd: S, kinds: S::u32s, of: impl Fn(usize, usize) -> f32) -> S::f32s {
+    let mut numbers = simd.splat_f32s(0.0);
+    let to: &mut [f32] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut numbers));
+    let kinds: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&kinds));
+    for lane in 0..kinds.len() {
+        to[lane] = of(lane / QUAD, kinds[lane] as usize);
+    }
+    numbers
 }
 
 /// Adds numbers times the unit to forces.

@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{Arithmetic, ClusterForces, Inversion, MOST_IN_A_ROW, ROW_BYTES, Registers, exp, is_fused};
+use super::{Arithmetic, ClusterForces, Inversion, OfParticles, ROW_BYTES, Registers, exp, is_fused};
 use pulp::Simd;
 
 /// What both shapes of an i-cluster have in common.
@@ -36,26 +36,10 @@ macro_rules! in_single_precision {
             less_lanes: less_f32,
             lanes_table: lanes_f32,
             any_lane: any_f32,
-            look_up: look_up_f32,
             add_kind: add_u32s,
             min: min_f32s,
             max: max_f32s,
             exponential: exp::SINGLE,
-        }
-
-        #[inline(always)]
-        fn row<S: Simd>(_: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::Row {
-            numbers.map(|number| number as f32)
-        }
-
-        type WideRow = Self::Row;
-        #[inline(always)]
-        fn wide_row<S: Simd>(simd: S, numbers: [f64; MOST_IN_A_ROW]) -> Self::WideRow {
-            Self::row(simd, numbers)
-        }
-        #[inline(always)]
-        fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: S::u32s) -> S::f32s {
-            Self::look_up(simd, row, kinds)
         }
     };
 }
@@ -91,7 +75,22 @@ impl Arithmetic for Single {
     type ClusterSpecies<S: Simd> = S::u32s;
     const CLUSTER_FORCES: ClusterForces = ClusterForces::InAccumulators;
 
-    one_i_particle!(number: f32, sum: reduce_sum_f32s, sums: sums_f32);
+    one_i_particle!(number: f32, kind: u32, splat: splat_f32s, sum: reduce_sum_f32s, sums: sums_f32, look_up: look_up_f32);
+
+    #[inline(always)]
+    fn row<S: Simd>(_: S, [numbers, ..]: OfParticles) -> Self::Row {
+        numbers.map(|number| number as f32)
+    }
+
+    type WideRow = Self::Row;
+    #[inline(always)]
+    fn wide_row<S: Simd>(simd: S, numbers: OfParticles) -> Self::WideRow {
+        Self::row(simd, numbers)
+    }
+    #[inline(always)]
+    fn look_up_wide<S: Simd>(simd: S, row: Self::WideRow, kinds: S::u32s) -> S::f32s {
+        Self::look_up(simd, row, kinds)
+    }
 
     #[inline(always)]
     fn spread<S: Simd>(simd: S, coordinates: &[i32]) -> S::i32s {

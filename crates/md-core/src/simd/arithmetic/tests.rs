@@ -1,4 +1,4 @@
-use super::{Arithmetic, Double, Inversion, MOST_IN_A_ROW, Quads, Single};
+use super::{Arithmetic, Double, Inversion, MOST_I_PARTICLES, MOST_IN_A_ROW, Quads, Single};
 use crate::simd::{LevelKernel, Many, Registers, SimdLevel};
 use pulp::{Simd, WithSimd};
 use std::marker::PhantomData;
@@ -204,18 +204,23 @@ impl<P: Arithmetic> WithSimd for BySpecies<P> {
                 bytes[lane * size] = species(lane) as u8;
             }
             let [gathered, negative] = P::gather_by_species(simd, &table, kinds);
-            let numbers = std::array::from_fn(|species| table[species][0]);
-            let looked_up = P::look_up(simd, P::row(simd, numbers), kinds);
-            let looked_up_wide = P::look_up_wide(simd, P::wide_row(simd, numbers), kinds);
+            // Every particle of an i-cluster has numbers of its own.
+            let numbers: [[f64; MOST_IN_A_ROW]; MOST_I_PARTICLES] = std::array::from_fn(|particle| {
+                std::array::from_fn(|species| table[species][0] + 100.0 * particle as f64)
+            });
+            let looked_up = P::look_up(simd, P::row(simd, numbers.each_ref()), kinds);
+            let looked_up_wide = P::look_up_wide(simd, P::wide_row(simd, numbers.each_ref()), kinds);
             for number in 0..P::lanes::<S>() {
                 let [expected, next] = table[species(number)];
                 assert_eq!(lane::<P, S>(simd, gathered, number), expected);
                 assert_eq!(lane::<P, S>(simd, negative, number), next);
+                let particle = number * P::i_particles::<S>() / P::lanes::<S>();
+                let of_particle = numbers[particle][species(number) % MOST_IN_A_ROW];
                 if most == P::SPECIES_IN_A_ROW {
-                    assert_eq!(lane::<P, S>(simd, looked_up, number), expected, "lane {number}");
+                    assert_eq!(lane::<P, S>(simd, looked_up, number), of_particle, "lane {number}");
                 }
                 if most <= MOST_IN_A_ROW {
-                    assert_eq!(lane::<P, S>(simd, looked_up_wide, number), expected, "lane {number}");
+                    assert_eq!(lane::<P, S>(simd, looked_up_wide, number), of_particle, "lane {number}");
                 }
             }
         }

@@ -81,18 +81,28 @@ pub(super) fn look_up_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [f64; 4], kinds
     Some(cast(avx2._mm256_permutevar8x32_ps(cast(row), cast(halves))))
 }
 
-/// The same of two rows: both are looked into, and bit 2 of an index says which has the number.
+/// Eight numbers as [`look_up_wide_f64`] wants them: with vectors of four lanes the lower halves of all, then the upper.
+#[inline(always)]
+pub(super) fn wide_row_f64<S: Simd>(simd: S, row: [[f64; 4]; 2]) -> Option<[[f64; 4]; 2]> {
+    let V3 { avx, avx2, .. } = as_avx2(simd)?;
+    let [low, high] = [cast(row[0]), cast(row[1])];
+    let in_order = |halves| cast(avx2._mm256_permute4x64_pd::<OUTER_AND_INNER>(cast(halves)));
+    Some([
+        in_order(avx._mm256_shuffle_ps::<FIRSTS>(low, high)),
+        in_order(avx._mm256_shuffle_ps::<SECONDS>(low, high)),
+    ])
+}
+
+/// The same of eight numbers.
 #[inline(always)]
 pub(super) fn look_up_wide_f64<S: Simd, K: Pod, V: Pod>(simd: S, row: [[f64; 4]; 2], kinds: K) -> Option<V> {
     if let Some(v4) = as_avx512(simd) {
         return Some(cast(v4.avx512f._mm512_permutexvar_pd(cast(kinds), cast(row))));
     }
     let V3 { avx, avx2, .. } = as_avx2(simd)?;
-    let within = avx._mm256_and_ps(avx._mm256_moveldup_ps(cast(kinds)), cast([3_u32; 8]));
-    let halves = cast(avx._mm256_or_ps(within, cast([0_u32, 4, 0, 4, 0, 4, 0, 4])));
-    let [low, high] = row.map(|row| cast(avx2._mm256_permutevar8x32_ps(cast(row), halves)));
-    let is_high = cast(avx2._mm256_slli_epi64::<61>(cast(kinds)));
-    Some(cast(avx._mm256_blendv_pd(low, high, is_high)))
+    let twice = cast(avx._mm256_moveldup_ps(cast(kinds)));
+    let [lower, upper] = row.map(|halves| avx2._mm256_permutevar8x32_ps(cast(halves), twice));
+    Some(cast(avx._mm256_blend_ps::<EVERY_SECOND>(lower, upper)))
 }
 
 /// The same in f32.
@@ -102,6 +112,29 @@ pub(super) fn look_up_f32<S: Simd, K: Pod, V: Pod>(simd: S, row: [f32; 8], kinds
         return Some(cast(v4.avx512f._mm512_permutexvar_ps(cast(kinds), cast([row; 2]))));
     }
     Some(cast(as_avx2(simd)?.avx2._mm256_permutevar8x32_ps(cast(row), cast(kinds))))
+}
+
+/// The numbers at these indices below 4, each in its quarter of the row.
+#[inline(always)]
+pub(super) fn look_up_in_quarters<S: Simd, K: Pod, V: Pod>(
+    simd: S,
+    row: [[f32; 4]; 4],
+    kinds: K,
+) -> Option<V> {
+    Some(cast(as_avx512(simd)?.avx512f._mm512_permutevar_ps(cast(row), cast(kinds))))
+}
+
+/// The numbers at these indices below 8, each in the eighth of a row of 32 that belongs to its quarter.
+#[inline(always)]
+pub(super) fn look_up_in_eighths<S: Simd, K: Pod, V: Pod>(
+    simd: S,
+    row: [[f32; 8]; 4],
+    kinds: K,
+) -> Option<V> {
+    let avx = as_avx512(simd)?.avx512f;
+    let starts = cast([[0_u32; 4], [8; 4], [16; 4], [24; 4]]);
+    let [low, high]: [__m512; 2] = cast(row);
+    Some(cast(avx._mm512_permutex2var_ps(low, avx._mm512_or_si512(cast(kinds), starts), high)))
 }
 
 /// Three sums together take half as many instructions as one by one.
@@ -154,6 +187,14 @@ const NEIGHBOUR: i32 = 0b10_11_00_01;
 const FIRST_PAIRS: i32 = 0b01_00_01_00;
 /// Of two times two f64, 1 0 of both.
 const NEIGHBOURS: i32 = 0b0101;
+/// Of two times four f32, 0 2 of both.
+const FIRSTS: i32 = 0b10_00_10_00;
+/// Of two times four f32, 1 3 of both.
+const SECONDS: i32 = 0b11_01_11_01;
+/// Of four f64, 0 2 1 3.
+const OUTER_AND_INNER: i32 = 0b11_01_10_00;
+/// Of eight f32, 1 3 5 7 of the second vector.
+const EVERY_SECOND: i32 = 0b1010_1010;
 const LOW_HALVES: i32 = 0x20;
 const HIGH_HALVES: i32 = 0x31;
 

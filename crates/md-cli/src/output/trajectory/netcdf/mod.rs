@@ -19,7 +19,7 @@ use md_comm::{Rank, Reduction, World, deliver_items};
 use md_engine::ObserverError;
 
 use super::frame::{Frame, FrameLayout, FrameRow, put_in_order};
-use super::{Compressible, Compression, Format, FrameSink};
+use super::{COLUMNS_BUT_MOMENTUM, Compressible, Compression, Format, FrameSink};
 use crate::checkpoint::{OutputMark, sum_before};
 use crate::input;
 use crate::memory::Gathers;
@@ -33,13 +33,7 @@ use schema::{ATOM, bytes_of, header_of};
 pub(super) const FORMAT: Format = Format {
     extension: ".nc",
     compression: Compressible::No,
-    columns: &[
-        TrajectoryColumn::Velocity,
-        TrajectoryColumn::Mass,
-        TrajectoryColumn::Images,
-        TrajectoryColumn::Force,
-        TrajectoryColumn::Energy,
-    ],
+    columns: COLUMNS_BUT_MOMENTUM,
     default_columns: &[TrajectoryColumn::Velocity],
     default_precision: Some(TrajectoryPrecision::Single),
     contents: input::netcdf::contents,

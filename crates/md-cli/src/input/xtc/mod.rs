@@ -1,0 +1,248 @@
+//! XTC of GROMACS: positions of particles, with as many digits as the file says, and nothing else.
+//!
+//! Of several frames the last is read unless another is asked for. Particles have the ids 1, 2, ... in the order of the file, and are of
+//! the scenario's first species. The box must be orthogonal; its lower corner is the origin. Numbers are taken as reduced units.
+
+mod coordinates;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::error::{Here, Problem};
+use super::fields::{self, AXES, Record};
+use super::source::Source;
+use super::{Contents, InputParticles};
+use crate::error::RunError;
+use coordinates::{Coordinates, Ranges};
+
+/// Magic numbers of the format, and bytes of the length of a frame's particles in each.
+const KINDS: [(u32, u64); 2] = [(1995, 4), (2023, 8)];
+
+/// Bytes of a frame before its particles.
+const HEAD: usize = 56;
+
+/// So few particles are not compressed.
+const FEW: u64 = 9;
+
+/// Bytes between the head of a frame and the length of its particles: digits, and the ranges that coordinates lie in.
+const RANGES: usize = 32;
+
+/// Reads this rank's particles of a frame, counted from 1, or of the last one. *Collective.*
+///
+/// # Errors
+/// A file that is damaged, or says what cannot be; the same on all ranks; communication.
+pub(crate) fn read(
+    source: &Source<'_>,
+    species: &[String],
+    wanted: Option<u64>,
+) -> Result<InputParticles, RunError> {
+    let whole = Here { file: source.name, line: None };
+    let read = || {
+        let frames = Frames::open(source, wanted)?;
+        let records = frames.records(source.rank(), source.ranks())?;
+        Ok((frames, records))
+    };
+    let (frames, records) = source.agree(read().map_err(|problem| whole.error(problem)))?;
+    let mut records = source.kept(records, |record| record.id)?;
+    records.sort_unstable_by_key(|record| record.id);
+    let mut particles = fields::particles(source, &records, frames.wanted.particles)?;
+    particles.lengths = frames.wanted.lengths.map(f64::from);
+    particles.masses = vec![None; species.len()];
+    let Frames { number, count, .. } = frames;
+    if number > 1 || count.is_some_and(|count| count > 1) {
+        particles.frame = Some(number);
+        let of_all = count.map_or_else(String::new, |count| format!(" of {count}"));
+        particles.notes.push(format!("the particles are those of frame {number}{of_all}"));
+    }
+    if let [first, _, ..] = species {
+        particles.notes.push(format!("XTC has no types: all particles are of species `{first}`"));
+    }
+    Ok(particles)
+}
+
+/// What a file holds, for `inspect`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn contents(source: &Source<'_>) -> Result<Contents, RunError> {
+    let whole = Here { file: source.name, line: None };
+    let Frames { number, wanted, .. } = Frames::open(source, None).map_err(|problem| whole.error(problem))?;
+    Ok(Contents {
+        format: "XTC",
+        frames: number,
+        particles: wanted.particles,
+        step: Some(wanted.step.to_string()),
+        time: Some(format!("{:?}", wanted.time)),
+        origin: [0.0; 3],
+        lengths: wanted.lengths.map(f64::from),
+        columns: "positions".to_owned(),
+    })
+}
+
+/// An open file, and the wanted frame of it.
+struct Frames {
+    file: File,
+    /// From 1.
+    number: u64,
+    /// How many there are, if all have been looked at.
+    count: Option<u64>,
+    wanted: Frame,
+}
+
+impl Frames {
+    /// Finds a frame, counted from 1, or the last one.
+    fn open(source: &Source<'_>, wanted: Option<u64>) -> Result<Self, Problem> {
+        let told = |error: io::Error| Problem::Told(error.to_string());
+        let file = File::open(source.path()).map_err(told)?;
+        let there = file.metadata().map_err(told)?;
+        if !there.is_file() {
+            return Err(Problem::Told("it is not a regular file".to_owned()));
+        }
+        let (size, mut at, mut number, mut last) = (there.len(), 0, 0, None);
+        while at < size && wanted.is_none_or(|wanted| number < wanted) {
+            let frame = Frame::read(&file, at, number + 1, size)?;
+            (at, number, last) = (frame.end, number + 1, Some(frame));
+        }
+        let count = (at >= size).then_some(number);
+        match last {
+            Some(frame) if wanted.is_none_or(|wanted| wanted == number) => {
+                Ok(Self { file, number, count, wanted: frame.checked()? })
+            }
+            None if size == 0 => Err(Problem::Empty),
+            _ => Err(Problem::NoFrame { number: wanted.unwrap_or_default(), count: number }),
+        }
+    }
+
+    /// The particles of a rank: every rank goes through all, as the place of one depends on those before it.
+    fn records(&self, rank: usize, ranks: usize) -> Result<Vec<Record>, Problem> {
+        let Frame { particles, body, .. } = self.wanted;
+        let cut = |rank: usize| (u128::from(particles) * rank as u128 / ranks as u128) as u64;
+        let own = cut(rank)..cut(rank + 1);
+        let no_room = |_| Problem::Told("there is no room for its particles".to_owned());
+        let mut records = Vec::new();
+        records.try_reserve_exact((own.end - own.start) as usize).map_err(no_room)?;
+        let mut keep = |id: u64, position: [f64; 3]| {
+            if position.iter().any(|x| !x.is_finite()) {
+                return Err(Problem::Particle { id, problem: format!("its position is {position:?}") });
+            }
+            if own.contains(&(id - 1)) {
+                records.push(Record { id, kind: 1, position, ..Record::default() });
+            }
+            Ok(())
+        };
+        let mut bytes = Vec::new();
+        let length = (self.wanted.end - body) as usize;
+        bytes.try_reserve_exact(length).map_err(no_room)?;
+        bytes.resize(length, 0);
+        self.file.read_exact_at(&mut bytes, body).map_err(|error| Problem::Told(error.to_string()))?;
+        if particles <= FEW {
+            for (id, place) in (1..).zip(bytes.as_chunks::<12>().0) {
+                let (words, _) = place.as_chunks::<4>();
+                keep(id, [0, 1, 2].map(|dim| f32::from_be_bytes(words[dim]).into()))?;
+            }
+            return Ok(records);
+        }
+        let damaged = |what: String| Problem::Told(format!("it is damaged: frame {}: {what}", self.number));
+        let (ranges, packed) =
+            bytes.split_first_chunk::<RANGES>().ok_or_else(|| damaged("no ranges".to_owned()))?;
+        let packed = packed.get(self.wanted.width as usize..).unwrap_or_default();
+        let ranges = Ranges::from_bytes(ranges).map_err(damaged)?;
+        let mut coordinates = Coordinates::new(ranges, packed);
+        for id in 1..=particles {
+            let place = coordinates.next().map_err(|what| damaged(format!("particle {id}: {what}")))?;
+            keep(id, place)?;
+        }
+        Ok(records)
+    }
+}
+
+struct Frame {
+    particles: u64,
+    step: u32,
+    time: f32,
+    lengths: [f32; 3],
+    /// The first number of its vectors that is beside their axes, and not zero.
+    tilt: Option<f32>,
+    /// Bytes of the length of the packed particles.
+    width: u64,
+    /// Where its particles begin.
+    body: u64,
+    /// Where the next one begins.
+    end: u64,
+}
+
+impl Frame {
+    fn read(file: &File, at: u64, number: u64, size: u64) -> Result<Self, Problem> {
+        let cut = |end: u64| {
+            let hint = match number - 1 {
+                0 => String::new(),
+                whole => format!("; `system.file.frame = {whole}` is the last whole one"),
+            };
+            Problem::Told(format!(
+                "it is cut: it has {size} bytes, but frame {number} ends at byte {end}{hint}"
+            ))
+        };
+        let read = |bytes: &mut [u8], at: u64| match file.read_exact_at(bytes, at) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut(at + bytes.len() as u64)),
+            done => done.map_err(|error| Problem::Told(error.to_string())),
+        };
+        let mut head = [0; HEAD];
+        read(&mut head, at)?;
+        let (words, _) = head.as_chunks::<4>();
+        let word = |index: usize| words.get(index).map_or(0, |word| u32::from_be_bytes(*word));
+        let number_of = |index: usize| f32::from_bits(word(index));
+        let Some((_, width)) = KINDS.iter().find(|(magic, _)| *magic == word(0)) else {
+            let what = word(0);
+            return Err(Problem::Told(format!(
+                "frame {number} (byte {at}) does not begin with a magic number of XTC, but with {what}"
+            )));
+        };
+        let damaged = |what: String| Problem::Told(format!("it is damaged: frame {number} {what}"));
+        let particles = u64::from(word(1));
+        if word(13) != word(1) {
+            return Err(damaged(format!("has {} and {} particles", word(1), word(13))));
+        }
+        let body = at + HEAD as u64;
+        let mut end = Some(body + 12 * particles);
+        if particles > FEW {
+            let mut length = [0; 8];
+            read(&mut length[8 - *width as usize..], body + RANGES as u64)?;
+            let bytes = u64::from_be_bytes(length);
+            // A particle is at least a bit.
+            if particles > bytes.saturating_mul(8) {
+                return Err(damaged(format!("has {particles} particles in {bytes} bytes")));
+            }
+            let begin = body + RANGES as u64 + width;
+            end = bytes.checked_next_multiple_of(4).and_then(|bytes| begin.checked_add(bytes));
+        }
+        let end = end.ok_or_else(|| damaged("is longer than any file".to_owned()))?;
+        if end > size {
+            return Err(cut(end));
+        }
+        let tilt = [5, 6, 7, 9, 10, 11].map(number_of).into_iter().find(|&beside| beside != 0.0);
+        let lengths = [number_of(4), number_of(8), number_of(12)];
+        Ok(Self { particles, step: word(2), time: number_of(3), lengths, tilt, width: *width, body, end })
+    }
+
+    /// Whether it can be a system.
+    fn checked(self) -> Result<Self, Problem> {
+        if self.particles == 0 {
+            return Err(Problem::Told("its frame has 0 particles".to_owned()));
+        }
+        if let Some(number) = self.lengths.iter().chain(&self.tilt).find(|number| !number.is_finite()) {
+            return Err(Problem::NotFinite { text: number.to_string(), place: "the box of the frame" });
+        }
+        if let Some(tilt) = self.tilt {
+            let supported = format!("its vectors must lie along the axes, found {tilt:?} beside one");
+            return Err(Problem::Unsupported { what: "the triclinic box".to_owned(), supported });
+        }
+        match AXES.into_iter().zip(self.lengths).find(|(_, length)| *length <= 0.0) {
+            Some((axis, length)) => Err(Problem::Box { axis, length: length.into() }),
+            None => Ok(self),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! Scenarios of `stencil` and `lbm` made from valid ones and their JSON Schemas, and masks of obstacles. What is accepted is run, on its
+//! ranks and on one: the bits of all values are the same.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use clap::Parser;
+use md_cli::args::{Cli, ScenarioKind};
+use md_cli::grid_inputs::AnyInputs;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::case::{Trial, is_harmless};
+use crate::scenarios::{Setting, damaged, edited, setting};
+
+/// Larger grids are not run.
+const MOST_NODES: usize = 10_000;
+/// More ranks or threads than this are not started.
+const MOST_THREADS: usize = 8;
+
+/// Where changes start from.
+const BASES: [(&str, ScenarioKind, &str); 4] = [
+    (
+        "stencil",
+        ScenarioKind::Stencil,
+        "[stencil]\nkind = \"swap\"\ngrid = [12, 9, 8]\nfields = 3\ndepth = 2\nsteps = 3\n\
+         [parallel]\nbackend = \"local\"\nranks = 2\ndecomposition = \"2d\"\n",
+    ),
+    (
+        "stencil",
+        ScenarioKind::Stencil,
+        "[stencil]\nkind = \"tvd\"\ngrid = [12, 10, 8]\nfields = 2\ncourant = [0.5, -0.3, 0.2]\nsteps = 3\n\
+         [parallel]\nbackend = \"local\"\nranks = 3\n",
+    ),
+    (
+        "stencil",
+        ScenarioKind::Stencil,
+        "[stencil]\nkind = \"poisson\"\ngrid = [8, 6, 4]\nboundary = [\"periodic\", \"open\", \"open\"]\n\
+         [parallel]\nbackend = \"local\"\nranks = 2\n",
+    ),
+    (
+        "lbm",
+        ScenarioKind::Lbm,
+        "[lbm]\ngrid = [6, 5, 4]\ncollision = \"trt\"\nviscosity = 0.05\nsteps = 3\n\
+         boundary = [\"periodic\", \"wall\", \"periodic\"]\nbody_force = [1e-5, 0.0, 0.0]\n\
+         obstacle = { kind = \"mask\", path = \"mask.vti\" }\n[parallel]\nbackend = \"local\"\nranks = 2\n\
+         [output]\nprobe = { every = 1, nodes = [[0, 0, 0]] }\nfields = { every = 2 }\n",
+    ),
+];
+
+/// Words that are put in the place of others in a mask.
+const WORDS: [&str; 20] = [
+    "0",
+    "1",
+    "2",
+    "-1",
+    "6",
+    "120",
+    "nan",
+    "1e400",
+    "4294967296",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "WholeExtent=\"0",
+    "type=\"Float64\"",
+    "type=\"UInt8\"",
+    "format=\"ascii\"",
+    "offset=\"18446744073709551615\"",
+    "Name=\"solid\"",
+    "</DataArray>",
+    "\u{1b}[2J",
+];
+
+/// How a mask is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MaskFormat {
+    Text,
+    Ascii,
+    Raw,
+}
+
+/// A scenario with changes, and a mask with changes.
+#[derive(Debug, Clone)]
+pub(crate) struct Changed {
+    base: usize,
+    settings: Vec<Setting>,
+    damage: Vec<(usize, usize, bool)>,
+    mask: MaskFormat,
+    words: Vec<(usize, usize)>,
+    mask_damage: Vec<(usize, usize, bool)>,
+}
+
+fn damage() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
+    prop_oneof![
+        4 => Just(Vec::new()),
+        1 => vec((any::<usize>(), any::<usize>(), any::<bool>()), 1..3),
+    ]
+}
+
+pub(crate) fn changed() -> impl Strategy<Value = Changed> {
+    (0..BASES.len(), vec(setting(), 0..4), damage()).prop_map(|(base, settings, damage)| Changed {
+        settings,
+        damage,
+        ..valid(base, MaskFormat::Raw)
+    })
+}
+
+pub(crate) fn masks() -> impl Strategy<Value = Changed> {
+    let format = prop_oneof![Just(MaskFormat::Text), Just(MaskFormat::Ascii), Just(MaskFormat::Raw)];
+    (format, vec(any::<(usize, usize)>(), 0..3), damage()).prop_map(|(format, words, mask_damage)| Changed {
+        words,
+        mask_damage,
+        ..valid(BASES.len() - 1, format)
+    })
+}
+
+fn valid(base: usize, mask: MaskFormat) -> Changed {
+    let (settings, damage, words, mask_damage) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    Changed { base, settings, damage, mask, words, mask_damage }
+}
+
+/// All scenarios, and all masks, without changes.
+pub(crate) fn all_valid() -> impl Iterator<Item = Changed> {
+    let masks = [MaskFormat::Text, MaskFormat::Ascii, MaskFormat::Raw];
+    let with_masks = masks.map(|mask| valid(BASES.len() - 1, mask));
+    (0..BASES.len()).map(|base| valid(base, MaskFormat::Raw)).chain(with_masks)
+}
+
+impl Changed {
+    fn scenario(&self) -> Vec<u8> {
+        let (_, kind, base) = BASES[self.base];
+        let name = if matches!(self.mask, MaskFormat::Text) { "mask.txt" } else { "mask.vti" };
+        let text = edited(&base.replace("mask.vti", name), kind, &self.settings);
+        damaged(text.into_bytes(), &self.damage)
+    }
+
+    fn mask(&self) -> Vec<u8> {
+        let solid = |node: usize| u8::from(node % 7 == 3);
+        let (head, tail) = (
+            "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
+             <ImageData WholeExtent=\"0 6 0 5 0 4\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n<Piece Extent=\"0 6 0 5 0 4\">\n<CellData>\n\
+             <DataArray type=\"UInt8\" Name=\"solid\" format=",
+            "</CellData>\n</Piece>\n</ImageData>\n",
+        );
+        let digits =
+            |between: &str| (0..120).map(|node| format!("{}{between}", solid(node))).collect::<String>();
+        let mut text = match self.mask {
+            MaskFormat::Text => format!("6 5 4\n{}", digits("")),
+            MaskFormat::Ascii => format!("{head}\"ascii\">\n{}</DataArray>\n{tail}</VTKFile>\n", digits(" ")),
+            MaskFormat::Raw => {
+                format!("{head}\"appended\" offset=\"0\"/>\n{tail}<AppendedData encoding=\"raw\">\n_")
+            }
+        };
+        for &(place, word) in &self.words {
+            let mut words: Vec<&str> = text.split(' ').collect();
+            let place = place % words.len();
+            words[place] = WORDS[word % WORDS.len()];
+            text = words.join(" ");
+        }
+        let mut bytes = text.into_bytes();
+        if matches!(self.mask, MaskFormat::Raw) {
+            bytes.extend(120_u64.to_le_bytes());
+            bytes.extend((0..120).map(solid));
+            bytes.extend(b"\n</AppendedData>\n</VTKFile>\n");
+        }
+        damaged(bytes, &self.mask_damage)
+    }
+
+    /// The bits of all values at the end, where it was small enough to be run; or the words with which it was refused.
+    fn play(&self, folder: &Path, options: &[&str]) -> Result<Result<Option<String>, String>, String> {
+        let (command, ..) = BASES[self.base];
+        let scenario = folder.join("fuzz.toml");
+        let words = ["md-cli", "check"].map(Into::into).into_iter().chain([scenario.as_os_str().to_owned()]);
+        let Ok(Cli { command: md_cli::args::Command::Check(args) }) = Cli::try_parse_from(words) else {
+            unreachable!("`check` takes any scenario")
+        };
+        let is_small = AnyInputs::read_file(&args.scenario()).as_ref().is_ok_and(is_small);
+        // A solution has to be found.
+        let steps = ["--quiet", "--steps", if command == "lbm" { "3" } else { "40" }];
+        let command = if is_small { command } else { "check" };
+        let ended = Command::new(env!("CARGO_BIN_EXE_md-cli"))
+            .args([command, "fuzz.toml", "--set", "output.directory=out"])
+            .args(options)
+            .args(if is_small { &steps[..] } else { &[] })
+            .current_dir(folder)
+            .output()
+            .map_err(|error| error.to_string())?;
+        match ended.status.code() {
+            Some(0) if is_small => fingerprint(folder).map(|bits| Ok(Some(bits))),
+            Some(0) => Ok(Ok(None)),
+            _ => check_refusal(&ended).map(Err),
+        }
+    }
+}
+
+fn is_small(inputs: &AnyInputs) -> bool {
+    let (grid, parallel) = match inputs {
+        AnyInputs::Stencil(inputs) => {
+            let stencil = &inputs.scenario.stencil;
+            (stencil.grid.or(stencil.grid_per_rank).unwrap_or_default(), &inputs.scenario.parallel)
+        }
+        AnyInputs::Lbm(inputs) => (inputs.scenario.lbm.grid, &inputs.scenario.parallel),
+        AnyInputs::Particles(_) => return false,
+    };
+    let nodes = grid.into_iter().try_fold(1_usize, usize::checked_mul);
+    nodes.is_some_and(|nodes| nodes <= MOST_NODES)
+        && parallel.ranks.saturating_mul(parallel.threads) <= MOST_THREADS
+}
+
+/// A refusal says where in which file something is wrong; a run that fails, in which step.
+fn check_refusal(ended: &Output) -> Result<String, String> {
+    let text = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let is_placed = ["fuzz.toml:", "command line:", "mask.vti", "mask.txt", "fuzz.toml", "`"]
+        .iter()
+        .any(|place| text.contains(place));
+    match ended.status.code() {
+        Some(2) if is_placed && is_harmless(&text) => Ok(text),
+        Some(1) if text.contains("step ") && is_harmless(&text) => Ok(text),
+        code => Err(format!("ended with {code:?} and these words: {text}")),
+    }
+}
+
+fn fingerprint(folder: &Path) -> Result<String, String> {
+    let text = fs::read_to_string(folder.join("out/summary.json")).map_err(|error| error.to_string())?;
+    let summary: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    Ok(summary["fingerprint"].to_string())
+}
+
+impl Trial for Changed {
+    fn check_here(&self) -> Result<(), String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let write = |name: &str, bytes: Vec<u8>| {
+            fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string())
+        };
+        write("fuzz.toml", self.scenario())?;
+        write(if matches!(self.mask, MaskFormat::Text) { "mask.txt" } else { "mask.vti" }, self.mask())?;
+        let own = self.play(folder.path(), &[])?;
+        let is_unchanged = self.settings.is_empty()
+            && [&self.damage, &self.mask_damage].into_iter().all(Vec::is_empty)
+            && self.words.is_empty();
+        match own {
+            Ok(Some(bits)) => match self.play(folder.path(), &["--set", "parallel.ranks=1"])? {
+                Ok(Some(alone)) if alone != bits => Err(format!("{bits}, and {alone} on one rank")),
+                _ => Ok(()),
+            },
+            Err(refusal) if is_unchanged => Err(format!("a valid scenario is refused: {refusal}")),
+            _ => Ok(()),
+        }
+    }
+}
