@@ -360,14 +360,17 @@ impl Restored {
     }
 }
 
-/// Whether a row has a number that is not finite, or a place too far off.
+/// Whether a row has a number that is not finite, a place too far off, or no id: they begin at 1.
 fn is_unsound(row: &[u64], setup: &Setup) -> bool {
     let Domain { origin, lengths, .. } = setup.domain;
     let behind = &row[row.len() - WORDS_BEHIND..];
     let is_far =
         |place: [f64; 3]| (0..3).any(|dim| (place[dim] - origin[dim]).abs() > MOST_LENGTHS * lengths[dim]);
     let is_number = |word: &u64| f64::from_bits(*word).is_finite();
-    is_far(vector(row)) || is_far(vector(behind)) || !row[..ID].iter().chain(behind).all(is_number)
+    row[ID] == 0
+        || is_far(vector(row))
+        || is_far(vector(behind))
+        || !row[..ID].iter().chain(behind).all(is_number)
 }
 
 /// Brings rows to ranks. *Collective.*

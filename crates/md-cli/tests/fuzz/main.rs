@@ -143,6 +143,7 @@ fn numbers_of_a_checkpoint_that_no_run_has_are_refused() {
         ),
         (Place::Row(0), nan, "the checkpoint has numbers of a particle that no run has"),
         (Place::Row(2), far, "the checkpoint has numbers of a particle that no run has"),
+        (Place::Row(6), 0, "the checkpoint has numbers of a particle that no run has"),
         (Place::Row(6), 5, "the checkpoint has more than one particle with id 5"),
         (Place::Row(7), 1, "the checkpoint has particles of more than 1 species"),
     ] {
