@@ -103,10 +103,13 @@ where
     Ok(Outcome { names, statuses, reasons })
 }
 
+/// With the thread that watches.
+type Shared<T> = Arc<Mutex<T>>;
+
 /// On rank 0: if the measuring thread stands still, publishes what there is and ends the job. A wait that the transports' own
 /// watchdog can end comes first, on this rank and then on the others.
 fn watch<C: Clone + Send + 'static, R: Report<C> + Send + 'static>(
-    (results, outputs): (Arc<Mutex<Results<C>>>, Arc<Mutex<Outputs<R>>>),
+    (results, outputs): (Shared<Results<C>>, Shared<Outputs<R>>),
     names: Vec<Vec<String>>,
     heartbeat: Heartbeat,
     limit: Duration,
